@@ -1,0 +1,30 @@
+# Every target makes .venv first when it is missing or when the pins changed, and never twice.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench docs clean
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch .venv/ready
+
+demo: .venv/ready
+	$(BIN)/python examples/demo/demo.py
+
+test: .venv/ready
+	$(BIN)/python -m pytest -q
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/ready
+	$(BIN)/python -m benchmarks $(ARGS)
+
+docs: .venv/ready
+	$(BIN)/mkdocs build --strict --quiet
+
+clean:
+	rm -rf .venv site

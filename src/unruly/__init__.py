@@ -1,0 +1,32 @@
+"""unruly learns text classifiers from rules that disagree."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from unruly.errors import UnrulyError as UnrulyError
+    from unruly.texts.corpus import Corpus as Corpus
+    from unruly.votes.votes import Votes as Votes
+
+__version__ = "0.1.0"
+
+# Public name -> the module it lives in. Imported on first use, so that `import unruly` is instant.
+_HOMES = {
+    "Corpus": "unruly.texts.corpus",
+    "UnrulyError": "unruly.errors",
+    "Votes": "unruly.votes.votes",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'unruly' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

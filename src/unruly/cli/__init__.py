@@ -1,0 +1,1 @@
+"""Room 12: the command line, thin over the library."""

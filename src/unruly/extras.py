@@ -1,0 +1,29 @@
+"""The one guard for optional libraries: import them late, and name the extra when they are missing."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from unruly.errors import MissingExtraError
+
+
+def need(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import an optional library, or say which extra brings it.
+
+    >>> need("json", extra="none", purpose="this example").__name__
+    'json'
+    >>> need("no_such_library", extra="spacy", purpose="entity rules")
+    Traceback (most recent call last):
+    ...
+    unruly.errors.MissingExtraError: entity rules need the library no_such_library, which is not installed: pip install 'unruly[spacy]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        top = module.partition(".")[0]
+        if error.name is not None and error.name.partition(".")[0] != top:
+            raise  # the library is there; something that it needs is not
+        raise MissingExtraError(
+            f"{purpose} need the library {top}, which is not installed: pip install 'unruly[{extra}]'"
+        ) from None

@@ -1,0 +1,93 @@
+"""What an encoder is, and the features that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.errors import InputError
+from unruly.progress import SILENT, Progress
+
+
+class Encoder(Protocol):
+    """Turns texts into frozen features. Fitted once (a no-op for pre-trained ones), then fixed."""
+
+    @property
+    def name(self) -> str:
+        """Short and human: 'lsa', 'minilm layer 5'."""
+
+    @property
+    def identity(self) -> str:
+        """A digest of everything that the features depend on but the text: the cache's key."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers a text becomes."""
+
+    def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
+        """Learn from the user's own texts; returns itself."""
+
+    def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
+        """(n texts, width). The same text gives the same bits, whatever stands beside it."""
+
+    def save(self, folder: Path) -> None:
+        """Write what `load` needs into an empty folder: JSON and safetensors only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The features of one encoder (or of one view of a relation's text)."""
+
+    name: str
+    values: NDArray[np.float32]  # (n, d)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The features of n documents, one block for each encoder."""
+
+    blocks: tuple[Block, ...]
+
+    def __post_init__(self) -> None:
+        if not self.blocks:
+            raise InputError("features need at least one block")
+        rows = {len(block.values) for block in self.blocks}
+        if len(rows) > 1:
+            sizes = ", ".join(f"{block.name}: {len(block.values)}" for block in self.blocks)
+            raise InputError(f"feature blocks differ in their number of rows ({sizes})")
+
+    @classmethod
+    def from_array(cls, array: NDArray[np.float32], name: str = "features") -> Features:
+        """One block from an (n, d) array; NaN and infinity are refused."""
+        values = np.asarray(array, dtype=np.float32)
+        if values.ndim != 2:
+            raise InputError(f"{name} must be a matrix of documents × numbers, not {values.ndim}-dimensional")
+        if not np.isfinite(values).all():
+            row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+            raise InputError(f"{name}, row {row}: a feature is NaN or infinite")
+        return cls((Block(name, values),))
+
+    @property
+    def n(self) -> int:
+        """How many documents."""
+        return len(self.blocks[0].values)
+
+    @property
+    def width(self) -> int:
+        """How many numbers for each document, all blocks together."""
+        return sum(block.values.shape[1] for block in self.blocks)
+
+    def matrix(self) -> NDArray[np.float32]:
+        """(n, width): the blocks side by side."""
+        if len(self.blocks) == 1:
+            return self.blocks[0].values
+        return np.concatenate([block.values for block in self.blocks], axis=1)
+
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Features:
+        """Some of the documents only."""
+        return Features(tuple(Block(block.name, block.values[rows]) for block in self.blocks))

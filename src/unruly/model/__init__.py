@@ -1,0 +1,1 @@
+"""Room 9: the estimator: fit, predict, explain, save and load."""

@@ -1,0 +1,1 @@
+"""Room 8: the default recipe, which needs no gold labels, and its guard."""

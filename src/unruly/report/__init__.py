@@ -1,0 +1,1 @@
+"""Room 11: what people see: charts and the HTML report."""

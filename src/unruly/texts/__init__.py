@@ -1,0 +1,1 @@
+"""Room 1: texts. Reading documents from files, frames and folders."""

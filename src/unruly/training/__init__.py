@@ -1,0 +1,1 @@
+"""Room 7: the paper's networks, losses and training loop."""

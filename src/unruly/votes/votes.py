@@ -1,0 +1,195 @@
+"""The vote matrix: what every source says of every document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from unruly.errors import InputError
+
+ABSTAIN = -1
+MOST_CLASSES = 127
+
+
+@dataclass(frozen=True)
+class Match:
+    """Why one source voted as it did on one document."""
+
+    source: str
+    rule: int  # which of the source's rules decided, counted from 0
+    label: str
+    spans: tuple[tuple[int, int], ...]  # character ranges of the text that the rule matched
+    reason: str  # the rule in words, e.g. 'keywords: subscribe'
+
+
+class Provenance(Protocol):
+    """Whoever made the votes, and can still tell why."""
+
+    def matches(self, row: int) -> tuple[Match, ...]:
+        """What fired on this document, one `Match` for each source that voted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """An immutable n×k matrix of votes, with its sources, classes and document ids.
+
+    A cell holds a class number, or -1 where the source abstains; `voted` is the mask. Sources whose
+    votes are probabilities keep them in `soft`; their column in the matrix then holds the likeliest
+    class.
+
+    >>> votes = Votes.from_array([[0, -1], [1, 1]], classes=["ham", "spam"], sources=["a", "b"])
+    >>> votes.voted
+    array([[ True, False],
+           [ True,  True]])
+    >>> votes.coverage
+    1.0
+    """
+
+    matrix: NDArray[np.int8]  # (n, k), read-only
+    sources: tuple[str, ...]
+    classes: tuple[str, ...]
+    ids: pl.Series  # (n,), unique
+    soft: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  # source -> (n, m)
+    provenance: Provenance | None = None
+
+    def __post_init__(self) -> None:
+        n, k = self.matrix.shape
+        if len(self.sources) != k:
+            raise InputError(f"votes have {k} columns, but {len(self.sources)} source names are given")
+        if len(set(self.sources)) != k:
+            twice = next(s for s in self.sources if self.sources.count(s) > 1)
+            raise InputError(f"two sources are named {twice!r}: give each source its own name")
+        if len(self.ids) != n:
+            raise InputError(f"votes have {n} rows, but {len(self.ids)} ids are given")
+        if not 2 <= len(self.classes) <= MOST_CLASSES:
+            raise InputError(f"votes need 2 to {MOST_CLASSES} classes, not {len(self.classes)}")
+        if n and k:
+            low, high = int(self.matrix.min()), int(self.matrix.max())
+            if low < ABSTAIN or high >= len(self.classes):
+                raise InputError(
+                    f"a vote of {low if low < ABSTAIN else high} is neither -1 (abstain) nor a class "
+                    f"number from 0 to {len(self.classes) - 1}: convert with "
+                    "Votes.from_array(..., abstain=...)"
+                )
+        self.matrix.flags.writeable = False
+
+    @classmethod
+    def from_array(
+        cls,
+        array: ArrayLike,
+        *,
+        classes: Sequence[str] | None = None,
+        sources: Sequence[str] | None = None,
+        ids: Sequence[object] | pl.Series | None = None,
+        abstain: int = ABSTAIN,
+    ) -> Votes:
+        """Votes from any integer matrix; `abstain` is the value that means no vote.
+
+        Class numbers are taken as they are when `abstain` is -1; with `abstain=0` (FlyingSquid,
+        MeTaL, Alfred), classes are numbered from 1 in the input and from 0 afterwards.
+
+        >>> Votes.from_array([[1, 0], [2, 2]], abstain=0).matrix.tolist()
+        [[0, -1], [1, 1]]
+        """
+        raw = np.asarray(array)
+        if raw.ndim != 2:
+            raise InputError(f"votes must be a matrix of documents × sources, not {raw.ndim}-dimensional")
+        if raw.dtype.kind == "f" and not np.array_equal(raw, np.round(raw)):
+            raise InputError("votes must be whole numbers: class numbers, or the abstain value")
+        if raw.dtype.kind not in "iufb":
+            raise InputError(f"votes must be whole numbers, not {raw.dtype}")
+        whole = raw.astype(np.int64)
+        none = whole == abstain
+        shift = 1 if abstain == 0 else 0
+        matrix = np.where(none, ABSTAIN, whole - shift)
+        high = int(matrix.max(initial=0))
+        if int(matrix.min(initial=0)) < ABSTAIN or high >= MOST_CLASSES:
+            raise InputError(
+                f"votes range from {int(whole.min())} to {int(whole.max())} with abstain={abstain}: "
+                f"class numbers must lie between 0 and {MOST_CLASSES - 1}"
+            )
+        names = tuple(classes) if classes else tuple(str(c) for c in range(max(2, high + 1)))
+        n, k = raw.shape
+        return cls(
+            matrix=matrix.astype(np.int8),
+            sources=tuple(sources) if sources else tuple(f"source_{j}" for j in range(k)),
+            classes=names,
+            ids=_ids(ids, n),
+        )
+
+    @property
+    def n(self) -> int:
+        """How many documents."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def k(self) -> int:
+        """How many sources."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def m(self) -> int:
+        """How many classes."""
+        return len(self.classes)
+
+    @cached_property
+    def voted(self) -> NDArray[np.bool_]:
+        """(n, k): where a source voted."""
+        return np.asarray(self.matrix != ABSTAIN)
+
+    @cached_property
+    def covered(self) -> NDArray[np.bool_]:
+        """(n,): documents with at least one vote."""
+        return np.asarray(self.voted.any(axis=1))
+
+    @property
+    def coverage(self) -> float:
+        """The share of documents with at least one vote."""
+        return float(self.covered.mean()) if self.n else 0.0
+
+    def counts(self) -> NDArray[np.int32]:
+        """(n, m): how many sources voted for each class."""
+        counts = np.zeros((self.n, self.m), dtype=np.int32)
+        for r in range(self.m):
+            counts[:, r] = (self.matrix == r).sum(axis=1)
+        return counts
+
+    def take(self, rows: ArrayLike) -> Votes:
+        """The same votes for some documents only: row numbers, or a mask."""
+        index = np.asarray(rows)
+        if index.dtype == np.bool_:
+            index = np.flatnonzero(index)
+        return Votes(
+            matrix=self.matrix[index],
+            sources=self.sources,
+            classes=self.classes,
+            ids=self.ids[index.tolist()] if len(index) else self.ids.clear(),
+            soft={name: values[index] for name, values in self.soft.items()},
+        )
+
+    def matches(self, row: int) -> tuple[Match, ...]:
+        """Which rule of which source fired on this document, and on which spans of its text."""
+        if not -self.n <= row < self.n:
+            raise InputError(f"there is no document {row}: the votes have {self.n} rows, from 0")
+        if self.provenance is None:
+            raise InputError(
+                "these votes were read from a file or an array, so the rules behind them are not "
+                "known: match the rules again with sources.vote(corpus)"
+            )
+        return self.provenance.matches(row % self.n)
+
+
+def _ids(ids: Sequence[object] | pl.Series | None, n: int) -> pl.Series:
+    if ids is None:
+        return pl.Series("id", range(n), dtype=pl.Int64)
+    series = ids if isinstance(ids, pl.Series) else pl.Series("id", list(ids))
+    if series.n_unique() != len(series):
+        twice = series.filter(series.is_duplicated())[0]
+        raise InputError(f"the id {twice!r} occurs more than once: ids must be unique")
+    return series.alias("id")
