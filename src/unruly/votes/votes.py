@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unruly.errors import InputError
 
@@ -61,7 +61,9 @@ class Votes:
     def __post_init__(self) -> None:
         n, k = self.matrix.shape
         if len(self.sources) != k:
-            raise InputError(f"votes have {k} columns, but {len(self.sources)} source names are given")
+            raise InputError(
+                f"votes have {k} columns, but {len(self.sources)} source names are given"
+            )
         if len(set(self.sources)) != k:
             twice = next(s for s in self.sources if self.sources.count(s) > 1)
             raise InputError(f"two sources are named {twice!r}: give each source its own name")
@@ -99,7 +101,9 @@ class Votes:
         """
         raw = np.asarray(array)
         if raw.ndim != 2:
-            raise InputError(f"votes must be a matrix of documents × sources, not {raw.ndim}-dimensional")
+            raise InputError(
+                f"votes must be a matrix of documents × sources, not {raw.ndim}-dimensional"
+            )
         if raw.dtype.kind == "f" and not np.array_equal(raw, np.round(raw)):
             raise InputError("votes must be whole numbers: class numbers, or the abstain value")
         if raw.dtype.kind not in "iufb":
@@ -172,6 +176,25 @@ class Votes:
             ids=self.ids[index.tolist()] if len(index) else self.ids.clear(),
             soft={name: values[index] for name, values in self.soft.items()},
         )
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, k): with `len`, rows by index and `numpy.asarray`, all that scikit-learn asks of a target."""
+        return self.n, self.k
+
+    def __getitem__(self, rows: ArrayLike | tuple[ArrayLike, object]) -> Votes:
+        """Some of the documents: `votes[[0, 2]]` is `votes.take([0, 2])`."""
+        return self.take(
+            np.atleast_1d(np.arange(self.n)[rows[0] if isinstance(rows, tuple) else rows])
+        )
+
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[np.int8]:
+        return np.array(self.matrix, dtype=dtype)
 
     def matches(self, row: int) -> tuple[Match, ...]:
         """Which rule of which source fired on this document, and on which spans of its text."""
