@@ -1,0 +1,136 @@
+"""`unruly`: finds the command, runs it, and turns every error into one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from difflib import get_close_matches
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from unruly import __version__
+from unruly.errors import UnrulyError
+
+# Each command lives in unruly.cli.<name>, imported only when it runs: help must be instant.
+COMMANDS = {
+    "new": "Make a starter folder.",
+    "check": "Validate a project, run its rules' own examples, show its sources.",
+    "vote": "Apply the rules to the texts and write the vote matrix.",
+    "cache": "Show or empty the cache of votes and features.",
+    "completion": "Print the tab completion script of your shell.",
+}
+
+OK, FAILED, BAD_INPUT, BUG, INTERRUPTED = 0, 1, 2, 70, 130
+
+
+class Lazy(click.Group):
+    """Knows its commands by name; imports one when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"unruly.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {args[0]!r}: {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=Lazy,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 all well, 1 examples or checks failed, 2 bad input, 70 a bug in unruly, "
+    "130 interrupted.",
+)
+@click.version_option(__version__, prog_name="unruly")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def cli(ctx: click.Context, debug: bool) -> None:
+    """Text classifiers learnt from rules that disagree.
+
+    \b
+    Example:
+      unruly new spam
+      unruly check spam
+      unruly vote spam -o votes.parquet
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """The entry point of the command `unruly`."""
+    given = list(sys.argv[1:] if args is None else args)
+    signal.signal(signal.SIGTERM, _terminated)
+    sys.exit(run(given))
+
+
+def run(args: Sequence[str]) -> int:
+    """Run one command line; gives its exit code, having printed at most one line of error."""
+    debug = "--debug" in args[:1]
+    try:
+        code = cli.main(args=list(args), prog_name="unruly", standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("interrupted: nothing half-written is left", INTERRUPTED, prefix="")
+    except BrokenPipeError:  # the reader of a pipe has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except click.ClickException as error:
+        return _fail(_usage(error), BAD_INPUT)
+    except UnrulyError as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(str(error), error.exit_code)
+    except OSError as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(f"{error.filename or 'a file'}: {error.strerror or error}", BAD_INPUT)
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(
+            f"unexpected {type(error).__name__}: {error}. This is a bug in unruly, please report it; "
+            "`unruly --debug ...` shows the traceback",
+            BUG,
+        )
+    return code if isinstance(code, int) else OK
+
+
+def _usage(error: click.ClickException) -> str:
+    ctx = getattr(error, "ctx", None)
+    where = f" (see {ctx.command_path} --help)" if ctx is not None else ""
+    return error.format_message().rstrip(".") + where
+
+
+def _fail(message: str, code: int, prefix: str = "error: ") -> int:
+    line = prefix + " ".join(message.split())
+    coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    click.echo(click.style(line, fg="red") if coloured else line, err=True)
+    return code
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    """Killed politely: leave through the clean-up, so that nothing half-written stays."""
+    raise SystemExit(128 + number)
