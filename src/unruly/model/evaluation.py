@@ -1,0 +1,249 @@
+"""How good predictions are, beside majority vote, on covered and uncovered documents apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.errors import InputError
+from unruly.model.ledger import Ledger
+from unruly.model.metrics import (
+    Share,
+    calibration_error,
+    confusion,
+    f1_scores,
+    macro_f1,
+    paired_gain,
+    wilson,
+)
+from unruly.training.heads import Heads
+from unruly.votes.votes import Votes
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The figures of one set of answers on one set of documents."""
+
+    documents: int
+    accuracy: Share
+    macro_f1: float
+    f1: tuple[float, ...]  # one for each class; NaN where there is nothing to score
+    calibration_error: float | None  # None for majority vote, which gives no confidence
+    confusion: NDArray[np.float64]  # (m, m): true class × given class
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it: NaN becomes null."""
+        return {
+            "documents": self.documents,
+            "accuracy": _plain(self.accuracy.value),
+            "accuracy_low": self.accuracy.low,
+            "accuracy_high": self.accuracy.high,
+            "macro_f1": _plain(self.macro_f1),
+            "f1": [_plain(value) for value in self.f1],
+            "calibration_error": _plain(self.calibration_error),
+            "confusion": self.confusion.tolist(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One part of the documents (all, covered or uncovered): ours beside majority vote."""
+
+    name: str
+    model: Scores
+    majority: Scores
+    gain: Share  # accuracy gained over majority vote, with the interval of the paired difference
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "model": self.model.to_plain(),
+            "majority_vote": self.majority.to_plain(),
+            "gain": _plain(self.gain.value),
+            "gain_low": self.gain.low,
+            "gain_high": self.gain.high,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Figures against gold labels, with the ledger of all gold that was used."""
+
+    classes: tuple[str, ...]
+    everything: Part
+    covered: Part | None  # None when there are no such documents
+    uncovered: Part | None
+    denoiser: Scores | None  # the two heads alone; the denoiser on covered documents
+    classifier: Scores
+    agreement: float  # of the two heads, on covered documents
+    repeats: int  # documents whose text also stands among the training documents
+    unlabelled: int  # documents without a gold label, left out
+    ledger: Ledger
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All, covered and uncovered documents, those that there are."""
+        return tuple(part for part in (self.everything, self.covered, self.uncovered) if part)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "classes": list(self.classes),
+            **{part.name: part.to_plain() for part in self.parts},
+            "denoiser": self.denoiser.to_plain() if self.denoiser else None,
+            "classifier": self.classifier.to_plain(),
+            "agreement": self.agreement,
+            "repeats": self.repeats,
+            "unlabelled": self.unlabelled,
+            "ledger": self.ledger.to_plain(),
+            "gold": str(self.ledger),
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{'':12}{'documents':>10}{'accuracy':>27}{'macro-F1':>10}{'calibration error':>19}"
+        ]
+        for part in self.parts:
+            lines.append(_row(part.name, part.model))
+            lines.append(_row("  majority", part.majority))
+        whole = self.everything
+        lines += [
+            f"against majority vote: {_points(whole.gain.value)} points"
+            f" ({_points(whole.gain.low)} to {_points(whole.gain.high)})",
+            "F1 "
+            + ", ".join(
+                f"{c} {_three(f)}" for c, f in zip(self.classes, whole.model.f1, strict=True)
+            ),
+        ]
+        if self.repeats:
+            lines.append(
+                f"{self.repeats:,} of {whole.model.documents:,} documents repeat training documents"
+            )
+        if self.unlabelled:
+            lines.append(f"{self.unlabelled:,} documents have no gold label and were left out")
+        return "\n".join([*lines, str(self.ledger)])
+
+
+def evaluate(
+    heads: Heads,
+    votes: Votes,
+    gold: NDArray[np.integer[Any]],
+    *,
+    ledger: Ledger,
+    commonest: int = 0,
+    repeats: NDArray[np.bool_] | None = None,
+) -> Evaluation:
+    """Score what the heads say of n documents against their gold labels (-1: none known).
+
+    `commonest` is the class that majority vote gives to documents without votes; `repeats` marks
+    documents that also stand among the training documents.
+    """
+    if len(gold) != votes.n:
+        raise InputError(f"{votes.n} documents, but {len(gold)} gold labels")
+    known = gold >= 0
+    if not known.any():
+        raise InputError("no document has a gold label: there is nothing to score against")
+    if int(gold.max()) >= votes.m:
+        raise InputError(f"a gold label of {int(gold.max())} is not one of the {votes.m} classes")
+    majority = majority_shares(votes, commonest)[known]
+    truth, covered = gold[known].astype(np.int64), votes.covered[known]
+    ours, denoiser = heads.combined[known], heads.denoiser[known]
+
+    def part(name: str, rows: NDArray[np.bool_]) -> Part | None:
+        return _part(name, truth[rows], ours[rows], majority[rows]) if rows.any() else None
+
+    return Evaluation(
+        classes=votes.classes,
+        everything=_part("all", truth, ours, majority),
+        covered=part("covered", covered),
+        uncovered=part("uncovered", ~covered),
+        denoiser=scores(truth[covered], denoiser[covered]) if covered.any() else None,
+        classifier=scores(truth, heads.classifier[known]),
+        agreement=_agreement(heads, votes.covered),
+        repeats=int(repeats[known].sum()) if repeats is not None else 0,
+        unlabelled=int((~known).sum()),
+        ledger=ledger,
+    )
+
+
+def scores(gold: NDArray[np.int64], proba: NDArray[np.floating[Any]]) -> Scores:
+    """The figures of the likeliest class of each document.
+
+    >>> figures = scores(np.array([0, 1]), np.array([[0.9, 0.1], [0.2, 0.8]]))
+    >>> figures.accuracy.value, figures.macro_f1, round(figures.calibration_error, 2)
+    (1.0, 1.0, 0.15)
+    """
+    table = confusion(gold, proba.argmax(axis=1), proba.shape[1])
+    return _figures(table.astype(np.float64), calibration_error(gold, proba))
+
+
+def majority_shares(votes: Votes, commonest: int = 0) -> NDArray[np.float64]:
+    """(n, m): 1 for the class with most votes, shared out where several tie.
+
+    Scoring the shares gives the expected figure of breaking ties by chance. Documents without votes
+    get the class `commonest`.
+
+    >>> majority_shares(Votes.from_array([[0, 1], [1, 1], [-1, -1]]), commonest=1)
+    array([[0.5, 0.5],
+           [0. , 1. ],
+           [0. , 1. ]])
+    """
+    counts = votes.counts()  # (n, m)
+    top = (counts == counts.max(axis=1, keepdims=True)).astype(np.float64)
+    top[~votes.covered] = np.eye(votes.m)[commonest]
+    return np.asarray(top / top.sum(axis=1, keepdims=True))
+
+
+def _part(
+    name: str,
+    gold: NDArray[np.int64],
+    ours: NDArray[np.floating[Any]],
+    majority: NDArray[np.float64],
+) -> Part:
+    table = np.zeros((ours.shape[1], ours.shape[1]))
+    np.add.at(table, gold, majority)  # rows: true class; columns: shares of the given classes
+    right = ours.argmax(axis=1) == gold
+    credit = majority[np.arange(len(gold)), gold]
+    return Part(name, scores(gold, ours), _figures(table, None), paired_gain(right - credit))
+
+
+def _figures(table: NDArray[np.float64], error: float | None) -> Scores:
+    n = round(float(table.sum()))
+    return Scores(
+        documents=n,
+        accuracy=wilson(float(np.trace(table)), n),
+        macro_f1=macro_f1(table),
+        f1=tuple(f1_scores(table).tolist()),
+        calibration_error=error,
+        confusion=table,
+    )
+
+
+def _agreement(heads: Heads, covered: NDArray[np.bool_]) -> float:
+    if not covered.any():
+        return 1.0
+    same = heads.denoiser.argmax(axis=1) == heads.classifier.argmax(axis=1)
+    return float(same[covered].mean())
+
+
+def _plain(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def _three(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.3f}"
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:+.1f}"
+
+
+def _row(name: str, figures: Scores) -> str:
+    return (
+        f"{name:12}{figures.documents:>10,}{figures.accuracy!s:>27}"
+        f"{_three(figures.macro_f1):>10}{_three(figures.calibration_error):>19}"
+    )

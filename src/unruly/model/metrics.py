@@ -1,0 +1,126 @@
+"""The figures of merit, each a function of class numbers (and probabilities) alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Labels = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of n documents, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+    def __str__(self) -> str:
+        if not self.n:
+            return "no documents"
+        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%})"
+
+
+def wilson(hits: float, n: int, z: float = 1.959964) -> Share:
+    """Wilson's score interval for a share: it holds for small n, and stays within 0 and 1.
+
+    centre = (h/n + z²/2n) / (1 + z²/n),  half = z √(p(1-p)/n + z²/4n²) / (1 + z²/n)
+
+    Wilson, Probable inference, the law of succession, and statistical inference, JASA 1927.
+
+    >>> print(wilson(9, 10))
+    90.0% (59.6% to 98.2%)
+    """
+    if n == 0:
+        return Share(float("nan"), 0.0, 1.0, 0)
+    p = hits / n
+    spread = 1 + z * z / n
+    centre = (p + z * z / (2 * n)) / spread
+    half = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / spread
+    return Share(p, max(0.0, float(centre - half)), min(1.0, float(centre + half)), n)
+
+
+def accuracy(gold: Labels, predicted: Labels) -> Share:
+    """The share of documents whose label is right.
+
+    >>> accuracy(np.array([0, 1, 1, 1]), np.array([0, 1, 1, 0])).value
+    0.75
+    """
+    return wilson(int((gold == predicted).sum()), len(gold))
+
+
+def paired_gain(differences: NDArray[np.floating[Any]]) -> Share:
+    """The mean of n differences between two answers to the same documents, with its 95 % interval.
+
+    >>> paired_gain(np.array([1.0, 0.0, 0.0, 1.0])).value
+    0.5
+    """
+    n = len(differences)
+    if n == 0:
+        return Share(float("nan"), -1.0, 1.0, 0)
+    mean = float(differences.mean())
+    half = 1.959964 * float(differences.std()) / np.sqrt(n)
+    return Share(mean, max(-1.0, float(mean - half)), min(1.0, float(mean + half)), n)
+
+
+def confusion(gold: Labels, predicted: Labels, m: int) -> NDArray[np.int64]:
+    """(m, m): how many documents of each true class (row) were given each class (column).
+
+    >>> confusion(np.array([0, 1, 1]), np.array([0, 1, 0]), m=2)
+    array([[1, 0],
+           [1, 1]])
+    """
+    flat = gold.astype(np.int64) * m + predicted.astype(np.int64)
+    return np.bincount(flat, minlength=m * m).reshape(m, m)
+
+
+def f1_scores(table: NDArray[np.integer[Any]] | NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """(m,): F1 of each class from a confusion matrix, `2 TP / (2 TP + FP + FN)`.
+
+    NaN for a class that neither occurs nor is predicted: there is nothing to score.
+
+    >>> f1_scores(np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0]])).round(3)
+    array([0.667, 0.667,   nan])
+    """
+    hits = np.diag(table).astype(np.float64)
+    total = table.sum(axis=0) + table.sum(axis=1)
+    scores = np.full(len(hits), np.nan)
+    np.divide(2 * hits, total, out=scores, where=total > 0)
+    return scores
+
+
+def macro_f1(table: NDArray[np.integer[Any]] | NDArray[np.floating[Any]]) -> float:
+    """The mean of F1 over the classes that occur or are predicted, each counting the same.
+
+    >>> macro_f1(np.array([[1, 0], [0, 3]]))
+    1.0
+    """
+    scores = f1_scores(table)
+    return float(np.nanmean(scores)) if np.isfinite(scores).any() else float("nan")
+
+
+def calibration_error(gold: Labels, proba: NDArray[np.floating[Any]], bins: int = 15) -> float:
+    """Expected calibration error: how far confidence is from accuracy, on average.
+
+    ECE = Σ_b |b|/n · |accuracy(b) - mean confidence(b)|, over `bins` equal slices of confidence.
+
+    Guo et al., On calibration of modern neural networks, ICML 2017.
+
+    >>> sure_and_right = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> calibration_error(np.array([0, 1]), sure_and_right)
+    0.0
+    >>> calibration_error(np.array([1, 1]), sure_and_right)
+    0.5
+    """
+    if not len(gold):
+        return float("nan")
+    confidence = proba.max(axis=1)  # (n,)
+    right = proba.argmax(axis=1) == gold  # (n,)
+    which = np.minimum((confidence * bins).astype(np.int64), bins - 1)  # (n,)
+    gap = np.bincount(which, weights=right - confidence, minlength=bins)  # |b| · (acc - conf)
+    return float(np.abs(gap).sum() / len(gold))
