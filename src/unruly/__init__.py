@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from unruly.errors import UnrulyError as UnrulyError
+    from unruly.rules.rule import Rule as Rule
+    from unruly.rules.source import Source as Source
+    from unruly.rules.sources import Sources as Sources
     from unruly.texts.corpus import Corpus as Corpus
     from unruly.votes.votes import Votes as Votes
 
@@ -15,6 +18,9 @@ __version__ = "0.1.0"
 # Public name -> the module it lives in. Imported on first use, so that `import unruly` is instant.
 _HOMES = {
     "Corpus": "unruly.texts.corpus",
+    "Rule": "unruly.rules.rule",
+    "Source": "unruly.rules.source",
+    "Sources": "unruly.rules.sources",
     "UnrulyError": "unruly.errors",
     "Votes": "unruly.votes.votes",
 }

@@ -1,0 +1,131 @@
+"""Sources from the plain values of a project file, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from unruly.errors import RuleError
+from unruly.rules.combine import All, Any, Not
+from unruly.rules.condition import Condition, picks
+from unruly.rules.keywords import Keywords
+from unruly.rules.length import Length
+from unruly.rules.pattern import Pattern
+from unruly.rules.place import Place, Plain, Table, Where
+from unruly.rules.rule import Rule
+from unruly.rules.source import Source
+
+Reader = Callable[[Table, Place], Condition]
+
+# The key that makes a condition of a kind -> who reads it, and the keys that may stand beside it.
+_KINDS: dict[str, tuple[Reader, tuple[str, ...]]] = {
+    "keywords": (Keywords.from_plain, ("match",)),
+    "keywords_file": (Keywords.from_plain, ("match",)),
+    "pattern": (Pattern.from_plain, ("ignore_case", "engine", "seconds")),
+    "length": (Length.from_plain, ()),
+}
+_COMBINED = ("all", "any", "not")
+_RULE_KEYS = ("label", "examples", "counter_examples")
+
+
+def source_from_plain(
+    table: Mapping[str, object],
+    classes: Sequence[str],
+    folder: str | Path = ".",
+    where: str | Where = "",
+) -> Source:
+    """A source from the table that a project file holds.
+
+    `where` begins every complaint: a fixed text, or a function from the keys that lead to the
+    trouble, such as ("rule", 0, "pattern"), to a text with the line number.
+
+    >>> table = {"name": "subscribe", "rule": [{"label": "spam", "keywords": ["subscribe"]}]}
+    >>> source_from_plain(table, ["ham", "spam"]).rules[0].when
+    Keywords(words=('subscribe',), match='word', file=None)
+    """
+    find: Where = (lambda path: where) if isinstance(where, str) else where
+    place = Place(find, tuple(classes), Path(folder))
+    place.only(table, ("name", "rule"), "a source")
+    if "name" not in table:
+        raise place.error('a source has no name: add name = "..."')
+    name = place.at("name").text(table["name"])
+    place = place.named(f"source {name!r}")
+    rules = table.get("rule")
+    if isinstance(rules, Mapping) or not isinstance(rules, Sequence) or not rules:
+        raise place.error("a source needs rules: write [[source.rule]] below it")
+    return Source(name, [_rule(rule, i, name, place) for i, rule in enumerate(rules)])
+
+
+def source_to_plain(source: Source) -> Table:
+    """The table that says the same in a project file."""
+    return {"name": source.name, "rule": [_rule_to_plain(rule) for rule in source.rules]}
+
+
+def condition_from_plain(table: Mapping[str, object], place: Place) -> Condition:
+    """The condition that a table describes by exactly one kind's keys."""
+    kinds = [key for key in table if key in _KINDS or key in _COMBINED]
+    if len(kinds) != 1:
+        known = ", ".join([*_KINDS, *_COMBINED])
+        found = (
+            f"found {' and '.join(kinds)} together: combine them with all"
+            if kinds
+            else "found none"
+        )
+        place.only(table, (*_KINDS, *_COMBINED, *_RULE_KEYS), "a rule")
+        raise place.error(f"a rule needs exactly one kind of condition ({known}); {found}")
+    kind = kinds[0]
+    beside = _KINDS[kind][1] if kind in _KINDS else ()
+    place.only(table, (kind, *beside, *_RULE_KEYS), f"a rule with {kind}")
+    if kind in _COMBINED:
+        return _combined(kind, table[kind], place.at(kind))
+    return _KINDS[kind][0](table, place)  # type: ignore[arg-type]
+
+
+def _rule(value: object, index: int, source: str, place: Place) -> Rule:
+    here = place.at("rule", index).named(f"source {source!r}, rule {index + 1}")
+    table = here.table(value)
+    when = condition_from_plain(table, here)
+    label = here.at("label").label(table["label"]) if "label" in table else None
+    if label is None and not picks(when):
+        raise here.error(f'there is no label: add label = "{here.classes[0]}", or another class')
+    examples = here.at("examples").texts(table.get("examples", ()))
+    counters = here.at("counter_examples").texts(table.get("counter_examples", ()))
+    try:
+        rule = Rule(label, when, examples, counters)
+        rule.vote(here.classes)
+    except RuleError as error:
+        raise here.error(str(error)) from None
+    return rule
+
+
+def _combined(kind: str, value: object, place: Place) -> Condition:
+    if kind == "not":
+        parts = [_inner(value, place)]
+    else:
+        if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+            raise place.error(f"{kind} needs a list of conditions in braces")
+        parts = [_inner(item, place.at(i)) for i, item in enumerate(value)]
+    try:
+        if kind == "not":
+            return Not(parts[0])
+        return All(tuple(parts)) if kind == "all" else Any(tuple(parts))
+    except RuleError as error:
+        raise place.error(str(error)) from None
+
+
+def _inner(value: object, place: Place) -> Condition:
+    table = place.table(value)
+    for key in _RULE_KEYS:
+        if key in table:
+            raise place.at(key).error(f"{key} belongs to the rule, not to a condition inside it")
+    return condition_from_plain(table, place)
+
+
+def _rule_to_plain(rule: Rule) -> Table:
+    plain: dict[str, Plain] = {} if rule.label is None else {"label": rule.label}
+    plain |= rule.when.to_plain()
+    if rule.examples:
+        plain["examples"] = list(rule.examples)
+    if rule.counter_examples:
+        plain["counter_examples"] = list(rule.counter_examples)
+    return plain

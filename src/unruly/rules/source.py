@@ -1,0 +1,69 @@
+"""A source: a named, ordered set of rules that gives one vote per document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from unruly.errors import RuleError
+from unruly.rules.condition import Needs
+from unruly.rules.place import Plain
+from unruly.rules.rule import Rule
+from unruly.votes.votes import ABSTAIN
+
+
+@dataclass(frozen=True)
+class Source:
+    """The first of its rules that matches a document decides; where none does, it abstains.
+
+    >>> from unruly.rules.keywords import Keywords
+    >>> mood = Source(
+    ...     "mood", [Rule("bad", Keywords(("awful",))), Rule("good", Keywords(("lovely",)))]
+    ... )
+    >>> len(mood.rules)
+    2
+    """
+
+    name: str
+    rules: Sequence[Rule]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise RuleError(f"a source needs a name, not {self.name!r}")
+        if isinstance(self.rules, Rule):
+            raise RuleError(f"source {self.name!r}: rules must be a list, not one rule")
+        object.__setattr__(self, "rules", tuple(self.rules))
+        if not self.rules:
+            raise RuleError(f"source {self.name!r} has no rules: give it one, or drop it")
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        """The columns and measures that its rules read."""
+        total = Needs()
+        for rule in self.rules:
+            total = total + rule.when.needs(classes)
+        return total
+
+    def rule_votes(self, classes: tuple[str, ...]) -> list[pl.Expr]:
+        """Each rule's own vote, null where it abstains."""
+        votes = []
+        for number, rule in enumerate(self.rules, start=1):
+            try:
+                votes.append(rule.vote(classes))
+            except RuleError as error:
+                raise RuleError(f"{self.title(number)}: {error}") from None
+        return votes
+
+    def vote(self, classes: tuple[str, ...]) -> pl.Expr:
+        """The source's vote: the first rule's that does not abstain, else -1."""
+        abstain = pl.lit(ABSTAIN, dtype=pl.Int8)
+        return pl.coalesce(*self.rule_votes(classes), abstain).cast(pl.Int8).alias(self.name)
+
+    def title(self, number: int) -> str:
+        """How messages name one of its rules, counted from 1."""
+        return f"source {self.name!r}, rule {number}"
+
+    def meaning(self) -> Plain:
+        """All that decides its votes, its name left out."""
+        return [rule.meaning() for rule in self.rules]
