@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError
+from unruly.texts.gold import UNKNOWN as UNKNOWN
 
-UNKNOWN = -1  # the gold label of a document that has none
+if TYPE_CHECKING:
+    from unruly.texts.relation import Relation
+    from unruly.texts.stream import CorpusStream
+
+BATCH_ROWS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +36,7 @@ class Corpus:
     columns: pl.DataFrame  # the other columns, n rows
     gold: NDArray[np.int16] | None = None  # (n,)
     name: str = "texts"  # where the texts came from, for messages
+    classes: tuple[str, ...] | None = None  # the names behind the gold numbers, where known
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -35,6 +44,69 @@ class Corpus:
             raise InputError(f"{self.name}: ids, texts and columns differ in length")
         if self.gold is not None and len(self.gold) != n:
             raise InputError(f"{self.name}: {n} texts, but {len(self.gold)} gold labels")
+
+    @classmethod
+    def of(
+        cls,
+        documents: object,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        label: str | None = None,
+        classes: Sequence[str] | None = None,
+    ) -> Corpus:
+        """A corpus from whatever the user has: a path, a frame, a `Dataset`, a list, or a corpus.
+
+        >>> Corpus.of(["call me"]).texts.to_list()
+        ['call me']
+        >>> Corpus.of(pl.DataFrame({"review": ["fine"], "stars": [4]})).columns.columns
+        ['stars']
+        """
+        from unruly.texts.anything import corpus_of
+
+        return corpus_of(documents, text=text, id=id, label=label, classes=classes)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        label: str | None = None,
+        classes: Sequence[str] | None = None,
+    ) -> Corpus:
+        """Read a whole file: CSV, TSV or JSON Lines (also .gz), Parquet, or Arrow IPC.
+
+        `text`, `id` and `label` are column names. The text column is found when it is obvious; ids
+        are row numbers when no column is named. Labels are class names or numbers of `classes`;
+        without `classes`, the labels found are the classes. A folder in WRENCH's layout gives its
+        training split.
+        """
+        from unruly.texts.stream import CorpusStream
+        from unruly.texts.wrench import is_wrench
+
+        if is_wrench(Path(path)):
+            return cls.from_wrench(path)
+        return CorpusStream.open(path, text=text, id=id, label=label, classes=classes).read()
+
+    @classmethod
+    def scan(
+        cls,
+        path: str | Path,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        label: str | None = None,
+        classes: Sequence[str] | None = None,
+        batch_rows: int = BATCH_ROWS,
+    ) -> CorpusStream:
+        """The same file as an iterable of corpora of at most `batch_rows` documents, in order."""
+        from unruly.texts.stream import CorpusStream
+
+        return CorpusStream.open(
+            path, text=text, id=id, label=label, classes=classes, batch_rows=batch_rows
+        )
 
     @classmethod
     def from_texts(cls, texts: Sequence[str], *, name: str = "texts") -> Corpus:
@@ -54,30 +126,73 @@ class Corpus:
             name=name,
         )
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: object,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        label: str | None = None,
+        classes: Sequence[str] | None = None,
+        name: str = "frame",
+    ) -> Corpus:
+        """A corpus from a polars or pandas frame.
+
+        Ids are the named column; else the index of a pandas frame where that is not 0, 1, 2…; else
+        row numbers.
+        """
+        from unruly.texts.frames import corpus_from_frame
+
+        return corpus_from_frame(frame, text=text, id=id, label=label, classes=classes, name=name)
+
+    @classmethod
+    def from_dataset(
+        cls,
+        dataset: object,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        label: str | None = None,
+        classes: Sequence[str] | None = None,
+        name: str = "dataset",
+    ) -> Corpus:
+        """A corpus from a Hugging Face `Dataset`; a `ClassLabel` column gives gold and classes."""
+        from unruly.texts.frames import corpus_from_dataset
+
+        return corpus_from_dataset(
+            dataset, text=text, id=id, label=label, classes=classes, name=name
+        )
+
+    @classmethod
+    def from_wrench(cls, folder: str | Path, split: str = "train") -> Corpus:
+        """One split of a folder in WRENCH's layout; gold labels and classes come with it."""
+        from unruly.texts.wrench import read_wrench
+
+        return read_wrench(Path(folder), split).corpus
+
     def __len__(self) -> int:
         return len(self.texts)
 
-    @property
-    def shape(self) -> tuple[int]:
-        """(n,): with `len` and rows by index, all that scikit-learn asks of the data that it splits."""
-        return (len(self),)
+    @cached_property
+    def relation(self) -> Relation | None:
+        """The two entities of each document and the words around them, or None for plain texts."""
+        from unruly.texts.relation import relation_of
 
-    def __getitem__(self, rows: ArrayLike | tuple[ArrayLike, object]) -> Corpus:
-        """Some of the documents: `corpus[[0, 2]]` is `corpus.take([0, 2])`."""
-        return self.take(
-            np.atleast_1d(np.arange(len(self))[rows[0] if isinstance(rows, tuple) else rows])
-        )
+        return relation_of(self)
 
     def take(self, rows: ArrayLike) -> Corpus:
         """Some of the documents, in the order asked for: row numbers, or a mask."""
-        index = np.asarray(rows)
-        if index.dtype == np.bool_:
-            index = np.flatnonzero(index)
-        picks = index.tolist()
+        wanted = np.asarray(rows)
+        index = np.arange(len(self))[
+            wanted if wanted.dtype == np.bool_ else wanted.astype(np.int64)
+        ]
+        picks = pl.Series(index, dtype=pl.UInt32)
         return Corpus(
-            ids=self.ids[picks],
-            texts=self.texts[picks],
+            ids=self.ids.gather(picks),
+            texts=self.texts.gather(picks),
             columns=self.columns[picks] if self.columns.width else self.columns,
             gold=None if self.gold is None else self.gold[index],
             name=self.name,
+            classes=self.classes,
         )

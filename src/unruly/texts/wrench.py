@@ -1,0 +1,150 @@
+"""Folders in WRENCH's layout: train.json, valid.json, test.json and label.json.
+
+Each split is `{"0": {"label": 1, "weak_labels": [-1, 1], "data": {"text": "…"}}}`, and label.json
+maps class numbers to names. `meta.json`, where there is one, may name the sources (`lf_names`).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.errors import InputError
+from unruly.texts.assemble import assemble
+from unruly.texts.corpus import Corpus
+from unruly.texts.layout import Layout
+
+ID, LABEL, TEXT = "id", "label", "text"
+
+
+@dataclass(frozen=True, eq=False)
+class WrenchSplit:
+    """One split: the documents, and the votes stored beside them."""
+
+    corpus: Corpus
+    votes: NDArray[np.int8]  # (n, k), -1 abstains
+    sources: tuple[str, ...]
+    classes: tuple[str, ...]
+
+
+def is_wrench(folder: Path) -> bool:
+    """Whether a path is a folder in WRENCH's layout."""
+    return folder.is_dir() and (folder / "label.json").is_file()
+
+
+def read_wrench(folder: Path, split: str = "train", votes: str = "weak_labels") -> WrenchSplit:
+    """Read one split; `votes` is the key of the stored votes."""
+    if not is_wrench(folder):
+        what = "no label.json in it" if folder.is_dir() else "there is no such folder"
+        raise InputError(
+            f"{folder}: not a folder in WRENCH's layout ({what}): it needs train.json and label.json"
+        )
+    path = folder / f"{split}.json"
+    if not path.is_file():
+        known = sorted(p.stem for p in folder.glob("*.json") if p.stem not in {"label", "meta"})
+        raise InputError(f"{path}: there is no such split: splits are {', '.join(known) or 'none'}")
+    classes = _classes(folder / "label.json")
+    items = _items(path)
+    frame = pl.DataFrame(
+        {
+            ID: list(items),
+            LABEL: [item.get("label") for item in items.values()],
+            **_data_columns(items, path),
+        },
+        strict=False,
+    )
+    if all(key == str(row) for row, key in enumerate(items)):
+        frame = frame.with_columns(pl.col(ID).cast(pl.Int64))
+    corpus = assemble(
+        frame,
+        Layout(TEXT, ID, LABEL),
+        name=str(path),
+        place=lambda row: f"{path}, entry {list(items)[row]!r}",
+        classes=classes,
+    )
+    if corpus.gold is not None and not (corpus.gold >= 0).any():
+        corpus = Corpus(corpus.ids, corpus.texts, corpus.columns, None, corpus.name, classes)
+    matrix = _votes(items, votes, path)
+    return WrenchSplit(corpus, matrix, _sources(folder, matrix.shape[1], votes), classes)
+
+
+def _load(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes().decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start}): convert it") from None
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})"
+        ) from None
+
+
+def _classes(path: Path) -> tuple[str, ...]:
+    names = _load(path)
+    if not isinstance(names, dict) or sorted(names) != sorted(str(i) for i in range(len(names))):
+        raise InputError(
+            f'{path}: expected class numbers from 0 with their names, as in {{"0": "ham", "1": "spam"}}'
+        )
+    return tuple(str(names[str(number)]) for number in range(len(names)))
+
+
+def _items(path: Path) -> dict[str, dict[str, Any]]:
+    items = _load(path)
+    if not isinstance(items, dict):
+        raise InputError(
+            f"{path}: expected one JSON object of documents, found a {type(items).__name__}"
+        )
+    if not items:
+        raise InputError(f"{path}: the split is empty: expected documents")
+    for key, item in items.items():
+        data = item.get("data") if isinstance(item, dict) else None
+        if not isinstance(data, dict):
+            raise InputError(
+                f'{path}, entry {key!r}: expected {{"label": …, "weak_labels": […], "data": {{…}}}}'
+            )
+        if not isinstance(data.get(TEXT), str):
+            raise InputError(
+                f"{path}, entry {key!r}: data.text is {data.get(TEXT)!r}, not a string"
+            )
+    return items
+
+
+def _data_columns(items: dict[str, dict[str, Any]], path: Path) -> dict[str, pl.Series]:
+    names = dict.fromkeys(name for item in items.values() for name in item["data"])
+    columns: dict[str, pl.Series] = {}
+    for name in names:
+        values = [item["data"].get(name) for item in items.values()]
+        own = f"data_{name}" if name in {ID, LABEL} else name
+        columns[own] = pl.Series(own, values, strict=False)
+    return columns
+
+
+def _votes(items: dict[str, dict[str, Any]], key: str, path: Path) -> NDArray[np.int8]:
+    rows = [item.get(key, []) for item in items.values()]
+    width = len(rows[0])
+    for entry, row in zip(items, rows, strict=True):
+        if len(row) != width:
+            raise InputError(
+                f"{path}, entry {entry!r}: {len(row)} votes, but the first entry has {width}"
+            )
+    return np.array(rows, dtype=np.int8).reshape(len(rows), width)
+
+
+def _sources(folder: Path, k: int, votes: str) -> tuple[str, ...]:
+    path = folder / "meta.json"
+    meta = _load(path) if path.is_file() else {}
+    labels = meta.get("label_names")
+    for names in meta.values():
+        if (
+            names != labels
+            and isinstance(names, list)
+            and len(set(map(str, names))) == k == len(names)
+        ):
+            return tuple(str(name) for name in names)
+    return tuple(f"source_{j}" for j in range(k))
