@@ -181,6 +181,16 @@ class Corpus:
 
         return relation_of(self)
 
+    @property
+    def shape(self) -> tuple[int]:
+        """(n,): with `len` and rows by index, all that scikit-learn asks of the data that it splits."""
+        return (len(self),)
+
+    def __getitem__(self, rows: ArrayLike | tuple[ArrayLike, object]) -> Corpus:
+        """Some of the documents: `corpus[[0, 2]]` is `corpus.take([0, 2])`."""
+        index = rows[0] if isinstance(rows, tuple) else rows
+        return self.take(np.atleast_1d(np.arange(len(self))[index]))
+
     def take(self, rows: ArrayLike) -> Corpus:
         """Some of the documents, in the order asked for: row numbers, or a mask."""
         wanted = np.asarray(rows)
