@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs tree clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -22,6 +22,9 @@ lint: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python -m benchmarks $(ARGS)
+
+tree: .venv/ready
+	$(BIN)/python tools/tree.py
 
 docs: .venv/ready
 	$(BIN)/mkdocs build --strict --quiet

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from unruly.errors import UnrulyError as UnrulyError
+    from unruly.project.project import Project as Project
     from unruly.rules.rule import Rule as Rule
     from unruly.rules.source import Source as Source
     from unruly.rules.sources import Sources as Sources
@@ -21,11 +22,12 @@ _HOMES = {
     "Rule": "unruly.rules.rule",
     "Source": "unruly.rules.source",
     "Sources": "unruly.rules.sources",
+    "Project": "unruly.project.project",
     "UnrulyError": "unruly.errors",
     "Votes": "unruly.votes.votes",
 }
 
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> object:

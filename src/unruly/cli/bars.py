@@ -50,6 +50,10 @@ class Bars:
         if not self._stages:
             self._display.stop()
 
+    def refresh(self) -> None:
+        """Draw now, without waiting for the next tick."""
+        self._display.refresh()
+
 
 class Done(ProgressColumn):
     """`1,200/5,000`, or `1,200` where nobody knows how many there will be."""

@@ -1,0 +1,5 @@
+"""`python -m unruly` is `unruly`."""
+
+from unruly.cli.main import main
+
+main()

@@ -1,0 +1,134 @@
+"""`[data]`: the files of a project, and which of their columns hold what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.errors import InputError, ProjectError
+from unruly.texts.corpus import BATCH_ROWS, UNKNOWN, Corpus
+from unruly.texts.gold import gold_numbers
+from unruly.texts.layout import Layout, missing_column
+from unruly.texts.stream import CorpusStream
+from unruly.texts.table import open_table
+from unruly.texts.wrench import is_wrench
+
+SPLITS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True)
+class DataFiles:
+    """Paths relative to the project's folder, and column names; what is not there is None.
+
+    A folder in WRENCH's layout may stand for a file: each split is read from it.
+    """
+
+    train: str | None = None
+    valid: str | None = None
+    test: str | None = None
+    clean: str | None = None  # true labels of some training documents, by id
+    text: str | None = None  # column names from here on
+    id: str | None = None
+    label: str | None = None
+
+    def path(self, split: str, folder: Path) -> Path:
+        """The file of one split."""
+        if split not in SPLITS:
+            near = get_close_matches(split, SPLITS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"splits are {', '.join(SPLITS)}"
+            raise InputError(f"there is no split {split!r}: {hint}")
+        name: str | None = getattr(self, split)
+        if name is None:
+            raise ProjectError(
+                f'the project names no {split} file: add {split} = "..." under [data] in unruly.toml'
+            )
+        return folder / name
+
+    def read(self, split: str, folder: Path, classes: tuple[str, ...]) -> Corpus:
+        """One split, whole."""
+        path = self.path(split, folder)
+        if is_wrench(path):
+            return _same_classes(Corpus.from_wrench(path, split), classes)
+        return Corpus.read(path, text=self.text, id=self.id, label=self.label, classes=classes)
+
+    def scan(self, split: str, folder: Path, classes: tuple[str, ...]) -> CorpusStream:
+        """One split as a stream of batches, for files larger than memory."""
+        path = self.path(split, folder)
+        return Corpus.scan(path, text=self.text, id=self.id, label=self.label, classes=classes)
+
+    def clean_labels(
+        self, corpus: Corpus, folder: Path, classes: tuple[str, ...]
+    ) -> NDArray[np.int16]:
+        """(n,): the true labels from the clean file, by id; -1 for all other documents.
+
+        The file has the project's id and label columns (`id` and `label` where none are named);
+        documents without ids of their own are known by their row number, from 0.
+        """
+        if self.clean is None:
+            raise ProjectError(
+                'the project names no file of clean labels: add clean = "..." under [data]'
+            )
+        path = folder / self.clean
+        rows = _clean_rows(path, self.id or "id", self.label or "label", classes)
+        return _aligned(rows, corpus, path)
+
+
+def data_keys() -> tuple[str, ...]:
+    """What may stand in `[data]`."""
+    return tuple(field.name for field in fields(DataFiles))
+
+
+def _clean_rows(path: Path, id: str, label: str, classes: tuple[str, ...]) -> dict[str, int]:
+    """id, as text -> class number."""
+    table = open_table(path)
+    for role, column in (("id", id), ("label", label)):
+        if column not in table.schema:
+            raise InputError(missing_column(column, table.schema, name=table.name, role=role))
+    found: dict[str, int] = {}
+    start = 0
+
+    def place(row: int) -> str:
+        return table.place(start + row)
+
+    for batch in table.batches(Layout(text=id, label=label), BATCH_ROWS):
+        golds = gold_numbers(batch[label], classes, place)
+        for row, (name, gold) in enumerate(zip(batch[id].to_list(), golds.tolist(), strict=True)):
+            if str(name) in found:
+                raise InputError(
+                    f"{place(row)}: the id {name!r} has a label already: keep one for each"
+                )
+            found[str(name)] = gold
+        start += len(batch)
+    return found
+
+
+def _aligned(rows: dict[str, int], corpus: Corpus, path: Path) -> NDArray[np.int16]:
+    places = {str(id): row for row, id in enumerate(corpus.ids.to_list())}
+    labels = np.full(len(corpus), UNKNOWN, dtype=np.int16)
+    for name, gold in rows.items():
+        if name not in places:
+            raise InputError(
+                f"{path}: there is no document with the id {name!r} in {corpus.name}: "
+                "clean labels belong to training documents"
+            )
+        labels[places[name]] = gold
+    return labels
+
+
+def _same_classes(corpus: Corpus, classes: tuple[str, ...]) -> Corpus:
+    """Gold numbers of a WRENCH folder as this project numbers its classes."""
+    if corpus.classes is None or corpus.gold is None or corpus.classes == classes:
+        return corpus
+    unknown = set(corpus.classes) - set(classes)
+    if unknown:
+        raise InputError(
+            f"{corpus.name}: the label {min(unknown)!r} is not a class: classes are {', '.join(classes)}"
+        )
+    numbers = np.array([classes.index(name) for name in corpus.classes] + [UNKNOWN], dtype=np.int16)
+    return Corpus(
+        corpus.ids, corpus.texts, corpus.columns, numbers[corpus.gold], corpus.name, classes
+    )

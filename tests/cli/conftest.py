@@ -1,0 +1,73 @@
+"""Two ways to run a command: in this process, which is quick, and in its own, which is the truth."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from unruly.cli.main import run
+from unruly.project.starter import make_starter
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Unruly = Callable[..., Done]
+
+
+@pytest.fixture
+def unruly(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Unruly:
+    """Run a command line in this process, from a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / ".cache"))
+
+    def call(*args: str | Path) -> Done:
+        capfd.readouterr()
+        code = run([str(arg) for arg in args])
+        out, err = capfd.readouterr()
+        return Done(code, out, err)
+
+    return call
+
+
+def command_line(args: Sequence[str]) -> list[str]:
+    return [sys.executable, "-m", "unruly", *args]
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Unruly:
+    """Run a command line in a process of its own."""
+    environment = {**os.environ, "UNRULY_CACHE": str(tmp_path / ".cache")}
+
+    def call(*args: str | Path) -> Done:
+        done = subprocess.run(
+            command_line([str(arg) for arg in args]),
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.fixture
+def spam(tmp_path: Path) -> Path:
+    """A starter project."""
+    return make_starter(tmp_path / "spam")

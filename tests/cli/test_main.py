@@ -1,0 +1,154 @@
+"""Manners of the command line: help, one-line errors, exit codes, instant start."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from tests.cli.conftest import Unruly, command_line
+
+from unruly import __version__
+from unruly.cli import main
+from unruly.cli.main import COMMANDS
+from unruly.errors import ExampleError, InputError
+
+
+def commands() -> list[tuple[str, click.Command]]:
+    """Every command and sub-command, by the words that one types."""
+    found: list[tuple[str, click.Command]] = []
+    for name in COMMANDS:
+        command = importlib.import_module(f"unruly.cli.{name}").command
+        found.append((name, command))
+        if isinstance(command, click.Group):
+            found += [(f"{name} {sub}", inner) for sub, inner in command.commands.items()]
+    return found
+
+
+@pytest.mark.parametrize("words", ["", *(words for words, _ in commands())])
+def test_every_help_has_an_example_that_names_the_command(unruly: Unruly, words: str) -> None:
+    done = unruly(*words.split(), "--help")
+    assert done.code == 0
+    assert done.err == ""
+    _, _, example = done.out.partition("Example:\n")
+    assert f"unruly {words}".strip() in example
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
+    command = importlib.import_module(f"unruly.cli.{name}").command
+    first = (command.help or "").split("\n\n")[0].replace("\n", " ")
+    assert first.startswith(COMMANDS[name].rstrip("."))
+
+
+@pytest.mark.parametrize("words", [words for words, _ in commands()])
+def test_every_option_explains_itself(words: str) -> None:
+    command = dict(commands())[words]
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{words} {parameter.opts}"
+
+
+def test_version(unruly: Unruly) -> None:
+    assert __version__ in unruly("--version").out
+
+
+def test_without_a_command_it_shows_its_help(unruly: Unruly) -> None:
+    done = unruly()
+    assert done.code == 0
+    assert "Commands:" in done.out
+    assert "Exit codes: 0 all well, 1 " in done.out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ["chekc"],
+            "error: there is no command 'chekc': did you mean 'check'? (see unruly --help)",
+        ),
+        (["--what"], "error: No such option '--what' (see unruly --help)"),
+        (["new"], "error: Missing argument 'NAME' (see unruly new --help)"),
+    ],
+)
+def test_wrong_usage_is_one_line(unruly: Unruly, args: list[str], message: str) -> None:
+    done = unruly(*args)
+    assert (done.code, done.out, done.err) == (2, "", message + "\n")
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "message"),
+    [
+        (InputError("a.csv: bad"), 2, "error: a.csv: bad\n"),
+        (InputError("two\nlines"), 2, "error: two lines\n"),
+        (ExampleError("rule 1: no"), 1, "error: rule 1: no\n"),
+        (KeyboardInterrupt(), 130, "interrupted: nothing half-written is left\n"),
+        (FileNotFoundError(2, "No such file", "x.csv"), 2, "error: x.csv: No such file\n"),
+    ],
+)
+def test_errors_are_one_line_and_a_code(
+    unruly: Unruly, monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int, message: str
+) -> None:
+    monkeypatch.setattr("unruly.cli.new.make_starter", failing(raised))
+    done = unruly("new", "x")
+    assert (done.code, done.out, done.err) == (code, "", message)
+
+
+def test_a_bug_asks_to_be_reported_and_shows_its_traceback_only_when_asked(
+    unruly: Unruly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unruly.cli.new.make_starter", failing(RuntimeError("boom")))
+    done = unruly("new", "x")
+    assert done.code == main.BUG
+    assert done.err.count("\n") == 1
+    assert "unexpected RuntimeError: boom" in done.err
+    assert "please report" in done.err
+    assert "Traceback" in unruly("--debug", "new", "x").err
+
+
+def failing(raised: BaseException) -> object:
+    def fail(name: Path) -> Path:
+        raise raised
+
+    return fail
+
+
+def test_help_imports_no_heavy_library() -> None:
+    code = (
+        "import sys\nfrom unruly.cli.main import run\nrun(['--help'])\n"
+        "heavy = {'torch', 'polars', 'numpy', 'sklearn', 'scipy', 'pandas', 'rich', 'tomlkit'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(("no_colour", "coloured"), [(None, True), ("1", False)])
+def test_colours_on_a_terminal_only(tmp_path: Path, no_colour: str | None, coloured: bool) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    environment["TERM"] = "xterm-256color"
+    if no_colour:
+        environment["NO_COLOR"] = no_colour
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            command_line(["chekc"]), cwd=tmp_path, env=environment, stderr=theirs, timeout=60
+        )
+        written = os.read(ours, 10_000)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == 2
+    assert (b"\x1b[" in written) is coloured
+
+
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m unruly --help | true", shell=True, capture_output=True, timeout=60
+    )
+    assert done.stderr == b""
