@@ -110,17 +110,25 @@ class Settings:
     """
 
     method: str = _word(
-        "default", METHODS, "the gold-free recipe (default), or the paper's method as written (paper)"
+        "default",
+        METHODS,
+        "the gold-free recipe (default), or the paper's method as written (paper)",
     )
     ablation: str = _word(
-        "whole", ABLATIONS, "leave parts of the paper's method out: the denoiser, the classifier, self-training"
+        "whole",
+        ABLATIONS,
+        "leave parts of the paper's method out: the denoiser, the classifier, self-training",
     )
     hidden: int = _whole(128, 1, 65_536, "width of the hidden layer of both networks")
     learning_rate: float = _number(0.02, 1e-6, 1.0, "step size of Adam")
-    c1: float = _number(0.2, 0.0, 1.0, "weight of the denoiser's loss; c2, the classifier's, is 1 - c1 - c3")
+    c1: float = _number(
+        0.2, 0.0, 1.0, "weight of the denoiser's loss; c2, the classifier's, is 1 - c1 - c3"
+    )
     c3: float = _number(0.1, 0.0, 1.0, "weight of the self-training loss")
     alpha: float = _number(0.6, 0.0, 0.999, "how far the temporal ensemble looks back")
-    p: int = _whole(0, 0, 10_000, "a document counts as matched when more than p sources voted on it")
+    p: int = _whole(
+        0, 0, 10_000, "a document counts as matched when more than p sources voted on it"
+    )
     epochs: int = _whole(500, 1, 1_000_000, "most passes over the documents")
     batch_size: int | None = _whole(
         None, 1, math.inf, "documents in one step; absent: all of them in one step", optional=True
@@ -128,7 +136,9 @@ class Settings:
     weight_decay: float = _number(0.0, 0.0, 1.0, "L2 penalty on the weights of both networks")
     standardise: bool = _switch(False, "centre and scale each feature before the networks see it")
     attention: str = _word(
-        "voters", ATTENTIONS, "softmax over the sources that voted, or over all of them and masked afterwards"
+        "voters",
+        ATTENTIONS,
+        "softmax over the sources that voted, or over all of them and masked afterwards",
     )
     reliability: str = _word(
         "per-document",
@@ -142,12 +152,17 @@ class Settings:
         "multiplied or averaged",
     )
     calibrate: bool = _switch(
-        False, "put both heads on one scale of confidence, with clean labels that are kept out of training"
+        False,
+        "put both heads on one scale of confidence, with clean labels that are kept out of training",
     )
     selection: str = _word(
-        "votes", SELECTIONS, "which epoch is kept: by votes alone, the last, or by gold validation labels"
+        "votes",
+        SELECTIONS,
+        "which epoch is kept: by votes alone, the last, or by gold validation labels",
     )
-    patience: int = _whole(0, 0, 1_000_000, "stop after so many epochs without a better one; 0: never")
+    patience: int = _whole(
+        0, 0, 1_000_000, "stop after so many epochs without a better one; 0: never"
+    )
     device: str = _word("auto", DEVICES, "where to compute; auto takes a GPU if there is one")
     threads: int = _whole(1, 1, 1024, "processor threads; more of them make small networks slower")
     seed: int = _whole(0, 0, 2**63 - 1, "all randomness comes from it")
