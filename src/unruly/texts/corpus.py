@@ -186,17 +186,17 @@ class Corpus:
         """(n,): with `len` and rows by index, all that scikit-learn asks of the data that it splits."""
         return (len(self),)
 
-    def __getitem__(self, rows: ArrayLike | tuple[ArrayLike, object]) -> Corpus:
+    def __getitem__(self, rows: ArrayLike | slice | tuple[ArrayLike, object]) -> Corpus:
         """Some of the documents: `corpus[[0, 2]]` is `corpus.take([0, 2])`."""
         index = rows[0] if isinstance(rows, tuple) else rows
-        return self.take(np.atleast_1d(np.arange(len(self))[index]))
+        picks = np.arange(len(self))[index] if isinstance(index, slice) else np.asarray(index)
+        return self.take(np.atleast_1d(picks))
 
     def take(self, rows: ArrayLike) -> Corpus:
         """Some of the documents, in the order asked for: row numbers, or a mask."""
         wanted = np.asarray(rows)
-        index = np.arange(len(self))[
-            wanted if wanted.dtype == np.bool_ else wanted.astype(np.int64)
-        ]
+        whole = wanted if wanted.dtype == np.bool_ else wanted.astype(np.int64)
+        index = np.arange(len(self))[whole]
         picks = pl.Series(index, dtype=pl.UInt32)
         return Corpus(
             ids=self.ids.gather(picks),

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unruly.errors import InputError
+
+if TYPE_CHECKING:
+    from unruly.texts.corpus import Corpus
+    from unruly.votes.summary import Summary
 
 ABSTAIN = -1
 MOST_CLASSES = 127
@@ -79,6 +84,11 @@ class Votes:
                     f"number from 0 to {len(self.classes) - 1}: convert with "
                     "Votes.from_array(..., abstain=...)"
                 )
+        for source, values in self.soft.items():
+            if source not in self.sources or values.shape != (n, len(self.classes)):
+                raise InputError(
+                    f"soft votes of {source!r} must be {n} documents × {len(self.classes)} classes"
+                )
         self.matrix.flags.writeable = False
 
     @classmethod
@@ -127,6 +137,118 @@ class Votes:
             ids=_ids(ids, n),
         )
 
+    @classmethod
+    def read(cls, path: str | Path, *, classes: Sequence[str] | None = None) -> Votes:
+        """Votes from a file by its ending: .parquet, or .csv, .tsv or .jsonl with class names."""
+        from unruly.votes.files import read_votes
+
+        return read_votes(Path(path), classes)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path, *, classes: Sequence[str] | None = None) -> Votes:
+        """Votes from a Parquet file that `to_parquet` wrote, or from any file of integer columns."""
+        from unruly.votes.parquet import read_parquet
+
+        return read_parquet(Path(path), classes)
+
+    @classmethod
+    def from_wrench(
+        cls, folder: str | Path, split: str = "train", votes: str = "weak_labels"
+    ) -> Votes:
+        """The votes stored in one split of a folder in WRENCH's layout."""
+        from unruly.votes.wrench import read_wrench_votes
+
+        return read_wrench_votes(Path(folder), split, votes)
+
+    @classmethod
+    def from_long(
+        cls,
+        table: object,
+        *,
+        classes: Sequence[str] | None = None,
+        ids: Sequence[object] | pl.Series | None = None,
+        sources: Sequence[str] | None = None,
+    ) -> Votes:
+        """Votes from crowd-kit's long table (`task, worker, label`), pandas or polars.
+
+        `ids` and `sources` fix the order, and keep documents and sources without any vote.
+        """
+        from unruly.votes.long_table import votes_from_long
+
+        return votes_from_long(table, classes=classes, ids=ids, sources=sources)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Votes]) -> Votes:
+        """The votes of several batches of documents, one below the other.
+
+        >>> a = Votes.from_array([[0], [1]], ids=["x", "y"])
+        >>> Votes.concat([a, Votes.from_array([[1]], ids=["z"])]).ids.to_list()
+        ['x', 'y', 'z']
+        """
+        if not parts:
+            raise InputError("there are no votes to put together")
+        first = parts[0]
+        for part in parts:
+            if part.sources != first.sources or part.classes != first.classes:
+                raise InputError("votes of different sources or classes cannot be put together")
+            if part.soft.keys() != first.soft.keys():
+                raise InputError("votes with different soft sources cannot be put together")
+        return cls(
+            matrix=np.concatenate([part.matrix for part in parts]),
+            sources=first.sources,
+            classes=first.classes,
+            ids=_ids(pl.concat([part.ids for part in parts]), sum(part.n for part in parts)),
+            soft={s: np.concatenate([part.soft[s] for part in parts]) for s in first.soft},
+        )
+
+    def write(self, path: str | Path) -> None:
+        """Write to a file by its ending: .parquet keeps everything; .csv, .tsv, .jsonl class names."""
+        from unruly.votes.files import write_votes
+
+        write_votes(self, Path(path))
+
+    def to_parquet(self, path: str | Path) -> None:
+        """One int8 column a source beside the ids; classes, sources and soft votes are kept."""
+        from unruly.votes.parquet import write_parquet
+
+        write_parquet(self, Path(path))
+
+    def to_array(self, abstain: int = ABSTAIN) -> NDArray[np.int64]:
+        """(n, k): a fresh matrix; with `abstain=0`, classes are numbered from 1.
+
+        >>> Votes.from_array([[0, -1], [1, 1]]).to_array(abstain=0).tolist()
+        [[1, 0], [2, 2]]
+        """
+        if 0 < abstain < self.m:
+            raise InputError(f"{abstain} cannot mean abstain: it is the number of a class")
+        numbers = self.matrix.astype(np.int64) + (1 if abstain == 0 else 0)
+        return np.where(self.voted, numbers, abstain)
+
+    def to_wrench(self, folder: str | Path, corpus: Corpus, split: str = "train") -> None:
+        """Write these votes and their documents as one split in WRENCH's layout."""
+        from unruly.votes.wrench import write_wrench
+
+        write_wrench(self, Path(folder), corpus, split)
+
+    def to_long(self) -> pl.DataFrame:
+        """crowd-kit's long table, one row a vote: `task` (id), `worker` (source), `label` (class).
+
+        >>> Votes.from_array([[0, -1]], classes=["ham", "spam"], ids=["d1"]).to_long().rows()
+        [('d1', 'source_0', 'ham')]
+        """
+        from unruly.votes.long_table import votes_to_long
+
+        return votes_to_long(self)
+
+    def summary(self, gold: ArrayLike | None = None) -> Summary:
+        """The source table with Snorkel's columns, a total row, and majority vote.
+
+        `gold` is a class number for each document, -1 where unknown.
+        """
+        from unruly.votes.summarise import summarise
+
+        return summarise(self, gold)
+
     @property
     def n(self) -> int:
         """How many documents."""
@@ -166,14 +288,14 @@ class Votes:
 
     def take(self, rows: ArrayLike) -> Votes:
         """The same votes for some documents only: row numbers, or a mask."""
-        index = np.asarray(rows)
-        if index.dtype == np.bool_:
-            index = np.flatnonzero(index)
+        wanted = np.asarray(rows)
+        whole = wanted if wanted.dtype == np.bool_ else wanted.astype(np.int64)
+        index = np.arange(self.n)[whole]
         return Votes(
             matrix=self.matrix[index],
             sources=self.sources,
             classes=self.classes,
-            ids=self.ids[index.tolist()] if len(index) else self.ids.clear(),
+            ids=self.ids.gather(pl.Series(index, dtype=pl.UInt32)),
             soft={name: values[index] for name, values in self.soft.items()},
         )
 
@@ -185,11 +307,11 @@ class Votes:
         """(n, k): with `len`, rows by index and `numpy.asarray`, all that scikit-learn asks of a target."""
         return self.n, self.k
 
-    def __getitem__(self, rows: ArrayLike | tuple[ArrayLike, object]) -> Votes:
+    def __getitem__(self, rows: ArrayLike | slice | tuple[ArrayLike, object]) -> Votes:
         """Some of the documents: `votes[[0, 2]]` is `votes.take([0, 2])`."""
-        return self.take(
-            np.atleast_1d(np.arange(self.n)[rows[0] if isinstance(rows, tuple) else rows])
-        )
+        index = rows[0] if isinstance(rows, tuple) else rows
+        picks = np.arange(self.n)[index] if isinstance(index, slice) else np.asarray(index)
+        return self.take(np.atleast_1d(picks))
 
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None
