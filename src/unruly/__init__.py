@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from unruly.errors import UnrulyError as UnrulyError
+    from unruly.model.gold_scorer import GoldScorer as GoldScorer
+    from unruly.model.weak_classifier import WeakClassifier as WeakClassifier
+    from unruly.model.weak_classifier import load as load
     from unruly.project.project import Project as Project
     from unruly.rules.rule import Rule as Rule
     from unruly.rules.source import Source as Source
@@ -24,7 +27,10 @@ _HOMES = {
     "Sources": "unruly.rules.sources",
     "Project": "unruly.project.project",
     "UnrulyError": "unruly.errors",
+    "GoldScorer": "unruly.model.gold_scorer",
     "Votes": "unruly.votes.votes",
+    "WeakClassifier": "unruly.model.weak_classifier",
+    "load": "unruly.model.weak_classifier",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +19,16 @@ class Use(StrEnum):
     PRIOR = "prior"  # the share of each class
     CALIBRATION = "calibration"  # what the probabilities mean
     SCORING = "scoring"  # how good the result is; changes nothing in the model
+
+
+_WORDS = {
+    "training": Use.TRAINING,
+    "choice of the epoch": Use.SELECTION,
+    "selection": Use.SELECTION,
+    "class prior": Use.PRIOR,
+    "prior": Use.PRIOR,
+    "calibration": Use.CALIBRATION,
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,21 @@ class Ledger:
         if not labels or entry in self.entries:
             return self
         return Ledger((*self.entries, entry))
+
+    def add_words(self, words: Sequence[str]) -> Ledger:
+        """The ledger with what a learner tells of its own gold use, such as 'training: 20 clean labels'.
+
+        >>> str(Ledger().add_words(["class prior: 20 clean labels"]))
+        'gold labels: 20 for prior'
+        """
+        ledger = self
+        for told in words:
+            use, _, rest = told.partition(":")
+            count = re.search(r"\d+", rest)
+            # Words that are not understood still count as gold in the model.
+            known = _WORDS.get(use.strip(), Use.TRAINING)
+            ledger = ledger.add(known, int(count.group()) if count else 1, "" if count else told)
+        return ledger
 
     def used_for(self, use: Use) -> int:
         """How many true labels were used for this."""

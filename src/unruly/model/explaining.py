@@ -1,0 +1,122 @@
+"""How an explanation is put together: the model is asked about one document, from every side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.model.explanation import Explanation, Opinion, Vote
+from unruly.model.fitted import Fitted
+from unruly.model.inputs import Documents, silence
+from unruly.model.prediction import DECIDED
+from unruly.model.words import Word, telling_words
+from unruly.texts.corpus import Corpus
+from unruly.training.heads import Heads
+from unruly.votes.votes import Match, Votes
+
+
+def explain(
+    fitted: Fitted,
+    documents: Documents,
+    given: Votes | None,
+    *,
+    words: int = 8,
+    neighbours: int = 5,
+) -> Explanation:
+    """Why the first of these documents gets its label."""
+    votes = fitted.votes(documents, given)
+    features = fitted.features(documents)
+    heads = fitted.learner.heads(features, votes)
+    text = None if documents.corpus is None else documents.corpus.texts[0]
+    cast = votes.voted[0].any()
+    said = int(heads.classifier[0].argmax())
+    return Explanation(
+        text=text,
+        answer=_opinion(heads.combined[0], fitted.classes),
+        decided_by=DECIDED[int(heads.decided_by[0])],
+        votes=_votes(fitted, votes, heads, text),
+        majority=_majority(votes),
+        pseudo_label=_pseudo_label(fitted, votes) if cast else None,
+        denoiser=_opinion(heads.denoiser[0], fitted.classes) if cast else None,
+        classifier=_opinion(heads.classifier[0], fitted.classes),
+        neighbours=fitted.neighbourhood.nearest(
+            features.matrix()[0], fitted.classes, fitted.sources, neighbours
+        ),
+        words=_words(fitted, documents.corpus, said, words),
+        gold=str(fitted.ledger),
+    )
+
+
+def _words(fitted: Fitted, corpus: Corpus | None, label: int, count: int) -> tuple[Word, ...]:
+    if corpus is None or fitted.encoder is None or count < 1:
+        return ()
+    return telling_words(corpus.texts[0], _asked(fitted, corpus), label, count)
+
+
+def _asked(fitted: Fitted, corpus: Corpus) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+    """The classifier alone, as a function of variants of one text; other columns stay as they are."""
+
+    def ask(texts: Sequence[str]) -> NDArray[np.float32]:
+        variants = Corpus(
+            ids=pl.Series("id", range(len(texts)), dtype=pl.Int64),
+            texts=pl.Series("text", list(texts), dtype=pl.String),
+            columns=corpus.columns[[0] * len(texts)] if corpus.columns.width else corpus.columns,
+            name=corpus.name,
+        )
+        none = silence(variants.ids, fitted.classes, fitted.sources)
+        features = fitted.features(Documents(variants, None))
+        return fitted.learner.heads(features, none).classifier
+
+    return ask
+
+
+def _opinion(proba: NDArray[np.float32], classes: tuple[str, ...]) -> Opinion:
+    best = int(proba.argmax())
+    each = tuple((name, float(share)) for name, share in zip(classes, proba, strict=True))
+    return Opinion(classes[best], float(proba[best]), each)
+
+
+def _votes(fitted: Fitted, votes: Votes, heads: Heads, text: str | None) -> tuple[Vote, ...]:
+    why = {match.source: match for match in votes.matches(0)} if votes.provenance else {}
+    cast = np.flatnonzero(votes.voted[0])
+    order = sorted(cast.tolist(), key=lambda j: (-float(heads.conditional[0, j]), j))
+    return tuple(
+        _vote(
+            fitted, votes, j, float(heads.conditional[0, j]), why.get(votes.sources[j]), text or ""
+        )
+        for j in order
+    )
+
+
+def _vote(
+    fitted: Fitted, votes: Votes, j: int, here: float, match: Match | None, text: str
+) -> Vote:
+    spans = match.spans if match else ()
+    return Vote(
+        source=votes.sources[j],
+        label=votes.classes[votes.matrix[0, j]],
+        conditional=here,
+        overall=float(fitted.learner.reliability[j]),
+        rule=match.rule + 1 if match else None,
+        reason=match.reason if match else "",
+        spans=spans,
+        matched=tuple(text[start:end] for start, end in spans),
+    )
+
+
+def _majority(votes: Votes) -> tuple[str, ...]:
+    counts = votes.counts()[0]
+    if not counts.any():
+        return ()
+    return tuple(votes.classes[r] for r in np.flatnonzero(counts == counts.max()))
+
+
+def _pseudo_label(fitted: Fitted, votes: Votes) -> str:
+    """Equation 2: the class with the largest sum of global reliabilities."""
+    sums = np.zeros(votes.m)
+    for j in np.flatnonzero(votes.voted[0]):
+        sums[votes.matrix[0, j]] += fitted.learner.reliability[j]
+    return votes.classes[int(sums.argmax())]

@@ -1,0 +1,153 @@
+"""Why one document got its label: every vote, every head, and what the text itself says."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from unruly.model.neighbours import Neighbour
+from unruly.model.words import Word
+
+
+@dataclass(frozen=True)
+class Vote:
+    """One source that voted on the document."""
+
+    source: str
+    label: str
+    conditional: float  # reliability on this document (a_ij); those that voted sum to 1
+    overall: float  # reliability over all documents (a_j)
+    rule: int | None  # which of its rules fired, counted from 1; None when rules are not known
+    reason: str  # the rule in words
+    spans: tuple[tuple[int, int], ...]  # character ranges that the rule matched
+    matched: tuple[str, ...]  # the text of these spans
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "source": self.source,
+            "label": self.label,
+            "conditional_reliability": self.conditional,
+            "global_reliability": self.overall,
+            "rule": self.rule,
+            "reason": self.reason,
+            "spans": [list(span) for span in self.spans],
+            "matched": list(self.matched),
+        }
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one head says."""
+
+    label: str
+    confidence: float
+    probabilities: tuple[tuple[str, float], ...]  # (class, probability), in the model's order
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "label": self.label,
+            "confidence": self.confidence,
+            "probabilities": dict(self.probabilities),
+        }
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.confidence:.1%})"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Everything that led to one label; `str` tells it in lines, `to_json` to machines."""
+
+    text: str | None  # None when the model was fitted on features
+    answer: Opinion
+    decided_by: str  # 'denoiser', 'classifier', or 'both' where they agree
+    votes: tuple[Vote, ...]
+    majority: tuple[
+        str, ...
+    ]  # the classes with most votes; several when they tie, none without votes
+    pseudo_label: str | None  # by global reliability (Eq. 2); None without votes
+    denoiser: Opinion | None  # None without votes
+    classifier: Opinion
+    neighbours: tuple[Neighbour, ...]
+    words: tuple[Word, ...]  # effects are on the probability of the classifier's own label
+    gold: str  # the ledger of the model, in a line
+
+    @property
+    def label(self) -> str:
+        """The final class."""
+        return self.answer.label
+
+    @property
+    def confidence(self) -> float:
+        """Its probability."""
+        return self.answer.confidence
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "text": self.text,
+            **self.answer.to_plain(),
+            "decided_by": self.decided_by,
+            "votes": [vote.to_plain() for vote in self.votes],
+            "majority": list(self.majority),
+            "pseudo_label": self.pseudo_label,
+            "denoiser": self.denoiser.to_plain() if self.denoiser else None,
+            "classifier": self.classifier.to_plain(),
+            "neighbours": [neighbour.to_plain() for neighbour in self.neighbours],
+            "words": [word.to_plain() for word in self.words],
+            "gold": self.gold,
+        }
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_plain(), ensure_ascii=False, default=str)
+
+    def __str__(self) -> str:
+        lines = [f"{self.answer}, {_decision(self.decided_by)}"]
+        lines += ["", *self._votes()]
+        lines += ["", f"denoiser     {self.denoiser or 'silent: no source voted'}"]
+        lines += [f"classifier   {self.classifier}"]
+        if self.words:
+            lines += [
+                "",
+                f"words, by what the classifier's {self.classifier.label} loses without them",
+            ]
+            lines += [f"  {word.effect:+.3f}  {word.text}" for word in self.words]
+        if self.neighbours:
+            lines += ["", "nearest training documents"]
+            lines += [f"  {_neighbour(neighbour)}" for neighbour in self.neighbours]
+        return "\n".join([*lines, "", self.gold])
+
+    def _votes(self) -> list[str]:
+        if not self.votes:
+            return ["no source votes on this document"]
+        width = max(len(vote.source) for vote in self.votes)
+        say = max(len(vote.label) for vote in self.votes)
+        head = f"{'source':{width}}  {'vote':{say}}  {'here':>5}  {'overall':>7}  why"
+        rows = [
+            f"{v.source:{width}}  {v.label:{say}}  {v.conditional:>5.2f}  {v.overall:>7.2f}  {_why(v)}"
+            for v in self.votes
+        ]
+        most = " and ".join(self.majority) + (" tie" if len(self.majority) > 1 else "")
+        return [
+            head,
+            *(row.rstrip() for row in rows),
+            f"majority vote {most}; by reliability {self.pseudo_label}",
+        ]
+
+
+def _decision(decided_by: str) -> str:
+    return "both heads agree" if decided_by == "both" else f"the {decided_by} decides"
+
+
+def _why(vote: Vote) -> str:
+    shown = ", ".join(f"“{piece}”" for piece in vote.matched)
+    return f"{vote.reason}: {shown}" if shown and vote.reason else vote.reason or shown
+
+
+def _neighbour(neighbour: Neighbour) -> str:
+    text = f"  {neighbour.text}" if neighbour.text is not None else ""
+    return f"{neighbour.similarity:.2f}  {neighbour.label}  (id {neighbour.id}){text}"

@@ -1,0 +1,220 @@
+"""What users pass in, made plain: documents or features, votes, and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from unruly.errors import InputError
+from unruly.features.encoder import Features
+from unruly.texts.corpus import Corpus
+from unruly.texts.gold import gold_numbers
+from unruly.votes.votes import ABSTAIN, Votes
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """n documents: texts to be encoded, or features that are already there."""
+
+    corpus: Corpus | None
+    features: Features | None  # given as they are when there is no corpus
+
+    @classmethod
+    def of(cls, given: object) -> Documents:
+        """Tell texts from features by their kind.
+
+        >>> Documents.of(["call me", "nice song"]).n
+        2
+        >>> Documents.of([[0.5, 1.0], [0.25, 0.0]]).features.width
+        2
+        """
+        if isinstance(given, Documents):
+            return given
+        if isinstance(given, Features):
+            return cls(None, given)
+        if isinstance(given, str):
+            raise InputError(
+                "expected a list of texts or a file's Path, got one string: wrap it in a list"
+            )
+        if hasattr(given, "toarray"):
+            raise InputError(
+                "sparse features cannot be used: make them dense and short first, "
+                "with sklearn.decomposition.TruncatedSVD for example"
+            )
+        array = _numbers(given)
+        if array is not None:
+            return cls(None, Features.from_array(array))
+        return cls(Corpus.of(given), None)
+
+    @property
+    def n(self) -> int:
+        """How many documents."""
+        if self.corpus is not None:
+            return len(self.corpus)
+        assert self.features is not None
+        return self.features.n
+
+    @property
+    def ids(self) -> pl.Series:
+        """(n,): the user's ids, or row numbers."""
+        if self.corpus is not None:
+            return self.corpus.ids
+        return pl.Series("id", range(self.n), dtype=pl.Int64)
+
+
+def _numbers(given: object) -> NDArray[np.float32] | None:
+    """A matrix of numbers, or None when it is something else."""
+    if isinstance(given, Corpus):
+        return None
+    if hasattr(given, "to_numpy") and hasattr(given, "columns"):  # a frame
+        found = getattr(given, "dtypes")  # noqa: B009
+        kinds = found if isinstance(found, list) else list(found)
+        if not all(_numeric(kind) for kind in kinds):
+            return None
+        return np.asarray(given.to_numpy(), dtype=np.float32)
+    if isinstance(given, np.ndarray) or _looks_like_rows(given):
+        array = np.asarray(given)
+        if array.dtype.kind in "fiub" and array.ndim != 1:
+            return array.astype(np.float32)
+    return None
+
+
+def _numeric(kind: Any) -> bool:
+    if isinstance(kind, pl.DataType):
+        return kind.is_numeric()
+    return getattr(kind, "kind", "O") in "fiub"
+
+
+def _looks_like_rows(given: object) -> bool:
+    return isinstance(given, Sequence) and len(given) > 0 and not isinstance(given[0], str)
+
+
+def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
+    """The votes, and whether classes go by number because only a matrix was given."""
+    if isinstance(given, Votes):
+        return given, False
+    array = np.asarray(given)
+    if array.ndim == 1:
+        raise InputError(
+            "votes must be a matrix of documents × sources with -1 for abstain; for a single source, "
+            "give it one column: votes.reshape(-1, 1)"
+        )
+    return Votes.from_array(array, ids=ids), True
+
+
+def check_rows(documents: Documents, votes: Votes) -> None:
+    """Refuse votes on other documents than these."""
+    if documents.n != votes.n:
+        raise InputError(
+            f"there are {documents.n} documents and votes on {votes.n}: they must be the same documents"
+        )
+    if not documents.n:
+        raise InputError("there are no documents: give at least one")
+    ours, theirs = documents.ids, votes.ids
+    if _row_numbers(ours) or _row_numbers(theirs):
+        return
+    same = ours.dtype == theirs.dtype and bool((ours == theirs).all())
+    if not same and ours.cast(pl.String).to_list() != theirs.cast(pl.String).to_list():
+        row = next(i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if str(a) != str(b))
+        raise InputError(
+            f"row {row}: the document's id is {ours[row]!r}, but the votes are on {theirs[row]!r}: "
+            "vote on these documents, in this order"
+        )
+
+
+def _row_numbers(ids: pl.Series) -> bool:
+    if not ids.dtype.is_integer() or not len(ids):
+        return False
+    return bool((ids == pl.Series(range(len(ids)), dtype=ids.dtype)).all())
+
+
+def aligned(votes: Votes, classes: tuple[str, ...], sources: tuple[str, ...]) -> Votes:
+    """The votes with the model's sources and classes, in the model's order."""
+    if votes.sources == sources and votes.classes == classes:
+        return votes
+    if set(votes.sources) != set(sources):
+        missing = sorted(set(sources) - set(votes.sources)) or sorted(
+            set(votes.sources) - set(sources)
+        )
+        raise InputError(
+            f"the votes are of other sources than the model's {len(sources)}: {missing[0]!r} is only in "
+            f"{'the model' if missing[0] in sources else 'the votes'}"
+        )
+    if set(votes.classes) != set(classes):
+        raise InputError(
+            f"the votes are on the classes {', '.join(votes.classes)}, the model's are {', '.join(classes)}"
+        )
+    columns = [votes.sources.index(name) for name in sources]
+    number = np.array([classes.index(name) for name in votes.classes] + [ABSTAIN], dtype=np.int8)
+    order = [votes.classes.index(name) for name in classes]
+    return Votes(
+        matrix=number[votes.matrix[:, columns]],  # -1 picks the last: abstain
+        sources=sources,
+        classes=classes,
+        ids=votes.ids,
+        soft={name: values[:, order] for name, values in votes.soft.items()},
+        provenance=votes.provenance,
+    )
+
+
+def silence(ids: pl.Series, classes: tuple[str, ...], sources: tuple[str, ...]) -> Votes:
+    """No votes at all on these documents."""
+    matrix = np.full((len(ids), len(sources)), ABSTAIN, dtype=np.int8)
+    return Votes(matrix=matrix, sources=sources, classes=classes, ids=ids)
+
+
+def labels_of(
+    given: ArrayLike | Mapping[Any, Any] | pl.Series,
+    classes: tuple[str, ...],
+    ids: pl.Series,
+    what: str = "labels",
+) -> NDArray[np.int64]:
+    """(n,): class numbers, -1 where unknown, from names or numbers in order, or a map from ids.
+
+    >>> labels_of(["spam", None, "ham"], ("ham", "spam"), pl.Series([7, 8, 9]))
+    array([ 1, -1,  0])
+    >>> labels_of({9: "ham"}, ("ham", "spam"), pl.Series([7, 8, 9]))
+    array([-1, -1,  0])
+    """
+    if isinstance(given, Mapping):
+        given = _by_id(given, ids, what)
+    values = given if isinstance(given, pl.Series) else pl.Series(_listed(given), strict=False)
+    if len(values) != len(ids):
+        raise InputError(f"{what}: there are {len(values)} for {len(ids)} documents")
+    return gold_numbers(values, classes, lambda row: f"{what}, row {row}").astype(np.int64)
+
+
+def _by_id(given: Mapping[Any, Any], ids: pl.Series, what: str) -> list[Any]:
+    known = set(ids.to_list())
+    for key in given:
+        if key not in known:
+            raise InputError(f"{what}: there is no document with the id {key!r}")
+    return [given.get(key) for key in ids.to_list()]
+
+
+def _listed(given: ArrayLike) -> list[Any]:
+    array = np.asarray(given)
+    if array.ndim != 1:
+        raise InputError(
+            f"labels must be one for each document, not an array of shape {array.shape}"
+        )
+    values = [None if value != value else value for value in array.tolist()]  # NaN is unknown
+    kinds = {type(value) for value in values if value is not None}
+    return values if len(kinds) <= 1 else [None if v is None else str(v) for v in values]
+
+
+def corpus_gold(corpus: Corpus | None, classes: tuple[str, ...]) -> NDArray[np.int64]:
+    """(n,): the gold labels that a corpus carries, in the model's numbers."""
+    if corpus is None or corpus.gold is None:
+        raise InputError(
+            "there are no gold labels: give them, or name the label column of the data"
+        )
+    if corpus.classes is None or corpus.classes == classes:
+        return corpus.gold.astype(np.int64)
+    names = pl.Series([None if g < 0 else corpus.classes[g] for g in corpus.gold], dtype=pl.String)
+    return labels_of(names, classes, corpus.ids, f"{corpus.name}, gold labels")

@@ -1,0 +1,164 @@
+"""A fitted model to one file and back: JSON and safetensors in a container, never pickle."""
+
+from __future__ import annotations
+
+import platform
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+import unruly
+from unruly.errors import ModelFileError, SettingsError
+from unruly.model.container import Container, open_container, to_json, write_container
+from unruly.model.encoding import Encoding
+from unruly.model.fitted import Fitted
+from unruly.model.learning import restore
+from unruly.model.ledger import Ledger
+from unruly.model.neighbours import Neighbourhood
+from unruly.model.rulebook import RuleBook
+from unruly.model.summary import FitSummary
+from unruly.settings import Settings
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a file held: the model, and what the estimator was made with."""
+
+    fitted: Fitted
+    parameters: Mapping[str, Any]
+
+
+def save(path: str | Path, fitted: Fitted, parameters: Mapping[str, Any]) -> None:
+    """Write a model, whole or not at all; the same model gives the same bytes."""
+    near = fitted.neighbourhood
+    members = {
+        "model.json": to_json(_facts(fitted, parameters)),
+        "learner.json": to_json(fitted.learner.facts()),
+        "learner.safetensors": _pack(fitted.learner.arrays()),
+        "summary.json": to_json(fitted.summary.to_plain()),
+        "training.json": to_json({"ids": near.ids, "snippets": near.snippets}),
+        "training.safetensors": _pack(
+            {
+                "directions": near.directions,
+                "votes": near.votes,
+                "labels": near.labels,
+                "digests": fitted.digests,
+            }
+        ),
+    }
+    if fitted.rules is not None:
+        members["rules.json"] = to_json(fitted.rules.to_plain())
+    if fitted.encoder is not None:
+        members |= _folder("encoder", fitted.encoder)
+    write_container(path, members, _versions())
+
+
+def load(path: str | Path, functions: str | Path | None = None) -> Loaded:
+    """Read a model; its encoder is only read when a text is to be encoded.
+
+    `functions` is the Python file with the rules of kind `function`, where the model has any: a model
+    file carries their names and the file's digest, never code.
+    """
+    container = open_container(path)
+    try:
+        return _loaded(container, functions)
+    except (KeyError, TypeError, ValueError, SettingsError) as error:
+        raise ModelFileError(
+            f"{path}: the file is whole, but its contents are not understood ({type(error).__name__}: "
+            f"{error}): it was written by unruly {container.versions.get('unruly', '?')}, this is "
+            f"{unruly.__version__}"
+        ) from error
+
+
+def _loaded(container: Container, functions: str | Path | None) -> Loaded:
+    facts = container.read_json("model.json")
+    training = container.read_json("training.json")
+    arrays = _unpack(container.read("training.safetensors"))
+    learner = restore(
+        facts["learner"],
+        _unpack(container.read("learner.safetensors")),
+        container.read_json("learner.json"),
+    )
+    snippets = training["snippets"]
+    fitted = Fitted(
+        learner=learner,
+        settings=Settings.from_plain(facts["settings"], str(container.path)),
+        prior=tuple(facts["prior"]) if isinstance(facts["prior"], list) else facts["prior"],
+        numbered=facts["numbered"],
+        blocks=tuple((name, width) for name, width in facts["blocks"]),
+        encoder=_encoding(container, facts["encoder"]),
+        rules=_rules(container, functions),
+        ledger=Ledger.from_plain(facts["ledger"]),
+        summary=FitSummary.from_plain(container.read_json("summary.json")),
+        neighbourhood=Neighbourhood(
+            directions=arrays["directions"],
+            votes=arrays["votes"],
+            labels=arrays["labels"],
+            ids=tuple(training["ids"]),
+            snippets=None if snippets is None else tuple(snippets),
+        ),
+        digests=arrays["digests"],
+        commonest=facts["commonest"],
+    )
+    return Loaded(fitted, facts["parameters"])
+
+
+def _facts(fitted: Fitted, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "classes": list(fitted.classes),
+        "sources": list(fitted.sources),
+        "settings": fitted.settings.to_plain(),
+        "prior": fitted.prior,
+        "numbered": fitted.numbered,
+        "blocks": [list(block) for block in fitted.blocks],
+        "encoder": None if fitted.encoder is None else fitted.encoder.to_plain(),
+        "ledger": fitted.ledger.to_plain(),
+        "commonest": fitted.commonest,
+        "learner": type(fitted.learner).__name__,
+        "parameters": dict(parameters),
+    }
+
+
+def _versions() -> dict[str, str]:
+    """What wrote the file; nothing that changes from run to run."""
+    return {
+        "unruly": unruly.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    return bytes(save_arrays({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
+
+
+def _unpack(data: bytes) -> dict[str, NDArray[Any]]:
+    return dict(load_arrays(data))
+
+
+def _folder(name: str, encoder: Encoding) -> dict[str, bytes]:
+    """The files of a saved encoder, as members."""
+    with tempfile.TemporaryDirectory(prefix="unruly-") as room:
+        folder = Path(room)
+        encoder.save(folder)
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        return {
+            f"{name}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in files
+        }
+
+
+def _encoding(container: Container, plain: Mapping[str, Any] | None) -> Encoding | None:
+    return None if plain is None else Encoding.from_plain(plain, container)
+
+
+def _rules(container: Container, functions: str | Path | None) -> RuleBook | None:
+    if "rules.json" not in container.sizes:
+        return None
+    return RuleBook.from_plain(container.read_json("rules.json"), functions)

@@ -1,0 +1,392 @@
+"""`WeakClassifier`: a text classifier learnt from votes, with scikit-learn's manners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from unruly.errors import InputError, NotFittedError, SettingsError
+from unruly.features.encoder import Features
+from unruly.model import explaining, fitting, storage
+from unruly.model.class_prior import ClassPrior, checked_prior
+from unruly.model.encoding import Encoding
+from unruly.model.evaluation import Evaluation, evaluate
+from unruly.model.explanation import Explanation
+from unruly.model.fitted import Fitted
+from unruly.model.inputs import Documents, check_rows, corpus_gold, labels_of, votes_of
+from unruly.model.ledger import Ledger, Use
+from unruly.model.prediction import Predictions
+from unruly.model.rulebook import RuleBook
+from unruly.model.summary import FitSummary
+from unruly.progress import SILENT, Progress
+from unruly.rules.sources import Sources
+from unruly.settings import Settings
+from unruly.texts.corpus import Corpus
+from unruly.training.heads import Epoch
+from unruly.votes.votes import Votes
+
+KEEP_DOCUMENTS = 2000
+Labels = ArrayLike | Mapping[Any, Any]
+
+
+class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Learns to classify documents from the votes of rules that disagree, without gold labels.
+
+    `encoder` turns texts into features ("auto": the best that this machine can run offline); it is not
+    used when features are given. `settings` holds every hyper-parameter; `method` and `seed` are short
+    for those two settings. `class_prior` is "uniform", "votes", or one number for each class (a list,
+    or a map from class names); None leaves the choice to the method. Up to `keep_documents` training
+    documents (the beginning of each, its id and its features) are kept in the model, so that
+    explanations can show the nearest ones; 0 keeps none.
+
+    After `fit`: `classes_` (the order of all probabilities), `sources_`, `reliability_` (k,),
+    `history_`, `summary_`, `ledger_` (what gold was used, for what), `encoder_`, `settings_`, and
+    `n_features_in_` when features were given.
+
+    >>> features = [[0.0, 1.0], [0.1, 0.9], [1.0, 0.0], [0.9, 0.2], [0.8, 0.1]]
+    >>> votes = [[0, -1], [0, 0], [1, 1], [-1, 1], [-1, -1]]
+    >>> model = WeakClassifier(method="paper").fit(features, votes)
+    >>> model.predict(features)
+    array([0, 0, 1, 1, 1])
+    >>> model.predict_proba(features).shape
+    (5, 2)
+    >>> print(model.ledger_)
+    gold labels: none used
+    """
+
+    def __init__(
+        self,
+        encoder: Any = "auto",
+        *,
+        method: str | None = None,
+        class_prior: ClassPrior = None,
+        seed: int | None = None,
+        settings: Settings | None = None,
+        keep_documents: int = KEEP_DOCUMENTS,
+    ) -> None:
+        self.encoder = encoder
+        self.method = method
+        self.class_prior = class_prior
+        self.seed = seed
+        self.settings = settings
+        self.keep_documents = keep_documents
+
+    def fit(
+        self,
+        X: Any,
+        votes: Any = None,
+        *,
+        sources: Sources | None = None,
+        clean: Labels | None = None,
+        valid: Any = None,
+        progress: Progress = SILENT,
+    ) -> Self:
+        """Learn from documents (or their features) and the votes on them.
+
+        `X` is a `Corpus`, a list of texts, a frame, a `Path`, or an (n, d) array of features. `votes`
+        is a `Votes`, or an (n, k) matrix of class numbers with -1 for abstain. With `sources` (or with
+        votes that still know the rules behind them) the model carries the rules and applies them to new
+        texts; `votes` may then be left out.
+
+        `clean` holds the true labels of some documents: names or numbers in order with None or -1
+        where unknown, or a map from ids. They stay fixed during training. `valid` is a corpus with gold,
+        `(X, gold)` or `(X, votes, gold)`; it is used only when the settings ask for it, by
+        `selection="gold"` or `calibrate=True`.
+        """
+        settings = self._settings()
+        documents = Documents.of(X)
+        rules = _rules(sources, votes)
+        cast, numbered = self._votes(documents, votes, rules, progress)
+        check_rows(documents, cast)
+        encoding = None
+        if documents.corpus is not None:
+            encoding = Encoding.fitted(self.encoder, documents.corpus, progress)
+        order = fitting.Order(
+            documents=documents,
+            votes=cast,
+            numbered=numbered,
+            settings=settings,
+            encoder=encoding,
+            rules=rules,
+            prior=checked_prior(self.class_prior, cast.classes),
+            clean=None
+            if clean is None
+            else labels_of(clean, cast.classes, cast.ids, "clean labels"),
+            valid=None if valid is None else _validation(valid, cast.classes),
+            keep_documents=self.keep_documents,
+        )
+        result = fitting.fit(order, progress)
+        self._adopt(result.fitted)
+        self._training_features: Features | None = result.features
+        self._training_votes: Votes | None = cast
+        return self
+
+    def predict(self, X: Any, votes: Any = None) -> NDArray[Any]:
+        """(n,): the class of each document."""
+        return np.asarray(self.classes_[self.predictions(X, votes).numbers])
+
+    def predict_proba(self, X: Any, votes: Any = None) -> NDArray[np.float32]:
+        """(n, m): the probability of each class, in the order of `classes_`."""
+        return self.predictions(X, votes).proba
+
+    def predictions(
+        self, documents: Any, votes: Any = None, *, progress: Progress = SILENT
+    ) -> Predictions:
+        """Everything said of these documents: labels, confidence, who decided, which sources voted.
+
+        Votes are taken as given; without them the model's own rules are applied to texts.
+        """
+        fitted, given = self._fitted(), Documents.of(documents)
+        return fitted.predictions(given, self._given_votes(given, votes), progress)
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy against gold labels `y`; or, where `y` is votes, how far held-out votes agree.
+
+        With a `Votes` or a vote matrix as `y` no gold is touched: the figure is the share of the votes
+        cast that name the class which the classifier predicts from the features alone.
+        `unruly.GoldScorer` scores cross-validation against gold.
+        """
+        documents = Documents.of(X)
+        if isinstance(y, Votes) or (y is not None and np.ndim(y) == 2):
+            return self._vote_agreement(documents, y)
+        gold = self._gold(documents, y)
+        right = (self.predictions(documents).numbers == gold)[gold >= 0]
+        weight = None if sample_weight is None else np.asarray(sample_weight)[gold >= 0]
+        return float(np.average(right, weights=weight))
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        votes: Any = None,
+        *,
+        origin: str = "",
+        progress: Progress = SILENT,
+    ) -> Evaluation:
+        """All figures against gold labels (those of the corpus when `y` is left out)."""
+        fitted, documents = self._fitted(), Documents.of(X)
+        gold = self._gold(documents, y)
+        answers = self.predictions(documents, votes, progress=progress)
+        name = documents.corpus.name if documents.corpus is not None else ""
+        return evaluate(
+            answers.heads,
+            answers.votes,
+            gold,
+            ledger=fitted.ledger.add(Use.SCORING, int((gold >= 0).sum()), origin or name),
+            commonest=fitted.commonest,
+            repeats=fitted.repeats(documents),
+        )
+
+    def denoise(self, votes: Any = None, X: Any = None) -> NDArray[np.float32]:
+        """(n, m): soft labels for the training documents, from their votes and features together.
+
+        Votes may be new ones on the same documents. A model that was loaded from a file no longer
+        has the training documents: pass them as `X`.
+        """
+        fitted = self._fitted()
+        if X is not None:
+            documents = Documents.of(X)
+            cast = fitted.votes(documents, self._given_votes(documents, votes))
+            return fitted.learner.soft_labels(cast, fitted.features(documents))
+        if self._training_features is None or self._training_votes is None:
+            raise InputError(
+                "a loaded model no longer has its training documents: pass them, denoise(votes, X=corpus)"
+            )
+        documents = Documents(None, self._training_features)
+        given = self._given_votes(documents, votes) or self._training_votes
+        return fitted.learner.soft_labels(fitted.votes(documents, given), self._training_features)
+
+    def explain(
+        self, X: Any, votes: Any = None, *, words: int = 8, neighbours: int = 5
+    ) -> Explanation:
+        """Why one document gets its label: a text, a corpus of one, or one row of features."""
+        if isinstance(X, str):
+            X = [X]
+        elif isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fiub":
+            X = X[None, :]
+        documents = Documents.of(X)
+        if documents.n != 1:
+            raise InputError(f"explain takes one document at a time, not {documents.n}")
+        if votes is not None and not isinstance(votes, Votes) and np.ndim(votes) == 1:
+            votes = [votes]
+        given = self._given_votes(documents, votes)
+        return explaining.explain(
+            self._fitted(), documents, given, words=words, neighbours=neighbours
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write everything into one file, whole or not at all; `unruly.load` reads it back."""
+        storage.save(path, self._fitted(), self._plain_parameters())
+
+    @classmethod
+    def load(cls, path: str | Path, functions: str | Path | None = None) -> Self:
+        """A model from its file."""
+        loaded = storage.load(path, functions)
+        model = cls(**loaded.parameters, settings=loaded.fitted.settings)
+        model._adopt(loaded.fitted)
+        model._training_features = None
+        model._training_votes = None
+        return model
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes by name, in the order of the probabilities."""
+        return self._fitted().classes
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; with `deep`, each setting as `settings__hidden` and so on."""
+        parameters: dict[str, Any] = super().get_params(deep=False)
+        if deep:
+            settings = self.settings or Settings()
+            parameters |= {
+                f"settings__{o.name}": getattr(settings, o.name) for o in Settings.options()
+            }
+        return parameters
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; `settings__hidden=64` replaces one setting, for grid searches."""
+        inner = {name: value for name, value in params.items() if name.startswith("settings__")}
+        super().set_params(**{name: value for name, value in params.items() if name not in inner})
+        if inner:
+            changed = {name.removeprefix("settings__"): value for name, value in inner.items()}
+            kept = (self.settings or Settings()).to_plain()
+            self.settings = Settings.from_plain({**kept, **changed}, "settings")
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted_model")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.target_tags.two_d_labels = True  # votes: one column for each source
+        tags.target_tags.single_output = False
+        return tags
+
+    def _settings(self) -> Settings:
+        """The settings, with what was given beside them."""
+        if self.keep_documents < 0:
+            raise SettingsError(f"keep_documents = {self.keep_documents}: must be 0 or more")
+        settings = self.settings or Settings()
+        return replace(
+            settings,
+            method=settings.method if self.method is None else self.method,
+            seed=settings.seed if self.seed is None else self.seed,
+        )
+
+    def _votes(
+        self, documents: Documents, votes: Any, rules: RuleBook | None, progress: Progress
+    ) -> tuple[Votes, bool]:
+        if votes is not None:
+            return votes_of(votes, documents.ids)
+        if rules is None or documents.corpus is None:
+            raise InputError("fit needs votes: a Votes, a matrix, or texts with sources=")
+        return rules.vote(documents.corpus, progress), False
+
+    def _given_votes(self, documents: Documents, votes: Any) -> Votes | None:
+        """Votes on new documents, with the model's names when only a matrix is given."""
+        if votes is None or isinstance(votes, Votes):
+            return votes
+        fitted = self._fitted()
+        array = np.asarray(votes)
+        if array.ndim != 2 or array.shape[1] != len(fitted.sources):
+            raise InputError(
+                f"votes must be a matrix with one column for each of the {len(fitted.sources)} sources, "
+                f"not of shape {array.shape}"
+            )
+        return Votes.from_array(
+            array, classes=fitted.classes, sources=fitted.sources, ids=documents.ids
+        )
+
+    def _vote_agreement(self, documents: Documents, votes: Any) -> float:
+        cast = self._given_votes(documents, votes)
+        assert cast is not None
+        fitted = self._fitted()
+        cast = fitted.votes(documents, cast)
+        said = fitted.learner.heads(fitted.features(documents), cast).classifier.argmax(axis=1)
+        if not cast.covered.any():
+            raise InputError("none of these documents has a vote: there is nothing to agree with")
+        return float((cast.matrix == said[:, None])[cast.voted].mean())
+
+    def _gold(self, documents: Documents, y: Any) -> NDArray[np.int64]:
+        classes = self._fitted().classes
+        if y is None:
+            gold = corpus_gold(documents.corpus, classes)
+        else:
+            gold = labels_of(y, classes, documents.ids, "gold labels")
+        if not (gold >= 0).any():
+            raise InputError("no document has a gold label: there is nothing to score against")
+        return gold
+
+    def _fitted(self) -> Fitted:
+        fitted = getattr(self, "_fitted_model", None)
+        if fitted is None:
+            raise NotFittedError("this WeakClassifier is not fitted yet: call fit(X, votes) first")
+        assert isinstance(fitted, Fitted)
+        return fitted
+
+    def _adopt(self, fitted: Fitted) -> None:
+        """Take a fitted model as one's own: everything that ends in an underscore."""
+        names = list(range(len(fitted.classes))) if fitted.numbered else list(fitted.classes)
+        self._fitted_model = fitted
+        self.classes_: NDArray[Any] = np.array(names)
+        self.sources_: tuple[str, ...] = fitted.sources
+        self.reliability_: NDArray[np.float64] = fitted.learner.reliability
+        self.history_: tuple[Epoch, ...] = fitted.learner.history
+        self.summary_: FitSummary = fitted.summary
+        self.ledger_: Ledger = fitted.ledger
+        self.settings_: Settings = fitted.settings
+        self.encoder_: Encoding | None = fitted.encoder
+        if fitted.encoder is None:
+            self.n_features_in_: int = sum(width for _, width in fitted.blocks)
+
+    def _plain_parameters(self) -> dict[str, Any]:
+        """The parameters that the settings do not hold, as JSON can."""
+        prior = self._fitted().prior
+        return {
+            "encoder": _plain_spec(self.encoder),
+            "class_prior": list(prior) if isinstance(prior, tuple) else prior,
+            "keep_documents": self.keep_documents,
+        }
+
+
+def load(path: str | Path, functions: str | Path | None = None) -> WeakClassifier:
+    """A saved model, ready to predict.
+
+    `functions` is the Python file with the model's rules of kind `function`, where it has any.
+    """
+    return WeakClassifier.load(path, functions)
+
+
+def _rules(sources: Sources | None, votes: object) -> RuleBook | None:
+    """The rules to carry: those given, else those that the votes still know."""
+    if sources is None and isinstance(votes, Votes):
+        sources = getattr(votes.provenance, "sources", None)
+    return RuleBook(sources) if isinstance(sources, Sources) else None
+
+
+def _validation(valid: Any, classes: tuple[str, ...]) -> fitting.Validation:
+    """Validation documents from a corpus with gold, `(X, gold)` or `(X, votes, gold)`."""
+    if isinstance(valid, Corpus):
+        return fitting.Validation(Documents.of(valid), None, corpus_gold(valid, classes))
+    if not isinstance(valid, tuple) or len(valid) not in (2, 3):
+        raise InputError("valid must be a corpus with gold labels, (X, gold), or (X, votes, gold)")
+    documents = Documents.of(valid[0])
+    gold = labels_of(valid[-1], classes, documents.ids, "validation labels")
+    votes = votes_of(valid[1], documents.ids)[0] if len(valid) == 3 else None
+    return fitting.Validation(documents, votes, gold)
+
+
+def _plain_spec(spec: object) -> str | list[str]:
+    """An encoder's name or names, as given or as it calls itself."""
+    if isinstance(spec, str):
+        return spec
+    if isinstance(spec, Sequence):
+        return [str(_plain_spec(part)) for part in spec]
+    return str(getattr(spec, "name", "auto"))
