@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier as WeakClassifier
     from unruly.model.weak_classifier import load as load
     from unruly.project.project import Project as Project
+    from unruly.rules.function import rule as rule
     from unruly.rules.rule import Rule as Rule
     from unruly.rules.source import Source as Source
     from unruly.rules.sources import Sources as Sources
@@ -26,6 +27,7 @@ _HOMES = {
     "Source": "unruly.rules.source",
     "Sources": "unruly.rules.sources",
     "Project": "unruly.project.project",
+    "rule": "unruly.rules.function",
     "UnrulyError": "unruly.errors",
     "GoldScorer": "unruly.model.gold_scorer",
     "Votes": "unruly.votes.votes",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import Condition, Needs, Span, picks
+from unruly.rules.condition import Condition, Needs, Row, Span, picks
 from unruly.rules.place import Plain, Table
 from unruly.rules.spans import merged
 
@@ -27,8 +27,8 @@ class All:
     def mask(self) -> pl.Expr:
         return pl.all_horizontal(c.mask() for c in self.conditions)
 
-    def spans(self, text: str) -> tuple[Span, ...]:
-        return merged([span for c in self.conditions for span in c.spans(text)])
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        return merged([span for c in self.conditions for span in c.spans(row)])
 
     def reason(self) -> str:
         return " and ".join(f"({c.reason()})" for c in self.conditions)
@@ -36,8 +36,8 @@ class All:
     def to_plain(self) -> Table:
         return {"all": [c.to_plain() for c in self.conditions]}
 
-    def meaning(self) -> Plain:
-        return {"all": [c.meaning() for c in self.conditions]}
+    def meaning(self) -> Plain | None:
+        return _meaning("all", self.conditions)
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Any:
     def mask(self) -> pl.Expr:
         return pl.any_horizontal(c.mask() for c in self.conditions)
 
-    def spans(self, text: str) -> tuple[Span, ...]:
-        return merged([span for c in self.conditions for span in c.spans(text)])
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        return merged([span for c in self.conditions for span in c.spans(row)])
 
     def reason(self) -> str:
         return " or ".join(f"({c.reason()})" for c in self.conditions)
@@ -64,8 +64,8 @@ class Any:
     def to_plain(self) -> Table:
         return {"any": [c.to_plain() for c in self.conditions]}
 
-    def meaning(self) -> Plain:
-        return {"any": [c.meaning() for c in self.conditions]}
+    def meaning(self) -> Plain | None:
+        return _meaning("any", self.conditions)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Not:
     def mask(self) -> pl.Expr:
         return ~self.condition.mask()
 
-    def spans(self, text: str) -> tuple[Span, ...]:
+    def spans(self, row: Row) -> tuple[Span, ...]:
         return ()
 
     def reason(self) -> str:
@@ -92,8 +92,8 @@ class Not:
     def to_plain(self) -> Table:
         return {"not": self.condition.to_plain()}
 
-    def meaning(self) -> Plain:
-        return {"not": self.condition.meaning()}
+    def meaning(self) -> Plain | None:
+        return _meaning("not", (self.condition,))
 
 
 def _parts(conditions: tuple[Condition, ...], word: str) -> tuple[Condition, ...]:
@@ -113,3 +113,9 @@ def _needs(conditions: tuple[Condition, ...], classes: tuple[str, ...]) -> Needs
     for condition in conditions:
         total = total + condition.needs(classes)
     return total
+
+
+def _meaning(word: str, conditions: tuple[Condition, ...]) -> Plain | None:
+    meanings = [condition.meaning() for condition in conditions]
+    known = [meaning for meaning in meanings if meaning is not None]
+    return {word: known} if len(known) == len(meanings) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -10,6 +11,7 @@ import polars as pl
 from unruly.rules.place import Plain, Table
 
 Span = tuple[int, int]  # characters from, up to
+Row = Mapping[str, object]  # one document: its columns and measures by name
 
 TEXT = "__text"  # the column that holds the texts while rules are matched
 ID = "__id"
@@ -29,6 +31,9 @@ class Measure(Protocol):
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
         """The new column; raises `RowFailure` when a document cannot be measured."""
+
+    def meaning(self) -> Plain | None:
+        """All that decides its values, versions of libraries included; None is never cached."""
 
 
 class RowFailure(Exception):
@@ -66,8 +71,8 @@ class Condition(Protocol):
     def mask(self) -> pl.Expr:
         """True where the condition holds, False elsewhere; never null."""
 
-    def spans(self, text: str) -> tuple[Span, ...]:
-        """The stretches of a matching text that made it match, in characters."""
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        """The stretches of a matching document's text that made it match, in characters."""
 
     def reason(self) -> str:
         """The condition in a few words."""
@@ -75,8 +80,11 @@ class Condition(Protocol):
     def to_plain(self) -> Table:
         """The keys and values that say this in a project file."""
 
-    def meaning(self) -> Plain:
-        """All that decides its answers, contents of files included: what the cache goes by."""
+    def meaning(self) -> Plain | None:
+        """All that decides its answers, contents of files included: what the cache goes by.
+
+        None when that cannot be known, so that nothing is kept.
+        """
 
 
 @runtime_checkable

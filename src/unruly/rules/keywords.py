@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,7 +12,7 @@ from typing import Literal
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import NOTHING, TEXT, Needs, Span
+from unruly.rules.condition import NOTHING, TEXT, Needs, Row, Span
 from unruly.rules.place import Place, Plain, Table
 from unruly.rules.spans import find_spans, merged
 
@@ -31,7 +31,7 @@ class Keywords:
     >>> texts = pl.DataFrame({TEXT: ["SUBSCRIBE!", "unsubscribed", "check\\n out this"]})
     >>> texts.select(rule.mask()).to_series().to_list()
     [True, False, True]
-    >>> rule.spans("please subscribe")
+    >>> rule.spans({TEXT: "please subscribe"})
     ((7, 16),)
     """
 
@@ -59,7 +59,7 @@ class Keywords:
         return cls(read_words(Path(path)), match, file=str(path))
 
     @classmethod
-    def from_plain(cls, table: Table, place: Place) -> Keywords:
+    def from_plain(cls, table: Mapping[str, object], place: Place) -> Keywords:
         """From the keys `keywords` or `keywords_file`, and `match`."""
         match: Match = "word"
         if "match" in table:
@@ -85,10 +85,14 @@ class Keywords:
         return NOTHING
 
     def mask(self) -> pl.Expr:
-        return pl.any_horizontal(pl.col(TEXT).str.contains(p) for p in self.patterns())
+        return self.on(pl.col(TEXT))
 
-    def spans(self, text: str) -> tuple[Span, ...]:
-        return merged([span for p in self.patterns() for span in find_spans(text, p)])
+    def on(self, text: pl.Expr) -> pl.Expr:
+        """The same test on another text."""
+        return pl.any_horizontal(text.str.contains(p) for p in self.patterns())
+
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        return merged([span for p in self.patterns() for span in find_spans(str(row[TEXT]), p)])
 
     def reason(self) -> str:
         few = ", ".join(self.words[:3]) + (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import NOTHING, TEXT, Needs, Span
+from unruly.rules.condition import NOTHING, TEXT, Needs, Row, Span
 from unruly.rules.place import Place, Plain, Table
 
 _KEYS = ("min_words", "max_words", "min_chars", "max_chars")
@@ -38,7 +39,7 @@ class Length:
                 raise RuleError(f"no text has at least {low} and at most {high} {unit}")
 
     @classmethod
-    def from_plain(cls, table: Table, place: Place) -> Length:
+    def from_plain(cls, table: Mapping[str, object], place: Place) -> Length:
         """From the key `length`, a table of bounds."""
         here = place.at("length")
         inner = here.table(table["length"])
@@ -65,7 +66,7 @@ class Length:
             tests.append(size >= bound if key.startswith("min") else size <= bound)
         return pl.all_horizontal(tests)
 
-    def spans(self, text: str) -> tuple[Span, ...]:
+    def spans(self, row: Row) -> tuple[Span, ...]:
         return ()
 
     def reason(self) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import NOTHING, TEXT, Measure, Needs, Span
+from unruly.rules.condition import NOTHING, TEXT, Measure, Needs, Row, Span
 from unruly.rules.place import Place, Plain, Table
 from unruly.rules.regexes import TimedPattern
 from unruly.rules.spans import find_spans
@@ -53,16 +54,14 @@ class Pattern:
             raise RuleError(f"seconds must be above 0, not {self.seconds}")
 
     @classmethod
-    def from_plain(cls, table: Table, place: Place) -> Pattern:
+    def from_plain(cls, table: Mapping[str, object], place: Place) -> Pattern:
         """From the keys `pattern`, `ignore_case`, `engine` and `seconds`."""
         pattern = place.at("pattern").text(table["pattern"])
         engine: Engine = "linear"
         if "engine" in table:
             chosen = place.at("engine").choice(table["engine"], ("linear", "python"))
             engine = "python" if chosen == "python" else "linear"
-        ignore_case = table.get("ignore_case", False)
-        if not isinstance(ignore_case, bool):
-            raise place.at("ignore_case").error("expected true or false")
+        ignore_case = place.at("ignore_case").flag(table.get("ignore_case", False))
         seconds = place.at("seconds").number(table.get("seconds", 1.0))
         try:
             return cls(pattern, ignore_case, engine, seconds)
@@ -82,12 +81,16 @@ class Pattern:
     def mask(self) -> pl.Expr:
         if self.engine == "python":
             return pl.col(self._timed().name)
-        return pl.col(TEXT).str.contains(self._linear())
+        return self.on(pl.col(TEXT))
 
-    def spans(self, text: str) -> tuple[Span, ...]:
+    def on(self, text: pl.Expr) -> pl.Expr:
+        """The same test on another text, by the linear engine."""
+        return text.str.contains(self._linear())
+
+    def spans(self, row: Row) -> tuple[Span, ...]:
         if self.engine == "python":
-            return self._timed().spans(text)
-        return find_spans(text, self._linear())
+            return self._timed().spans(str(row[TEXT]))
+        return find_spans(str(row[TEXT]), self._linear())
 
     def reason(self) -> str:
         return f"pattern: {self.pattern}"

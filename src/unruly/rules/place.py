@@ -78,6 +78,12 @@ class Place:
             raise self.error(f"expected a whole number from 0, found {shown(value)}")
         return int(value)
 
+    def flag(self, value: object) -> bool:
+        """The value, if it is true or false."""
+        if not isinstance(value, bool):
+            raise self.error(f"expected true or false, found {shown(value)}")
+        return value
+
     def choice(self, value: object, choices: Sequence[str]) -> str:
         """The value, if it is one of a few words."""
         if value not in choices:

@@ -6,23 +6,39 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from unruly.errors import RuleError
+from unruly.rules.column import column_from_plain
 from unruly.rules.combine import All, Any, Not
 from unruly.rules.condition import Condition, picks
+from unruly.rules.entity import Entity
+from unruly.rules.field import field_from_plain
+from unruly.rules.function import Function
 from unruly.rules.keywords import Keywords
 from unruly.rules.length import Length
+from unruly.rules.lookup import Lookup
 from unruly.rules.pattern import Pattern
 from unruly.rules.place import Place, Plain, Table, Where
 from unruly.rules.rule import Rule
+from unruly.rules.sentiment import Sentiment
+from unruly.rules.sequence import Sequence as Sequence_
 from unruly.rules.source import Source
 
-Reader = Callable[[Table, Place], Condition]
+Reader = Callable[[Mapping[str, object], Place], Condition]
 
 # The key that makes a condition of a kind -> who reads it, and the keys that may stand beside it.
 _KINDS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "keywords": (Keywords.from_plain, ("match",)),
     "keywords_file": (Keywords.from_plain, ("match",)),
     "pattern": (Pattern.from_plain, ("ignore_case", "engine", "seconds")),
+    "sequence": (Sequence_.from_plain, ()),
     "length": (Length.from_plain, ()),
+    "polarity": (Sentiment.from_plain, ()),
+    "subjectivity": (Sentiment.from_plain, ()),
+    "vader": (Sentiment.from_plain, ()),
+    "entity": (Entity.from_plain, ()),
+    "field": (field_from_plain, ()),
+    "lookup": (Lookup.from_plain, ()),
+    "column": (column_from_plain, ()),
+    "function": (Function.from_plain, ()),
 }
 _COMBINED = ("all", "any", "not")
 _RULE_KEYS = ("label", "examples", "counter_examples")
@@ -78,7 +94,7 @@ def condition_from_plain(table: Mapping[str, object], place: Place) -> Condition
     place.only(table, (kind, *beside, *_RULE_KEYS), f"a rule with {kind}")
     if kind in _COMBINED:
         return _combined(kind, table[kind], place.at(kind))
-    return _KINDS[kind][0](table, place)  # type: ignore[arg-type]
+    return _KINDS[kind][0](table, place)
 
 
 def _rule(value: object, index: int, source: str, place: Place) -> Rule:

@@ -10,6 +10,7 @@ import regex
 
 from unruly.errors import RuleError
 from unruly.rules.condition import TEXT, RowFailure, Span
+from unruly.rules.place import Plain
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class TimedPattern:
     @property
     def reads(self) -> tuple[str, ...]:
         return ()
+
+    def meaning(self) -> Plain:
+        return [self.pattern, self.ignore_case]
 
     def compiled(self) -> regex.Pattern[str]:
         return _compiled(self.pattern, self.ignore_case)

@@ -47,9 +47,10 @@ class Rule:
         number = class_number(self.label, classes)
         return pl.when(self.when.mask()).then(pl.lit(number, dtype=pl.Int8))
 
-    def meaning(self) -> Plain:
-        """All that decides its votes."""
-        return [self.label or "", self.when.meaning()]
+    def meaning(self) -> Plain | None:
+        """All that decides its votes, or None when that cannot be known."""
+        meaning = self.when.meaning()
+        return None if meaning is None else [self.label or "", meaning]
 
 
 def class_number(label: str | None, classes: tuple[str, ...]) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from unruly.errors import RuleError
+from unruly.rules.column import Probabilities
 from unruly.rules.condition import Needs
 from unruly.rules.place import Plain
 from unruly.rules.rule import Rule
@@ -60,10 +61,28 @@ class Source:
         abstain = pl.lit(ABSTAIN, dtype=pl.Int8)
         return pl.coalesce(*self.rule_votes(classes), abstain).cast(pl.Int8).alias(self.name)
 
+    def soft(self, classes: tuple[str, ...]) -> pl.Expr | None:
+        """Probabilities as lists, one number a class, if some rule of the source gives them.
+
+        Where a rule without probabilities decided, its class has them all.
+        """
+        if not any(isinstance(rule.when, Probabilities) for rule in self.rules):
+            return None
+        lists = []
+        for rule, vote in zip(self.rules, self.rule_votes(classes), strict=True):
+            if isinstance(rule.when, Probabilities):
+                lists.append(rule.when.soft(classes))
+            else:
+                sure = pl.concat_list((vote == c).cast(pl.Float32) for c in range(len(classes)))
+                lists.append(pl.when(vote.is_not_null()).then(sure))
+        return pl.coalesce(*lists)
+
     def title(self, number: int) -> str:
         """How messages name one of its rules, counted from 1."""
         return f"source {self.name!r}, rule {number}"
 
-    def meaning(self) -> Plain:
-        """All that decides its votes, its name left out."""
-        return [rule.meaning() for rule in self.rules]
+    def meaning(self) -> Plain | None:
+        """All that decides its votes, its name left out; None when that cannot be known."""
+        meanings = [rule.meaning() for rule in self.rules]
+        known = [meaning for meaning in meanings if meaning is not None]
+        return known if len(known) == len(meanings) else None

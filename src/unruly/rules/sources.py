@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from unruly.errors import RuleError
-from unruly.progress import SILENT, Progress
-from unruly.rules.matching import cast_votes, frame_of
+from unruly.progress import SILENT, Progress, stage
+from unruly.rules.cache import Cache
+from unruly.rules.evidence import Evidence
+from unruly.rules.examples import ExampleFailure, failures
+from unruly.rules.matching import SOFT, Ground, Matcher
 from unruly.rules.source import Source
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import MOST_CLASSES, Votes
@@ -22,10 +27,13 @@ class Sources:
     >>> from unruly.rules.keywords import Keywords
     >>> from unruly.rules.rule import Rule
     >>> sources = Sources(
-    ...     ["ham", "spam"], [Source("subscribe", [Rule("spam", Keywords(("subscribe",)))])]
+    ...     ["ham", "spam"], [Source("subscribe", [Rule("spam", Keywords(["subscribe"]))])]
     ... )
-    >>> sources.vote(Corpus.from_texts(["Subscribe!", "nice song"])).matrix.tolist()
+    >>> votes = sources.vote(Corpus.from_texts(["Subscribe!", "nice song"]))
+    >>> votes.matrix.tolist()
     [[1], [-1]]
+    >>> votes.matches(0)[0].spans
+    ((0, 9),)
     """
 
     classes: Sequence[str]
@@ -55,14 +63,62 @@ class Sources:
         """The sources' names, in the order of the votes' columns."""
         return tuple(source.name for source in self.sources)
 
-    def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
-        """Match every rule against every document."""
-        classes = tuple(self.classes)
-        cast = cast_votes(self.sources, classes, frame_of(corpus), progress)
-        matrix = np.ascontiguousarray(cast.to_numpy().astype(np.int8, copy=False))
+    def vote(
+        self, corpus: Corpus, progress: Progress = SILENT, cache: Cache | None = None
+    ) -> Votes:
+        """Match every rule against every document.
+
+        With a cache (`Cache.default()` is the command line's), only sources that are new or edited
+        are matched; without one, nothing is read or written.
+        """
+        matcher = self._matcher(cache)
+        cast = matcher.run(Ground.of(corpus), progress)
+        matrix = np.empty((len(corpus), len(self.sources)), dtype=np.int8)
+        for j, name in enumerate(self.names):
+            matrix[:, j] = cast[name].to_numpy()
         return Votes(
-            matrix=matrix.reshape(len(corpus), len(self.sources)),
+            matrix=matrix,
             sources=self.names,
-            classes=classes,
+            classes=tuple(self.classes),
             ids=corpus.ids.alias("id"),
+            soft={
+                name: _probabilities(cast[SOFT + name], len(self.classes))
+                for name in self.names
+                if SOFT + name in cast.columns
+            },
+            provenance=Evidence(matcher, corpus),
         )
+
+    def vote_stream(
+        self,
+        batches: Iterable[Corpus],
+        progress: Progress = SILENT,
+        cache: Cache | None = None,
+        rows: int | None = None,
+    ) -> Iterator[Votes]:
+        """The votes of one batch of documents after the other, as `Corpus.scan` gives them.
+
+        A batch is let go before the next is read: the votes do not remember their documents, so
+        `matches` cannot be asked of them.
+        """
+        with stage(progress, "matching rules", rows, "texts"):
+            for batch in batches:
+                votes = self.vote(batch, cache=cache)
+                yield Votes(votes.matrix, votes.sources, votes.classes, votes.ids, votes.soft)
+                progress.advance(len(batch))
+
+    def check_examples(self) -> list[ExampleFailure]:
+        """The rules' own examples that do not hold; none when all is well."""
+        return [f for source in self.sources for f in failures(source, tuple(self.classes))]
+
+    def _matcher(self, cache: Cache | None) -> Matcher:
+        return Matcher(tuple(self.sources), tuple(self.classes), cache)
+
+
+def _probabilities(lists: pl.Series, classes: int) -> NDArray[np.float32]:
+    """(n, m), nan where the source abstains."""
+    probabilities = np.full((len(lists), classes), np.nan, dtype=np.float32)
+    given = lists.is_not_null().to_numpy()
+    if given.any():
+        probabilities[given] = lists.drop_nulls().explode().to_numpy().reshape(-1, classes)
+    return probabilities

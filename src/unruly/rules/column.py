@@ -1,0 +1,268 @@
+"""`column`: votes that are already there, from a vendor, a crowd worker or another model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from unruly.errors import RuleError
+from unruly.rules.condition import Needs, Row, RowFailure, Span
+from unruly.rules.place import Place, Plain, Table, suggestion
+
+Others = Literal["error", "abstain"]
+_SLACK = 0.01  # how far from 1 the sum of a document's probabilities may lie
+
+
+@dataclass(frozen=True)
+class Column:
+    """The column's value is the vote: a class name, a class number, or what `map` makes of it.
+
+    An empty cell and -1 abstain. A value that is neither in the map nor a class is refused, or with
+    `others="abstain"` abstains. A rule with a column has no label of its own.
+    """
+
+    column: str
+    map: Mapping[str, str] = field(default_factory=dict)
+    others: Others = "error"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "map", {str(k): v for k, v in self.map.items()})
+        if self.others not in ("error", "abstain"):
+            raise RuleError(f'others must be "error" or "abstain", not {self.others!r}')
+
+    def __hash__(self) -> int:
+        return hash((self.column, tuple(self.map.items()), self.others))
+
+    @property
+    def picks(self) -> bool:
+        return True
+
+    def _measure(self, classes: tuple[str, ...]) -> ColumnVotes:
+        return ColumnVotes(self.column, tuple(self.map.items()), self.others, classes)
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return Needs((self.column,), (self._measure(classes),))
+
+    def mask(self) -> pl.Expr:
+        return pl.col(self.column).is_not_null()
+
+    def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
+        refuse_label(label, "a column of votes")
+        for target in self.map.values():
+            if target not in classes:
+                raise RuleError(
+                    f"the map of column {self.column!r} leads to {target!r}, which is not a class: "
+                    f"the classes are {', '.join(classes)}{suggestion(target, classes)}"
+                )
+        return pl.col(self._measure(classes).name)
+
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reason(self) -> str:
+        return f"column: {self.column}"
+
+    def to_plain(self) -> Table:
+        plain: dict[str, Plain] = {"name": self.column}
+        if self.map:
+            plain["map"] = dict(self.map)
+        if self.others != "error":
+            plain["others"] = self.others
+        return {"column": plain}
+
+    def meaning(self) -> Plain:
+        return self.to_plain()
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """Columns that hold probabilities, one for each class: the likeliest class is the vote.
+
+    In a task of two classes one column is enough. Where the largest probability is not above
+    `above`, and where a cell is empty, the source abstains. The probabilities themselves are kept
+    in `votes.soft`.
+    """
+
+    columns: Mapping[str, str]  # class -> column
+    above: float = 0.0
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.columns.items()), self.above))
+
+    @property
+    def picks(self) -> bool:
+        return True
+
+    def _measure(self, classes: tuple[str, ...]) -> SoftVotes:
+        return SoftVotes(tuple(self.columns.get(c, "") for c in classes), self.above)
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return Needs(tuple(self.columns.values()), (self._measure(classes),))
+
+    def mask(self) -> pl.Expr:
+        return pl.all_horizontal(pl.col(c).is_not_null() for c in self.columns.values())
+
+    def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
+        refuse_label(label, "a column of probabilities")
+        for name in self.columns:
+            if name not in classes:
+                raise RuleError(
+                    f"{name!r} is not a class: the classes are {', '.join(classes)}"
+                    f"{suggestion(name, classes)}"
+                )
+        missing = [c for c in classes if c not in self.columns]
+        if len(missing) > (1 if len(classes) == 2 else 0):
+            raise RuleError(f"there is no column with the probability of {missing[0]!r}: name one")
+        return pl.col(self._measure(classes).name).struct.field("vote")
+
+    def soft(self, classes: tuple[str, ...]) -> pl.Expr:
+        """The probabilities as a list, one number a class."""
+        return pl.col(self._measure(classes).name).struct.field("soft")
+
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reason(self) -> str:
+        return f"probabilities: {', '.join(self.columns.values())}"
+
+    def to_plain(self) -> Table:
+        plain: dict[str, Plain] = {"probabilities": dict(self.columns)}
+        if self.above:
+            plain["above"] = self.above
+        return {"column": plain}
+
+    def meaning(self) -> Plain:
+        return self.to_plain()
+
+
+@dataclass(frozen=True)
+class ColumnVotes:
+    """A column's values as class numbers, null to abstain."""
+
+    column: str
+    map: tuple[tuple[str, str], ...]
+    others: Others
+    classes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"__column:{self.column}:{self.map}:{self.others}"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def meaning(self) -> None:
+        return None  # as fast as reading it from a cache
+
+    def compute(self, frame: pl.DataFrame) -> pl.Series:
+        values = frame[self.column]
+        numbers = {value: self._number(value) for value in values.unique(maintain_order=True)}
+        bad = [value for value, number in numbers.items() if number == "unknown"]
+        if bad:
+            row = values.to_list().index(bad[0])
+            known = ", ".join([key for key, _ in self.map] or self.classes)
+            raise RowFailure(
+                row,
+                f"the column {self.column!r} holds {bad[0]!r}, expected one of {known}: "
+                'add it to the map, or add others = "abstain"',
+            )
+        votes = [numbers[value] for value in values]
+        return pl.Series(self.name, votes, dtype=pl.Int8)
+
+    def _number(self, value: object) -> int | Literal["unknown"] | None:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        text = str(value)
+        mapped = dict(self.map)
+        if text in mapped:
+            return self.classes.index(mapped[text])
+        if value is None or text.strip() in ("", "-1", "nan"):
+            return None
+        if not mapped and text in self.classes:
+            return self.classes.index(text)
+        if not mapped and text.isdecimal() and int(text) < len(self.classes):
+            return int(text)
+        return None if self.others == "abstain" else "unknown"
+
+
+@dataclass(frozen=True)
+class SoftVotes:
+    """Probabilities by class, and the likeliest class."""
+
+    columns: tuple[str, ...]  # one a class; "" for the one that is left over
+    above: float
+
+    @property
+    def name(self) -> str:
+        return f"__soft:{self.columns}:{self.above}"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return tuple(c for c in self.columns if c)
+
+    def meaning(self) -> None:
+        return None
+
+    def compute(self, frame: pl.DataFrame) -> pl.Series:
+        given = frame.select(pl.col(c).cast(pl.Float64) for c in self.reads)
+        some = given.to_numpy()  # (n, given columns), nan where null
+        p = np.empty((frame.height, len(self.columns)))  # (n, m)
+        p[:, [c != "" for c in self.columns]] = some
+        if "" in self.columns:
+            p[:, self.columns.index("")] = 1.0 - some.sum(axis=1)
+        empty = np.isnan(p).any(axis=1)
+        bad = ~empty & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > _SLACK))
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise RowFailure(
+                row,
+                f"the probabilities {[round(float(x), 4) for x in p[row]]} are not from 0 to 1 with "
+                "the sum 1: correct them, or use a column of votes",
+            )
+        silent = empty | (np.nan_to_num(p).max(axis=1) <= self.above)
+        rows = [
+            {"vote": None, "soft": None}
+            if quiet
+            else {"vote": int(row.argmax()), "soft": row.tolist()}
+            for quiet, row in zip(silent, p, strict=True)
+        ]
+        dtype = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32)})
+        return pl.Series(self.name, rows, dtype=dtype)
+
+
+def column_from_plain(table: Mapping[str, object], place: Place) -> Column | Probabilities:
+    """From the key `column`, a table with `name` or `probabilities`."""
+    here = place.at("column")
+    inner = (
+        {"name": table["column"]}
+        if isinstance(table["column"], str)
+        else here.table(table["column"])
+    )
+    if "probabilities" in inner:
+        here.only(inner, ("probabilities", "above"), "column with probabilities")
+        there = here.at("probabilities")
+        listed = there.table(inner["probabilities"])
+        columns = {there.at(c).label(c): there.at(c).text(name) for c, name in listed.items()}
+        return Probabilities(columns, here.at("above").number(inner.get("above", 0.0)))
+    here.only(inner, ("name", "map", "others"), "column")
+    if "name" not in inner:
+        raise here.error('a column of votes needs name = "...", or probabilities = { ... }')
+    there = here.at("map")
+    mapped = there.table(inner.get("map", {}))
+    chosen = here.at("others").choice(inner.get("others", "error"), ("error", "abstain"))
+    return Column(
+        here.at("name").text(inner["name"]),
+        {key: there.at(key).label(value) for key, value in mapped.items()},
+        "abstain" if chosen == "abstain" else "error",
+    )
+
+
+def refuse_label(label: str | None, what: str) -> None:
+    """A rule that picks the class itself has no label."""
+    if label is not None:
+        raise RuleError(f"{what} picks the class itself: drop label = {label!r}")

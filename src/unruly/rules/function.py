@@ -1,0 +1,227 @@
+"""`function`: a Python function that sees the document and returns a class name or None."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from unruly.errors import RuleError
+from unruly.rules.column import refuse_label
+from unruly.rules.condition import ID, TEXT, Needs, Row, RowFailure, Span
+from unruly.rules.place import Place, Plain, Table, suggestion
+
+
+class Document(SimpleNamespace):
+    """What a rule function sees: `row.text`, `row.id` and the other columns, also as `row["name"]`.
+
+    >>> Document(text="hello", stars=5)["stars"]
+    5
+    """
+
+    def __getitem__(self, column: str) -> Any:
+        return getattr(self, column)
+
+
+@dataclass(frozen=True)
+class RuleFunction:
+    """A function marked with `@unruly.rule`; it can still be called as before."""
+
+    function: Callable[[Any], object]
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", "function")
+
+    def __call__(self, row: Any) -> object:
+        return self.function(row)
+
+
+def rule(function: Callable[[Any], object]) -> RuleFunction:
+    """Mark a function as a rule: it sees a document and returns a class name, or None to abstain.
+
+    >>> @rule
+    ... def shouting(row):
+    ...     return "spam" if row.text.isupper() else None
+    >>> shouting(Document(text="SUBSCRIBE"))
+    'spam'
+    """
+    if not callable(function):
+        raise RuleError("@unruly.rule stands above a function, without brackets")
+    return RuleFunction(function)
+
+
+@dataclass(frozen=True)
+class Function:
+    """The function's answer is the vote; an exception is an error, never an abstention.
+
+    Takes what `@unruly.rule` made, or a Snorkel `LabelingFunction` as it is (its class numbers are
+    those of the task, -1 abstains).
+    """
+
+    function: Callable[[Any], object]
+    name: str = ""
+    file: str | None = None  # as the project file names it
+    digest: str | None = None  # of the file's contents
+
+    def __post_init__(self) -> None:
+        if not is_rule_function(self.function):
+            raise RuleError(
+                f"{self.function!r} is neither marked with @unruly.rule nor a Snorkel "
+                "LabelingFunction: put @unruly.rule above the function"
+            )
+        if not self.name:
+            object.__setattr__(self, "name", str(getattr(self.function, "name", "function")))
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, object], place: Place) -> Function:
+        """From the key `function`, a table with `file` and `name`."""
+        here = place.at("function")
+        inner = here.table(table["function"])
+        here.only(inner, ("file", "name"), "function")
+        for key in ("file", "name"):
+            if key not in inner:
+                raise here.error(f'a function needs {key} = "..."')
+        path = here.at("file").file(inner["file"])
+        name = here.at("name").text(inner["name"])
+        try:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            module = load_file(path.resolve(), digest)
+            return cls(_named(module, name, path), name, str(inner["file"]), digest)
+        except RuleError as error:
+            raise here.error(str(error)) from None
+
+    @property
+    def picks(self) -> bool:
+        return True
+
+    def _measure(self, classes: tuple[str, ...]) -> FunctionVotes:
+        return FunctionVotes(self.function, self.name, classes, self.digest)
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return Needs(measures=(self._measure(classes),))
+
+    def mask(self) -> pl.Expr:
+        raise RuleError("a function picks the class itself: make it a rule of its own")
+
+    def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
+        refuse_label(label, "a function")
+        return pl.col(self._measure(classes).name)
+
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reason(self) -> str:
+        return f"function: {self.name}"
+
+    def to_plain(self) -> Table:
+        if self.file is None:
+            raise RuleError(
+                f"the function {self.name} was given in Python and cannot be written to a project "
+                "file: put it into a file of its own and name that"
+            )
+        return {"function": {"file": self.file, "name": self.name}}
+
+    def meaning(self) -> Plain | None:
+        return None if self.digest is None else [self.digest, self.name]
+
+
+@dataclass(frozen=True)
+class FunctionVotes:
+    """A function's answers as class numbers, null to abstain."""
+
+    function: Callable[[Any], object]
+    function_name: str
+    classes: tuple[str, ...]
+    digest: str | None
+
+    @property
+    def name(self) -> str:
+        return f"__function:{self.function_name}:{id(self.function)}"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
+    def meaning(self) -> None:
+        return None  # the source's own votes are kept instead
+
+    def compute(self, frame: pl.DataFrame) -> pl.Series:
+        seen = frame.select(
+            pl.exclude("^__.*$"), pl.col(ID).alias("id"), pl.col(TEXT).alias("text")
+        )
+        votes = []
+        for number, row in enumerate(seen.iter_rows(named=True)):
+            try:
+                answer = self.function(Document(**row))
+            except Exception as error:
+                problem = (
+                    f"the function {self.function_name} raised {type(error).__name__}: {error}"
+                )
+                raise RowFailure(number, " ".join(problem.split())) from error
+            votes.append(self._number(answer, number))
+        return pl.Series(self.name, votes, dtype=pl.Int8)
+
+    def _number(self, answer: object, row: int) -> int | None:
+        if answer is None:
+            return None
+        if isinstance(answer, str) and answer in self.classes:
+            return self.classes.index(answer)
+        numbered = is_snorkel(self.function) and isinstance(answer, int | np.integer)
+        if numbered and -1 <= int(answer) < len(self.classes):  # type: ignore[call-overload]
+            return None if answer == -1 else int(answer)  # type: ignore[call-overload]
+        near = suggestion(answer, self.classes) if isinstance(answer, str) else ""
+        raise RowFailure(
+            row,
+            f"the function {self.function_name} returned {answer!r}, which is not a class: "
+            f"return one of {', '.join(self.classes)}, or None{near}",
+        )
+
+
+def is_snorkel(function: object) -> bool:
+    """Whether it is a Snorkel labelling function; Snorkel itself need not be here."""
+    return any(kind.__name__ == "LabelingFunction" for kind in type(function).__mro__)
+
+
+def is_rule_function(function: object) -> bool:
+    """Whether it may be used as a rule."""
+    return isinstance(function, RuleFunction) or is_snorkel(function)
+
+
+@functools.lru_cache(maxsize=64)
+def load_file(path: Path, digest: str) -> ModuleType:
+    """Run a Python file of the user's as a module of its own, once for each of its contents."""
+    name = f"unruly_rules_{digest[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise RuleError(f"{path}: not a Python file: its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # data classes in the file look themselves up there
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise RuleError(f"{path}{line}: cannot be run: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _named(module: ModuleType, name: str, path: Path) -> Callable[[Any], object]:
+    found: Any = getattr(module, name, None)
+    if is_rule_function(found):
+        rule_function: Callable[[Any], object] = found
+        return rule_function
+    if callable(found):
+        raise RuleError(f"{path}: the function {name} is no rule: put @unruly.rule above it")
+    marked = [key for key, value in vars(module).items() if is_rule_function(value)]
+    offered = f": the rules in it are {', '.join(marked)}" if marked else ": it holds no rules"
+    raise RuleError(f"{path}: there is no rule {name}{offered}{suggestion(name, marked)}")
