@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError
+from unruly.progress import SILENT, Progress
 from unruly.texts.gold import UNKNOWN as UNKNOWN
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Corpus:
         id: str | None = None,
         label: str | None = None,
         classes: Sequence[str] | None = None,
+        progress: Progress = SILENT,
     ) -> Corpus:
         """Read a whole file: CSV, TSV or JSON Lines (also .gz), Parquet, or Arrow IPC.
 
@@ -88,7 +90,10 @@ class Corpus:
 
         if is_wrench(Path(path)):
             return cls.from_wrench(path)
-        return CorpusStream.open(path, text=text, id=id, label=label, classes=classes).read()
+        stream = CorpusStream.open(
+            path, text=text, id=id, label=label, classes=classes, progress=progress
+        )
+        return stream.read(progress)
 
     @classmethod
     def scan(
@@ -100,12 +105,19 @@ class Corpus:
         label: str | None = None,
         classes: Sequence[str] | None = None,
         batch_rows: int = BATCH_ROWS,
+        progress: Progress = SILENT,
     ) -> CorpusStream:
         """The same file as an iterable of corpora of at most `batch_rows` documents, in order."""
         from unruly.texts.stream import CorpusStream
 
         return CorpusStream.open(
-            path, text=text, id=id, label=label, classes=classes, batch_rows=batch_rows
+            path,
+            text=text,
+            id=id,
+            label=label,
+            classes=classes,
+            batch_rows=batch_rows,
+            progress=progress,
         )
 
     @classmethod

@@ -9,8 +9,10 @@ from pathlib import Path
 import polars as pl
 
 from unruly.errors import InputError
+from unruly.progress import SILENT, Progress, stage
 from unruly.texts.csv_records import CsvRecords
 from unruly.texts.layout import Layout
+from unruly.texts.lines import size_of
 
 WHOLE = r"^(?:0|-?[1-9][0-9]{0,17})$"  # written as an integer is: no leading zeros, which are ids
 NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -26,30 +28,31 @@ KINDS: tuple[tuple[pl.DataType, str], ...] = (
 class CsvTable:
     """A CSV file whose records have been checked once, and whose columns have found their kinds."""
 
-    def __init__(self, path: Path, separator: str = ",") -> None:
+    def __init__(self, path: Path, separator: str = ",", progress: Progress = SILENT) -> None:
         self.path = path
         self.separator = separator
         self.quoted = True
         try:
-            self._survey()
+            self._survey(progress)
         except InputError as error:
             if separator != "\t" or "broken quote" not in str(error):
                 raise
             self.quoted = False  # in a TSV without quoting, a quote is a letter like any other
-            self._survey()
+            self._survey(progress)
 
     @property
     def name(self) -> str:
         """The file, for messages."""
         return str(self.path)
 
-    def _survey(self) -> None:
+    def _survey(self, progress: Progress) -> None:
         kinds: dict[str, int] = {}
         self.rows = 0
-        for frame in self._frames():
-            self.rows += frame.height
-            for column in frame.columns:
-                kinds[column] = _kind(frame[column], kinds.get(column, 0))
+        with stage(progress, f"checking {self.path}", size_of(self.path), "bytes"):
+            for frame in self._frames(progress):
+                self.rows += frame.height
+                for column in frame.columns:
+                    kinds[column] = _kind(frame[column], kinds.get(column, 0))
         if not self.rows:
             raise InputError(f"{self.path}: there is a header, but no row below it: add documents")
         self.schema = pl.Schema(
@@ -78,11 +81,12 @@ class CsvTable:
     def _records(self) -> CsvRecords:
         return CsvRecords(self.path, self.separator, self.quoted)
 
-    def _frames(self) -> Iterator[pl.DataFrame]:
+    def _frames(self, progress: Progress = SILENT) -> Iterator[pl.DataFrame]:
         """The rows as strings, piece by piece."""
         header: list[str] | None = None
         for records in self._records():
             frame = self._parse(records.data, header)
+            progress.advance(len(records.data))
             if header is None:
                 if not frame.height:
                     continue

@@ -10,9 +10,10 @@ from pathlib import Path
 import polars as pl
 
 from unruly.errors import InputError
+from unruly.progress import SILENT, Progress, stage
 from unruly.texts.encoding import check_utf8
 from unruly.texts.layout import Layout
-from unruly.texts.lines import empty_file, pieces
+from unruly.texts.lines import empty_file, pieces, size_of
 
 # What a JSON number, truth value, list or object looks like once polars has made a string of it.
 NOT_A_STRING = r"^(?:-?[0-9][0-9.eE+-]*|true|false|\[.*\]|\{.*\})$"
@@ -29,18 +30,16 @@ class _Lines:
 class JsonLinesTable:
     """A JSON Lines file that has been parsed once, and whose columns have found their kinds."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, progress: Progress = SILENT) -> None:
         self.path = path
         self.rows = 0
         empty = pl.DataFrame()
-        for lines in self._lines():
-            frame = self._parse(lines, None)
-            self.rows += frame.height
-            empty = (
-                pl.concat([empty, frame.clear()], how="diagonal_relaxed")
-                if empty.width
-                else frame.clear()
-            )
+        with stage(progress, f"checking {path}", size_of(path), "bytes"):
+            for lines in self._lines():
+                frame = self._parse(lines, None)
+                self.rows += frame.height
+                empty = _widened(empty, frame.clear())
+                progress.advance(len(lines.data))
         if not self.rows:
             raise empty_file(path)
         self.schema = empty.schema
@@ -124,3 +123,10 @@ class JsonLinesTable:
                     f"{self.path}, line {lines.line + offset}: {values.name!r} is {json.dumps(value)}, not a string, "
                     "as in other rows: write it in quotes"
                 )
+
+
+def _widened(known: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+    """Both frames' columns, each of a kind that holds both frames' values."""
+    if not known.width or not new.width:
+        return known if known.width else new
+    return pl.concat([known, new], how="diagonal_relaxed")

@@ -32,3 +32,8 @@ def pieces(path: Path, size: int = PIECE) -> Iterator[bytes]:
 def empty_file(path: Path) -> InputError:
     """The message for a file with nothing in it."""
     return InputError(f"{path}: the file is empty: expected one document a line")
+
+
+def size_of(path: Path) -> int | None:
+    """How many bytes the file's text has, where that is known without reading it."""
+    return None if path.suffix == ".gz" else path.stat().st_size

@@ -8,30 +8,41 @@ from numpy.typing import NDArray
 
 
 class SeenIds:
-    """Remembers 64-bit hashes of ids in sorted runs of doubling size, so that ten million take 80 MB.
+    """Keeps 64-bit hashes of ids, and looks for equal ones whenever their number has doubled.
 
-    A hash may lie, once in millions of files: the caller looks at the ids themselves before refusing.
+    Ten million ids take 80 MB. A hash may lie, once in millions of files: the caller looks at the
+    ids themselves before refusing them.
 
     >>> seen = SeenIds()
-    >>> seen.add(pl.Series(["a", "b"])), seen.add(pl.Series(["c", "b"]))
-    ([], [1])
+    >>> len(seen.add(pl.Series(["a", "b"]))), len(seen.add(pl.Series(["c", "b"]))), len(seen.rest())
+    (0, 1, 0)
     """
 
     def __init__(self) -> None:
-        self._runs: list[NDArray[np.uint64]] = []
+        self._sorted = np.zeros(0, dtype=np.uint64)
+        self._pending: list[NDArray[np.uint64]] = []
+        self._waiting = 0
 
-    def add(self, ids: pl.Series) -> list[int]:
-        """Remember these ids; returns the rows whose id seems to have been added before."""
-        hashes = ids.hash().to_numpy()
-        met = np.zeros(len(hashes), dtype=np.bool_)
-        for run in self._runs:
-            at = np.minimum(np.searchsorted(run, hashes), len(run) - 1)
-            met |= run[at] == hashes
-        if len(hashes):
-            self._keep(np.sort(hashes))
-        return [int(row) for row in np.flatnonzero(met)]
+    def add(self, ids: pl.Series) -> NDArray[np.uint64]:
+        """Remember these ids; returns hashes that have occurred twice, as far as has been looked."""
+        self._pending.append(hashes(ids))
+        self._waiting += len(ids)
+        return self.rest() if self._waiting >= len(self._sorted) else _none()
 
-    def _keep(self, run: NDArray[np.uint64]) -> None:
-        while self._runs and len(self._runs[-1]) <= 2 * len(run):
-            run = np.sort(np.concatenate([self._runs.pop(), run]), kind="stable")
-        self._runs.append(run)
+    def rest(self) -> NDArray[np.uint64]:
+        """Look at what has not been looked at yet: to be called after the last batch."""
+        if not self._waiting:
+            return _none()
+        both = np.sort(np.concatenate([self._sorted, *self._pending]))
+        twice = both[1:][both[1:] == both[:-1]]
+        self._sorted, self._pending, self._waiting = both, [], 0
+        return np.unique(twice)
+
+
+def hashes(ids: pl.Series) -> NDArray[np.uint64]:
+    """(n,): the same id gives the same hash throughout a run."""
+    return ids.hash().to_numpy()
+
+
+def _none() -> NDArray[np.uint64]:
+    return np.zeros(0, dtype=np.uint64)

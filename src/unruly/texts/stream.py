@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.progress import SILENT, Progress, stage
-from unruly.texts.assemble import assemble, duplicate_id
+from unruly.texts.assemble import assemble, checked_ids, duplicate_id
 from unruly.texts.corpus import BATCH_ROWS, Corpus
 from unruly.texts.layout import Layout, find_layout
-from unruly.texts.seen import SeenIds
+from unruly.texts.seen import SeenIds, hashes
 from unruly.texts.table import Table, open_table
 
 
@@ -48,11 +49,12 @@ class CorpusStream:
         label: str | None = None,
         classes: Sequence[str] | None = None,
         batch_rows: int = BATCH_ROWS,
+        progress: Progress = SILENT,
     ) -> CorpusStream:
         """Look through a file, and find its columns."""
         if batch_rows < 1:
             raise InputError(f"batch_rows must be at least 1, not {batch_rows}")
-        table = open_table(path)
+        table = open_table(path, progress)
         layout = find_layout(table.schema, name=table.name, text=text, id=id, label=label)
         return cls(table, layout, tuple(classes) if classes is not None else None, batch_rows)
 
@@ -75,9 +77,10 @@ class CorpusStream:
         for frame in self.table.batches(self.layout, self.batch_rows):
             corpus = self._corpus(frame, first)
             if self.layout.id is not None:
-                self._check_met(corpus.ids, seen.add(corpus.ids), first)
+                self._check_twice(seen.add(corpus.ids))
             first += len(corpus)
             yield corpus
+        self._check_twice(seen.rest())
 
     def read(self, progress: Progress = SILENT) -> Corpus:
         """All documents as one corpus."""
@@ -98,23 +101,18 @@ class CorpusStream:
             first_row=first,
         )
 
-    def _check_met(self, ids: pl.Series, rows: Sequence[int], first: int) -> None:
-        """Refuse an id of an earlier batch; the ids themselves decide, not their hashes."""
-        for row in rows:
-            before = self._first_row_of(ids[row], first)
-            if before is not None:
-                raise InputError(
-                    duplicate_id(ids[row], self.table.place(before), self.table.place(first + row))
-                )
-
-    def _first_row_of(self, value: object, stop: int) -> int | None:
+    def _check_twice(self, suspects: NDArray[np.uint64]) -> None:
+        """Refuse an id that occurs in two batches; the ids themselves decide, not their hashes."""
+        if not len(suspects):
+            return
         assert self.layout.id is not None
-        start = 0
+        start, rows = 0, dict[object, int]()
         for frame in self.table.batches(self.layout, self.batch_rows):
-            if start >= stop:
-                return None
-            met = np.flatnonzero((frame[self.layout.id] == value).to_numpy())
-            if len(met):
-                return start + int(met[0])
+            ids = checked_ids(frame[self.layout.id], self.table.place)
+            for row in np.flatnonzero(np.isin(hashes(ids), suspects)):
+                value = ids[int(row)]
+                if value in rows:
+                    before, here = self.table.place(rows[value]), self.table.place(start + int(row))
+                    raise InputError(duplicate_id(value, before, here))
+                rows[value] = start + int(row)
             start += frame.height
-        return None

@@ -9,6 +9,7 @@ from typing import Protocol
 import polars as pl
 
 from unruly.errors import InputError
+from unruly.progress import SILENT, Progress
 from unruly.texts.layout import Layout
 
 ENDINGS = ".csv, .tsv, .jsonl, .ndjson (each also .gz), .parquet, .arrow, .feather, .ipc"
@@ -36,7 +37,7 @@ class Table(Protocol):
         """Where the user finds this row: 'comments.csv, line 7'."""
 
 
-def open_table(path: str | Path) -> Table:
+def open_table(path: str | Path, progress: Progress = SILENT) -> Table:
     """Look through a file once, whatever its format, and refuse what cannot be read.
 
     >>> open_table("nowhere.csv")
@@ -52,11 +53,11 @@ def open_table(path: str | Path) -> Table:
     check_file(file)
     match ending(file):
         case ".csv":
-            return CsvTable(file)
+            return CsvTable(file, progress=progress)
         case ".tsv" | ".tab":
-            return CsvTable(file, separator="\t")
+            return CsvTable(file, separator="\t", progress=progress)
         case ".jsonl" | ".ndjson":
-            return JsonLinesTable(file)
+            return JsonLinesTable(file, progress)
         case ".parquet" | ".pq":
             return ParquetTable(file)
         case ".arrow" | ".feather" | ".ipc":
