@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from tests.model.planted import planted, quick
+
 from unruly.errors import InputError
 from unruly.votes.votes import Votes
 
@@ -73,7 +73,8 @@ def test_a_source_that_always_abstains_changes_nothing_exactly(place: int) -> No
     without = quick().fit(data.features, data.matrix)
     beside = quick().fit(data.features, silent)
     np.testing.assert_array_equal(
-        without.predict_proba(data.features, data.matrix), beside.predict_proba(data.features, silent)
+        without.predict_proba(data.features, data.matrix),
+        beside.predict_proba(data.features, silent),
     )
     np.testing.assert_array_equal(without.denoise(), beside.denoise())
     np.testing.assert_array_equal(without.reliability_, np.delete(beside.reliability_, place))

@@ -124,8 +124,8 @@ class Explanation:
     def _votes(self) -> list[str]:
         if not self.votes:
             return ["no source votes on this document"]
-        width = max(len(vote.source) for vote in self.votes)
-        say = max(len(vote.label) for vote in self.votes)
+        width = max(len("source"), *(len(vote.source) for vote in self.votes))
+        say = max(len("vote"), *(len(vote.label) for vote in self.votes))
         head = f"{'source':{width}}  {'vote':{say}}  {'here':>5}  {'overall':>7}  why"
         rows = [
             f"{v.source:{width}}  {v.label:{say}}  {v.conditional:>5.2f}  {v.overall:>7.2f}  {_why(v)}"

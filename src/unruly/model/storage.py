@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from safetensors.numpy import save as save_arrays
 
 import unruly
 from unruly.errors import ModelFileError, SettingsError
+from unruly.model.carried_rules import FunctionFiles
 from unruly.model.container import Container, open_container, to_json, write_container
 from unruly.model.encoding import Encoding
 from unruly.model.fitted import Fitted
@@ -25,6 +26,8 @@ from unruly.model.neighbours import Neighbourhood
 from unruly.model.rulebook import RuleBook
 from unruly.model.summary import FitSummary
 from unruly.settings import Settings
+
+Functions = str | Path | Sequence[str | Path] | None
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def save(path: str | Path, fitted: Fitted, parameters: Mapping[str, Any]) -> Non
     write_container(path, members, _versions())
 
 
-def load(path: str | Path, functions: str | Path | None = None) -> Loaded:
+def load(path: str | Path, functions: Functions = None) -> Loaded:
     """Read a model; its encoder is only read when a text is to be encoded.
 
     `functions` is the Python file with the rules of kind `function`, where the model has any: a model
@@ -77,7 +80,7 @@ def load(path: str | Path, functions: str | Path | None = None) -> Loaded:
         ) from error
 
 
-def _loaded(container: Container, functions: str | Path | None) -> Loaded:
+def _loaded(container: Container, functions: Functions) -> Loaded:
     facts = container.read_json("model.json")
     training = container.read_json("training.json")
     arrays = _unpack(container.read("training.safetensors"))
@@ -158,7 +161,7 @@ def _encoding(container: Container, plain: Mapping[str, Any] | None) -> Encoding
     return None if plain is None else Encoding.from_plain(plain, container)
 
 
-def _rules(container: Container, functions: str | Path | None) -> RuleBook | None:
+def _rules(container: Container, functions: Functions) -> RuleBook | None:
     if "rules.json" not in container.sizes:
         return None
-    return RuleBook.from_plain(container.read_json("rules.json"), functions)
+    return RuleBook.from_plain(container.read_json("rules.json"), FunctionFiles.of(functions))

@@ -23,6 +23,7 @@ from unruly.model.inputs import Documents, check_rows, corpus_gold, labels_of, v
 from unruly.model.ledger import Ledger, Use
 from unruly.model.prediction import Predictions
 from unruly.model.rulebook import RuleBook
+from unruly.model.storage import Functions
 from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
 from unruly.rules.sources import Sources
@@ -101,7 +102,7 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         settings = self._settings()
         documents = Documents.of(X)
-        rules = _rules(sources, votes)
+        rules = RuleBook.behind(votes) if sources is None else RuleBook(sources)
         cast, numbered = self._votes(documents, votes, rules, progress)
         check_rows(documents, cast)
         encoding = None
@@ -225,7 +226,7 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         storage.save(path, self._fitted(), self._plain_parameters())
 
     @classmethod
-    def load(cls, path: str | Path, functions: str | Path | None = None) -> Self:
+    def load(cls, path: str | Path, functions: Functions = None) -> Self:
         """A model from its file."""
         loaded = storage.load(path, functions)
         model = cls(**loaded.parameters, settings=loaded.fitted.settings)
@@ -356,19 +357,13 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
 
 
-def load(path: str | Path, functions: str | Path | None = None) -> WeakClassifier:
+def load(path: str | Path, functions: Functions = None) -> WeakClassifier:
     """A saved model, ready to predict.
 
-    `functions` is the Python file with the model's rules of kind `function`, where it has any.
+    `functions` is the Python file (or files) with the model's rules of kind `function`, where it has
+    any: a model file carries no code, and only files named here are run.
     """
     return WeakClassifier.load(path, functions)
-
-
-def _rules(sources: Sources | None, votes: object) -> RuleBook | None:
-    """The rules to carry: those given, else those that the votes still know."""
-    if sources is None and isinstance(votes, Votes):
-        sources = getattr(votes.provenance, "sources", None)
-    return RuleBook(sources) if isinstance(sources, Sources) else None
 
 
 def _validation(valid: Any, classes: tuple[str, ...]) -> fitting.Validation:
