@@ -157,7 +157,7 @@ class FunctionVotes:
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
         seen = frame.select(
-            pl.exclude("^__.*$"), pl.col(ID).alias("id"), pl.col(TEXT).alias("text")
+            pl.exclude("^__.*$", "id", "text"), pl.col(ID).alias("id"), pl.col(TEXT).alias("text")
         )
         votes = []
         for number, row in enumerate(seen.iter_rows(named=True)):
