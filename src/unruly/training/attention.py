@@ -80,4 +80,4 @@ class AttentionWeights:
         into.votes.zero_().index_add_(0, number, inner)
         projected = inner.new_zeros(len(features), inner.shape[1])  # (r, h): dl/d(W1 B)
         projected.index_add_(0, row, inner)
-        into.w1.copy_(features.t() @ projected)
+        into.w1.addmm_(features.t(), projected, beta=0)

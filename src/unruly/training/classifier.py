@@ -58,10 +58,10 @@ class ClassifierWeights:
     ) -> None:
         """Write the gradient of the weights: the chain rule through the two layers."""
         features, hidden, slope = _rows_that_matter(features, hidden, slope)
-        into.w2.copy_(hidden.t() @ slope)
+        into.w2.addmm_(hidden.t(), slope, beta=0)
         into.b2.copy_(slope.sum(0))
-        inner = (slope @ self.w2.t()).mul_(hidden > 0)  # (n, h): dl/d(B W1 + b1)
-        into.w1.copy_(features.t() @ inner)
+        inner = (slope @ self.w2.t()).mul_(hidden.sign_())  # (n, h): dl/d(B W1 + b1)
+        into.w1.addmm_(features.t(), inner, beta=0)
         into.b1.copy_(inner.sum(0))
 
 

@@ -16,18 +16,26 @@ def computing(settings: Settings) -> Iterator[torch.device]:
     """Yield the device, with the threads asked for and without gradient tracking."""
     device = choose_device(settings.device)
     threads = torch.get_num_threads()
-    strict, warn = (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-    )
     torch.set_num_threads(settings.threads)
-    if device.type != "cpu":
-        torch.use_deterministic_algorithms(True, warn_only=True)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), _repeatable(device):
             yield device
     finally:
         torch.set_num_threads(threads)
+
+
+@contextmanager
+def _repeatable(device: torch.device) -> Iterator[None]:
+    """Sums in a fixed order. On the processor they always are; asking there costs a second."""
+    if device.type == "cpu":
+        yield
+        return
+    strict = torch.are_deterministic_algorithms_enabled()
+    warn = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
         torch.use_deterministic_algorithms(strict, warn_only=warn)
 
 

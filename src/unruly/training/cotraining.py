@@ -24,6 +24,7 @@ from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.progress import SILENT, Progress, stage
 from unruly.settings import Settings
+from unruly.training.adam import Adam
 from unruly.training.attention import Attention
 from unruly.training.batch import Batch, make_batch
 from unruly.training.cells import VoteTable
@@ -137,12 +138,8 @@ class _Run:
         self.shape = Shape(data.features.width, settings.hidden, data.m, len(data.table))
         self.networks = Networks.start(self.shape, settings.seed, device)
         self.gradient = Networks.view(torch.zeros_like(self.networks.flat), self.shape)
-        self.networks.flat.grad = self.gradient.flat
-        self.adam = torch.optim.Adam(
-            [self.networks.flat],
-            lr=settings.learning_rate,
-            weight_decay=settings.weight_decay,
-            fused=True,
+        self.adam = Adam(
+            self.networks.flat, self.gradient.flat, settings.learning_rate, settings.weight_decay
         )
         self.used = self._used()
         size = settings.batch_size or len(self.used)
