@@ -1,0 +1,115 @@
+"""Evaluation: the right figures, for the right documents, with the ledger."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+from tests.model.planted import planted, quick
+
+from unruly.errors import InputError
+from unruly.model.evaluation import Evaluation, evaluate, majority_shares
+from unruly.model.ledger import Ledger, Use
+from unruly.training.heads import Heads
+from unruly.votes.votes import Votes
+
+VOTES = Votes.from_array(
+    [[0, 0, 1], [0, 1, -1], [-1, -1, -1], [1, 1, 1], [-1, -1, -1]], classes=["ham", "spam"]
+)
+
+
+def heads(classifier: list[list[float]]) -> Heads:
+    said = np.array(classifier, dtype=np.float32)
+    half = np.full_like(said, 0.5)
+    return Heads(
+        half, said, said, np.full(len(said), 2, np.int8), np.zeros((len(said), 3), np.float32)
+    )
+
+
+@pytest.fixture
+def figures() -> Evaluation:
+    said = heads([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.1, 0.9], [0.4, 0.6]])
+    gold = np.array([0, 1, 0, 1, 0])
+    return evaluate(
+        said,
+        VOTES,
+        gold,
+        ledger=Ledger().add(Use.SCORING, 5, "test.csv"),
+        commonest=1,
+        repeats=np.array([True, False, False, True, False]),
+    )
+
+
+def test_covered_and_uncovered_are_scored_apart(figures: Evaluation) -> None:
+    assert figures.everything.model.accuracy.value == 0.8
+    assert figures.covered is not None
+    assert figures.uncovered is not None
+    assert figures.covered.model.documents == 3
+    assert figures.covered.model.accuracy.value == 1.0
+    assert figures.uncovered.model.accuracy.value == 0.5
+
+
+def test_majority_vote_breaks_ties_by_chance_and_guesses_the_commonest(figures: Evaluation) -> None:
+    assert figures.covered is not None
+    assert figures.uncovered is not None
+    assert figures.covered.majority.accuracy.value == pytest.approx((1 + 0.5 + 1) / 3)
+    assert figures.uncovered.majority.accuracy.value == 0.0
+    assert figures.everything.majority.calibration_error is None
+    assert figures.everything.gain.value == pytest.approx(0.8 - 0.5)
+
+
+def test_repeats_and_gold_are_told(figures: Evaluation) -> None:
+    told = str(figures)
+    assert "2 of 5 documents repeat training documents" in told
+    assert told.endswith("gold labels: none in the model; 5 for scoring (test.csv)")
+
+
+def test_everything_fits_into_json(figures: Evaluation) -> None:
+    plain = json.loads(json.dumps(figures.to_plain(), allow_nan=False))
+    assert plain["all"]["model"]["confusion"] == [[2, 1], [0, 2]]
+    assert plain["gold"] == str(figures.ledger)
+    assert plain["covered"]["majority_vote"]["documents"] == 3
+
+
+def test_unlabelled_documents_are_left_out_and_counted() -> None:
+    said = heads([[0.9, 0.1]] * 5)
+    found = evaluate(said, VOTES, np.array([0, -1, -1, 1, 0]), ledger=Ledger())
+    assert found.unlabelled == 2
+    assert found.everything.model.documents == 3
+    assert "2 documents have no gold label" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("gold", "message"),
+    [
+        ([0, 1], "5 documents, but 2 gold labels"),
+        ([-1] * 5, "nothing to score against"),
+        ([0, 1, 0, 2, 0], "2 is not one of the 2 classes"),
+    ],
+)
+def test_gold_that_does_not_fit_is_refused(gold: list[int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        evaluate(heads([[0.9, 0.1]] * 5), VOTES, np.array(gold), ledger=Ledger())
+
+
+def test_a_model_is_scored_as_scikit_learn_would(  # the same figures by another way
+) -> None:
+    data = planted(m=3)
+    model = quick().fit(data.features, data.votes)
+    found = model.evaluate(data.features, data.gold, data.votes)
+    said = model.predictions(data.features, data.votes).numbers
+    assert found.everything.model.accuracy.value == pytest.approx((said == data.gold).mean())
+    assert found.everything.model.macro_f1 == pytest.approx(
+        f1_score(data.gold, said, average="macro")
+    )
+    assert found.classifier.accuracy.value == pytest.approx(model.score(data.features, data.gold))
+    assert found.repeats == 200
+    assert found.ledger.used_for(Use.SCORING) == 200
+    assert model.ledger_ == Ledger()  # scoring leaves no trace in the model
+
+
+def test_majority_shares_sum_to_one() -> None:
+    shares = majority_shares(planted(m=4, coverage=0.3).votes)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
