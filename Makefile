@@ -10,7 +10,8 @@ BIN := .venv/bin
 	@touch .venv/ready
 
 demo: .venv/ready
-	$(BIN)/python examples/demo/demo.py
+	@if [ -f examples/demo/demo.py ]; then $(BIN)/python examples/demo/demo.py; else \
+	  folder=$$(mktemp -d) && $(BIN)/unruly new $$folder/spam && $(BIN)/unruly check $$folder/spam; fi
 
 test: .venv/ready
 	$(BIN)/python -m pytest -q

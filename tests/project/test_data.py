@@ -106,3 +106,5 @@ def test_a_wrench_folder_gives_each_split_and_its_classes_by_name(tmp_path: Path
     assert valid.gold.tolist() == [1]  # spam, as this project numbers it
     with pytest.raises(InputError, match="the label 'ham' is not a class: classes are spam, eggs"):
         files.read("train", tmp_path, ("spam", "eggs"))
+    with pytest.raises(InputError, match="read it whole"):
+        files.scan("train", tmp_path, CLASSES)

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unruly.errors import InputError
@@ -85,6 +85,7 @@ def projects(draw: st.DrawFn) -> Project:
     )
 
 
+@settings(max_examples=40, deadline=None)
 @given(projects())
 def test_there_and_back(project: Project) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -29,6 +29,10 @@ COMMANDS = {
 OK, FAILED, BAD_INPUT, BUG, INTERRUPTED = 0, 1, 2, 70, 130
 
 
+class Interrupted(Exception):
+    """Ctrl-C was pressed."""
+
+
 class Lazy(click.Group):
     """Knows its commands by name; imports one when it is asked for."""
 
@@ -50,6 +54,12 @@ class Lazy(click.Group):
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
             raise click.UsageError(f"there is no command {args[0]!r}: {hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # click would print an empty line first
+            raise Interrupted from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -92,8 +102,9 @@ def run(args: Sequence[str]) -> int:
     try:
         code = cli.main(args=list(args), prog_name="unruly", standalone_mode=False)
         sys.stdout.flush()
-    except (KeyboardInterrupt, click.Abort):
-        return _fail("interrupted: nothing half-written is left", INTERRUPTED, prefix="")
+    except (Interrupted, KeyboardInterrupt, click.Abort):
+        after = "\n" if sys.stderr.isatty() else ""  # the terminal shows ^C
+        return _fail("interrupted: nothing half-written is left", INTERRUPTED, prefix=after)
     except BrokenPipeError:  # the reader of a pipe has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
@@ -125,7 +136,7 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _fail(message: str, code: int, prefix: str = "error: ") -> int:
-    line = prefix + " ".join(message.split())
+    line = prefix + " ".join(message.splitlines())
     coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     click.echo(click.style(line, fg="red") if coloured else line, err=True)
     return code

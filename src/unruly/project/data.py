@@ -58,6 +58,8 @@ class DataFiles:
     def scan(self, split: str, folder: Path, classes: tuple[str, ...]) -> CorpusStream:
         """One split as a stream of batches, for files larger than memory."""
         path = self.path(split, folder)
+        if is_wrench(path):
+            raise InputError(f"{path}: a WRENCH folder cannot be read in batches: read it whole")
         return Corpus.scan(path, text=self.text, id=self.id, label=self.label, classes=classes)
 
     def clean_labels(

@@ -29,7 +29,7 @@ SECTIONS = ("task", "data", "source", "encoder", "train")
 
 def read_project(path: Path) -> Project:
     """The project in a folder, or in the TOML file itself."""
-    file = _file(path)
+    file = project_file(path)
     document = Table.read(file)
     document.only(SECTIONS)
     classes = _classes(document)
@@ -43,7 +43,8 @@ def read_project(path: Path) -> Project:
     )
 
 
-def _file(path: Path) -> Path:
+def project_file(path: Path) -> Path:
+    """The TOML file of a project that is named by its folder or by the file itself."""
     file = path / FILE_NAME if path.is_dir() else path
     if file.is_file():
         return file

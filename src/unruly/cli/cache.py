@@ -1,0 +1,75 @@
+"""`unruly cache`: how much is kept from run to run, and emptying it."""
+
+from __future__ import annotations
+
+import click
+
+from unruly.cli.screen import Screen, json_option, quiet_option
+from unruly.files import cache_folder
+
+
+@click.group(name="cache")
+def command() -> None:
+    """Show or empty the cache of votes and features.
+
+    It makes second runs fast and may be emptied at any time. It lives in the folder $UNRULY_CACHE,
+    else in the user's cache folder, and does not grow beyond a limit.
+
+    \b
+    Example:
+      unruly cache info
+      unruly cache clear
+    """
+
+
+@command.command()
+@json_option
+@quiet_option
+def info(as_json: bool, quiet: bool) -> None:
+    """Show where the cache is and how large.
+
+    \b
+    Example:
+      unruly cache info
+    """
+    from unruly.rules import cache as votes
+
+    screen = Screen(quiet, as_json)
+    sizes = {"votes": votes.size()}
+    screen.answer({"folder": str(cache_folder()), "bytes": sizes})
+    screen.say(f"{cache_folder()}")
+    for name, size in sizes.items():
+        screen.say(f"{name:10}{readable(size):>10}")
+
+
+@command.command()
+@json_option
+@quiet_option
+def clear(as_json: bool, quiet: bool) -> None:
+    """Delete everything in the cache.
+
+    \b
+    Example:
+      unruly cache clear
+    """
+    from unruly.rules import cache as votes
+
+    screen = Screen(quiet, as_json)
+    freed = votes.size()
+    votes.clear()
+    screen.answer({"folder": str(cache_folder()), "freed": freed})
+    screen.remark(f"{cache_folder()}: {readable(freed)} freed")
+
+
+def readable(size: int) -> str:
+    """A number of bytes as people say it.
+
+    >>> readable(0), readable(1536), readable(3_000_000_000)
+    ('0 B', '1.5 KB', '2.8 GB')
+    """
+    amount, unit = float(size), "B"
+    for larger in ("KB", "MB", "GB"):
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"

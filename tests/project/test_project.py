@@ -1,0 +1,42 @@
+"""A project built in Python is checked like one that is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from unruly.errors import ProjectError, RuleError
+from unruly.project.project import Prior, Project, check_classes
+from unruly.rules.keywords import Keywords
+from unruly.rules.rule import Rule
+from unruly.rules.source import Source
+from unruly.rules.sources import Sources
+
+SOURCE = Source("free", [Rule("spam", Keywords(["free"]))])
+SOURCES = Sources(["ham", "spam"], [SOURCE])
+
+
+def test_lists_will_do_and_compare_equal() -> None:
+    listed = Project(SOURCES, prior=[0.5, 0.5], encoder=["lsa", "minilm"])  # type: ignore[arg-type]
+    assert listed == Project(SOURCES, prior=(0.5, 0.5), encoder=("lsa", "minilm"))
+    assert listed.classes == ("ham", "spam")
+
+
+@pytest.mark.parametrize("prior", ["uniform", "votes", (0.1, 0.9), None])
+def test_priors(prior: Prior) -> None:
+    assert Project(SOURCES, prior=prior).prior == prior
+
+
+@pytest.mark.parametrize("prior", ["gold", (0.1, 0.8), (1.0,), (0.0, 1.0), (float("nan"), 0.5)])
+def test_wrong_priors(prior: Prior) -> None:
+    with pytest.raises(ProjectError, match="prior"):
+        Project(SOURCES, prior=prior)
+
+
+@pytest.mark.parametrize(
+    "classes", [(), ("one",), ("a", "a"), ("a", " "), tuple(map(str, range(128)))]
+)
+def test_wrong_classes(classes: tuple[str, ...]) -> None:
+    with pytest.raises(ProjectError, match="class"):
+        check_classes(classes)
+    with pytest.raises((ProjectError, RuleError)):
+        Project(Sources(classes, [SOURCE]))
