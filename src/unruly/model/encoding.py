@@ -2,39 +2,94 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from unruly.features.encoder import Encoder, Features
+from unruly.errors import InputError
+from unruly.features.cache import Cache
+from unruly.features.encoder import Features
+from unruly.features.saving import kind_of, load_encoder, save_encoder
+from unruly.features.several import Several, encode_corpus
+from unruly.features.spec import encoder_from
 from unruly.model.container import Container
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
 
+FOLDER = "encoder"  # where the container keeps it
+
 
 class Encoding:
-    """Encoders as they were fitted; those of a loaded model are read on first use."""
+    """Encoders as they were fitted; those of a loaded model are read on first use.
 
-    def __init__(self, name: str, encoder: Encoder | None, container: Container | None) -> None:
+    >>> corpus = Corpus.from_texts(["a good film", "a bad film", "so good", "so bad"])
+    >>> encoding = Encoding.fitted({"name": "lsa", "dim": 2}, corpus, cache=None)
+    >>> encoding.name, encoding.features(corpus).width
+    ('lsa', 2)
+    """
+
+    def __init__(self, name: str, encoder: Several | None, container: Container | None) -> None:
         self.name = name
         self._encoder = encoder
         self._container = container
 
     @classmethod
-    def fitted(cls, spec: object, corpus: Corpus, progress: Progress = SILENT) -> Encoding:
+    def fitted(
+        cls,
+        spec: object,
+        corpus: Corpus,
+        cache: Cache | None,
+        progress: Progress = SILENT,
+        folder: Path | None = None,
+    ) -> Encoding:
         """Choose the encoder that `spec` asks for, and fit it on the training texts."""
-        raise NotImplementedError
+        encoder = encoder_from(spec, folder).fit(corpus, cache, progress)
+        return cls(encoder.name, encoder, None)
 
-    def features(self, corpus: Corpus, progress: Progress = SILENT) -> Features:
+    def features(
+        self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
+    ) -> Features:
         """The features of these documents."""
-        raise NotImplementedError
+        return encode_corpus(self._ready(), corpus, cache, progress)
 
-    def save(self, folder: Path) -> None:
-        raise NotImplementedError
+    def _ready(self) -> Several:
+        if self._encoder is None:
+            assert self._container is not None
+            with tempfile.TemporaryDirectory(prefix="unruly-") as room:
+                self._container.unpack(FOLDER, Path(room))
+                self._encoder = load_encoder(Path(room))
+        return self._encoder
+
+    def members(self) -> dict[str, bytes]:
+        """The files of the saved encoder, as members of a container."""
+        if self._encoder is None and self._container is not None:
+            names = [name for name in self._container.sizes if name.startswith(f"{FOLDER}/")]
+            return {name: self._container.read(name) for name in names}
+        encoder = self._ready()
+        for part in encoder.parts:
+            _refuse_foreign(part.encoder)
+        with tempfile.TemporaryDirectory(prefix="unruly-") as room:
+            folder = Path(room) / FOLDER
+            save_encoder(encoder, folder)
+            files = sorted(path for path in folder.rglob("*") if path.is_file())
+            return {path.relative_to(room).as_posix(): path.read_bytes() for path in files}
 
     def to_plain(self) -> dict[str, Any]:
+        """What is known without reading the encoder."""
         return {"name": self.name}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], container: Container) -> Encoding:
+        """The encoder of a loaded model, not read yet."""
         return cls(plain["name"], None, container)
+
+
+def _refuse_foreign(encoder: Any) -> None:
+    try:
+        kind_of(encoder)
+    except KeyError:
+        raise InputError(
+            f"the encoder {encoder.name} is a class of your own and cannot be saved with the model: "
+            "encode the texts yourself and fit on features, or use one of unruly's encoders"
+        ) from None

@@ -17,6 +17,8 @@ from unruly.texts.corpus import Corpus
 from unruly.training.heads import Heads
 from unruly.votes.votes import Match, Votes
 
+_PLACES = ["tokens", "span1", "span2", "span1_tok", "span2_tok"]
+
 
 def explain(
     fitted: Fitted,
@@ -57,13 +59,20 @@ def _words(fitted: Fitted, corpus: Corpus | None, label: int, count: int) -> tup
 
 
 def _asked(fitted: Fitted, corpus: Corpus) -> Callable[[Sequence[str]], NDArray[np.float32]]:
-    """The classifier alone, as a function of variants of one text; other columns stay as they are."""
+    """The classifier alone, as a function of variants of one text; other columns stay as they are.
+
+    But for the columns that say where in the text the two entities of a relation stand: without a word
+    they no longer hold, so the entities are looked for.
+    """
+    columns = (
+        corpus.columns if corpus.relation is None else corpus.columns.drop(_PLACES, strict=False)
+    )
 
     def ask(texts: Sequence[str]) -> NDArray[np.float32]:
         variants = Corpus(
             ids=pl.Series("id", range(len(texts)), dtype=pl.Int64),
             texts=pl.Series("text", list(texts), dtype=pl.String),
-            columns=corpus.columns[[0] * len(texts)] if corpus.columns.width else corpus.columns,
+            columns=columns[[0] * len(texts)] if columns.width else columns,
             name=corpus.name,
         )
         none = silence(variants.ids, fitted.classes, fitted.sources)

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
+from unruly.features.cache import Cache
 from unruly.features.encoder import Features
 from unruly.model.encoding import Encoding
 from unruly.model.inputs import Documents, aligned, check_rows, silence
@@ -52,7 +53,9 @@ class Fitted:
         """Source names, in the order of the votes' columns."""
         return self.learner.sources
 
-    def features(self, documents: Documents, progress: Progress = SILENT) -> Features:
+    def features(
+        self, documents: Documents, cache: Cache | None = None, progress: Progress = SILENT
+    ) -> Features:
         """Features of new documents, made as those of the training documents were."""
         if documents.features is not None:
             return self._checked(documents.features)
@@ -61,7 +64,7 @@ class Fitted:
             raise InputError(
                 "this model was fitted on features, not on texts: give it features of the same kind"
             )
-        return self.encoder.features(documents.corpus, progress)
+        return self.encoder.features(documents.corpus, cache, progress)
 
     def _checked(self, given: Features) -> Features:
         widths = sum(width for _, width in self.blocks)
@@ -84,11 +87,16 @@ class Fitted:
         return silence(documents.ids, self.classes, self.sources)
 
     def predictions(
-        self, documents: Documents, given: Votes | None = None, progress: Progress = SILENT
+        self,
+        documents: Documents,
+        given: Votes | None = None,
+        cache: Cache | None = None,
+        progress: Progress = SILENT,
     ) -> Predictions:
         """Everything that the model says of these documents."""
         votes = self.votes(documents, given, progress)
-        return Predictions(self.learner.heads(self.features(documents, progress), votes), votes)
+        features = self.features(documents, cache, progress)
+        return Predictions(self.learner.heads(features, votes), votes)
 
     def repeats(self, documents: Documents) -> NDArray[np.bool_]:
         """(n,): which documents also stand among the training documents."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
+from unruly.features.cache import Cache
 from unruly.features.encoder import Features
 from unruly.model.encoding import Encoding
 from unruly.model.fitted import Fitted, commonest_vote, digests_of, plain_ids
@@ -46,6 +47,7 @@ class Order:
     clean: NDArray[np.int64] | None
     valid: Validation | None
     keep_documents: int
+    cache: Cache | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,7 @@ class Fit:
 def fit(order: Order, progress: Progress = SILENT) -> Fit:
     """Encode, train, and gather what the model is to remember."""
     check_rows(order.documents, order.votes)
-    features = _features(order.documents, order.encoder, progress)
+    features = _features(order, order.documents, progress)
     lesson = Lesson(
         features=features,
         votes=order.votes,
@@ -98,12 +100,13 @@ def fit(order: Order, progress: Progress = SILENT) -> Fit:
     return Fit(fitted, features, heads)
 
 
-def _features(documents: Documents, encoder: Encoding | None, progress: Progress) -> Features:
+def _features(order: Order, documents: Documents, progress: Progress) -> Features:
     if documents.features is not None:
         return documents.features
     assert documents.corpus is not None
-    assert encoder is not None
-    return encoder.features(documents.corpus, progress)
+    if order.encoder is None:
+        raise InputError("features are given for training, but texts for validation: give features")
+    return order.encoder.features(documents.corpus, order.cache, progress)
 
 
 def _valid(order: Order, progress: Progress) -> tuple[Features, Votes, NDArray[np.int64]] | None:
@@ -125,7 +128,7 @@ def _valid(order: Order, progress: Progress) -> tuple[Features, Votes, NDArray[n
         votes = aligned(order.rules.vote(documents.corpus, progress), classes, sources)
     else:
         votes = silence(documents.ids, classes, sources)
-    return _features(documents, order.encoder, progress), votes, order.valid.gold
+    return _features(order, documents, progress), votes, order.valid.gold
 
 
 def _neighbourhood(order: Order, features: Features, heads: Heads) -> Neighbourhood:

@@ -104,7 +104,9 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
             "votes must be a matrix of documents × sources with -1 for abstain; for a single source, "
             "give it one column: votes.reshape(-1, 1)"
         )
-    return Votes.from_array(array, ids=ids), True
+    return Votes.from_array(
+        array, ids=ids if ids is not None and len(ids) == len(array) else None
+    ), True
 
 
 def check_rows(documents: Documents, votes: Votes) -> None:
@@ -169,7 +171,7 @@ def silence(ids: pl.Series, classes: tuple[str, ...], sources: tuple[str, ...]) 
 
 
 def labels_of(
-    given: ArrayLike | Mapping[Any, Any] | pl.Series,
+    given: ArrayLike | Sequence[Any] | Mapping[Any, Any] | pl.Series,
     classes: tuple[str, ...],
     ids: pl.Series,
     what: str = "labels",
@@ -197,7 +199,7 @@ def _by_id(given: Mapping[Any, Any], ids: pl.Series, what: str) -> list[Any]:
     return [given.get(key) for key in ids.to_list()]
 
 
-def _listed(given: ArrayLike) -> list[Any]:
+def _listed(given: ArrayLike | Sequence[Any]) -> list[Any]:
     array = np.asarray(given)
     if array.ndim != 1:
         raise InputError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +58,7 @@ def save(path: str | Path, fitted: Fitted, parameters: Mapping[str, Any]) -> Non
     if fitted.rules is not None:
         members["rules.json"] = to_json(fitted.rules.to_plain())
     if fitted.encoder is not None:
-        members |= _folder("encoder", fitted.encoder)
+        members |= fitted.encoder.members()
     write_container(path, members, _versions())
 
 
@@ -144,17 +143,6 @@ def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 def _unpack(data: bytes) -> dict[str, NDArray[Any]]:
     return dict(load_arrays(data))
-
-
-def _folder(name: str, encoder: Encoding) -> dict[str, bytes]:
-    """The files of a saved encoder, as members."""
-    with tempfile.TemporaryDirectory(prefix="unruly-") as room:
-        folder = Path(room)
-        encoder.save(folder)
-        files = sorted(path for path in folder.rglob("*") if path.is_file())
-        return {
-            f"{name}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in files
-        }
 
 
 def _encoding(container: Container, plain: Mapping[str, Any] | None) -> Encoding | None:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from unruly.errors import InputError, NotFittedError, SettingsError
+from unruly.features.cache import Cache
 from unruly.features.encoder import Features
 from unruly.model import explaining, fitting, storage
 from unruly.model.class_prior import ClassPrior, checked_prior
@@ -33,7 +34,7 @@ from unruly.training.heads import Epoch
 from unruly.votes.votes import Votes
 
 KEEP_DOCUMENTS = 2000
-Labels = ArrayLike | Mapping[Any, Any]
+Labels = ArrayLike | Sequence[Any] | Mapping[Any, Any]
 
 
 class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -44,7 +45,8 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     for those two settings. `class_prior` is "uniform", "votes", or one number for each class (a list,
     or a map from class names); None leaves the choice to the method. Up to `keep_documents` training
     documents (the beginning of each, its id and its features) are kept in the model, so that
-    explanations can show the nearest ones; 0 keeps none.
+    explanations can show the nearest ones; 0 keeps none. With `cache` the features of texts are kept on
+    disk (in `$UNRULY_CACHE`, else the user's cache folder) and read back the next time.
 
     After `fit`: `classes_` (the order of all probabilities), `sources_`, `reliability_` (k,),
     `history_`, `summary_`, `ledger_` (what gold was used, for what), `encoder_`, `settings_`, and
@@ -70,6 +72,7 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed: int | None = None,
         settings: Settings | None = None,
         keep_documents: int = KEEP_DOCUMENTS,
+        cache: bool = True,
     ) -> None:
         self.encoder = encoder
         self.method = method
@@ -77,6 +80,7 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
         self.settings = settings
         self.keep_documents = keep_documents
+        self.cache = cache
 
     def fit(
         self,
@@ -107,7 +111,7 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_rows(documents, cast)
         encoding = None
         if documents.corpus is not None:
-            encoding = Encoding.fitted(self.encoder, documents.corpus, progress)
+            encoding = Encoding.fitted(self.encoder, documents.corpus, self._cache(), progress)
         order = fitting.Order(
             documents=documents,
             votes=cast,
@@ -121,6 +125,7 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             else labels_of(clean, cast.classes, cast.ids, "clean labels"),
             valid=None if valid is None else _validation(valid, cast.classes),
             keep_documents=self.keep_documents,
+            cache=self._cache(),
         )
         result = fitting.fit(order, progress)
         self._adopt(result.fitted)
@@ -130,7 +135,8 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any, votes: Any = None) -> NDArray[Any]:
         """(n,): the class of each document."""
-        return np.asarray(self.classes_[self.predictions(X, votes).numbers])
+        numbers = self.predictions(X, votes).numbers
+        return np.asarray(self.classes_[numbers])
 
     def predict_proba(self, X: Any, votes: Any = None) -> NDArray[np.float32]:
         """(n, m): the probability of each class, in the order of `classes_`."""
@@ -144,7 +150,7 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Votes are taken as given; without them the model's own rules are applied to texts.
         """
         fitted, given = self._fitted(), Documents.of(documents)
-        return fitted.predictions(given, self._given_votes(given, votes), progress)
+        return fitted.predictions(given, self._given_votes(given, votes), self._cache(), progress)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy against gold labels `y`; or, where `y` is votes, how far held-out votes agree.
@@ -194,7 +200,7 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if X is not None:
             documents = Documents.of(X)
             cast = fitted.votes(documents, self._given_votes(documents, votes))
-            return fitted.learner.soft_labels(cast, fitted.features(documents))
+            return fitted.learner.soft_labels(cast, fitted.features(documents, self._cache()))
         if self._training_features is None or self._training_votes is None:
             raise InputError(
                 "a loaded model no longer has its training documents: pass them, denoise(votes, X=corpus)"
@@ -281,6 +287,9 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seed=settings.seed if self.seed is None else self.seed,
         )
 
+    def _cache(self) -> Cache | None:
+        return Cache() if self.cache else None
+
     def _votes(
         self, documents: Documents, votes: Any, rules: RuleBook | None, progress: Progress
     ) -> tuple[Votes, bool]:
@@ -301,16 +310,17 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"votes must be a matrix with one column for each of the {len(fitted.sources)} sources, "
                 f"not of shape {array.shape}"
             )
-        return Votes.from_array(
-            array, classes=fitted.classes, sources=fitted.sources, ids=documents.ids
-        )
+        ids = documents.ids if len(array) == documents.n else None  # else refused, with both counts
+        return Votes.from_array(array, classes=fitted.classes, sources=fitted.sources, ids=ids)
 
     def _vote_agreement(self, documents: Documents, votes: Any) -> float:
         cast = self._given_votes(documents, votes)
         assert cast is not None
         fitted = self._fitted()
         cast = fitted.votes(documents, cast)
-        said = fitted.learner.heads(fitted.features(documents), cast).classifier.argmax(axis=1)
+        said = fitted.learner.heads(
+            fitted.features(documents, self._cache()), cast
+        ).classifier.argmax(axis=1)
         if not cast.covered.any():
             raise InputError("none of these documents has a vote: there is nothing to agree with")
         return float((cast.matrix == said[:, None])[cast.voted].mean())
@@ -354,6 +364,7 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "encoder": _plain_spec(self.encoder),
             "class_prior": list(prior) if isinstance(prior, tuple) else prior,
             "keep_documents": self.keep_documents,
+            "cache": self.cache,
         }
 
 
@@ -378,10 +389,12 @@ def _validation(valid: Any, classes: tuple[str, ...]) -> fitting.Validation:
     return fitting.Validation(documents, votes, gold)
 
 
-def _plain_spec(spec: object) -> str | list[str]:
-    """An encoder's name or names, as given or as it calls itself."""
-    if isinstance(spec, str):
+def _plain_spec(spec: Any) -> Any:
+    """What the encoder was asked for, as JSON can hold it; an encoder object goes by its name."""
+    if isinstance(spec, Mapping):
+        return {str(key): _plain_spec(value) for key, value in spec.items()}
+    if isinstance(spec, list | tuple):
+        return [_plain_spec(part) for part in spec]
+    if spec is None or isinstance(spec, str | int | float | bool):
         return spec
-    if isinstance(spec, Sequence):
-        return [str(_plain_spec(part)) for part in spec]
-    return str(getattr(spec, "name", "auto"))
+    return str(getattr(spec, "name", spec))

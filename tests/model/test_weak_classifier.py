@@ -1,0 +1,300 @@
+"""The estimator: scikit-learn's manners, and what it learns."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError as TheirNotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+from tests.model.planted import planted, quick
+
+import unruly
+from unruly.errors import InputError, NotFittedError, SettingsError
+from unruly.features.encoder import Features
+from unruly.model.gold_scorer import GoldScorer
+from unruly.model.ledger import Use
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.settings import Settings
+from unruly.votes.votes import Votes
+
+
+def test_the_constructor_only_keeps_what_it_is_given() -> None:
+    odd = WeakClassifier(encoder=object, method="nonsense", seed=-5, keep_documents=-1)
+    assert odd.method == "nonsense"
+    with pytest.raises(SettingsError):
+        odd.fit([[1.0]], [[0]])
+
+
+def test_parameters_clone_and_single_settings() -> None:
+    model = quick(7, hidden=16)
+    twin = clone(model)
+    assert twin is not model
+    assert twin.get_params(deep=False) == model.get_params(deep=False)
+    assert twin.set_params(settings__hidden=32) is twin
+    assert twin.get_params()["settings__hidden"] == 32
+    assert twin.get_params()["settings__epochs"] == 7
+    assert model.get_params()["settings__hidden"] == 16
+    with pytest.raises(SettingsError, match="no setting is called 'hiden': did you mean 'hidden'"):
+        twin.set_params(settings__hiden=3)
+    with pytest.raises(ValueError, match="colour"):
+        twin.set_params(colour="red")
+
+
+def test_method_and_seed_are_short_for_settings() -> None:
+    data = planted(n=40)
+    model = WeakClassifier(method="paper", seed=3, settings=Settings(epochs=5, seed=1))
+    fitted = model.fit(data.features, data.votes).settings_
+    assert (fitted.method, fitted.seed, fitted.epochs) == ("paper", 3, 5)
+
+
+def test_it_is_a_classifier_and_knows_when_it_is_fitted() -> None:
+    data = planted(n=40)
+    model = quick()
+    assert is_classifier(model)
+    with pytest.raises(NotFittedError, match="call fit"):
+        model.predict(data.features)
+    with pytest.raises(TheirNotFittedError):
+        check_is_fitted(model)
+    check_is_fitted(model.fit(data.features, data.votes))
+
+
+def test_learned_attributes() -> None:
+    data = planted()
+    model = quick().fit(data.features, data.votes)
+    assert model.classes_.tolist() == ["c0", "c1"]
+    assert model.sources_ == data.votes.sources
+    assert model.reliability_.sum() == pytest.approx(1)
+    assert [epoch.number for epoch in model.history_] == list(range(1, 41))
+    assert model.n_features_in_ == 8
+    assert model.ledger_.gold_free
+    assert model.encoder_ is None
+    assert model.summary_.coverage == data.votes.coverage
+
+
+def test_better_sources_get_more_reliability_and_the_text_fills_the_gaps() -> None:
+    data = planted(n=400)
+    model = quick().fit(data.features, data.votes)
+    found = model.evaluate(data.features, data.gold, data.votes)
+    assert found.everything.gain.low > 0
+    assert found.uncovered is not None
+    assert found.uncovered.model.accuracy.value > 0.85
+
+
+def test_classes_go_by_number_when_only_a_matrix_is_given() -> None:
+    data = planted()
+    model = quick().fit(data.features, data.matrix)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.predict(data.features).dtype.kind == "i"
+    assert model.score(data.features, data.gold) > 0.85
+
+
+def test_frames_lists_arrays_and_features_are_the_same_to_it() -> None:
+    data = planted(n=60)
+    names = [f"x{i}" for i in range(8)]
+    frame = pl.DataFrame(data.features, schema=names)
+    expected = quick().fit(data.features, data.votes).predict_proba(data.features)
+    for given in (
+        frame,
+        frame.to_pandas(),
+        data.features.tolist(),
+        Features.from_array(data.features),
+    ):
+        model = quick().fit(given, data.votes)
+        np.testing.assert_array_equal(model.predict_proba(given), expected)
+
+
+def test_votes_change_answers_and_may_come_in_another_order() -> None:
+    data = planted()
+    model = quick().fit(data.features, data.votes)
+    turned = Votes.from_array(
+        data.matrix[:, ::-1], classes=data.votes.classes, sources=data.votes.sources[::-1]
+    )
+    straight = model.predict_proba(data.features, data.votes)
+    np.testing.assert_array_equal(straight, model.predict_proba(data.features, turned))
+    assert (straight != model.predict_proba(data.features)).any()
+
+
+def test_classes_in_another_order_are_turned_round() -> None:
+    data = planted()
+    model = quick().fit(data.features, data.votes)
+    flipped = np.where(data.matrix < 0, -1, 1 - data.matrix)
+    other = Votes.from_array(flipped, classes=["c1", "c0"])
+    np.testing.assert_array_equal(
+        model.predict_proba(data.features, other), model.predict_proba(data.features, data.votes)
+    )
+
+
+@pytest.mark.parametrize(
+    ("votes", "message"),
+    [
+        (np.zeros((200, 4), dtype=int), "one column for each of the 5 sources"),
+        (np.zeros((9, 5), dtype=int), "200 documents and votes on 9"),
+        (Votes.from_array(np.zeros((200, 2)), classes=["c0", "c1"]), "only in the model"),
+        (
+            Votes.from_array(np.zeros((200, 5)), classes=["c0", "cx"]),
+            "the votes are on the classes c0, cx",
+        ),
+    ],
+)
+def test_votes_that_do_not_fit_are_refused(votes: object, message: str) -> None:
+    data = planted()
+    model = quick(3).fit(data.features, data.votes)
+    with pytest.raises(InputError, match=message):
+        model.predict(data.features, votes)
+
+
+def test_documents_and_votes_must_be_the_same_ones() -> None:
+    data = planted(n=20)
+    with pytest.raises(InputError, match="20 documents and votes on 19"):
+        quick().fit(data.features, data.votes.take(np.arange(19)))
+    with pytest.raises(InputError, match=r"reshape\(-1, 1\)"):
+        quick().fit(data.features, data.gold)
+    with pytest.raises(InputError, match="fit needs votes"):
+        quick().fit(data.features)
+    with pytest.raises(InputError, match="got one string"):
+        quick().fit("one text", data.votes)
+
+
+def test_other_features_are_refused_by_width() -> None:
+    data = planted(n=20)
+    model = quick(3).fit(data.features, data.votes)
+    with pytest.raises(InputError, match="fitted on 8 features for each document, not 7"):
+        model.predict(data.features[:, :7])
+    with pytest.raises(InputError, match="fitted on features, not on texts"):
+        model.predict(["a text"])
+
+
+def test_sparse_features_are_refused_with_the_remedy() -> None:
+    from scipy.sparse import csr_matrix
+
+    with pytest.raises(InputError, match="TruncatedSVD"):
+        quick().fit(csr_matrix(np.eye(3)), [[0], [1], [0]])
+
+
+def test_in_a_pipeline() -> None:
+    data = planted()
+    for votes in (data.votes, data.matrix):
+        line = make_pipeline(StandardScaler(), quick()).fit(data.features, votes)
+        said = line.predict(data.features)
+        assert (np.unique(line.classes_, return_inverse=True)[0] == np.unique(said)).all()
+        assert line.score(data.features, data.gold) > 0.85
+
+
+def test_cross_validation_by_held_out_votes_and_by_gold() -> None:
+    data = planted(n=120)
+    for votes in (data.votes, data.matrix):
+        scores = cross_val_score(quick(), data.features, votes, cv=3)
+        assert ((scores > 0.6) & (scores < 0.95)).all()  # votes are right four times in five
+    gold = cross_val_score(quick(), data.features, data.votes, scoring=GoldScorer(data.gold), cv=3)
+    assert gold.mean() > 0.8
+    predicted = cross_val_predict(quick(), data.features, data.votes, cv=3)
+    assert predicted.shape == (120,)
+
+
+def test_grid_search_without_gold() -> None:
+    data = planted(n=90)
+    search = GridSearchCV(quick(), {"settings__hidden": [2, 16]}, cv=2)
+    search.fit(data.features, data.votes)
+    assert search.best_params_["settings__hidden"] in (2, 16)
+    assert search.best_estimator_.settings_.hidden == search.best_params_["settings__hidden"]
+    assert search.best_estimator_.ledger_.gold_free
+
+
+@pytest.mark.parametrize("share", [0.005, 0.1, 0.5, 1.0])
+def test_clean_labels_of_any_share_are_used_and_entered(share: float) -> None:
+    data = planted(n=400)
+    rows = np.random.default_rng(0).permutation(400)[: max(1, round(share * 400))]
+    clean = np.full(400, -1)
+    clean[rows] = data.gold[rows]
+    model = quick().fit(data.features, data.votes, clean=clean)
+    assert model.ledger_.used_for(Use.TRAINING) == len(rows)
+    assert not model.ledger_.gold_free
+    assert model.score(data.features, data.gold) > 0.85
+
+
+def test_clean_labels_by_name_by_number_and_by_id_are_the_same() -> None:
+    data = planted(n=60)
+    names: list[str | None] = [None] * 60
+    numbers = np.full(60, -1)
+    by_id = {}
+    for row in (3, 14, 15, 59):
+        names[row] = f"c{data.gold[row]}"
+        numbers[row] = data.gold[row]
+        by_id[row] = names[row]
+    first, *others = (
+        quick().fit(data.features, data.votes, clean=clean).predict_proba(data.features)
+        for clean in (names, numbers, by_id, pl.Series(names), pl.Series(names).to_pandas())
+    )
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+
+
+@pytest.mark.parametrize(
+    ("clean", "message"),
+    [
+        (["c0"] * 19, "there are 19 for 20 documents"),
+        ({99: "c0"}, "there is no document with the id 99"),
+        (["c7"] + [None] * 19, "clean labels, row 0: the label 'c7' is not a class"),
+        (np.zeros((20, 2)), "not an array of shape"),
+    ],
+)
+def test_clean_labels_that_do_not_fit_are_refused(clean: object, message: str) -> None:
+    data = planted(n=20)
+    with pytest.raises(InputError, match=message):
+        quick().fit(data.features, data.votes, clean=clean)  # type: ignore[arg-type]
+
+
+def test_gold_selects_the_epoch_only_when_given_and_asked_for() -> None:
+    data, other = planted(n=100), planted(n=80, seed=5)
+    valid = (other.features, other.votes, other.gold)
+    with pytest.raises(InputError, match="nothing may use them"):
+        quick().fit(data.features, data.votes, valid=valid)
+    with pytest.raises(InputError, match="needs validation documents"):
+        quick(selection="gold").fit(data.features, data.votes)
+    model = quick(selection="gold").fit(data.features, data.votes, valid=valid)
+    assert model.ledger_.used_for(Use.SELECTION) == 80
+    kept = next(epoch for epoch in model.history_ if epoch.kept)
+    assert kept.score == max(epoch.score or 0 for epoch in model.history_)
+
+
+def test_calibration_by_clean_labels_is_entered() -> None:
+    data = planted(n=200)
+    model = quick(calibrate=True).fit(data.features, data.votes, clean=data.gold)
+    assert model.ledger_.used_for(Use.CALIBRATION) == 40
+    assert model.ledger_.used_for(Use.TRAINING) == 160
+    told = model.evaluate(data.features, data.gold, data.votes).ledger
+    assert told.used_for(Use.SCORING) == 200
+    assert "calibration" in str(told)
+
+
+def test_denoised_labels_are_better_than_majority_vote() -> None:
+    data = planted(n=300)
+    model = quick().fit(data.features, data.votes)
+    soft = model.denoise()
+    assert soft.shape == (300, 2)
+    np.testing.assert_allclose(soft.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(soft, model.denoise(data.votes))
+    np.testing.assert_array_equal(soft, model.denoise(data.matrix, X=data.features))
+    found = model.evaluate(data.features, data.gold, data.votes)
+    assert (soft.argmax(axis=1) == data.gold).mean() > found.everything.majority.accuracy.value
+    fewer = data.matrix.copy()
+    fewer[:, 0] = -1
+    assert (model.denoise(fewer) != soft).any()
+
+
+def test_sample_weights_in_score() -> None:
+    data = planted(n=50)
+    model = quick().fit(data.features, data.votes)
+    right = model.predictions(data.features).numbers == data.gold
+    assert model.score(data.features, data.gold, sample_weight=right) == 1.0
+
+
+def test_public_names() -> None:
+    assert unruly.WeakClassifier is WeakClassifier
+    assert unruly.GoldScorer is GoldScorer
+    assert callable(unruly.load)
