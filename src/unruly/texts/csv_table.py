@@ -135,7 +135,7 @@ def _kind(values: pl.Series, kind: int) -> int:
 
 def _as_spelt(column: str, kind: pl.DataType, layout: Layout) -> bool:
     """Whether a column stays a string although its values look like something else."""
-    if column == layout.text:
+    if column == layout.text or column in layout.spelt:
         return True
     if column == layout.id:
         return kind != pl.Int64

@@ -56,6 +56,7 @@ class Layout:
     text: str
     id: str | None = None
     label: str | None = None
+    spelt: frozenset[str] = frozenset()  # further columns to be kept as the file spells them
 
     @property
     def own(self) -> frozenset[str]:

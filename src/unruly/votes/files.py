@@ -44,11 +44,12 @@ def read_votes(path: Path, classes: Sequence[str] | None = None) -> Votes:
     if ending(path) in {".parquet", ".pq"}:
         return read_parquet(path, classes)
     table = open_table(path)
-    frame = pl.concat(table.batches(Layout(text=ID), 1 << 20))
-    ids = checked_ids(frame[ID], table.place) if ID in frame else row_numbers(0, frame.height)
-    sources = [column for column in frame.columns if column != ID]
+    sources = [column for column in table.schema if column != ID]
     if not sources:
         raise InputError(f"{path}: there is no column of votes beside the ids")
+    layout = Layout(text=sources[0], id=ID, spelt=frozenset(sources))
+    frame = pl.concat(table.batches(layout, 1 << 20))
+    ids = checked_ids(frame[ID], table.place) if ID in frame else row_numbers(0, frame.height)
     known = tuple(classes) if classes is not None else _classes(frame.select(sources), path)
     columns = [gold_numbers(frame[source], known, table.place) for source in sources]
     return Votes(np.stack(columns, axis=1).astype(np.int8), tuple(sources), known, ids)

@@ -1,0 +1,129 @@
+"""Every broken file ends in one clear line that names the place and the remedy."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+from unruly.errors import InputError
+from unruly.texts.corpus import Corpus
+
+TWO = ["ham", "spam"]
+
+
+def refused(path: Path, content: bytes, **options: object) -> str:
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        Corpus.read(path, **options)  # type: ignore[arg-type]
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    return message.removeprefix(str(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("x.csv", b"", ": the file is empty"),
+        ("x.csv", b"text,label\n", ": there is a header, but no row below it"),
+        ("x.jsonl", b"\n", ": the file is empty"),
+        ("x.txt", b"text", ": files ending in '.txt' are not read: use one of .csv"),
+        ("x.csv", b'text,n\nok,1\n"open,2\nx,3\n', ", line 3: a broken quote"),
+        ("x.csv", b'text,n\n"a",1\n"b"c,2\nx,3\n', ", line 3: a broken quote"),
+        ("x.csv", b'text,n\nok,1\nfo"o,2\n"fine, too",3\n', ", line 3: a broken quote"),
+        ("x.csv", b'text,n\nok,1\n"open,2\nx,1\n"a, ""b""",0\n"c",1\n"d",1\n', ", line 3: a broken quote"),
+        ("x.csv", b'text,n\n"two\nlines",1\nthree,2,3\n', ", line 4: 3 fields, but the header has 2"),
+        ("x.csv", b"text,n\nok,1\nshort\n", ", line 3: 1 fields, but the header has 2"),
+        ("x.csv", b"text,text\na,b\n", ", line 1: two columns are named 'text'"),
+        ("x.csv", b"text,n\nok,1\ncaf\xe9,2\n", ", line 3: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café,2': convert the file"),
+        ("x.csv", "text,n\nü,1\n".encode() + b"caf\xe9,2\n", "the encodings are mixed: write that line again"),
+        ("x.csv", b"text,n\ncaf\xe9,2\n" + "ü,1\n".encode(), "the encodings are mixed: write that line again"),
+        ("x.csv", "text,n\nok,1\n".encode("utf-16"), ", line 1: the file is in UTF-16, not UTF-8"),
+        ("x.jsonl", b'{"text": "a"}\n{"text": "caf\xe9"}\n', ", line 2: byte 0xE9 is not valid UTF-8"),
+        ("x.csv", b'text,n\n"",1\n\n,2\n', ", line 4: the text (column 'text') is missing"),
+        ("x.jsonl", b'{"text": "a"}\n\n{"text": null}\n', ", line 3: the text (column 'text') is missing"),
+        ("x.jsonl", b'{"text": "a"}\n\n{"text": 5}\n', ", line 3: 'text' is 5, not a string"),
+        ("x.jsonl", b'{"text": "a"}\n{"text": ["b"]}\n', ", line 2: 'text' is [\"b\"], not a string"),
+        ("x.jsonl", b'{"text": 4}\n{"text": 5}\n', ", line 1: the text column 'text' holds Int64"),
+        ("x.jsonl", b'{"text": "a"}\n{"text": \n', ", line 2, column 10: not JSON"),
+        ("x.jsonl", b'[{"text": "a"},\n{"text": "b"}]\n', "a JSON array is not JSON Lines"),
+        ("x.jsonl", b'{"text": "a"}\n"b"\n', ", line 2: a str, not an object"),
+        ("x.csv", b"q,a\nx,y\n", 'not obvious: name it with text = "..." (one of q, a)'),
+        ("x.csv", b"review,comment,n\nx,y,1\n", "(one of review, comment)"),
+        ("x.csv", b"a,b\n1,2\n", ": no column holds text"),
+        ("x.parquet", b"nonsense", ": cannot be read as Parquet"),
+        ("x.arrow", b"nonsense", ": cannot be read as Arrow IPC"),
+        ("x.csv.gz", b"text,n\na,1\n", ": not a whole gzip file"),
+        ("x.csv.gz", gzip.compress(b"text,n\na,1\n" * 99)[:-9], ": not a whole gzip file"),
+    ],
+)  # fmt: skip
+def test_broken_files(name: str, content: bytes, expected: str, tmp_path: Path) -> None:
+    assert expected in refused(tmp_path / name, content)
+
+
+def test_wrong_columns_are_answered_with_near_ones(tmp_path: Path) -> None:
+    message = refused(tmp_path / "x.csv", b"comment,spam\na,1\n", text="coment")
+    assert message == (
+        ": there is no column 'coment' (asked for by text = \"coment\"): "
+        "did you mean 'comment'? columns are comment, spam"
+    )
+    assert "did you mean" not in refused(tmp_path / "x.csv", b"comment,spam\na,1\n", id="zzz")
+    same = refused(tmp_path / "x.csv", b"comment,spam\na,1\n", text="comment", label="comment")
+    assert "one column cannot be two of text, id and label" in same
+
+
+def test_duplicate_ids_name_both_rows(tmp_path: Path) -> None:
+    message = refused(tmp_path / "x.csv", b"text,k\na,7\nb,8\n\nc,7\n", id="k")
+    assert message.startswith(", line 5: the id 7 is taken already (")
+    assert "x.csv, line 2)" in message
+    assert ", line 3: the id (column 'k') is missing" in refused(
+        tmp_path / "x.csv", b"text,k\na,7\nb,\n", id="k"
+    )
+
+
+def test_labels_that_are_no_classes(tmp_path: Path) -> None:
+    message = refused(tmp_path / "x.csv", b"text,y\na,1\nb,\nc,eggs\n", label="y", classes=TWO)
+    assert (
+        message
+        == ", line 4: the label 'eggs' is not a class: classes are ham, spam (or their numbers, 0 to 1)"
+    )
+    assert ", line 3: the label 2" in refused(
+        tmp_path / "x.csv", b"text,y\na,1\nb,2\n", label="y", classes=TWO
+    )
+    assert "the labels name 1 classes ('ham')" in refused(
+        tmp_path / "x.csv", b"text,y\na,ham\n", label="y"
+    )
+
+
+def test_missing_files_and_folders(tmp_path: Path) -> None:
+    (tmp_path / "comments.csv").write_text("text\na\n")
+    with pytest.raises(
+        InputError, match=r"coments.csv: there is no such file: did you mean comments.csv\?"
+    ):
+        Corpus.read(tmp_path / "coments.csv")
+    with pytest.raises(InputError, match=r"the folder .*nowhere does not exist"):
+        Corpus.read(tmp_path / "nowhere" / "x.csv")
+    with pytest.raises(
+        InputError, match=re.escape(f"{tmp_path}: a folder, but not one in WRENCH's layout")
+    ):
+        Corpus.read(tmp_path)
+
+
+def test_whitespace_and_empty_texts_are_texts(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text('text,n\n"",1\n"  ",2\n')
+    assert Corpus.read(tmp_path / "x.csv").texts.to_list() == ["", "  "]
+
+
+def test_bare_quotes_are_letters_in_a_tsv(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text('text\tn\nhe said "x\t1\n"so" she\t2\n')
+    assert Corpus.read(tmp_path / "x.tsv").texts.to_list() == ['he said "x', '"so" she']
+
+
+def test_byte_order_marks_and_windows_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(b'\xef\xbb\xbftext,n\r\na,1\r\n"b\r\nc",2\r\n\r\n')
+    corpus = Corpus.read(tmp_path / "x.csv")
+    assert corpus.texts.to_list() == ["a", "b\r\nc"]
+    assert corpus.columns["n"].to_list() == [1, 2]
