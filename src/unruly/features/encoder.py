@@ -66,7 +66,9 @@ class Features:
         """One block from an (n, d) array; NaN and infinity are refused."""
         values = np.asarray(array, dtype=np.float32)
         if values.ndim != 2:
-            raise InputError(f"{name} must be a matrix of documents × numbers, not {values.ndim}-dimensional")
+            raise InputError(
+                f"{name} must be a matrix of documents × numbers, not {values.ndim}-dimensional"
+            )
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
             raise InputError(f"{name}, row {row}: a feature is NaN or infinite")

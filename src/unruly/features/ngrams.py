@@ -1,0 +1,152 @@
+"""Words, word pairs and character n-grams as numbers, counted for a whole corpus at once.
+
+An n-gram is one int64: a word is its rank in the list of words, a pair (a, b) is W + a·W + b, and a
+run of characters is their ranks in the alphabet written to the base of the alphabet's size. So
+counting is sorting and grouping of integers, with no Python loop over tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+WORD = r"\w+|\p{So}"  # letters, digits and marks of any script; emoji and symbols stand alone
+LETTERS = 4094  # the most frequent characters kept: five of them fit 60 bits
+SPACE = 0  # the alphabet's first place: blanks and the ends of words
+LENGTHS = (2, 3, 4, 5)
+
+Keys = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Occurrences:
+    """Every n-gram of every text: document `row[i]` holds `key[i]`, once for each time it occurs."""
+
+    row: NDArray[np.int64]
+    key: Keys
+
+    def counted(self) -> pl.DataFrame:
+        """Columns row, key, count, in order of row and key."""
+        frame = pl.DataFrame({"row": self.row, "key": self.key})
+        return frame.group_by("row", "key").agg(count=pl.len()).sort("row", "key")
+
+
+@dataclass(frozen=True, eq=False)
+class WordGrams:
+    """Words and pairs of neighbouring words.
+
+    >>> grams = WordGrams(("good", "not"))
+    >>> [grams.term(key) for key in grams.of(["Not good, not GOOD"]).key]
+    ['not', 'good', 'not', 'good', 'not good', 'good not', 'not good']
+    """
+
+    words: tuple[str, ...]  # sorted
+
+    @classmethod
+    def learn(cls, texts: Sequence[str], least: int) -> WordGrams:
+        """The words that occur in at least `least` texts."""
+        frame = _tokens(texts)
+        often = frame.unique().group_by("word").agg(texts=pl.len()).filter(pl.col("texts") >= least)
+        return cls(tuple(often["word"].sort()))
+
+    def of(self, texts: Sequence[str]) -> Occurrences:
+        """All words and pairs in these texts; a word that is not known breaks a pair."""
+        size = len(self.words)
+        known = pl.DataFrame({"word": pl.Series(self.words, dtype=pl.String)}).with_row_index("id")
+        frame = _tokens(texts).join(known, on="word", how="left", maintain_order="left")
+        row = frame["row"].to_numpy().astype(np.int64)
+        word = frame["id"].cast(pl.Int64).fill_null(-1).to_numpy()
+        pair = (word[:-1] >= 0) & (word[1:] >= 0) & (row[:-1] == row[1:])
+        pairs = size + word[:-1][pair] * size + word[1:][pair]
+        seen = word >= 0
+        return Occurrences(
+            np.concatenate([row[seen], row[:-1][pair]]), np.concatenate([word[seen], pairs])
+        )
+
+    def term(self, key: int) -> str:
+        """The n-gram as a person reads it."""
+        size = len(self.words)
+        if key < size:
+            return self.words[key]
+        first, second = divmod(int(key) - size, size)
+        return f"{self.words[first]} {self.words[second]}"
+
+
+@dataclass(frozen=True, eq=False)
+class CharGrams:
+    """Runs of two to five characters within words, the blank at either end of a word included.
+
+    >>> grams = CharGrams(" abc")
+    >>> [grams.term(key) for key in grams.of(["ab c"]).key]
+    [' a', 'ab', 'b ', ' c', 'c ', ' ab', 'ab ', ' c ', ' ab ']
+    """
+
+    alphabet: str  # the blank, then characters in order of code point
+
+    @classmethod
+    def learn(cls, texts: Sequence[str]) -> CharGrams:
+        """The alphabet of these texts: their most frequent characters."""
+        codes, _ = _characters(texts)
+        values, counts = np.unique(codes[codes != ord(" ")], return_counts=True)
+        kept = np.sort(values[np.lexsort((values, -counts))[:LETTERS]])
+        return cls(" " + "".join(map(chr, kept)))
+
+    def of(self, texts: Sequence[str]) -> Occurrences:
+        """All runs in these texts; a character outside the alphabet breaks a run."""
+        codes, row = _characters(texts)
+        letters = np.array([ord(c) for c in self.alphabet[1:]], dtype=np.uint32)
+        place = np.searchsorted(letters, codes)
+        place[place == len(letters)] = 0
+        known = letters[place] == codes if len(letters) else np.zeros(len(codes), dtype=np.bool_)
+        letter = np.where(known, place + 1, np.where(codes == ord(" "), SPACE, -1)).astype(np.int64)
+        found = [self._runs(letter, row, n) for n in LENGTHS]
+        return Occurrences(
+            np.concatenate([part.row for part in found]),
+            np.concatenate([part.key for part in found]),
+        )
+
+    def _runs(self, letter: Keys, row: NDArray[np.int64], n: int) -> Occurrences:
+        """Runs of n that lie in one text and have no blank inside."""
+        base = len(self.alphabet) + 1  # 0 is kept for "no character", so that lengths never clash
+        last = len(letter) - n + 1
+        if last <= 0:
+            return Occurrences(row[:0], letter[:0])
+        good = row[:last] == row[n - 1 :]
+        key = np.zeros(last, dtype=np.int64)
+        for i in range(n):
+            here = letter[i : last + i]
+            good &= (here >= 0) if i in (0, n - 1) else (here > SPACE)
+            key = key * base + here + 1
+        if n == 2:
+            good &= (letter[:last] > SPACE) | (letter[1:] > SPACE)  # a blank text is two blanks
+        return Occurrences(row[:last][good], key[good])
+
+    def term(self, key: int) -> str:
+        """The n-gram as a person reads it."""
+        rest, letters = int(key), ""
+        while rest:
+            rest, place = divmod(rest, len(self.alphabet) + 1)
+            letters = self.alphabet[place - 1] + letters
+        return letters
+
+
+def _tokens(texts: Sequence[str]) -> pl.DataFrame:
+    """Columns row and word: the words of all texts in order, in lower case."""
+    lists = pl.Series("word", texts, dtype=pl.String).str.to_lowercase().str.extract_all(WORD)
+    frame = pl.DataFrame({"row": np.arange(len(texts)), "word": lists})
+    return frame.filter(pl.col("word").list.len() > 0).explode("word")
+
+
+def _characters(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The code points of all texts, each text between blanks and white space made one blank."""
+    clean = (
+        pl.Series(texts, dtype=pl.String).str.to_lowercase().str.replace_all(r"[\s\p{Cc}]+", " ")
+    )
+    padded = [f" {text.strip()} " for text in clean]
+    codes = np.frombuffer("".join(padded).encode("utf-32-le", "replace"), dtype=np.uint32)
+    row = np.repeat(np.arange(len(padded)), [len(text) for text in padded]).astype(np.int64)
+    return codes, row

@@ -1,0 +1,83 @@
+"""Fitted encoders to a folder and back: JSON, safetensors and plain text, never pickle."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from unruly.errors import ModelFileError
+from unruly.features.encoder import Encoder
+from unruly.features.given import Given
+from unruly.features.lsa import Lsa
+from unruly.features.minilm import MiniLM
+from unruly.features.several import Part, Several
+from unruly.features.static import Static
+from unruly.features.transformer import Transformer
+
+FORMAT = 1
+_KINDS: dict[str, Callable[[Path], Encoder]] = {
+    "lsa": Lsa.load,
+    "minilm": MiniLM.load,
+    "static": Static.load,
+    "transformer": Transformer.load,
+    "features": Given.load,
+}
+_CLASSES: dict[type, str] = {
+    Lsa: "lsa",
+    MiniLM: "minilm",
+    Static: "static",
+    Transformer: "transformer",
+    Given: "features",
+}
+
+
+def save_encoder(several: Several, folder: Path) -> None:
+    """Write fitted encoders into a folder, which is made when missing: one sub-folder a block."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = []
+    for number, part in enumerate(several.parts):
+        inside = folder / f"block{number}"
+        inside.mkdir()
+        part.encoder.save(inside)
+        kept.append({"kind": kind_of(part.encoder), "view": part.view, "scale": part.scale})
+    plan = {"format": FORMAT, "blocks": kept}
+    (folder / "encoder.json").write_text(json.dumps(plan), encoding="utf-8")
+
+
+def load_encoder(folder: Path) -> Several:
+    """Read what `save_encoder` wrote."""
+    try:
+        plan = json.loads((folder / "encoder.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelFileError(f"{folder}: the encoder cannot be read: {error}") from None
+    if plan.get("format") != FORMAT:
+        raise ModelFileError(
+            f"{folder}: the encoder has the format {plan.get('format')!r}, this version reads {FORMAT}: "
+            "pip install --upgrade unruly"
+        )
+    parts = tuple(
+        Part(_load(block["kind"], folder / f"block{i}"), block["view"], block["scale"])
+        for i, block in enumerate(plan["blocks"])
+    )
+    whole = [part.encoder for part in parts if part.view == parts[0].view]
+    return Several(tuple(whole), parts)
+
+
+def kind_of(encoder: Encoder) -> str:
+    """The name under which an encoder of this class is saved."""
+    return _CLASSES[type(encoder)]
+
+
+def load_one(kind: str, folder: Path) -> Encoder:
+    """One encoder that its own `save` wrote."""
+    return _KINDS[kind](folder)
+
+
+def _load(kind: str, folder: Path) -> Encoder:
+    if kind not in _KINDS:
+        raise ModelFileError(f"{folder}: an unknown kind of encoder, {kind!r}: the file is damaged")
+    try:
+        return load_one(kind, folder)
+    except (OSError, KeyError, ValueError) as error:
+        raise ModelFileError(f"{folder}: the encoder cannot be read: {error}") from None

@@ -1,0 +1,141 @@
+"""Several encoders at once, each on each view of the documents, every block on one scale.
+
+A block is divided by its root-mean-square distance from its mean, so that texts lie one unit from
+the centre on average in every block, and none drowns the others when they stand side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.errors import InputError, NotFittedError
+from unruly.features.cache import Cache
+from unruly.features.encoder import Block, Encoder, Features
+from unruly.features.given import Given
+from unruly.features.views import TEXT, seen, views_of
+from unruly.progress import SILENT, Progress
+from unruly.texts.corpus import Corpus
+
+SAMPLE = 512  # documents that a block's scale is measured on
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One block: an encoder fitted on one view of the documents, and what its values are divided by."""
+
+    encoder: Encoder
+    view: str = TEXT
+    scale: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """The encoder and, unless it reads the text whole, the view."""
+        return self.encoder.name if self.view == TEXT else f"{self.encoder.name}, {self.view}"
+
+    def raw(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> NDArray[np.float32]:
+        """(n, width), before scaling."""
+        if isinstance(self.encoder, Given):
+            return self.encoder.of(corpus)
+        return _encoded(self.encoder, seen(corpus, self.view).to_list(), cache, progress)
+
+    def block(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> Block:
+        """(n, width), on the common scale."""
+        values = self.raw(corpus, cache, progress)
+        if self.scale != 1.0:
+            values = values / np.float32(self.scale)
+        return Block(self.name, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Several:
+    """What `encoder_from` gives: one encoder or many, fitted together on a corpus.
+
+    >>> from unruly.features.lsa import Lsa
+    >>> corpus = Corpus.from_texts(["a good film", "a bad film", "so good", "so bad"])
+    >>> both = Several((Lsa(dim=2), Lsa(dim=3, chars=True))).fit(corpus)
+    >>> features = both.encode(corpus)
+    >>> [block.values.shape for block in features.blocks]
+    [(4, 2), (4, 3)]
+    """
+
+    encoders: tuple[Encoder, ...]
+    parts: tuple[Part, ...] = ()  # empty before `fit`
+
+    def __post_init__(self) -> None:
+        if not self.encoders:
+            raise InputError('encoder: the list is empty: name one, as in encoder = ["lsa"]')
+
+    @property
+    def name(self) -> str:
+        """All encoders, for the output."""
+        return " + ".join(encoder.name for encoder in self.encoders)
+
+    def fit(
+        self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
+    ) -> Several:
+        """Fit every encoder on every view, and measure each block's scale."""
+        if not len(corpus):
+            raise InputError(f"{corpus.name}: there are no texts to encode")
+        parts = []
+        for encoder in self.encoders:
+            views = (TEXT,) if isinstance(encoder, Given) else views_of(corpus)
+            for view in views:
+                fitted = _fitted(encoder, seen(corpus, view).to_list(), cache, progress)
+                parts.append(_scaled(Part(fitted, view), corpus, cache, progress))
+        return replace(self, parts=tuple(parts))
+
+    def encode(
+        self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
+    ) -> Features:
+        """One block for each encoder and view."""
+        if not self.parts:
+            raise NotFittedError("the encoder is used before it was fitted: call fit(corpus) first")
+        if not len(corpus):
+            return Features(
+                tuple(
+                    Block(part.name, np.zeros((0, part.encoder.width), dtype=np.float32))
+                    for part in self.parts
+                )
+            )
+        return Features(tuple(part.block(corpus, cache, progress) for part in self.parts))
+
+
+def encode_corpus(
+    encoder: Several, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
+) -> Features:
+    """The features of these documents, through the cache where there is one."""
+    return encoder.encode(corpus, cache, progress)
+
+
+def _fitted(
+    encoder: Encoder, texts: Sequence[str], cache: Cache | None, progress: Progress
+) -> Encoder:
+    return encoder.fit(texts, progress) if cache is None else cache.fitted(encoder, texts, progress)
+
+
+def _encoded(
+    encoder: Encoder, texts: Sequence[str], cache: Cache | None, progress: Progress
+) -> NDArray[np.float32]:
+    return (
+        encoder.encode(texts, progress) if cache is None else cache.encode(encoder, texts, progress)
+    )
+
+
+def _scaled(part: Part, corpus: Corpus, cache: Cache | None, progress: Progress) -> Part:
+    """sqrt(mean ‖x - mean x‖²) over a sample of the documents."""
+    rows = np.arange(len(corpus))
+    if len(rows) > SAMPLE:
+        rows = np.sort(np.random.default_rng(0).choice(rows, SAMPLE, replace=False))
+    if isinstance(part.encoder, Given) or cache is not None:
+        values = part.raw(corpus, cache, progress)[rows]
+    else:
+        values = part.raw(corpus.take(rows), None, SILENT)
+    if isinstance(part.encoder, Given):
+        part = replace(part, encoder=replace(part.encoder, size=values.shape[1]))
+    centred = values.astype(np.float64) - values.mean(axis=0, dtype=np.float64)
+    spread = float(np.sqrt((centred**2).sum(axis=1).mean()))
+    return replace(part, scale=spread if spread > 1e-9 else 1.0)

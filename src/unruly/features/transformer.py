@@ -1,0 +1,184 @@
+"""Any transformers or sentence-transformers model, by name or path, with mean or CLS pooling.
+
+`bert-base-uncased` with CLS pooling gives the features that the paper used. The model runs in float32
+on torch, in batches of texts of one length, so that nothing is padded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.errors import InputError, SettingsError
+from unruly.extras import need
+from unruly.features import weights
+from unruly.features.tokens import CHARACTERS_A_TOKEN, CHUNK, batches, clean
+from unruly.progress import SILENT, Progress, stage
+
+BUDGET = 2_048  # tokens in a batch
+PURPOSE = "features from a transformer"
+
+Pooling = Literal["mean", "cls"]
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """Pooled hidden states of a transformer."""
+
+    model: str  # name on the hub, or a folder
+    pooling: Pooling | None = None  # None: what the model's own folder says, else mean
+    layer: int = -1  # of the hidden states, counted as in `hidden_states`; -1 is the last
+    max_tokens: int = 256
+
+    def __post_init__(self) -> None:
+        if self.pooling not in (None, "mean", "cls"):
+            raise SettingsError(
+                f"{self.model}: pooling must be 'mean' or 'cls', not {self.pooling!r}"
+            )
+        if self.max_tokens < 3:
+            raise SettingsError(
+                f"{self.model}: max_tokens must be at least 3, not {self.max_tokens}"
+            )
+
+    @property
+    def name(self) -> str:
+        """Short and human."""
+        layer = "" if self.layer == -1 else f" layer {self.layer}"
+        return f"{Path(self.model).name or self.model}{layer} ({self._pooling})"
+
+    @cached_property
+    def identity(self) -> str:
+        """The weights themselves, the pooling, the layer and the length."""
+        digest = hashlib.sha256(repr((self._pooling, self.layer, self.max_tokens)).encode())
+        digest.update(need("torch", extra="hub", purpose=PURPOSE).__version__.encode())
+        for name, tensor in sorted(self._network.state_dict().items()):
+            digest.update(name.encode() + tensor.contiguous().cpu().numpy().tobytes())
+        digest.update(json.dumps(self._tokenizer.get_vocab(), sort_keys=True).encode())
+        return f"transformer-{digest.hexdigest()[:24]}"
+
+    @property
+    def width(self) -> int:
+        """How many numbers a text becomes."""
+        return int(self._network.config.hidden_size)
+
+    def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
+        """Nothing to learn."""
+        return self
+
+    def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
+        """(n, width)."""
+        out = np.empty((len(texts), self.width), dtype=np.float32)
+        with stage(progress, f"encoding with {self.name}", len(texts), "texts"):
+            for start in range(0, len(texts), CHUNK):
+                ids = self._ids(texts[start : start + CHUNK])
+                for group in batches([len(row) for row in ids], BUDGET):
+                    out[start + group] = self._run(np.array([ids[row] for row in group]))
+                    progress.advance(len(group))
+        return out
+
+    def save(self, folder: Path) -> None:
+        """The name and options, and the identity that the weights must have when loaded."""
+        kept = {
+            "model": self.model,
+            "pooling": self._pooling,
+            "layer": self.layer,
+            "max_tokens": self.max_tokens,
+            "identity": self.identity,
+        }
+        (folder / "transformer.json").write_text(json.dumps(kept), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Transformer:
+        """The encoder that `save` wrote, with this machine's copy of the weights."""
+        kept = json.loads((folder / "transformer.json").read_text(encoding="utf-8"))
+        found = cls(kept["model"], kept["pooling"], kept["layer"], kept["max_tokens"])
+        if found.identity != kept["identity"]:
+            raise InputError(
+                f"{kept['model']}: the weights, the tokenizer or torch differ from those that the model "
+                "was fitted with: fit it again, or bring the old ones back"
+            )
+        return found
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        longest = self._most * CHARACTERS_A_TOKEN
+        cut = [clean(text[:longest]) for text in texts]
+        found: list[list[int]] = self._tokenizer(cut, truncation=True, max_length=self._most)[
+            "input_ids"
+        ]
+        return [row or [self._tokenizer.pad_token_id or 0] for row in found]
+
+    def _run(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(b, length) ids to (b, width). One text at a time: torch sums otherwise in another order."""
+        torch = need("torch", extra="hub", purpose=PURPOSE)
+        rows = []
+        with torch.inference_mode():
+            for row in torch.from_numpy(ids):
+                state = self._network(input_ids=row[None], output_hidden_states=True)
+                hidden = state.hidden_states[self.layer][0]  # (length, width)
+                rows.append(hidden[0] if self._pooling == "cls" else hidden.mean(dim=0))
+            return np.asarray(torch.stack(rows).float().numpy())
+
+    @cached_property
+    def _folder(self) -> str:
+        """A path that transformers can open without asking the network, where there is one."""
+        if Path(self.model).is_dir():
+            return self.model
+        found = weights.cached(self.model, ("config.json",))
+        return str(found) if found else self.model
+
+    @cached_property
+    def _pooling(self) -> Pooling:
+        if self.pooling is not None:
+            return self.pooling
+        told = Path(self._folder) / "1_Pooling" / "config.json"
+        if told.is_file():
+            config = json.loads(told.read_text(encoding="utf-8"))
+            return "cls" if config.get("pooling_mode_cls_token") else "mean"
+        return "mean"
+
+    @cached_property
+    def _most(self) -> int:
+        places = getattr(self._network.config, "max_position_embeddings", self.max_tokens)
+        return min(self.max_tokens, int(places))
+
+    @cached_property
+    def _network(self) -> Any:
+        network = self._open("AutoModel").float().eval()
+        if (
+            not -network.config.num_hidden_layers - 1
+            <= self.layer
+            <= network.config.num_hidden_layers
+        ):
+            raise SettingsError(
+                f"{self.model}: layer {self.layer} is not there: it has {network.config.num_hidden_layers}"
+            )
+        return network
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return self._open("AutoTokenizer")
+
+    def _open(self, kind: str) -> Any:
+        library = need("transformers", extra="hub", purpose=PURPOSE)
+        library.utils.logging.disable_progress_bar()
+        try:
+            return getattr(library, kind).from_pretrained(self._folder)
+        except (OSError, ValueError) as error:
+            first = (
+                str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            )
+            offline = any(os.environ.get(switch) for switch in weights.OFFLINE_SWITCHES)
+            raise InputError(
+                f"{self.model}: no such model: looked for a folder of that name, in {weights.hub_folder()}"
+                f"{'' if offline else ' and on the Hugging Face hub'} ({first[:160]}): give a folder, or use "
+                'encoder = "auto", which needs no network'
+            ) from None
