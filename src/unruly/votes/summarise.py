@@ -35,7 +35,8 @@ def checked_gold(gold: ArrayLike, votes: Votes) -> NDArray[np.int64]:
         raise InputError(
             f"{votes.n} documents have votes, but gold has the shape {truth.shape}: give one label each"
         )
-    if truth.dtype.kind not in "iub":
+    whole = truth.dtype.kind == "f" and np.array_equal(truth, np.round(truth))
+    if truth.dtype.kind not in "iub" and not whole:
         raise InputError(f"gold must be class numbers (-1 where unknown), not {truth.dtype}")
     truth = truth.astype(np.int64)
     wrong = np.flatnonzero((truth < -1) | (truth >= votes.m))

@@ -1,0 +1,181 @@
+"""Votes out and in again: Parquet, CSV, TSV, JSON Lines, WRENCH, crowd-kit's long table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from unruly.errors import InputError
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
+
+CLASSES = ["not so", "10", 'ä,"b"']
+matrices = hnp.arrays(
+    np.int8,
+    hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=6),
+    elements=st.integers(-1, 2),
+)
+
+
+def same(one: Votes, other: Votes) -> bool:
+    return (
+        np.array_equal(one.matrix, other.matrix)
+        and one.sources == other.sources
+        and one.classes == other.classes
+        and one.ids.equals(other.ids)
+        and one.soft.keys() == other.soft.keys()
+        and all(np.array_equal(one.soft[s], other.soft[s], equal_nan=True) for s in one.soft)
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(matrix=matrices, names=st.booleans())
+def test_files_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, matrix: np.ndarray, names: bool
+) -> None:
+    ids = [f"id {i}" for i in range(len(matrix))] if names else list(range(5, 5 + len(matrix)))
+    sources = ["a b", "true", 'x,"y', "ü", "1", "s"][: matrix.shape[1]]
+    votes = Votes.from_array(matrix, classes=CLASSES, sources=sources, ids=ids)
+    folder = tmp_path_factory.mktemp("votes")
+    for kind in ("parquet", "csv", "tsv", "jsonl"):
+        votes.write(folder / f"v.{kind}")
+        assert same(Votes.read(folder / f"v.{kind}", classes=CLASSES), votes), kind
+
+
+def test_parquet_keeps_everything(tmp_path: Path) -> None:
+    soft = np.array([[0.25, 0.75], [np.nan, np.nan]], dtype=np.float32)
+    votes = Votes(
+        matrix=np.array([[1, 0], [-1, 1]], dtype=np.int8),
+        sources=("id", "model"),
+        classes=("ham", "spam"),
+        ids=pl.Series("id", ["x", "y"]),
+        soft={"id": soft},
+    )
+    votes.to_parquet(tmp_path / "v.parquet")
+    assert same(Votes.from_parquet(tmp_path / "v.parquet"), votes)
+    with pytest.raises(InputError, match="the votes' classes are ham, spam, not yes, no"):
+        Votes.read(tmp_path / "v.parquet", classes=["yes", "no"])
+    first = (tmp_path / "v.parquet").read_bytes()
+    votes.to_parquet(tmp_path / "v.parquet")
+    assert (tmp_path / "v.parquet").read_bytes() == first
+
+
+def test_columns_of_a_parquet_file_are_snorkels_matrix(tmp_path: Path) -> None:
+    Votes.from_array([[0, -1], [1, 1]], sources=["a", "b"]).to_parquet(tmp_path / "v.parquet")
+    assert pl.read_parquet(tmp_path / "v.parquet").select("a", "b").to_numpy().tolist() == [
+        [0, -1],
+        [1, 1],
+    ]
+
+
+def test_votes_of_someone_else(tmp_path: Path) -> None:
+    path = tmp_path / "v.parquet"
+    pl.DataFrame({"id": ["x", "y"], "a": [0, -1], "b": [1, 1]}).write_parquet(path)
+    votes = Votes.read(path, classes=["ham", "spam"])
+    assert votes.ids.to_list() == ["x", "y"]
+    assert votes.matrix.tolist() == [[0, 1], [-1, 1]]
+    pl.DataFrame({"a": [0, None]}).write_parquet(path)
+    with pytest.raises(InputError, match="a vote is missing: write -1 where a source abstains"):
+        Votes.read(path)
+    pl.DataFrame({"a": [0], "t": ["x"]}).write_parquet(path)
+    with pytest.raises(InputError, match="the column 't' holds String"):
+        Votes.read(path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match="not a whole Parquet file"):
+        Votes.read(path)
+
+
+def test_class_names_are_found_when_not_listed(tmp_path: Path) -> None:
+    (tmp_path / "v.csv").write_text("id,a,b\nx,spam,\ny,,ham\n")
+    votes = Votes.read(tmp_path / "v.csv")
+    assert votes.classes == ("ham", "spam")
+    assert votes.matrix.tolist() == [[1, -1], [-1, 0]]
+    (tmp_path / "v.csv").write_text("a,b\n1,-1\n0,1\n")
+    votes = Votes.read(tmp_path / "v.csv")
+    assert votes.classes == ("0", "1")
+    assert votes.matrix.tolist() == [[1, -1], [0, 1]]
+
+
+def test_votes_that_cannot_be_written_leave_the_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text("old")
+    with pytest.raises(InputError, match="a source is named 'id'"):
+        Votes.from_array([[0]], sources=["id"]).write(path)
+    assert path.read_text() == "old"
+    with pytest.raises(InputError, match=r"votes are not written to files ending in '.xls'"):
+        Votes.from_array([[0]]).write(tmp_path / "v.xls")
+    path.write_text("id,a\n1,eggs\n")
+    with pytest.raises(InputError, match=r"v.csv, line 2: the label 'eggs' is not a class"):
+        Votes.read(tmp_path / "v.csv", classes=["ham", "spam"])
+
+
+@given(matrices)
+def test_the_long_table_round_trips(matrix: np.ndarray) -> None:
+    votes = Votes.from_array(matrix, classes=CLASSES, ids=[f"d{i}" for i in range(len(matrix))])
+    table = votes.to_long()
+    assert table.columns == ["task", "worker", "label"]
+    assert table.height == votes.voted.sum()
+    back = Votes.from_long(table, classes=CLASSES, ids=votes.ids, sources=votes.sources)
+    assert same(back, votes)
+
+
+def test_long_tables_from_pandas() -> None:
+    table = pd.DataFrame({"task": [7, 7, 3], "worker": ["w1", "w2", "w1"], "label": [1, 0, 1]})
+    votes = Votes.from_long(table)
+    assert votes.ids.to_list() == [7, 3]
+    assert votes.sources == ("w1", "w2")
+    assert votes.matrix.tolist() == [[1, 0], [1, -1]]
+
+
+def test_crowd_kit_reads_the_long_table() -> None:
+    aggregation = pytest.importorskip("crowdkit.aggregation")
+    votes = Votes.from_array([[0, 0, 1], [1, 1, -1]], classes=["ham", "spam"], ids=["x", "y"])
+    answer = aggregation.MajorityVote().fit_predict(pd.DataFrame(votes.to_long().to_dicts()))
+    assert answer.to_dict() == {"x": "ham", "y": "spam"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ({"task": [1, 1], "worker": ["w", "w"], "label": ["a", "b"]}, r"row 1: worker 'w' has voted on task 1 already \(row 0\)"),
+        ({"task": [1], "worker": ["w"]}, "no column 'label'"),
+        ({"task": [1], "worker": ["w"], "label": ["zzz"]}, "row 0: the label 'zzz' is not a class"),
+    ],
+)  # fmt: skip
+def test_long_tables_that_do_not_fit(rows: dict[str, list[object]], expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        Votes.from_long(pl.DataFrame(rows), classes=["a", "b"])
+
+
+def test_long_tables_with_strangers() -> None:
+    table = pl.DataFrame({"task": ["x"], "worker": ["w"], "label": ["a"]})
+    with pytest.raises(InputError, match="row 0: the task 'x' is not in the list given"):
+        Votes.from_long(table, classes=["a", "b"], ids=["y"])
+    with pytest.raises(InputError, match="the worker 'w' is listed more than once"):
+        Votes.from_long(table, classes=["a", "b"], sources=["w", "w"])
+    with pytest.raises(InputError, match="expected a pandas or polars frame"):
+        Votes.from_long([1])
+
+
+def test_wrench_round_trips(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"text": ["a", "b ü"], "n": [1, 2], "y": [1, None]})
+    corpus = Corpus.from_frame(frame, label="y", classes=["ham", "spam"])
+    votes = Votes.from_array([[0, -1], [1, 1]], classes=["ham", "spam"], sources=["s", "t"])
+    votes.to_wrench(tmp_path / "w", corpus, "train")
+    assert same(Votes.from_wrench(tmp_path / "w"), votes)
+    back = Corpus.from_wrench(tmp_path / "w")
+    assert back.texts.equals(corpus.texts)
+    assert back.columns.equals(corpus.columns)
+    assert back.gold is not None
+    assert back.gold.tolist() == [1, -1]
+    with pytest.raises(InputError, match="the folder holds other classes"):
+        Votes.from_array([[0, -1], [1, 1]]).to_wrench(tmp_path / "w", corpus, "valid")
+    with pytest.raises(InputError, match="differ in their ids"):
+        votes.take([1]).to_wrench(tmp_path / "w", corpus)

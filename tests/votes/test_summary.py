@@ -1,0 +1,191 @@
+"""The source table, against Snorkel's and against its own laws."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+
+from unruly.errors import InputError
+from unruly.votes.interval import wilson
+from unruly.votes.tally import tallies
+from unruly.votes.votes import Votes
+
+ABC = ["a", "b", "c"]
+matrices = hnp.arrays(
+    np.int8,
+    hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=8),
+    elements=st.integers(-1, 2),
+)
+
+
+def draw(n: int, k: int, m: int, seed: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(0, m, (n, k)).astype(np.int8)
+    matrix[rng.random((n, k)) > 0.3] = -1
+    return matrix, rng.integers(0, m, n)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("m", [2, 4])
+def test_every_cell_is_snorkels(seed: int, m: int) -> None:
+    labeling = pytest.importorskip("snorkel.labeling")
+    matrix, gold = draw(400, 6, m, seed)
+    votes = Votes.from_array(
+        matrix, classes=[str(c) for c in range(m)], sources=[f"lf{j}" for j in range(6)]
+    )
+    functions = [labeling.LabelingFunction(name, f=lambda x: -1) for name in votes.sources]
+    theirs = labeling.LFAnalysis(matrix.astype(np.int64), functions).lf_summary(gold)
+    ours = votes.summary(gold).to_pandas()
+    assert list(ours.columns)[:8] == list(theirs.columns)
+    assert list(ours.index) == list(theirs.index)
+    for column in theirs.columns:
+        if column == "Polarity":
+            assert ours[column].tolist() == [[int(c) for c in row] for row in theirs[column]]
+        else:
+            np.testing.assert_allclose(ours[column], theirs[column], rtol=1e-12)
+    analysis = labeling.LFAnalysis(matrix.astype(np.int64))
+    total = votes.summary().total
+    assert total.coverage == pytest.approx(analysis.label_coverage())
+    assert total.overlaps == pytest.approx(analysis.label_overlap())
+    assert total.conflicts == pytest.approx(analysis.label_conflict())
+
+
+@given(matrices, st.data())
+def test_the_table_by_its_definition(matrix: np.ndarray, data: st.DataObject) -> None:
+    n = len(matrix)
+    gold = data.draw(hnp.arrays(np.int64, n, elements=st.integers(-1, 2)))
+    summary = Votes.from_array(matrix, classes=ABC).summary(gold)
+    for j, row in enumerate(summary.sources):
+        cast = [i for i in range(n) if matrix[i, j] >= 0]
+        others = {i: [v for h, v in enumerate(matrix[i]) if h != j and v >= 0] for i in cast}
+        assert row.coverage == len(cast) / n
+        assert row.overlaps == sum(bool(others[i]) for i in cast) / n
+        assert row.conflicts == sum(any(v != matrix[i, j] for v in others[i]) for i in cast) / n
+        assert row.score is not None
+        assert row.score.correct == sum(matrix[i, j] == gold[i] for i in cast)
+        assert row.score.incorrect == sum(gold[i] >= 0 and matrix[i, j] != gold[i] for i in cast)
+    won = lost = tied = ties = 0
+    for votes, truth in zip(matrix, gold, strict=True):
+        counts = [int((votes == c).sum()) for c in range(3)]
+        leaders = [c for c in range(3) if counts[c] == max(counts) > 0]
+        ties += len(leaders) > 1
+        tied += len(leaders) > 1 and truth >= 0
+        won += len(leaders) == 1 and leaders[0] == truth
+        lost += len(leaders) == 1 and truth >= 0 and leaders[0] != truth
+    majority = summary.majority
+    assert majority.score is not None
+    assert (majority.score.correct, majority.score.incorrect, majority.tied) == (won, lost, tied)
+    assert majority.ties == ties / n
+
+
+@given(matrices)
+def test_the_order_of_documents_does_not_matter(matrix: np.ndarray) -> None:
+    gold = np.arange(len(matrix)) % 3
+    order = np.random.default_rng(0).permutation(len(matrix))
+    votes = Votes.from_array(matrix, classes=ABC)
+    assert votes.take(order).summary(gold[order]) == votes.summary(gold)
+
+
+@given(matrices)
+def test_a_source_that_always_abstains_changes_no_other_row(matrix: np.ndarray) -> None:
+    gold = np.arange(len(matrix)) % 3
+    before = Votes.from_array(matrix, classes=ABC).summary(gold)
+    silent = np.hstack([matrix, np.full((len(matrix), 1), -1, dtype=np.int8)])
+    after = Votes.from_array(silent, classes=ABC).summary(gold)
+    assert after.sources[:-1] == before.sources
+    assert after.total == before.total
+    assert after.majority == before.majority
+    assert after.sources[-1].polarity == ()
+    assert after.sources[-1].score is not None
+    assert after.sources[-1].score.accuracy is None
+
+
+@given(matrices, st.integers(1, 30))
+def test_blocks_do_not_show(matrix: np.ndarray, cells: int) -> None:
+    votes = Votes.from_array(matrix, classes=ABC)
+    counts = np.concatenate([tally.counts for tally in tallies(votes, cells)])
+    assert np.array_equal(counts, votes.counts())
+
+
+def test_unknown_gold_does_not_count() -> None:
+    summary = Votes.from_array([[0], [0], [1]]).summary([0, -1, 0])
+    score = summary.sources[0].score
+    assert score is not None
+    assert (score.correct, score.incorrect, score.accuracy) == (1, 1, 0.5)
+
+
+def test_without_gold_there_are_no_scores() -> None:
+    summary = Votes.from_array([[0, 1], [-1, -1]], classes=["ham", "spam"]).summary()
+    assert not summary.scored
+    assert summary.to_frame().columns == [
+        "source",
+        "j",
+        "Polarity",
+        "Coverage",
+        "Overlaps",
+        "Conflicts",
+    ]
+    assert summary.to_frame()["source"].to_list() == ["source_0", "source_1", "total"]
+    assert str(summary).splitlines()[-1] == "majority vote: coverage 0.500, ties 0.500"
+
+
+def test_the_same_figures_in_every_dress() -> None:
+    matrix, gold = draw(50, 3, 2, 0)
+    summary = Votes.from_array(
+        matrix, classes=["ham", "<spam>"], sources=["<a>", "b", "c"]
+    ).summary(gold)
+    plain = json.loads(summary.to_json())
+    frame = summary.to_frame()
+    assert [row["score"]["accuracy"] for row in plain["sources"]] == frame["Emp. Acc."].to_list()[
+        :-1
+    ]
+    assert plain["total"]["score"]["interval"]["low"] == frame["95% low"][-1]
+    assert plain["documents"] == 50
+    assert "&lt;a&gt;" in summary._repr_html_()
+    assert "<a>" not in summary._repr_html_()
+    assert len(str(summary).splitlines()) == 6
+
+
+@pytest.mark.parametrize(
+    ("gold", "expected"),
+    [
+        ([0], r"2 documents have votes, but gold has the shape \(1,\)"),
+        (["a", "b"], "gold must be class numbers"),
+        ([0, 5], "row 1: the gold label 5 is not a class"),
+    ],
+)
+def test_gold_that_does_not_fit(gold: list[Any], expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        Votes.from_array([[0], [1]]).summary(gold)
+
+
+def test_no_documents_and_no_sources() -> None:
+    empty = Votes.from_array(np.zeros((0, 2), dtype=np.int8)).summary([])
+    assert empty.total.coverage == 0.0
+    assert empty.majority.score is not None
+    assert empty.majority.score.accuracy is None
+    assert (
+        Votes.from_array(np.zeros((3, 0), dtype=np.int8)).summary([0, 1, 1]).total.coverage == 0.0
+    )
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 300), st.integers(1, 300))
+def test_wilson_holds_the_share_and_solves_its_equation(successes: int, trials: int) -> None:
+    successes = min(successes, trials)
+    interval = wilson(successes, trials)
+    assert interval is not None
+    share = successes / trials
+    assert -1e-12 <= interval.low <= share + 1e-12
+    assert share - 1e-12 <= interval.high <= 1
+    for end in (interval.low, interval.high):  # |share - end| = z √(end (1 - end) / n)
+        assert (share - end) ** 2 == pytest.approx(
+            1.959963984540054**2 * end * (1 - end) / trials, abs=1e-9
+        )
