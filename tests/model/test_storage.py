@@ -1,0 +1,218 @@
+"""The model file: everything comes back, and the same model gives the same bytes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.model.planted import planted, quick, texts
+
+import unruly
+from unruly.errors import InputError, ModelFileError, RuleError
+from unruly.model.container import open_container, to_json, write_container
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.rules.function import Function, rule
+from unruly.rules.rule import Rule
+from unruly.rules.source import Source
+from unruly.rules.sources import Sources
+from unruly.texts.corpus import Corpus
+
+
+def test_everything_comes_back(model: WeakClassifier, tmp_path: Path) -> None:
+    model.save(tmp_path / "spam.unruly")
+    again = unruly.load(tmp_path / "spam.unruly")
+    new = texts(30, seed=7)[0]
+    np.testing.assert_array_equal(model.predict_proba(new), again.predict_proba(new))
+    assert model.predictions(new).to_frame().equals(again.predictions(new).to_frame())
+    assert again.classes_.tolist() == ["ham", "spam"]
+    assert again.history_ == model.history_
+    assert again.ledger_ == model.ledger_
+    assert again.summary_ == model.summary_
+    assert again.settings_ == model.settings_
+    np.testing.assert_array_equal(again.reliability_, model.reliability_)
+    assert str(again.explain(new[0])) == str(model.explain(new[0]))
+    assert again.get_params()["encoder"] == {"name": "lsa", "dim": 16}
+
+
+def test_a_loaded_model_saves_to_the_same_bytes(model: WeakClassifier, tmp_path: Path) -> None:
+    model.save(tmp_path / "a.unruly")
+    untouched = unruly.load(tmp_path / "a.unruly")
+    untouched.save(tmp_path / "b.unruly")
+    used = unruly.load(tmp_path / "a.unruly")
+    used.predict(["a lovely song"])
+    used.save(tmp_path / "c.unruly")
+    first = (tmp_path / "a.unruly").read_bytes()
+    assert first == (tmp_path / "b.unruly").read_bytes()
+    assert first == (tmp_path / "c.unruly").read_bytes()
+
+
+def test_the_same_seed_and_data_give_the_same_file_in_another_process(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom tests.model.test_storage import fit_and_save\nfit_and_save(sys.argv[1])\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "a")]
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[2])
+    fit_and_save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def fit_and_save(path: str | Path) -> None:
+    model = quick(15, batch_size=32).set_params(encoder={"name": "lsa", "dim": 8}, cache=False)
+    model.fit(texts()[0], planted(n=120).votes, clean={3: "c0"}).save(path)
+
+
+def test_another_seed_gives_another_file(tmp_path: Path) -> None:
+    data = planted(n=40)
+    for seed in (0, 1):
+        model = quick(3).set_params(seed=seed).fit(data.features, data.votes)
+        model.save(tmp_path / f"{seed}.unruly")
+    assert (tmp_path / "0.unruly").read_bytes() != (tmp_path / "1.unruly").read_bytes()
+
+
+def test_no_member_is_pickle_or_code(model: WeakClassifier, tmp_path: Path) -> None:
+    model.save(tmp_path / "spam.unruly")
+    with zipfile.ZipFile(tmp_path / "spam.unruly") as archive:
+        names = archive.namelist()
+        assert archive.testzip() is None
+    assert names[0] == "manifest.json"
+    assert {name.rsplit(".", 1)[-1] for name in names} <= {"json", "safetensors", "txt"}
+    assert {"model.json", "rules.json", "learner.safetensors", "summary.json"} <= set(names)
+
+
+def test_loading_brings_neither_torch_nor_the_encoder(
+    model: WeakClassifier, tmp_path: Path
+) -> None:
+    model.save(tmp_path / "spam.unruly")
+    code = (
+        "import sys, unruly\n"
+        "model = unruly.load(sys.argv[1])\n"
+        "print(model.encoder_._encoder, 'torch' in sys.modules)\n"
+        "model.predict(['a lovely song'])\n"
+        "print(model.encoder_._encoder is None, 'torch' in sys.modules)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "spam.unruly")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["None", "False", "False", "False"]
+
+
+def test_a_damaged_file_is_refused_and_a_failed_save_leaves_the_old_one(
+    model: WeakClassifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "spam.unruly"
+    model.save(path)
+    good = path.read_bytes()
+    bad = tmp_path / "bad.unruly"
+    bad.write_bytes(good[: len(good) // 2])
+    with pytest.raises(ModelFileError, match="damaged, truncated"):
+        unruly.load(bad)
+
+    def interrupted(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("unruly.model.container._digest_before_comment", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.save(path)
+    assert path.read_bytes() == good
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.unruly", "spam.unruly"]
+
+
+def test_contents_that_are_not_understood_are_told_in_one_line(
+    model: WeakClassifier, tmp_path: Path
+) -> None:
+    path = tmp_path / "spam.unruly"
+    model.save(path)
+    container = open_container(path)
+    members = {name: container.read(name) for name in container.sizes}
+    write_container(path, {**members, "model.json": to_json({"classes": []})}, container.versions)
+    with pytest.raises(ModelFileError, match="whole, but its contents are not understood"):
+        unruly.load(path)
+
+
+def test_the_manifest_has_versions_sizes_and_digests(model: WeakClassifier, tmp_path: Path) -> None:
+    model.save(tmp_path / "spam.unruly")
+    container = open_container(tmp_path / "spam.unruly")
+    assert container.versions["unruly"] == unruly.__version__
+    assert set(container.versions) == {"unruly", "python", "numpy"}
+    assert all(len(digest) == 64 for digest in container.digests.values())
+
+
+def test_training_documents_are_no_longer_there_to_denoise(
+    model: WeakClassifier, corpus: Corpus, tmp_path: Path
+) -> None:
+    model.save(tmp_path / "spam.unruly")
+    again = unruly.load(tmp_path / "spam.unruly")
+    with pytest.raises(InputError, match=r"denoise\(votes, X=corpus\)"):
+        again.denoise()
+    np.testing.assert_array_equal(again.denoise(X=corpus), model.denoise())
+
+
+RULES = """
+import unruly
+
+@unruly.rule
+def shouting(row):
+    return "spam" if row.text.isupper() else None
+"""
+
+
+@pytest.fixture
+def shouting(tmp_path: Path, corpus: Corpus) -> Path:
+    """A model with a rule function, saved; its rules stand in rules.py beside it."""
+    from unruly.rules.plain import source_from_plain
+
+    (tmp_path / "rules.py").write_text(RULES)
+    plain = {
+        "name": "loud",
+        "rule": [{"function": {"file": "rules.py", "name": "shouting"}}],
+    }
+    keywords = {"name": "praise", "rule": [{"label": "ham", "keywords": ["lovely", "great"]}]}
+    classes = ["ham", "spam"]
+    sources = Sources(classes, [source_from_plain(t, classes, tmp_path) for t in (plain, keywords)])
+    loud = Corpus.from_texts([*corpus.texts[:40], "CLICK MY LINK", "MY CHANNEL"])
+    model = quick(5).set_params(encoder={"name": "lsa", "dim": 8}).fit(loud, sources=sources)
+    model.save(tmp_path / "loud.unruly")
+    return tmp_path / "loud.unruly"
+
+
+def test_code_is_never_carried_and_runs_only_from_a_file_that_is_named(shouting: Path) -> None:
+    assert b"isupper" not in shouting.read_bytes()
+    alone = unruly.load(shouting)
+    with pytest.raises(
+        RuleError, match=r"source 'loud' is the Python function shouting of rules.py"
+    ):
+        alone.predict(["BUY NOW"])
+    silent = np.full((1, 2), -1)
+    assert alone.predict(["BUY NOW"], silent).shape == (1,)  # votes given: no rules needed
+    whole = unruly.load(shouting, functions=shouting.with_name("rules.py"))
+    assert whole.predictions(["BUY NOW"]).voters == [["loud"]]
+    whole.save(shouting.with_name("again.unruly"))
+    alone.save(shouting.with_name("alone.unruly"))
+    assert shouting.with_name("again.unruly").read_bytes() == shouting.read_bytes()
+    assert shouting.with_name("alone.unruly").read_bytes() == shouting.read_bytes()
+
+
+def test_another_version_of_the_functions_is_refused(shouting: Path) -> None:
+    file = shouting.with_name("rules.py")
+    file.write_text(RULES + "\n# edited\n")
+    with pytest.raises(RuleError, match="not the file that the model was fitted with"):
+        unruly.load(shouting, functions=file)
+    with pytest.raises(RuleError, match="there is no such file"):
+        unruly.load(shouting, functions=[shouting.with_name("nowhere.py")])
+
+
+def test_a_function_given_in_python_is_found_again_by_name(tmp_path: Path, corpus: Corpus) -> None:
+    @rule
+    def shouting(row: object) -> str | None:
+        return "spam" if str(getattr(row, "text", "")).isupper() else None
+
+    loud = Corpus.from_texts([*corpus.texts[:20], "CLICK MY LINK"])
+    sources = Sources(["ham", "spam"], [Source("loud", [Rule(None, Function(shouting))])])
+    model = quick(3).set_params(encoder={"name": "lsa", "dim": 4}).fit(loud, sources=sources)
+    model.save(tmp_path / "loud.unruly")
+    (tmp_path / "mine.py").write_text(RULES)
+    again = unruly.load(tmp_path / "loud.unruly", functions=str(tmp_path / "mine.py"))
+    assert again.predictions(["BUY", "buy"]).voters == [["loud"], []]
