@@ -1,1 +1,54 @@
 """Room 3: rules. Every kind of rule, and the matcher that turns rules and texts into votes."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from unruly.rules.cache import Cache as Cache
+    from unruly.rules.column import Column as Column
+    from unruly.rules.column import Probabilities as Probabilities
+    from unruly.rules.combine import All as All
+    from unruly.rules.combine import Any as Any
+    from unruly.rules.combine import Not as Not
+    from unruly.rules.entity import Entity as Entity
+    from unruly.rules.field import Field as Field
+    from unruly.rules.field import SameLastName as SameLastName
+    from unruly.rules.function import Function as Function
+    from unruly.rules.keywords import Keywords as Keywords
+    from unruly.rules.length import Length as Length
+    from unruly.rules.lookup import Lookup as Lookup
+    from unruly.rules.part import PartWords as PartWords
+    from unruly.rules.pattern import Pattern as Pattern
+    from unruly.rules.sentiment import Sentiment as Sentiment
+    from unruly.rules.sequence import Sequence as Sequence
+
+# Kind -> the module it lives in. Imported on first use: polars comes with the first rule.
+_HOMES = {
+    "All": "combine",
+    "Any": "combine",
+    "Cache": "cache",
+    "Column": "column",
+    "Entity": "entity",
+    "Field": "field",
+    "Function": "function",
+    "Keywords": "keywords",
+    "Length": "length",
+    "Lookup": "lookup",
+    "Not": "combine",
+    "PartWords": "part",
+    "Pattern": "pattern",
+    "Probabilities": "column",
+    "SameLastName": "field",
+    "Sentiment": "sentiment",
+    "Sequence": "sequence",
+}
+
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"unruly.rules.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'unruly.rules' has no attribute {name!r}")
