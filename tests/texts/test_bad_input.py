@@ -6,6 +6,7 @@ import gzip
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from unruly.errors import InputError
@@ -127,3 +128,25 @@ def test_byte_order_marks_and_windows_line_ends(tmp_path: Path) -> None:
     corpus = Corpus.read(tmp_path / "x.csv")
     assert corpus.texts.to_list() == ["a", "b\r\nc"]
     assert corpus.columns["n"].to_list() == [1, 2]
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_spreadsheets_with_other_separators(separator: str, tmp_path: Path) -> None:
+    rows = [["text", "n"], ["yes, please", "1"], ['"so; or\t| so"', "2"]]
+    (tmp_path / "x.csv").write_text("\n".join(separator.join(row) for row in rows))
+    corpus = Corpus.read(tmp_path / "x.csv")
+    assert corpus.texts.to_list() == ["yes, please", "so; or\t| so"]
+    assert corpus.columns["n"].to_list() == [1, 2]
+
+
+def test_one_column_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text('text\n"a; b"\nc; d\n')
+    assert Corpus.read(tmp_path / "x.csv").texts.to_list() == ["a; b", "c; d"]
+
+
+def test_a_parquet_file_damaged_in_the_middle(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    pl.DataFrame({"text": [f"text {i}" for i in range(5000)]}).write_parquet(path)
+    data = bytearray(path.read_bytes())
+    data[20:2000] = bytes(1980)
+    assert "x.parquet: cannot be read as" in str(path) + refused(path, bytes(data))

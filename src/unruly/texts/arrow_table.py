@@ -31,7 +31,7 @@ class ParquetTable:
 
     def batches(self, layout: Layout, rows: int) -> Iterator[pl.DataFrame]:
         """All rows in order."""
-        return _slices(self._scan, self.rows, rows)
+        return _slices(self._scan, self.rows, rows, self.path)
 
     def place(self, row: int) -> str:
         """Where the user finds this row."""
@@ -63,16 +63,19 @@ class IpcTable:
 
     def batches(self, layout: Layout, rows: int) -> Iterator[pl.DataFrame]:
         """All rows in order."""
-        return _slices(self._scan, self.rows, rows)
+        return _slices(self._scan, self.rows, rows, self.path)
 
     def place(self, row: int) -> str:
         """Where the user finds this row."""
         return f"{self.path}, row {row}"
 
 
-def _slices(scan: pl.LazyFrame, total: int, rows: int) -> Iterator[pl.DataFrame]:
+def _slices(scan: pl.LazyFrame, total: int, rows: int, path: Path) -> Iterator[pl.DataFrame]:
     for start in range(0, total, rows):
-        yield scan.slice(start, rows).collect()
+        try:
+            yield scan.slice(start, rows).collect()
+        except pl.exceptions.PolarsError as error:
+            raise _unreadable(path, f"rows {start} and following", error) from None
 
 
 def _check_rows(path: Path, rows: int) -> None:

@@ -12,7 +12,7 @@ from unruly.errors import InputError
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.csv_records import CsvRecords
 from unruly.texts.layout import Layout
-from unruly.texts.lines import size_of
+from unruly.texts.lines import pieces, size_of
 
 WHOLE = r"^(?:0|-?[1-9][0-9]{0,17})$"  # written as an integer is: no leading zeros, which are ids
 NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -118,6 +118,20 @@ class CsvTable:
                     f"{self.path}, line 1: two columns are named {name!r}: rename one of them"
                 )
         return names
+
+
+def separator_of(path: Path) -> str:
+    """The comma, unless the header has none and has a semicolon, tab or bar, as spreadsheets write.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "x.csv"
+    >>> _ = path.write_text("text;label\\nyes, please;1\\n")
+    >>> separator_of(path)
+    ';'
+    """
+    start = next(pieces(path), b"").lstrip(b"\r\n")
+    header = re.sub(rb'"[^"]*"', b"", start[: start.find(b"\n") % (len(start) + 1)])
+    return next((s for s in ",;\t|" if s.encode() in header), ",")
 
 
 def _kind(values: pl.Series, kind: int) -> int:

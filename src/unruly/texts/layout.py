@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 import polars as pl
@@ -56,7 +56,7 @@ class Layout:
     text: str
     id: str | None = None
     label: str | None = None
-    spelt: frozenset[str] = frozenset()  # further columns to be kept as the file spells them
+    spelt: frozenset[str] = field(default=frozenset(), repr=False)  # further columns to be kept as the file spells them
 
     @property
     def own(self) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -46,14 +47,14 @@ def open_table(path: str | Path, progress: Progress = SILENT) -> Table:
     unruly.errors.InputError: nowhere.csv: there is no such file
     """
     from unruly.texts.arrow_table import IpcTable, ParquetTable
-    from unruly.texts.csv_table import CsvTable
+    from unruly.texts.csv_table import CsvTable, separator_of
     from unruly.texts.jsonl_table import JsonLinesTable
 
     file = Path(path)
     check_file(file)
     match ending(file):
         case ".csv":
-            return CsvTable(file, progress=progress)
+            return CsvTable(file, separator=separator_of(file), progress=progress)
         case ".tsv" | ".tab":
             return CsvTable(file, separator="\t", progress=progress)
         case ".jsonl" | ".ndjson":
@@ -83,6 +84,8 @@ def check_file(path: Path) -> None:
     if not path.exists():
         near = _near(path)
         raise InputError(f"{path}: there is no such file{near}")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path}: you may not read this file: change its permissions")
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty: expected one document a row")
 
