@@ -53,7 +53,7 @@ class Cells:
         [0, 2, 2]
         """
         voted = np.asarray(matrix >= 0)
-        seen = voted if attention == "voters" else voted.any(axis=1)[:, None] & np.ones_like(voted)
+        seen = voted if attention == "voters" else voted | voted.any(axis=1, keepdims=True)
         row, source = np.nonzero(seen)
         outcome = matrix[row, source].astype(np.int64)
         return cls(row, source, np.where(outcome < 0, m, outcome), len(matrix), matrix.shape[1], m)

@@ -13,7 +13,7 @@ With mini-batches A is gathered over the epoch, and the pseudo-labels are renewe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -114,13 +114,15 @@ class _Sums:
     matched: int = 0
     supervised: int = 0
     n: int = 0
+    changed: int = 0
     received: NDArray[np.float64] | None = None  # (k,)
     even: NDArray[np.float64] | None = None  # (k,)
 
     def __add__(self, other: _Sums) -> _Sums:
-        mine = [getattr(self, f.name) for f in fields(self)]
-        theirs = [getattr(other, f.name) for f in fields(self)]
-        return _Sums(*(b if a is None else a + b for a, b in zip(mine, theirs, strict=True)))
+        if self.received is None:
+            return other
+        mine, theirs = vars(self).values(), vars(other).values()
+        return _Sums(*(a + b for a, b in zip(mine, theirs, strict=True)))
 
 
 class _Run:
@@ -170,14 +172,11 @@ class _Run:
 
     def epoch(self, t: int) -> Epoch:
         """One pass over the documents."""
-        before = self.data.labels.copy() if self.whole is not None else None
         sums = _Sums()
         for batch in self.batches(t):
             sums = sums + self.step(batch, t)
-        if before is not None:
-            changed = int((before != self.data.labels).any(axis=1).sum())
-        else:
-            changed = self._renew_all(sums) if self.renews else 0
+        if self.whole is None and self.renews:
+            sums = replace(sums, changed=self._renew_all(sums))
         total = self.settings.c1 * sums.l1 + self.settings.c2 * sums.l2 + self.settings.c3 * sums.l3
         return Epoch(
             number=t,
@@ -185,7 +184,7 @@ class _Run:
             l2=sums.l2 / max(sums.supervised, 1),
             l3=sums.l3 / max(sums.n - sums.supervised, 1),
             total=total / max(sums.n, 1),
-            changed=changed,
+            changed=sums.changed,
         )
 
     def step(self, batch: Batch, t: int) -> _Sums:
@@ -193,6 +192,7 @@ class _Run:
         rows = batch.attended.rows[: batch.attended.contested]
         received = batch.received
         l1 = l2 = l3 = 0.0
+        changed = 0
         if self.denoises:
             weights, said = self.networks.attention, attend(self.networks.attention, batch.attended)
             l1 = batch.l1_settled + denoiser_step(
@@ -205,11 +205,13 @@ class _Run:
             )
             received = received + said.received  # sum over documents of a_ij
             if self.whole is not None and self.renews:
-                self._renew(batch, rows, received)
+                changed = self._renew(batch, rows, received)
         if self.classifies:
             l2, l3 = self._classifier_step(batch, self._target(rows), t)
         self.adam.step()
-        return _Sums(l1, l2, l3, batch.matched, batch.supervised, batch.n, received, batch.even)
+        return _Sums(
+            l1, l2, l3, batch.matched, batch.supervised, batch.n, changed, received, batch.even
+        )
 
     def _classifier_step(
         self, batch: Batch, contested: torch.Tensor, t: int
@@ -238,8 +240,10 @@ class _Run:
         """Equation 2 on the contested documents of the whole batch; the others cannot change."""
         reliability = global_reliability(received, batch.even, self.settings.reliability)
         fresh = pseudo_labels(reliability, batch.contested_votes)
-        free = ~self.data.fixed[rows]
-        self.data.labels[rows[free]] = fresh[free]
+        fresh = np.where(self.data.fixed[rows, None], self.data.labels[rows], fresh)
+        changed = int((fresh != self.data.labels[rows]).any(axis=1).sum())
+        self.data.labels[rows] = fresh
+        return changed
 
     def _renew_all(self, sums: _Sums) -> int:
         if sums.received is None or sums.even is None:
