@@ -107,11 +107,13 @@ def test_a_source_that_always_abstains_changes_no_other_row(matrix: np.ndarray) 
     assert after.sources[-1].score.accuracy is None
 
 
-@given(matrices, st.integers(1, 30))
-def test_blocks_do_not_show(matrix: np.ndarray, cells: int) -> None:
-    votes = Votes.from_array(matrix, classes=ABC)
-    counts = np.concatenate([tally.counts for tally in tallies(votes, cells)])
-    assert np.array_equal(counts, votes.counts())
+@given(matrices, st.integers(1, 30), st.sampled_from([3, 40]))
+def test_blocks_and_ways_of_counting_do_not_show(matrix: np.ndarray, cells: int, m: int) -> None:
+    votes = Votes.from_array(matrix, classes=[str(c) for c in range(m)])
+    every = list(tallies(votes, cells))
+    assert np.array_equal(np.concatenate([tally.counts for tally in every]), votes.counts())
+    by_source = np.array([[(matrix[:, j] == c).sum() for c in range(m)] for j in range(votes.k)])
+    assert np.array_equal(sum(tally.by_source for tally in every), by_source)
 
 
 def test_unknown_gold_does_not_count() -> None:

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from unruly.errors import InputError
 from unruly.votes.interval import clustered, wilson
 from unruly.votes.summary import MajoritySummary, Score, SourceSummary, Summary
-from unruly.votes.tally import Tally, tallies
-from unruly.votes.votes import Votes
+from unruly.votes.tally import Tally, sums, tallies
+from unruly.votes.votes import ABSTAIN, Votes
 
 
 def summarise(votes: Votes, gold: ArrayLike | None = None) -> Summary:
@@ -63,35 +63,38 @@ class _Counts:
         self.won = self.lost = self.tied = 0
 
     def add(self, tally: Tally, truth: NDArray[np.int64] | None) -> None:
-        k, m = self.votes.k, self.votes.m
         cast = tally.counts.sum(axis=1)  # (b,)
         several, torn = cast > 1, (tally.counts > 0).sum(axis=1) > 1
-        table = np.bincount(tally.source * m + tally.label, minlength=k * m)
-        self.by_class += table.reshape(k, m)
-        self.overlaps += np.bincount(tally.source[several[tally.row]], minlength=k)
-        self.conflicts += np.bincount(tally.source[torn[tally.row]], minlength=k)
+        voted = (tally.block != ABSTAIN).astype(np.float32)  # (b, k)
+        self.by_class += tally.by_source
+        self.overlaps += _columns(several, voted)
+        self.conflicts += _columns(torn, voted)
         self.covered += int((cast > 0).sum())
         self.overlapped += int(several.sum())
         self.conflicted += int(torn.sum())
         tie = (cast > 0) & (tally.leaders > 1)
         self.ties += int(tie.sum())
         if truth is not None:
+            self.checked += _columns(truth >= 0, voted)
             self._check(tally, truth, cast, tie)
 
     def _check(
-        self, tally: Tally, truth: NDArray[np.int64], cast: NDArray[np.intp], tie: NDArray[np.bool_]
+        self,
+        tally: Tally,
+        truth: NDArray[np.int64],
+        cast: NDArray[np.int64],
+        tie: NDArray[np.bool_],
     ) -> None:
         known = truth >= 0
-        of_vote = truth[tally.row]
-        right = of_vote == tally.label
-        self.correct += np.bincount(tally.source[right], minlength=self.votes.k)
-        self.checked += np.bincount(tally.source[of_vote >= 0], minlength=self.votes.k)
-        cast = np.where(known, cast, 0).astype(np.float64)
-        hits = np.bincount(tally.row[right], minlength=len(truth)).astype(np.float64)
-        self.moments += np.array([hits @ hits, hits @ cast, cast @ cast])
+        wanted = np.where(known, truth, -2).astype(np.int8)  # -2: equal to no vote
+        by_row, by_column = sums(tally.block == wanted[:, None])
+        self.correct += by_column
+        hits, checked = by_row.astype(np.float64), np.where(known, cast, 0).astype(np.float64)
+        self.moments += np.array([hits @ hits, hits @ checked, checked @ checked])
         decided = known & (cast > 0) & ~tie
-        self.won += int((tally.winner[decided] == truth[decided]).sum())
-        self.lost += int((tally.winner[decided] != truth[decided]).sum())
+        won = int((tally.winner[decided] == truth[decided]).sum())
+        self.won += won
+        self.lost += int(decided.sum()) - won
         self.tied += int((tie & known).sum())
 
     def source(self, j: int, scored: bool) -> SourceSummary:
@@ -133,3 +136,8 @@ class _Counts:
 
     def _share(self, count: int) -> float:
         return float(count / self.votes.n) if self.votes.n else 0.0
+
+
+def _columns(rows: NDArray[np.bool_], voted: NDArray[np.float32]) -> NDArray[np.int64]:
+    """(k,): how often each source voted on these rows."""
+    return (rows.astype(np.float32) @ voted).astype(np.int64)
