@@ -294,6 +294,12 @@ def test_sample_weights_in_score() -> None:
     assert model.score(data.features, data.gold, sample_weight=right) == 1.0
 
 
+def test_its_picture_shows_what_is_not_usual() -> None:
+    assert repr(WeakClassifier()) == "WeakClassifier()"
+    shown = repr(WeakClassifier(seed=3, settings=Settings(hidden=7)))
+    assert shown == "WeakClassifier(seed=3, settings=Settings(hidden=7))"
+
+
 def test_public_names() -> None:
     assert unruly.WeakClassifier is WeakClassifier
     assert unruly.GoldScorer is GoldScorer

@@ -5,17 +5,17 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unruly.errors import InputError
-from unruly.features.cache import Cache
 from unruly.features.encoder import Features
-from unruly.features.saving import kind_of, load_encoder, save_encoder
-from unruly.features.several import Several, encode_corpus
-from unruly.features.spec import encoder_from
 from unruly.model.container import Container
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
+
+if TYPE_CHECKING:  # encoders bring heavy libraries: they are imported when a text is to be encoded
+    from unruly.features.cache import Cache
+    from unruly.features.several import Several
 
 FOLDER = "encoder"  # where the container keeps it
 
@@ -44,6 +44,8 @@ class Encoding:
         folder: Path | None = None,
     ) -> Encoding:
         """Choose the encoder that `spec` asks for, and fit it on the training texts."""
+        from unruly.features.spec import encoder_from
+
         encoder = encoder_from(spec, folder).fit(corpus, cache, progress)
         return cls(encoder.name, encoder, None)
 
@@ -51,10 +53,12 @@ class Encoding:
         self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
     ) -> Features:
         """The features of these documents."""
-        return encode_corpus(self._ready(), corpus, cache, progress)
+        return self._ready().encode(corpus, cache, progress)
 
     def _ready(self) -> Several:
         if self._encoder is None:
+            from unruly.features.saving import load_encoder
+
             assert self._container is not None
             with tempfile.TemporaryDirectory(prefix="unruly-") as room:
                 self._container.unpack(FOLDER, Path(room))
@@ -66,6 +70,8 @@ class Encoding:
         if self._encoder is None and self._container is not None:
             names = [name for name in self._container.sizes if name.startswith(f"{FOLDER}/")]
             return {name: self._container.read(name) for name in names}
+        from unruly.features.saving import save_encoder
+
         encoder = self._ready()
         for part in encoder.parts:
             _refuse_foreign(part.encoder)
@@ -86,6 +92,8 @@ class Encoding:
 
 
 def _refuse_foreign(encoder: Any) -> None:
+    from unruly.features.saving import kind_of
+
     try:
         kind_of(encoder)
     except KeyError:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.features.cache import Cache
 from unruly.features.encoder import Features
 from unruly.model.encoding import Encoding
 from unruly.model.inputs import Documents, aligned, check_rows, silence
@@ -24,6 +24,9 @@ from unruly.progress import SILENT, Progress
 from unruly.settings import Settings
 from unruly.training.heads import Learner
 from unruly.votes.votes import Votes
+
+if TYPE_CHECKING:
+    from unruly.features.cache import Cache
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.features.cache import Cache
 from unruly.features.encoder import Features
 from unruly.model.encoding import Encoding
 from unruly.model.fitted import Fitted, commonest_vote, digests_of, plain_ids
@@ -22,6 +22,9 @@ from unruly.progress import SILENT, Progress
 from unruly.settings import Settings
 from unruly.training.heads import Heads, Learner
 from unruly.votes.votes import Votes
+
+if TYPE_CHECKING:
+    from unruly.features.cache import Cache
 
 
 @dataclass(frozen=True, eq=False)

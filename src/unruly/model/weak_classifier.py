@@ -1,18 +1,21 @@
-"""`WeakClassifier`: a text classifier learnt from votes, with scikit-learn's manners."""
+"""`WeakClassifier`: a text classifier learnt from votes, with scikit-learn's manners.
+
+It keeps to scikit-learn's protocol (parameters, tags, learned attributes with an underscore) without
+inheriting from it: `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV` take it as it is, and a saved
+model is read without importing scikit-learn.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from unruly.errors import InputError, NotFittedError, SettingsError
-from unruly.features.cache import Cache
 from unruly.features.encoder import Features
 from unruly.model import explaining, fitting, storage
 from unruly.model.class_prior import ClassPrior, checked_prior
@@ -33,11 +36,23 @@ from unruly.texts.corpus import Corpus
 from unruly.training.heads import Epoch
 from unruly.votes.votes import Votes
 
+if TYPE_CHECKING:
+    from unruly.features.cache import Cache
+
 KEEP_DOCUMENTS = 2000
+PARAMETERS = (
+    "encoder",
+    "method",
+    "class_prior",
+    "seed",
+    "settings",
+    "keep_documents",
+    "cache",
+)
 Labels = ArrayLike | Sequence[Any] | Mapping[Any, Any]
 
 
-class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class WeakClassifier:
     """Learns to classify documents from the votes of rules that disagree, without gold labels.
 
     `encoder` turns texts into features ("auto": the best that this machine can run offline); it is not
@@ -248,7 +263,7 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters; with `deep`, each setting as `settings__hidden` and so on."""
-        parameters: dict[str, Any] = super().get_params(deep=False)
+        parameters = {name: getattr(self, name) for name in PARAMETERS}
         if deep:
             settings = self.settings or Settings()
             parameters |= {
@@ -258,23 +273,46 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; `settings__hidden=64` replaces one setting, for grid searches."""
-        inner = {name: value for name, value in params.items() if name.startswith("settings__")}
-        super().set_params(**{name: value for name, value in params.items() if name not in inner})
+        inner: dict[str, Any] = {}
+        for name, value in params.items():
+            if name.startswith("settings__"):
+                inner[name.removeprefix("settings__")] = value
+            elif name in PARAMETERS:
+                setattr(self, name, value)
+            else:
+                raise SettingsError(
+                    f"no parameter is called {name!r}: there are {', '.join(PARAMETERS)}, and settings__…"
+                )
         if inner:
-            changed = {name.removeprefix("settings__"): value for name, value in inner.items()}
             kept = (self.settings or Settings()).to_plain()
-            self.settings = Settings.from_plain({**kept, **changed}, "settings")
+            self.settings = Settings.from_plain({**kept, **inner}, "settings")
         return self
+
+    def __repr__(self) -> str:
+        plain = WeakClassifier()
+        shown = [
+            f"{name}={value!r}"
+            for name, value in self.get_params(deep=False).items()
+            if name != "settings" and value != getattr(plain, name)
+        ]
+        if self.settings is not None:
+            usual = Settings().to_plain()
+            told = [f"{k}={v!r}" for k, v in self.settings.to_plain().items() if v != usual.get(k)]
+            shown.append(f"settings=Settings({', '.join(told)})")
+        return f"WeakClassifier({', '.join(shown)})"
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted_model")
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.target_tags.two_d_labels = True  # votes: one column for each source
-        tags.target_tags.single_output = False
-        return tags
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True, two_d_labels=True, single_output=False),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(two_d_array=True, string=True),
+        )
 
     def _settings(self) -> Settings:
         """The settings, with what was given beside them."""
@@ -288,6 +326,8 @@ class WeakClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _cache(self) -> Cache | None:
+        from unruly.features.cache import Cache  # brings SciPy and scikit-learn, for lsa
+
         return Cache() if self.cache else None
 
     def _votes(
