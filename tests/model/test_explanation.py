@@ -1,0 +1,132 @@
+"""Explanations: every vote with its rule and span, both heads, neighbours and words."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.model.planted import planted, quick, texts
+
+from unruly.errors import InputError
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.texts.corpus import Corpus
+
+TEXT = "the lovely voice of my channel"
+
+
+def test_every_vote_has_its_rule_its_span_and_its_reliability(model: WeakClassifier) -> None:
+    told = model.explain(TEXT)
+    votes = {vote.source: vote for vote in told.votes}
+    assert set(votes) == {"praise", "advert"}
+    assert votes["advert"].label == "spam"
+    assert votes["advert"].rule == 1
+    assert votes["advert"].matched == ("channel",)
+    assert TEXT[slice(*votes["praise"].spans[0])] == "lovely"
+    assert "keywords" in votes["praise"].reason
+    assert sum(vote.conditional for vote in told.votes) == pytest.approx(1, abs=1e-5)
+    for vote in told.votes:
+        assert vote.overall == model.reliability_[model.sources_.index(vote.source)]
+    assert told.majority == ("ham", "spam")
+    best = max(told.votes, key=lambda vote: vote.overall)
+    assert told.pseudo_label == best.label
+
+
+def test_both_heads_and_the_decision_are_those_of_the_model(model: WeakClassifier) -> None:
+    told = model.explain(TEXT)
+    answers = model.predictions([TEXT])
+    assert told.label == answers.labels[0]
+    assert told.confidence == answers.confidence[0]
+    assert told.decided_by == answers.decided_by[0]
+    assert told.denoiser is not None
+    assert dict(told.denoiser.probabilities)["ham"] == answers.heads.denoiser[0, 0]
+    assert told.classifier.confidence == answers.heads.classifier[0].max()
+
+
+def test_the_telling_words_are_those_that_the_classifier_hangs_on(model: WeakClassifier) -> None:
+    told = model.explain("please subscribe to the video and click it", words=2)
+    assert told.words[0].text == "subscribe"
+    assert told.words[0].effect > abs(told.words[1].effect)
+    without = model.explain("please  to the video and click it", words=0)
+    spam = (
+        dict(told.classifier.probabilities)["spam"] - dict(without.classifier.probabilities)["spam"]
+    )
+    found = next(word.effect for word in told.words if word.text == "subscribe")
+    assert found == pytest.approx(spam, abs=1e-5)
+    assert without.words == ()
+
+
+def test_neighbours_are_training_documents_with_their_beginnings(
+    model: WeakClassifier, corpus: Corpus
+) -> None:
+    told = model.explain(corpus.texts[5])
+    assert len(told.neighbours) == 5
+    first = told.neighbours[0]
+    assert first.similarity > 0.99
+    assert isinstance(first.id, int)
+    assert corpus.texts[first.id] == first.text
+
+
+def test_text_json_and_object_tell_the_same(model: WeakClassifier) -> None:
+    told = model.explain(TEXT)
+    plain = json.loads(told.to_json())
+    assert plain["label"] == told.label
+    assert [vote["source"] for vote in plain["votes"]] == [vote.source for vote in told.votes]
+    assert plain["votes"][0]["global_reliability"] == told.votes[0].overall
+    lines = str(told).splitlines()
+    assert lines[0].startswith(f"{told.label} (")
+    assert any("“lovely”" in line for line in lines)
+    assert any(line.startswith("majority vote ham and spam tie; by reliability") for line in lines)
+    assert lines[-1] == "gold labels: none used"
+
+
+def test_a_document_without_votes(model: WeakClassifier) -> None:
+    told = model.explain("please the video of it and this to my")
+    assert told.votes == ()
+    assert told.denoiser is None
+    assert told.pseudo_label is None
+    assert told.majority == ()
+    assert told.decided_by == "classifier"
+    assert "no source votes on this document" in str(told)
+    assert json.loads(told.to_json())["denoiser"] is None
+
+
+def test_an_empty_text(model: WeakClassifier) -> None:
+    told = model.explain("")
+    assert told.words == ()
+    assert [vote.source for vote in told.votes] == ["short"]
+
+
+def test_one_document_at_a_time(model: WeakClassifier) -> None:
+    with pytest.raises(InputError, match="one document at a time, not 2"):
+        model.explain(["a", "b"])
+
+
+def test_features_are_explained_without_words_or_spans() -> None:
+    data = planted()
+    model = quick().fit(data.features, data.votes)
+    told = model.explain(data.features[0], data.matrix[0])
+    assert told.text is None
+    assert told.words == ()
+    assert all(vote.rule is None and vote.spans == () for vote in told.votes)
+    assert len(told.votes) == (data.matrix[0] >= 0).sum()
+
+
+def test_relation_data_is_explained_too() -> None:
+    made, gold = texts(40)
+    frame = pl.DataFrame(
+        {
+            "text": [f"Ann {text} Bo" for text in made],
+            "entity1": ["Ann"] * 40,
+            "entity2": ["Bo"] * 40,
+            "span1": [[0, 3]] * 40,
+            "span2": [[4 + len(text) + 1, 4 + len(text) + 3] for text in made],
+        }
+    )
+    corpus = Corpus.from_frame(frame)
+    votes = np.where(np.arange(40)[:, None] % 3 > 0, gold[:, None], -1)
+    model = quick(10).set_params(encoder={"name": "lsa", "dim": 4}).fit(corpus, votes)
+    told = model.explain(corpus.take([0]), votes[:1])
+    assert len(told.words) == 8
+    assert len(told.votes) == int(votes[0, 0] >= 0)

@@ -1,0 +1,147 @@
+"""From a file of documents to a file of predictions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.model.planted import texts
+
+from unruly.errors import InputError
+from unruly.model.prediction import Predictions
+from unruly.model.prediction_file import predict_file
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.texts.corpus import Corpus
+
+READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+    ".csv": pl.read_csv,
+    ".jsonl": pl.read_ndjson,
+    ".parquet": pl.read_parquet,
+}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    made = texts(25, seed=3)[0]
+    made[4] = 'she said, "lovely",\nthen left'
+    frame = pl.DataFrame(
+        {"stars": [i / 2 for i in range(25)], "comment": made, "key": [f"k{i}" for i in range(25)]}
+    )
+    frame.write_csv(tmp_path / "in.csv")
+    return tmp_path / "in.csv"
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_columns_and_order_are_kept_and_ours_added(
+    model: WeakClassifier, data: Path, ending: str
+) -> None:
+    out = data.with_name(f"out{ending}")
+    written = predict_file(model, data, out, text="comment", id="key", batch_rows=7)
+    before, after = pl.read_csv(data), READERS[ending](out)
+    assert after.columns[:3] == before.columns
+    assert after.select(before.columns).equals(before)
+    assert after.columns[3:] == [
+        "label", "confidence", "probability_ham", "probability_spam", "decided_by", "sources"
+    ]  # fmt: skip
+    expected = model.predictions(before["comment"].to_list())
+    assert after["label"].to_list() == expected.labels
+    np.testing.assert_allclose(after["confidence"].to_numpy(), expected.confidence, atol=1e-6)
+    assert after["decided_by"].to_list() == expected.decided_by
+    voters = after["sources"].to_list()
+    joined = [";".join(sorted(v)) for v in expected.voters]
+    if ending == ".csv":
+        assert [";".join(sorted((v or "").split("; "))) for v in voters] == joined
+    else:
+        assert [";".join(sorted(v)) for v in voters] == joined
+    assert written.documents == 25
+    assert written.covered == expected.votes.covered.sum()
+    assert sum(written.labels.values()) == 25
+
+
+def test_clashing_columns_get_another_name(model: WeakClassifier, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"text": ["a lovely song"], "label": ["mine"], "predicted_label": ["too"]})
+    frame.write_ndjson(tmp_path / "in.jsonl")
+    written = predict_file(model, tmp_path / "in.jsonl", tmp_path / "out.jsonl")
+    row = json.loads((tmp_path / "out.jsonl").read_text())
+    assert (row["label"], row["predicted_label"], row["predicted_label_2"]) == (
+        "mine",
+        "too",
+        "ham",
+    )
+    assert written.columns["label"] == "predicted_label_2"
+    assert row["confidence"] > 0.5
+
+
+def test_nested_columns_survive_where_they_can(model: WeakClassifier, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"text": ["a song", "my link"], "tags": [["a", "b"], []]})
+    frame.write_parquet(tmp_path / "in.parquet")
+    predict_file(model, tmp_path / "in.parquet", tmp_path / "out.parquet")
+    assert pl.read_parquet(tmp_path / "out.parquet")["tags"].to_list() == [["a", "b"], []]
+    with pytest.raises(InputError, match=r"column 'tags' .* cannot: write \.jsonl or \.parquet"):
+        predict_file(model, tmp_path / "in.parquet", tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "out", "out.csv.gz"])
+def test_other_endings_are_refused(model: WeakClassifier, data: Path, name: str) -> None:
+    with pytest.raises(InputError, match="choose one of these endings"):
+        predict_file(model, data, data.with_name(name))
+
+
+def test_a_file_may_be_written_over_itself(model: WeakClassifier, data: Path) -> None:
+    predict_file(model, data, data, text="comment")
+    assert "label" in pl.read_csv(data).columns
+
+
+def test_a_failure_half_way_leaves_the_old_file_and_no_other(
+    model: WeakClassifier, data: Path
+) -> None:
+    class Failing:
+        """Fails on the second batch."""
+
+        class_names = ("ham", "spam")
+        batches = 0
+
+        def predictions(self, documents: Corpus) -> Predictions:
+            self.batches += 1
+            if self.batches == 2:
+                raise InputError("one clear line")
+            return model.predictions(documents)
+
+    out = data.with_name("out.parquet")
+    out.write_text("the old file")
+    with pytest.raises(InputError, match=r"^one clear line$"):
+        predict_file(Failing(), data, out, text="comment", batch_rows=10)
+    assert out.read_text() == "the old file"
+    assert sorted(path.name for path in data.parent.iterdir() if path.name != "cache") == [
+        "in.csv", "out.parquet"
+    ]  # fmt: skip
+
+
+def test_a_missing_text_is_named_with_its_line(model: WeakClassifier, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("text,stars\nfine,1\n,2\n")
+    with pytest.raises(InputError, match="line 3"):
+        predict_file(model, tmp_path / "in.csv", tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_progress_is_told(model: WeakClassifier, data: Path) -> None:
+    class Told:
+        done = 0
+        total: int | None = 0
+
+        def start(self, what: str, total: int | None, unit: str) -> None:
+            self.total = total
+
+        def advance(self, units: int, note: str = "") -> None:
+            self.done += units
+
+        def finish(self) -> None: ...
+
+    told = Told()
+    out = data.with_name("out.csv")
+    predict_file(model, data, out, text="comment", batch_rows=10, progress=told)
+    assert told.done == told.total == 25

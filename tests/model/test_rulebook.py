@@ -1,0 +1,128 @@
+"""The rules that a model carries vote as the originals do, without their files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.model.planted import quick
+
+from unruly.model.carried_rules import FunctionFiles
+from unruly.model.rulebook import RuleBook
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.rules.plain import source_from_plain
+from unruly.rules.sources import Sources
+from unruly.texts.corpus import Corpus
+
+CLASSES = ("ham", "spam")
+TABLES = [
+    {"name": "words", "rule": [{"label": "spam", "keywords_file": "words.txt", "match": "substring"}]},
+    {"name": "pattern", "rule": [{"label": "spam", "pattern": "check .*out", "examples": ["check it out"]}]},
+    {"name": "short", "rule": [{"label": "ham", "length": {"max_words": 2}}]},
+    {
+        "name": "mixed",
+        "rule": [
+            {"label": "spam", "all": [{"keywords": ["http"]}, {"not": {"keywords": ["docs"]}}]},
+            {"label": "ham", "any": [{"keywords": ["song"]}, {"length": {"min_words": 9}}]},
+        ],
+    },
+    {"name": "stars", "rule": [{"label": "ham", "field": {"column": "stars", "min": 4}}]},
+    {"name": "vendor", "rule": [{"column": {"name": "vendor", "map": {"bad": "spam", "good": "ham"}}}]},
+    {"name": "known", "rule": [{"label": "spam", "lookup": {"file": "names.csv", "columns": ["user"]}}]},
+]  # fmt: skip
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> RuleBook:
+    (tmp_path / "words.txt").write_text("subscri\nchannel\n")
+    (tmp_path / "names.csv").write_text("who,why\nzed,spams\nyan,spams\n")
+    return RuleBook(Sources(CLASSES, [source_from_plain(t, CLASSES, tmp_path) for t in TABLES]))
+
+
+@pytest.fixture
+def documents() -> Corpus:
+    frame = pl.DataFrame(
+        {
+            "text": [
+                "Subscribe!",
+                "check it out",
+                "nice song",
+                "see http docs page",
+                "http link x",
+            ],
+            "stars": [1, 2, 5, 4, 3],
+            "vendor": ["bad", None, "good", None, "bad"],
+            "user": ["zed", "al", "bo", "yan", "cy"],
+        }
+    )
+    return Corpus.from_frame(frame, text="text")
+
+
+def carried(book: RuleBook) -> RuleBook:
+    return RuleBook.from_plain(json.loads(json.dumps(book.to_plain())), FunctionFiles())
+
+
+def test_carried_rules_vote_as_the_originals(
+    book: RuleBook, documents: Corpus, tmp_path: Path
+) -> None:
+    expected = book.vote(documents)
+    again = carried(book)
+    (tmp_path / "words.txt").unlink()
+    (tmp_path / "names.csv").unlink()
+    found = carried(again).vote(documents)
+    np.testing.assert_array_equal(found.matrix, expected.matrix)
+    assert (expected.matrix >= 0).any(axis=0).all()  # every kind of rule has fired
+    assert found.matches(0) == expected.matches(0)
+    assert carried(again).to_plain() == again.to_plain() == book.to_plain()
+
+
+def test_last_names_in_a_lookup_are_carried(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("a,b\nAnn Lee,Bo Lee\n")
+    lookup = {
+        "file": "pairs.csv",
+        "columns": ["entity1", "entity2"],
+        "last_names": True,
+        "either_order": True,
+    }
+    table = {"name": "kb", "rule": [{"label": "spam", "lookup": lookup}]}
+    book = RuleBook(Sources(CLASSES, [source_from_plain(table, CLASSES, tmp_path)]))
+    frame = pl.DataFrame(
+        {"text": ["Jo Lee met Di Lee.", "Jo Lee met Di Ray."], "entity1": ["Jo Lee"] * 2, "entity2": ["Di Lee", "Di Ray"]}
+    )  # fmt: skip
+    corpus = Corpus.from_frame(frame)
+    assert book.vote(corpus).matrix.tolist() == [[1], [-1]]
+    assert carried(book).vote(corpus).matrix.tolist() == [[1], [-1]]
+
+
+def test_sources_without_their_column_abstain_with_a_warning(book: RuleBook) -> None:
+    plain = Corpus.from_texts(["Subscribe!", "nice song"])
+    with pytest.warns(
+        UserWarning, match=r"'stars' \(and 2 other sources\) abstains: .* no column 'stars'"
+    ):
+        votes = book.vote(plain)
+    assert votes.sources == book.sources.names
+    assert (votes.matrix[:, 4:] == -1).all()
+    assert votes.matrix[:, :4].tolist() == [[1, -1, 0, -1], [-1, -1, 0, 0]]
+    assert {match.source for match in votes.matches(0)} == {"words", "short"}
+
+
+def test_all_sources_without_their_column_leave_the_text_to_decide(documents: Corpus) -> None:
+    sources = Sources(CLASSES, [source_from_plain(TABLES[5], CLASSES)])
+    model = quick(5).set_params(encoder={"name": "lsa", "dim": 4}).fit(documents, sources=sources)
+    with pytest.warns(UserWarning, match="no column 'vendor'"):
+        answers = model.predictions(["nice song"])
+    assert not answers.votes.covered.any()
+    assert answers.decided_by == ["classifier"]
+
+
+def test_votes_know_the_rules_behind_them(
+    model: WeakClassifier, sources: Sources, corpus: Corpus
+) -> None:
+    found = RuleBook.behind(sources.vote(corpus))
+    assert found is not None
+    assert found.sources == sources
+    assert RuleBook.behind(sources.vote(corpus).take([0, 1])) is None
+    assert model.predictions(["click my channel"]).voters == [["advert", "short"]]
