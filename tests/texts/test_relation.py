@@ -90,6 +90,8 @@ def test_spans_of_characters(spans: tuple[object, object]) -> None:
 def test_windows_and_surroundings() -> None:
     relation = related(text=["a b c X d e Y f g h"], entity1=["X"], entity2=["Y"])
     assert relation.left_window(2).to_list() == ["b c"]
+    assert relation.left_window(2, skip=1).to_list() == ["a b"]
+    assert relation.left_window(2, skip=9).to_list() == [""]
     assert relation.left_window(4, entity=2).to_list() == ["c X d e"]
     assert relation.right_window(2).to_list() == ["f g"]
     assert relation.right_window(2, entity=1).to_list() == ["d e"]

@@ -56,7 +56,9 @@ class Layout:
     text: str
     id: str | None = None
     label: str | None = None
-    spelt: frozenset[str] = field(default=frozenset(), repr=False)  # further columns to be kept as the file spells them
+    spelt: frozenset[str] = field(
+        default=frozenset(), repr=False
+    )  # further columns to be kept as the file spells them
 
     @property
     def own(self) -> frozenset[str]:

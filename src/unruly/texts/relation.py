@@ -91,13 +91,17 @@ class Relation:
         """The last word of entity 2, null when it has one word only."""
         return _last_name(self.entity2, "lastname2")
 
-    def left_window(self, words: int, entity: int = 1) -> pl.Series:
-        """Up to so many words before entity 1 or 2."""
+    def left_window(self, words: int, entity: int = 1, skip: int = 0) -> pl.Series:
+        """Up to so many words before entity 1 or 2; `skip` leaves out as many next to the entity.
+
+        Snorkel's spouse tutorial has windows of 3 with the nearest word left out: `skip=1`.
+        """
         left = [_joined(self.parts[part]) for part in ("before", "first", "between")]
         first = left[0]
         second = pl.select(pl.concat_str(left, separator=" ")).to_series()
         picked = self._of_entity(entity, first, second)
-        return _words(picked).list.tail(words).list.join(" ").alias("left_window")
+        nearest_first = _words(picked).list.reverse().list.slice(skip, words)
+        return nearest_first.list.reverse().list.join(" ").alias("left_window")
 
     def right_window(self, words: int, entity: int = 2) -> pl.Series:
         """Up to so many words after entity 1 or 2."""
