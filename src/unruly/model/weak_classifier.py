@@ -430,11 +430,13 @@ def _validation(valid: Any, classes: tuple[str, ...]) -> fitting.Validation:
 
 
 def _plain_spec(spec: Any) -> Any:
-    """What the encoder was asked for, as JSON can hold it; an encoder object goes by its name."""
+    """What the encoder was asked for, as JSON can hold it; an encoder object goes by its kind."""
     if isinstance(spec, Mapping):
         return {str(key): _plain_spec(value) for key, value in spec.items()}
     if isinstance(spec, list | tuple):
         return [_plain_spec(part) for part in spec]
+    if hasattr(spec, "encoders"):
+        return [_plain_spec(part) for part in spec.encoders]
     if spec is None or isinstance(spec, str | int | float | bool):
         return spec
-    return str(getattr(spec, "name", spec))
+    return type(spec).__name__.lower()
