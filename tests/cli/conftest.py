@@ -71,3 +71,18 @@ def real(tmp_path: Path) -> Unruly:
 def spam(tmp_path: Path) -> Path:
     """A starter project."""
     return make_starter(tmp_path / "spam")
+
+
+FIT = ("--encoder", "lsa", "--method", "paper", "--epochs", "15")
+
+
+@pytest.fixture(scope="session")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of the starter project, fitted once; its project lies beside it."""
+    folder = tmp_path_factory.mktemp("fitted")
+    make_starter(folder / "spam")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("UNRULY_CACHE", str(folder / "cache"))
+        assert run(["fit", "spam", "-o", "spam.unruly", *FIT, "-q"]) == 0
+    return folder / "spam.unruly"

@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import click
@@ -109,6 +110,21 @@ def test_a_bug_asks_to_be_reported_and_shows_its_traceback_only_when_asked(
     assert "unexpected RuntimeError: boom" in done.err
     assert "please report" in done.err
     assert "Traceback" in unruly("--debug", "new", "x").err
+
+
+def test_a_warning_is_one_line_and_none_when_quiet(
+    unruly: Unruly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warn(name: Path) -> Path:
+        warnings.warn("the source 'a' abstains:\nno column", stacklevel=1)
+        warnings.warn("not yours to read", DeprecationWarning, stacklevel=1)
+        return name
+
+    warn.__globals__["__warningregistry__"] = {}
+    monkeypatch.setattr("unruly.cli.new.make_starter", warn)
+    monkeypatch.setitem(warn.__globals__, "__name__", "unruly.somewhere")
+    assert unruly("new", "x").err.splitlines()[0] == "warning: the source 'a' abstains: no column"
+    assert unruly("new", "x", "--quiet").err == ""
 
 
 def failing(raised: BaseException) -> object:

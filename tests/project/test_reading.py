@@ -170,6 +170,13 @@ def test_no_task(tmp_path: Path) -> None:
         ("encoder = []", ":1: encoder: the list is empty"),
         ('encoder = [\n"lsa",\n3]', ":3: encoder: expected a name"),
         ('encoder = ""', ":1: encoder: expected a name"),
+        ('encoder = "lsaa"', ":1: encoder: there is no encoder 'lsaa': did you mean lsa?"),
+        (
+            '[[encoder]]\nname = "minilm"\n[[encoder]]\nname = "lsa"\ndims = 3',
+            ":5: encoder lsa: there is no option 'dims': did you mean dim?",
+        ),
+        ('[encoder]\nname = "lsa"\n\ndim = "many"', ":4: encoder lsa: dim must be a whole number"),
+        ("[encoder]\nlayer = 5", ":1: encoder: a table needs a name"),
     ],
 )
 def test_a_wrong_encoder(tmp_path: Path, encoder: str, message: str) -> None:
@@ -177,6 +184,12 @@ def test_a_wrong_encoder(tmp_path: Path, encoder: str, message: str) -> None:
     with pytest.raises(ProjectError) as caught:
         Project.read(tmp_path)
     assert str(caught.value).startswith(f"{path}{message}")
+
+
+def test_an_encoder_that_only_this_machine_lacks_is_no_mistake_in_the_file(tmp_path: Path) -> None:
+    encoder = '[encoder]\nname = "static"\nmodel = "not/here"\n'
+    project = Project.read(project_file(tmp_path, f"{encoder}{TEXT.partition('[encoder]')[0]}"))
+    assert project.encoder == {"name": "static", "model": "not/here"}
 
 
 def test_no_such_project(tmp_path: Path) -> None:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import click
 
 from unruly.cli.screen import Screen, json_option, quiet_option
 from unruly.files import cache_folder
+
+
+class Kept(Protocol):
+    """Something on disk that may be emptied."""
+
+    def size(self) -> int:
+        """How many bytes it takes."""
+
+    def clear(self) -> int:
+        """Delete everything."""
 
 
 @click.group(name="cache")
@@ -32,10 +44,8 @@ def info(as_json: bool, quiet: bool) -> None:
     Example:
       unruly cache info
     """
-    from unruly.rules import cache as votes
-
     screen = Screen(quiet, as_json)
-    sizes = {"votes": votes.size()}
+    sizes = {name: cache.size() for name, cache in _caches().items()}
     screen.answer({"folder": str(cache_folder()), "bytes": sizes})
     screen.say(f"{cache_folder()}")
     for name, size in sizes.items():
@@ -52,13 +62,20 @@ def clear(as_json: bool, quiet: bool) -> None:
     Example:
       unruly cache clear
     """
-    from unruly.rules import cache as votes
-
     screen = Screen(quiet, as_json)
-    freed = votes.size()
-    votes.clear()
+    freed = 0
+    for cache in _caches().values():
+        freed += cache.size()
+        cache.clear()
     screen.answer({"folder": str(cache_folder()), "freed": freed})
     screen.remark(f"{cache_folder()}: {readable(freed)} freed")
+
+
+def _caches() -> dict[str, Kept]:
+    from unruly.features.cache import Cache as Features
+    from unruly.rules.cache import Cache as Votes
+
+    return {"votes": Votes.default(), "features": Features()}
 
 
 def readable(size: int) -> str:

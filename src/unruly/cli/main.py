@@ -7,10 +7,11 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import click
 
@@ -22,6 +23,10 @@ COMMANDS = {
     "new": "Make a starter folder.",
     "check": "Validate a project, run its rules' own examples, show its sources.",
     "vote": "Apply the rules to the texts and write the vote matrix.",
+    "fit": "Learn a classifier from a project's rules and texts, and save it.",
+    "predict": "Label every text of a file.",
+    "evaluate": "Score a model against gold labels.",
+    "explain": "Tell why a text gets its label.",
     "cache": "Show or empty the cache of votes and features.",
     "completion": "Print the tab completion script of your shell.",
 }
@@ -83,7 +88,8 @@ def cli(ctx: click.Context, debug: bool) -> None:
     Example:
       unruly new spam
       unruly check spam
-      unruly vote spam -o votes.parquet
+      unruly fit spam -o spam.unruly
+      unruly explain spam.unruly "check out my channel"
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -100,7 +106,11 @@ def run(args: Sequence[str]) -> int:
     """Run one command line; gives its exit code, having printed at most one line of error."""
     debug = "--debug" in args[:1]
     try:
-        code = cli.main(args=list(args), prog_name="unruly", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what libraries say to each other
+            warnings.filterwarnings("always", category=UserWarning, module="unruly")
+            warnings.showwarning = _warn
+            code = cli.main(args=list(args), prog_name="unruly", standalone_mode=False)
         sys.stdout.flush()
     except (Interrupted, KeyboardInterrupt, click.Abort):
         after = "\n" if sys.stderr.isatty() else ""  # the terminal shows ^C
@@ -127,6 +137,20 @@ def run(args: Sequence[str]) -> int:
             BUG,
         )
     return code if isinstance(code, int) else OK
+
+
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning is one line, too, and none when the command is to be quiet."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.params.get("quiet"):
+        click.echo("warning: " + " ".join(str(message).splitlines()), err=True)
 
 
 def _usage(error: click.ClickException) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from unruly.errors import ProjectError, SettingsError
 from unruly.project.data import DataFiles, data_keys
+from unruly.project.encoders import check_encoder
 from unruly.project.project import (
     FILE_NAME,
     EncoderSpec,
@@ -37,7 +38,7 @@ def read_project(path: Path) -> Project:
         sources=_sources(document, classes, file.parent),
         data=_data(document.table("data")),
         prior=_prior(document.table("task"), classes),
-        encoder=_encoder(document),
+        encoder=_encoder(document, file.parent),
         settings=_settings(document.table("train")),
         folder=file.parent,
     )
@@ -138,8 +139,14 @@ def _where(table: Table) -> Where:
     return lambda path: table.at(*path)
 
 
-def _encoder(document: Table) -> EncoderSpec:
-    """A name, a table with a name and options, or a list of these; the encoders know the rest."""
+def _encoder(document: Table, folder: Path) -> EncoderSpec:
+    """A name, a table with a name and options, or a list of these."""
+    spec = _encoder_spec(document)
+    check_encoder(document, spec, folder)
+    return spec
+
+
+def _encoder_spec(document: Table) -> EncoderSpec:
     found = document.values.get("encoder", "auto")
     if isinstance(found, list):
         if not found:

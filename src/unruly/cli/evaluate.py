@@ -1,0 +1,61 @@
+"""`unruly evaluate`: a model against gold labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from unruly.cli.screen import Screen, json_option, quiet_option
+
+SPLITS = ("train", "valid", "test")
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--text", help="The column with the texts, where that is not obvious.")
+@click.option("--id", "id_", help="The column with the ids.")
+@click.option("--label", help="The column with the gold labels; label or gold where there is one.")
+@click.option(
+    "--split", type=click.Choice(SPLITS), default="test", help="Of a project: which file."
+)
+@click.option(
+    "--functions",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="A Python file with the model's rule functions: models carry no code.",
+)
+@json_option
+@quiet_option
+def command(
+    model: Path,
+    data: Path,
+    text: str | None,
+    id_: str | None,
+    label: str | None,
+    split: str,
+    functions: tuple[Path, ...],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Score a model against gold labels.
+
+    Accuracy, macro-F1, F1 of each class and calibration error, beside majority vote, on documents
+    that rules cover and on those that they do not; and what gold was used for the model. DATA is a
+    file of texts and labels, or a project, whose test file is then meant.
+
+    \b
+    Example:
+      unruly evaluate spam.unruly test.csv --label is_spam
+    """
+    from unruly.cli.documents import named, with_gold
+    from unruly.model.weak_classifier import load
+
+    screen = Screen(quiet, as_json)
+    documents = with_gold(named(data, split, text=text, id=id_, label=label))
+    loaded = load(model, functions or None)
+    corpus = documents.read(loaded.class_names, split)
+    evaluation = loaded.evaluate(corpus, progress=screen.progress())
+    screen.answer(evaluation.to_plain())
+    screen.say(str(evaluation))

@@ -1,0 +1,169 @@
+"""`unruly fit`: from a project to a saved model, with its figures and its ledger."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.cli.conftest import FIT, Unruly, command_line
+
+from unruly.cli.fit import command
+from unruly.settings import Settings
+
+
+def test_the_summary_has_all_that_it_promises(unruly: Unruly, spam: Path) -> None:
+    done = unruly("fit", spam, "-o", "spam.unruly", *FIT)
+    assert done.code == 0
+    for words in (
+        "documents   73, of which 60 (82.2%) have votes",
+        "heads agree",
+        "reliability",
+        "about_the_song",
+        "accuracy",
+        "macro-F1",
+        "F1 ham",
+        "calibration error",
+        "majority",
+        "covered",
+        "uncovered",
+        "gold labels: none in the model; 73 for scoring",
+    ):
+        assert words in done.out, words
+    assert "spam.unruly is ready" in done.err
+    assert Path("spam.unruly").is_file()
+
+
+def test_json(unruly: Unruly, spam: Path) -> None:
+    done = unruly("fit", spam, "-o", "spam.unruly", *FIT, "--json", "-q")
+    assert done.err == ""
+    plain = json.loads(done.out)
+    assert plain["documents"] == 73
+    assert plain["classes"] == ["ham", "spam"]
+    assert len(plain["sources"]) == 8
+    assert 0 <= plain["agreement"] <= 1
+    assert plain["scored_on"] == "the train file"
+    assert set(plain["evaluation"]) >= {"all", "covered", "uncovered"}
+    assert plain["epochs"] == 15
+
+
+def test_the_same_seed_gives_the_same_bytes(unruly: Unruly, spam: Path) -> None:
+    for name in ("a.unruly", "b.unruly"):
+        unruly("fit", spam, "-o", name, *FIT, "-q", "--no-score")
+    assert Path("a.unruly").read_bytes() == Path("b.unruly").read_bytes()
+    unruly("fit", spam, "-o", "c.unruly", *FIT, "-q", "--no-score", "--seed", "1")
+    assert Path("a.unruly").read_bytes() != Path("c.unruly").read_bytes()
+
+
+def test_without_gold_or_with_no_score_nothing_is_scored(unruly: Unruly, spam: Path) -> None:
+    done = unruly("fit", spam, "-o", "spam.unruly", *FIT, "--no-score")
+    assert "accuracy" not in done.out
+    assert "gold labels: none used" in done.out
+
+
+def test_the_projects_own_settings_and_options_over_them(unruly: Unruly, spam: Path) -> None:
+    toml = spam / "unruly.toml"
+    train = "\n[train]\nmethod = 'paper'\nepochs = 7\n"
+    toml.write_text("encoder = 'lsa'\n" + toml.read_text() + train)
+    assert json.loads(unruly("fit", spam, "-o", "m.unruly", "--json").out)["epochs"] == 7
+    done = unruly("fit", spam, "-o", "m.unruly", "--epochs", "3", "--json")
+    assert json.loads(done.out)["epochs"] == 3
+
+
+def test_clean_labels_enter_the_ledger(unruly: Unruly, spam: Path) -> None:
+    (spam / "clean.csv").write_text("id,is_spam\n0,1\n1,0\n2,0\n")
+    toml = spam / "unruly.toml"
+    toml.write_text(toml.read_text().replace("[data]\n", '[data]\nclean = "clean.csv"\n'))
+    done = unruly("fit", spam, "-o", "m.unruly", *FIT)
+    assert done.code == 0, done.err
+    assert "gold labels: 3 for training" in done.out
+
+
+def test_gold_validation_only_when_asked(unruly: Unruly, spam: Path) -> None:
+    (spam / "valid.csv").write_text((spam / "comments.csv").read_text())
+    toml = spam / "unruly.toml"
+    toml.write_text(toml.read_text().replace("[data]\n", '[data]\nvalid = "valid.csv"\n'))
+    assert "for selection" not in unruly("fit", spam, "-o", "m.unruly", *FIT).out
+    asked = unruly("fit", spam, "-o", "m.unruly", *FIT, "--selection", "gold")
+    assert "gold labels: 73 for selection" in asked.out, asked.err
+
+
+def test_the_test_file_is_scored_where_there_is_one(unruly: Unruly, spam: Path) -> None:
+    (spam / "test.csv").write_text("comment,is_spam\nplease subscribe,1\nlovely song,0\n")
+    toml = spam / "unruly.toml"
+    toml.write_text(toml.read_text().replace("[data]\n", '[data]\ntest = "test.csv"\n'))
+    done = unruly("fit", spam, "-o", "m.unruly", *FIT)
+    assert "against the gold labels of the test file" in done.out
+    assert "2 for scoring" in done.out
+
+
+def test_every_setting_is_an_option_with_its_own_words() -> None:
+    shown = " ".join(CliRunner().invoke(command, ["--help"], prog_name="unruly fit").output.split())
+    for option in Settings.options():
+        assert option.flag in shown
+        assert option.help[1:20] in shown
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--hidden", "0"], "error: hidden = 0: must be a whole number from 1"),
+        (["--hidden", "many"], "error: Invalid value for '--hidden'"),
+        (["--c1", "0.8", "--c3", "0.8"], "error: c1 = 0.8 and c3 = 0.8: together"),
+        (["--prior", "0.9"], "error: prior: 1 numbers for 2 classes"),
+        (["--prior", "0.9,x"], "error: --prior 0.9,x: expected"),
+        (["--prior", "guess"], "error: prior = 'guess': expected"),
+        (["--encoder", "lsaa"], "error: encoder: there is no encoder 'lsaa': did you mean lsa?"),
+        (["--ablation", "half"], "error: Invalid value for '--ablation'"),
+    ],
+)
+def test_bad_options_are_one_line(
+    unruly: Unruly, spam: Path, args: list[str], message: str
+) -> None:
+    Path("m.unruly").write_text("precious")
+    done = unruly("fit", spam, "-o", "m.unruly", *args)
+    assert done.code == 2
+    assert done.err.startswith(message), done.err
+    assert done.err.count("\n") == 1
+    assert Path("m.unruly").read_text() == "precious"
+
+
+def test_interrupted_it_leaves_the_old_model(spam: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.unruly").write_text("precious")
+    run = subprocess.Popen(
+        command_line(
+            [
+                "fit",
+                "spam",
+                "-o",
+                "m.unruly",
+                "--encoder",
+                "lsa",
+                "--method",
+                "paper",
+                "--epochs",
+                "1000000",
+            ]
+        ),
+        cwd=tmp_path,
+        env={**os.environ, "UNRULY_CACHE": str(tmp_path / "cache")},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not list(
+        (tmp_path / "cache").rglob("*.safetensors")
+    ):  # the features are there: it trains
+        assert run.poll() is None, run.communicate()
+        time.sleep(0.05)
+    time.sleep(0.5)
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert err == "interrupted: nothing half-written is left\n"
+    assert (tmp_path / "m.unruly").read_text() == "precious"
+    assert {path.name for path in tmp_path.iterdir()} == {"cache", "m.unruly", "spam"}

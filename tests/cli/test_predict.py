@@ -1,0 +1,84 @@
+"""`unruly predict`: the input's columns and order, and what the model says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.cli.conftest import Unruly
+
+ADDED = ["label", "confidence", "probability_ham", "probability_spam", "decided_by", "sources"]
+
+
+def read(path: Path) -> pl.DataFrame:
+    if path.suffix == ".jsonl":
+        return pl.read_ndjson(path)
+    return pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_columns_and_order_are_kept(unruly: Unruly, fitted: Path, ending: str) -> None:
+    data = fitted.parent / "spam" / "comments.csv"
+    done = unruly("predict", fitted, data, "-o", f"out.{ending}")
+    assert (done.code, done.out) == (0, ""), done.err
+    assert "73 documents: ham" in done.err
+    before, after = pl.read_csv(data), read(Path(f"out.{ending}"))
+    assert after.columns == [*before.columns, *ADDED]
+    assert after["comment"].to_list() == before["comment"].to_list()
+    assert set(after["label"]) <= {"ham", "spam"}
+    assert set(after["decided_by"]) <= {"both", "denoiser", "classifier"}
+    assert (after["confidence"] >= 0.5 - 1e-6).all()
+    total = after["probability_ham"] + after["probability_spam"]
+    assert ((total - 1).abs() < 1e-3).all()
+
+
+def test_a_project_stands_for_its_files(unruly: Unruly, fitted: Path) -> None:
+    done = unruly(
+        "predict", fitted, fitted.parent / "spam", "--split", "train", "-o", "out.csv", "--json"
+    )
+    plain = json.loads(done.out)
+    assert plain["documents"] == 73
+    assert sum(plain["labels"].values()) == 73
+    assert pl.read_csv("out.csv").height == 73
+
+
+def test_the_text_column_may_be_named(unruly: Unruly, fitted: Path) -> None:
+    Path("two.csv").write_text("q,a\nplease do subscribe to us,one\nlovely song,two\n")
+    refused = unruly("predict", fitted, "two.csv", "-o", "out.csv")
+    assert refused.code == 2
+    assert "which column holds the text is not obvious" in refused.err
+    assert unruly("predict", fitted, "two.csv", "-o", "out.csv", "--text", "q").code == 0
+    assert pl.read_csv("out.csv")["sources"].to_list() == [
+        "subscribe",
+        "about_the_song; feeling; short",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "out", "message"),
+    [
+        ("gone.unruly", "texts.csv", "out.csv", "gone.unruly: there is no such file"),
+        ("broken.unruly", "texts.csv", "out.csv", "broken.unruly: not a whole unruly model"),
+        ("spam.unruly", "gone.csv", "out.csv", "gone.csv: there is no such file"),
+        ("spam.unruly", "texts.csv", "out.xlsx", "out.xlsx: cannot write '.xlsx' files"),
+        ("spam.unruly", "texts.csv", "no/out.csv", "the folder no does not exist"),
+        ("spam.unruly", "null.jsonl", "out.csv", "null.jsonl, line 2"),
+    ],
+)
+def test_bad_input_is_one_line_and_the_old_output_stays(
+    unruly: Unruly, fitted: Path, model: str, data: str, out: str, message: str
+) -> None:
+    Path("spam.unruly").write_bytes(fitted.read_bytes())
+    Path("broken.unruly").write_bytes(fitted.read_bytes()[:-100])
+    Path("texts.csv").write_text("text\nhello\n")
+    Path("null.jsonl").write_text('{"text": "a"}\n{"text": null}\n')
+    Path("out.csv").write_text("precious")
+    done = unruly("predict", model, data, "-o", out)
+    assert done.code == 2
+    assert message in done.err
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1
+    assert Path("out.csv").read_text() == "precious"
+    assert not [path for path in Path().iterdir() if path.name.startswith(".out")]
