@@ -149,7 +149,7 @@ def make_texts(n: int, seed: int = 0) -> list[str]:
     syllables = np.array(["ba", "ko", "ri", "ten", "lum", "sha", "vi", "dor", "mel", "quo"])
     made = ["".join(rng.choice(syllables, size)) for size in rng.integers(2, 4, size=3000)]
     pool = np.array(made + WORDS * 12 + ODD * 6, dtype=object)
-    lengths = rng.integers(4, 28, size=n)
+    lengths = rng.integers(4, 23, size=n)
     picks = rng.integers(0, len(pool), size=int(lengths.sum()))
     texts, start = [], 0
     for length in lengths:

@@ -45,7 +45,8 @@ class Cache:
         except FileNotFoundError:
             return None
         except (OSError, pl.exceptions.PolarsError):
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
             return None
         return frame
 

@@ -156,9 +156,8 @@ class FunctionVotes:
         return None  # the source's own votes are kept instead
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
-        seen = frame.select(
-            pl.exclude("^__.*$", "id", "text"), pl.col(ID).alias("id"), pl.col(TEXT).alias("text")
-        )
+        own = {"id": pl.col(ID), "text": pl.col(TEXT)}
+        seen = frame.with_columns(**own).drop(ID, TEXT)
         votes = []
         for number, row in enumerate(seen.iter_rows(named=True)):
             try:

@@ -29,10 +29,8 @@ class Ground:
 
     @classmethod
     def of(cls, corpus: Corpus) -> Ground:
-        """The frame of a corpus; the texts are also there under their own name, where it is free."""
+        """The frame of a corpus."""
         columns = [corpus.texts.alias(TEXT), corpus.ids.alias(ID)]
-        if corpus.texts.name not in ("", *corpus.columns.columns):
-            columns.append(corpus.texts)
         if not corpus.columns.width:
             return cls(pl.DataFrame(columns))
         return cls(corpus.columns.with_columns(columns))
@@ -173,9 +171,10 @@ def _check_column(column: str, columns: Sequence[str], rule: str) -> None:
     if column in columns:
         return
     theirs = [c for c in columns if c not in (TEXT, ID)]
+    listed = f"the columns beside text, id and label are {', '.join(theirs)}"
     raise RuleError(
-        f"{rule}: there is no column {column!r} in the data: the columns are {', '.join(theirs)}"
-        f"{suggestion(column, theirs)}"
+        f"{rule}: there is no column {column!r} in the data: "
+        f"{listed if theirs else 'there is only a text'}{suggestion(column, theirs)}"
     )
 
 

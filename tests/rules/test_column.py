@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from unruly.errors import RuleError
+from unruly.rules.column import Column, Probabilities
+from unruly.rules.keywords import Keywords
+from unruly.rules.rule import Rule
+from unruly.rules.source import Source
+from unruly.rules.sources import Sources
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
+
+CLASSES = ["ham", "spam"]
+
+
+def vote(rules: list[Rule], **columns: list[object]) -> Votes:
+    n = len(next(iter(columns.values())))
+    frame = pl.DataFrame({"text": ["subscribe"] + ["x"] * (n - 1), **columns})
+    return Sources(CLASSES, [Source("v", rules)]).vote(Corpus.from_frame(frame, text="text"))
+
+
+def votes_of(column: Column, values: list[object]) -> list[int]:
+    return [int(v) for v in vote([Rule(None, column)], vendor=values).matrix[:, 0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["spam", "ham", None, ""], [1, 0, -1, -1]),
+        ([1, 0, None, -1], [1, 0, -1, -1]),
+        ([1.0, 0.0, None, -1.0], [1, 0, -1, -1]),
+        (["1", "0", "-1", None], [1, 0, -1, -1]),
+    ],
+)
+def test_names_numbers_and_silence(values: list[object], expected: list[int]) -> None:
+    assert votes_of(Column("vendor"), values) == expected
+
+
+def test_a_map() -> None:
+    column = Column("vendor", {"bad": "spam", "fine": "ham"})
+    assert votes_of(column, ["bad", "fine", None]) == [1, 0, -1]
+    assert votes_of(Column("vendor", {"0": "spam", "1": "ham"}), [0, 1, 1]) == [1, 0, 0]
+
+
+def test_an_unknown_value_is_named_with_its_row() -> None:
+    with pytest.raises(RuleError, match=r"source 'v', rule 1, row id 1: .*'maybe'.*others"):
+        votes_of(Column("vendor"), ["spam", "maybe"])
+    assert votes_of(Column("vendor", others="abstain"), ["spam", "maybe"]) == [1, -1]
+
+
+def test_a_map_to_a_class_that_is_none() -> None:
+    with pytest.raises(RuleError, match=r"source 'v', rule 1: .*'spma'.*did you mean 'spam'"):
+        votes_of(Column("vendor", {"x": "spma"}), ["x"])
+
+
+def test_a_label_beside_a_column_is_refused() -> None:
+    with pytest.raises(RuleError, match="picks the class itself"):
+        vote([Rule("spam", Column("vendor"))], vendor=["spam"])
+
+
+def test_probabilities_are_kept() -> None:
+    rules = [Rule(None, Probabilities({"ham": "p", "spam": "q"}))]
+    votes = vote(rules, p=[0.9, 0.2, None], q=[0.1, 0.8, 0.5])
+    assert votes.matrix[:, 0].tolist() == [0, 1, -1]
+    np.testing.assert_allclose(votes.soft["v"][:2], [[0.9, 0.1], [0.2, 0.8]], rtol=1e-6)
+    assert np.isnan(votes.soft["v"][2]).all()
+
+
+def test_one_column_is_enough_for_two_classes() -> None:
+    votes = vote([Rule(None, Probabilities({"spam": "q"}, above=0.6))], q=[0.9, 0.1, 0.5])
+    assert votes.matrix[:, 0].tolist() == [1, 0, -1]
+    np.testing.assert_allclose(votes.soft["v"][0], [0.1, 0.9], rtol=1e-6)
+
+
+def test_a_sure_rule_before_probabilities() -> None:
+    rules = [Rule("spam", Keywords(["subscribe"])), Rule(None, Probabilities({"spam": "q"}))]
+    votes = vote(rules, q=[0.2, 0.3])
+    assert votes.matrix[:, 0].tolist() == [1, 0]
+    np.testing.assert_allclose(votes.soft["v"], [[0.0, 1.0], [0.7, 0.3]], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.9, 0.9), (1.4, -0.4)])
+def test_numbers_that_are_no_probabilities(p: float, q: float) -> None:
+    with pytest.raises(RuleError, match=r"row id 1: the probabilities"):
+        vote([Rule(None, Probabilities({"ham": "p", "spam": "q"}))], p=[0.5, p], q=[0.5, q])

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import unruly
+from unruly.errors import RuleError
+from unruly.rules.function import Document, Function
+from unruly.rules.plain import source_from_plain, source_to_plain
+from unruly.rules.rule import Rule
+from unruly.rules.source import Source
+from unruly.rules.sources import Sources
+from unruly.texts.corpus import Corpus
+
+CLASSES = ["ham", "spam"]
+FILE = """
+import unruly
+from dataclasses import dataclass
+
+@dataclass
+class Helper:
+    n: int
+
+@unruly.rule
+def shouting(row):
+    return "spam" if row.text.isupper() else None
+
+def unmarked(row):
+    return None
+"""
+
+
+def sources_of(function: object) -> Sources:
+    return Sources(CLASSES, [Source("f", [Rule(None, Function(function))])])  # type: ignore[arg-type]
+
+
+def table(name: str, file: str = "rules.py") -> dict[str, object]:
+    return {"name": "f", "rule": [{"function": {"file": file, "name": name}}]}
+
+
+def test_a_function_sees_the_row() -> None:
+    @unruly.rule
+    def rule(row: Document) -> str | None:
+        assert row["stars"] == row.stars
+        assert row["text"] == row.text
+        return "ham" if row.stars > 3 and row.id == "a" else None
+
+    frame = pl.DataFrame({"key": ["a", "b"], "comment": ["x", "y"], "stars": [5, 5]})
+    votes = sources_of(rule).vote(Corpus.from_frame(frame, text="comment", id="key"))
+    assert votes.matrix[:, 0].tolist() == [0, -1]
+    assert votes.matches(0)[0].reason == "function: rule"
+
+
+def test_a_function_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text(FILE)
+    source = source_from_plain(table("shouting"), CLASSES, tmp_path)
+    votes = Sources(CLASSES, [source]).vote(Corpus.from_texts(["HEY", "hey"]))
+    assert votes.matrix[:, 0].tolist() == [1, -1]
+    assert source_to_plain(source) == table("shouting")
+    before = source.meaning()
+    (tmp_path / "rules.py").write_text(FILE + "\n# edited\n")
+    assert source_from_plain(table("shouting"), CLASSES, tmp_path).meaning() != before
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("shoutin", FILE, "did you mean 'shouting'"),
+        ("unmarked", FILE, "put @unruly.rule above it"),
+        ("x", "def x(:\n", r"line 1: cannot be run: SyntaxError"),
+        ("x", "1 / 0\n", "ZeroDivisionError"),
+    ],
+)
+def test_files_that_cannot_be_used(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / "rules.py").write_text(text)
+    with pytest.raises(RuleError, match=message):
+        source_from_plain(table(name), CLASSES, tmp_path)
+
+
+def test_a_missing_file_and_a_link_to_itself(tmp_path: Path) -> None:
+    with pytest.raises(RuleError, match=r"source 'f', rule 1: there is no file none\.py"):
+        source_from_plain(table("x", "none.py"), CLASSES, tmp_path)
+    (tmp_path / "loop.py").symlink_to(tmp_path / "loop.py")
+    with pytest.raises(RuleError, match="leads back to itself"):
+        source_from_plain(table("x", "loop.py"), CLASSES, tmp_path)
+
+
+def test_an_exception_is_an_error_with_rule_and_row() -> None:
+    @unruly.rule
+    def broken(row: Document) -> str | None:
+        return "ham" if 1 / len(row.text) else None
+
+    with pytest.raises(
+        RuleError, match=r"source 'f', rule 1, row id 2: .*broken raised ZeroDivisionError"
+    ) as caught:
+        sources_of(broken).vote(Corpus.from_texts(["a", "b", ""]))
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("answer", ["spamm", 1, True, ["ham"]])
+def test_an_answer_that_is_no_class(answer: object) -> None:
+    with pytest.raises(
+        RuleError, match=r"row id 0: .* which is not a class: return one of ham, spam"
+    ):
+        sources_of(unruly.rule(lambda row: answer)).vote(Corpus.from_texts(["a"]))
+
+
+def test_a_function_without_the_mark() -> None:
+    with pytest.raises(RuleError, match=r"put @unruly\.rule above"):
+        Function(lambda row: None)
+
+
+def test_snorkel_functions_as_they_are() -> None:
+    labeling = pytest.importorskip("snorkel.labeling")
+
+    shouting = labeling.LabelingFunction("shouting", lambda x: 1 if x.text.isupper() else -1)
+    wrong = labeling.LabelingFunction("wrong", lambda x: 7)
+    votes = sources_of(shouting).vote(Corpus.from_texts(["HEY", "hey"]))
+    assert votes.matrix[:, 0].tolist() == [1, -1]
+    with pytest.raises(RuleError, match="wrong returned 7, which is not a class"):
+        sources_of(wrong).vote(Corpus.from_texts(["HEY"]))
+
+
+def test_a_function_given_in_python_cannot_be_written() -> None:
+    source = Source("f", [Rule(None, Function(unruly.rule(lambda row: None)))])
+    with pytest.raises(RuleError, match="cannot be written"):
+        source_to_plain(source)
+    assert source.meaning() is None

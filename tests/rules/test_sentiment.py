@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import unruly.rules.sentiment as sentiment
+from unruly.errors import MissingExtraError, RuleError
+from unruly.rules.rule import Rule
+from unruly.rules.sentiment import Sentiment
+from unruly.rules.source import Source
+from unruly.rules.sources import Sources
+from unruly.texts.corpus import Corpus
+
+TEXTS = ["I love this great song", "a terrible, awful mess", "the table is wooden"]
+
+
+def sources_of(*rules: Sentiment) -> Sources:
+    return Sources(
+        ["bad", "good"], [Source(f"s{i}", [Rule("good", r)]) for i, r in enumerate(rules)]
+    )
+
+
+def test_textblob_and_vader() -> None:
+    pytest.importorskip("textblob")
+    pytest.importorskip("vaderSentiment")
+    votes = sources_of(
+        Sentiment("polarity", above=0.5),
+        Sentiment("polarity", below=-0.5),
+        Sentiment("subjectivity", above=0.5),
+        Sentiment("vader", above=0.5),
+        Sentiment("vader", above=-0.1, below=0.1),
+    ).vote(Corpus.from_texts(TEXTS))
+    assert votes.voted.T.tolist() == [
+        [True, False, False],
+        [False, True, False],
+        [True, True, False],
+        [True, False, False],
+        [False, False, True],
+    ]
+
+
+def test_scores_are_those_of_textblob() -> None:
+    textblob = pytest.importorskip("textblob")
+    import polars as pl
+
+    from unruly.rules.condition import TEXT
+
+    found = sentiment.Tool("textblob").compute(pl.DataFrame({TEXT: TEXTS})).to_list()
+    for text, scores in zip(TEXTS, found, strict=True):
+        assert scores["polarity"] == pytest.approx(textblob.TextBlob(text).polarity)
+        assert scores["subjectivity"] == pytest.approx(textblob.TextBlob(text).subjectivity)
+
+
+def test_each_text_is_measured_once_however_many_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: Counter[str] = Counter()
+
+    def score(text: str) -> dict[str, float]:
+        seen[text] += 1
+        return {"polarity": 0.7, "subjectivity": 0.2}
+
+    monkeypatch.setattr(sentiment, "_textblob", lambda: score)
+    rules = [Sentiment("polarity", above=0.1 * i) for i in range(5)]
+    rules.append(Sentiment("subjectivity", below=0.5))
+    votes = sources_of(*rules).vote(Corpus.from_texts([*TEXTS, TEXTS[0]]))
+    assert set(seen.values()) == {1}
+    assert votes.voted.all()
+
+
+def test_the_threshold_itself_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        sentiment, "_textblob", lambda: lambda text: {"polarity": 0.5, "subjectivity": 0}
+    )
+    votes = sources_of(Sentiment("polarity", above=0.5)).vote(Corpus.from_texts(["x"]))
+    assert not votes.voted.any()
+
+
+def test_a_missing_library_names_the_rule_and_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    def need(module: str, extra: str, purpose: str) -> None:
+        raise MissingExtraError(f"{purpose} need {module}: pip install 'unruly[{extra}]'")
+
+    monkeypatch.setattr(sentiment, "need", need)
+    with pytest.raises(MissingExtraError, match=r"source 's0', rule 1: .*unruly\[sentiment\]"):
+        sources_of(Sentiment("polarity", above=0)).vote(Corpus.from_texts(["x"]))
+
+
+def test_thresholds_are_checked() -> None:
+    with pytest.raises(RuleError, match="needs a threshold"):
+        Sentiment("polarity")
+    with pytest.raises(RuleError, match="no vader is above"):
+        Sentiment("vader", above=0.5, below=0.1)
