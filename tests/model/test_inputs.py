@@ -142,5 +142,6 @@ def test_gold_of_a_corpus_is_matched_by_class_name() -> None:
         classes=["spam", "ham"],
     )
     assert corpus_gold(corpus, ("ham", "spam")).tolist() == [1, 0, -1]
+    assert corpus_gold(corpus, ("0", "1"), numbered=True).tolist() == [0, 1, -1]
     with pytest.raises(InputError, match="no gold labels"):
         corpus_gold(Corpus.from_texts(["a"]), ("ham", "spam"))

@@ -210,13 +210,18 @@ def _listed(given: ArrayLike | Sequence[Any]) -> list[Any]:
     return values if len(kinds) <= 1 else [None if v is None else str(v) for v in values]
 
 
-def corpus_gold(corpus: Corpus | None, classes: tuple[str, ...]) -> NDArray[np.int64]:
-    """(n,): the gold labels that a corpus carries, in the model's numbers."""
+def corpus_gold(
+    corpus: Corpus | None, classes: tuple[str, ...], numbered: bool = False
+) -> NDArray[np.int64]:
+    """(n,): the gold labels that a corpus carries, in the model's numbers.
+
+    They are matched by class name; by number when the model only knows its classes by number.
+    """
     if corpus is None or corpus.gold is None:
         raise InputError(
             "there are no gold labels: give them, or name the label column of the data"
         )
-    if corpus.classes is None or corpus.classes == classes:
+    if numbered or corpus.classes is None or corpus.classes == classes:
         return corpus.gold.astype(np.int64)
     names = pl.Series([None if g < 0 else corpus.classes[g] for g in corpus.gold], dtype=pl.String)
     return labels_of(names, classes, corpus.ids, f"{corpus.name}, gold labels")

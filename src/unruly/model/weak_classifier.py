@@ -138,7 +138,7 @@ class WeakClassifier:
             clean=None
             if clean is None
             else labels_of(clean, cast.classes, cast.ids, "clean labels"),
-            valid=None if valid is None else _validation(valid, cast.classes),
+            valid=None if valid is None else _validation(valid, cast.classes, numbered),
             keep_documents=self.keep_documents,
             cache=self._cache(),
         )
@@ -195,7 +195,7 @@ class WeakClassifier:
         fitted, documents = self._fitted(), Documents.of(X)
         gold = self._gold(documents, y)
         answers = self.predictions(documents, votes, progress=progress)
-        name = documents.corpus.name if documents.corpus is not None else ""
+        name = Path(documents.corpus.name).name if documents.corpus is not None else ""
         return evaluate(
             answers.heads,
             answers.votes,
@@ -366,11 +366,11 @@ class WeakClassifier:
         return float((cast.matrix == said[:, None])[cast.voted].mean())
 
     def _gold(self, documents: Documents, y: Any) -> NDArray[np.int64]:
-        classes = self._fitted().classes
+        fitted = self._fitted()
         if y is None:
-            gold = corpus_gold(documents.corpus, classes)
+            gold = corpus_gold(documents.corpus, fitted.classes, fitted.numbered)
         else:
-            gold = labels_of(y, classes, documents.ids, "gold labels")
+            gold = labels_of(y, fitted.classes, documents.ids, "gold labels")
         if not (gold >= 0).any():
             raise InputError("no document has a gold label: there is nothing to score against")
         return gold
@@ -417,10 +417,10 @@ def load(path: str | Path, functions: Functions = None) -> WeakClassifier:
     return WeakClassifier.load(path, functions)
 
 
-def _validation(valid: Any, classes: tuple[str, ...]) -> fitting.Validation:
+def _validation(valid: Any, classes: tuple[str, ...], numbered: bool) -> fitting.Validation:
     """Validation documents from a corpus with gold, `(X, gold)` or `(X, votes, gold)`."""
     if isinstance(valid, Corpus):
-        return fitting.Validation(Documents.of(valid), None, corpus_gold(valid, classes))
+        return fitting.Validation(Documents.of(valid), None, corpus_gold(valid, classes, numbered))
     if not isinstance(valid, tuple) or len(valid) not in (2, 3):
         raise InputError("valid must be a corpus with gold labels, (X, gold), or (X, votes, gold)")
     documents = Documents.of(valid[0])
