@@ -208,6 +208,25 @@ class Settings:
         return replace(plain, **_BEST[name])
 
     @classmethod
+    def quick(cls) -> Settings:
+        """The paper's networks and losses in mini-batches, stopped early by votes alone.
+
+        At least as accurate as the paper's 500 epochs without gold, for a tenth of the work or less.
+
+        >>> Settings.quick().batch_size
+        64
+        """
+        return cls(
+            method="paper",
+            batch_size=64,
+            epochs=40,
+            learning_rate=0.001,
+            weight_decay=0.001,
+            standardise=True,
+            patience=3,
+        )
+
+    @classmethod
     def options(cls) -> tuple[Option, ...]:
         """Every setting with its default, range and help: what the command line is made from."""
         return tuple(

@@ -149,6 +149,6 @@ def _sum_rows(
 
 def _settled_loss(cells: Cells, mass: NDArray[np.float32]) -> float:
     """-sum mass log z^, where all votes agree: y_ir (Eq. 3) is 1 at their class."""
-    score = cells.sum_by_class(cells.cast) > 0  # (n, m)
+    score = (cells.sum_by_class(cells.cast) > 0).astype(np.float64)  # (n, m)
     level = np.log(np.exp(score).sum(axis=1, keepdims=True))
     return float(-(mass * (score - level)).sum())

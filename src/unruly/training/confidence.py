@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,27 +59,36 @@ def _level(probabilities: Real) -> NDArray[np.bool_]:
     return np.asarray(best[:, 1] - best[:, 0] < _TIE)
 
 
-def sharpness(scores: Real, gold: NDArray[np.int64]) -> float:
-    """The factor on a head's scores that makes its confidence true on documents with known labels.
+def sharpness(scores: Real, labels: NDArray[np.floating[Any]]) -> tuple[float, float]:
+    """The factor on a head's scores that makes its confidence true, and the mean log-likelihood then.
 
-    One number (the inverse of a temperature) for each head puts both on one scale; found by golden
-    search over its logarithm, for the likelihood is convex in it.
+    `labels`, (n, m), are distributions: one-hot rows of true labels, or shares of votes. One number
+    (the inverse of a temperature) for each head puts both on one scale; it is found by golden-section
+    search over its logarithm.
 
-    >>> sharpness(
-    ...     np.array([[9.0, 0.0]] * 9 + [[0.0, 9.0]], np.float32), np.zeros(10, np.int64)
-    ... ) < 0.5
-    True
+    >>> nine_in_ten = np.array([[9.0, 0.0]] * 9 + [[0.0, 9.0]], np.float32)
+    >>> factor, _ = sharpness(nine_in_ten, np.array([[1, 0]] * 10))
+    >>> print(softmax(nine_in_ten, factor)[0].round(2))
+    [0.9 0.1]
     """
-    scores64 = scores.astype(np.float64)
-    own = scores64[np.arange(len(gold)), gold]
+    scores64 = scores.astype(np.float64) - scores.max(axis=1, keepdims=True)
+    reached = (scores64 * labels).sum(axis=1)
 
     def loss(log_factor: float) -> float:
-        scaled = (scores64 - own[:, None]) * np.exp(log_factor)
-        top = scaled.max(axis=1)
-        return float((top + np.log(np.exp(scaled - top[:, None]).sum(axis=1))).mean())
+        factor = np.exp(log_factor)
+        return float((np.log(np.exp(scores64 * factor).sum(axis=1)) - reached * factor).mean())
 
     low, high, golden = np.log(1e-2), np.log(1e2), (5**0.5 - 1) / 2
-    for _ in range(60):
-        left, right = high - golden * (high - low), low + golden * (high - low)
-        low, high = (low, right) if loss(left) < loss(right) else (left, high)
-    return float(np.exp((low + high) / 2))
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    at_left, at_right = loss(left), loss(right)
+    for _ in range(25):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - golden * (high - low)
+            at_left = loss(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + golden * (high - low)
+            at_right = loss(right)
+    best = (low + high) / 2
+    return float(np.exp(best)), -loss(best)

@@ -236,7 +236,7 @@ class _Run:
         mass = self.data.labels[rows] * self.data.weights[rows, None]
         return torch.from_numpy(mass).to(self.device)
 
-    def _renew(self, batch: Batch, rows: NDArray[np.int64], received: NDArray[np.float64]) -> None:
+    def _renew(self, batch: Batch, rows: NDArray[np.int64], received: NDArray[np.float64]) -> int:
         """Equation 2 on the contested documents of the whole batch; the others cannot change."""
         reliability = global_reliability(received, batch.even, self.settings.reliability)
         fresh = pseudo_labels(reliability, batch.contested_votes)
@@ -296,8 +296,8 @@ def _calibrated(
 ) -> CoTrained:
     """Put both heads on one scale, by labels that training did not see."""
     if valid is not None:
-        features, votes, labels = valid
-        gold = checked(labels, votes.n, votes.m, "validation labels")
+        features, votes, given = valid
+        gold = checked(given, votes.n, votes.m, "validation labels")
     else:
         gold = checked(aside, votes.n, votes.m)
     known = np.flatnonzero(gold >= 0)
@@ -307,8 +307,9 @@ def _calibrated(
         )
     rule, text = learner.scores(features.take(known), votes.take(known))
     voted = votes.covered[known]
-    first = sharpness(rule[voted], gold[known][voted]) if voted.any() else 1.0
-    return replace(learner, sharpness=(first, sharpness(text, gold[known])))
+    labels = np.eye(votes.m)[gold[known]]  # (known, m)
+    first = sharpness(rule[voted], labels[voted])[0] if voted.any() else 1.0
+    return replace(learner, sharpness=(first, sharpness(text, labels)[0]))
 
 
 def _gold_used(

@@ -1,8 +1,10 @@
 """Which epoch is kept, and when to stop: by votes alone, or by gold labels when they are asked for.
 
 Without gold, a part of the matched documents has its votes hidden from training. An epoch is as good
-as the classifier's likelihood of those hidden votes: a network that has begun to learn the training
-documents' noise by heart says so there. No true label is touched.
+as the classifier's likelihood of those hidden votes, at the sharpness that suits it best (noisy votes
+punish any network that has begun to be sure, so the plain likelihood would stop before it has learnt
+anything). A network that learns the training documents' noise by heart does worse there. No true label
+is touched.
 """
 
 from __future__ import annotations
@@ -19,17 +21,22 @@ from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.settings import Settings
 from unruly.training.clean_labels import Gold, checked
+from unruly.training.confidence import sharpness
 from unruly.training.cotrained import CoTrained
 from unruly.votes.votes import Votes
 
 Judge = Callable[[CoTrained], float]  # higher is better
 Valid = tuple[Features, Votes, Gold]
-_PART = 0.1  # of the matched documents have their votes hidden
-_FEWEST = 20  # with fewer hidden documents the judgement would be noise
+_PART, _MOST = (
+    0.1,
+    0.3,
+)  # of the matched documents have their votes hidden: a tenth, up to 0.3 if few
+_ENOUGH = 100  # hidden documents are enough to judge by
+_FEWEST = 20  # with fewer the judgement would be noise, and the last epoch is kept
 
 
 def hide_votes(features: Features, votes: Votes, settings: Settings) -> NDArray[np.bool_]:
-    """(n,): the documents whose votes are hidden: a tenth of the matched ones, or none if that is few.
+    """(n,): the documents whose votes are hidden: a tenth of the matched ones or more, none if few.
 
     Drawn by a digest of the features, so that repeated documents are hidden together and the order of
     documents does not matter.
@@ -38,12 +45,13 @@ def hide_votes(features: Features, votes: Votes, settings: Settings) -> NDArray[
     if settings.selection != "votes" or settings.ablation == "rule-only":
         return none
     rows = np.flatnonzero(votes.voted.sum(axis=1) > settings.p)
-    if len(rows) * _PART < _FEWEST:
+    part = min(_MOST, max(_PART, _ENOUGH / max(len(rows), 1)))
+    if len(rows) * part < _FEWEST:
         return none
     start = zlib.crc32(str(settings.seed).encode())
     blocks = [block.values for block in features.blocks]
     digest = np.array([_digest(blocks, row, start) for row in rows.tolist()])
-    none[rows[digest < _PART * 2**32]] = True
+    none[rows[digest < part * 2**32]] = True
     return none
 
 
@@ -76,10 +84,7 @@ def judge_for(
 
 def _by_votes(features: Features, share: NDArray[np.float64]) -> Judge:
     def judge(learner: CoTrained) -> float:
-        logits = learner.text_scores(features).astype(np.float64)  # (n, m)
-        top = logits.max(axis=1, keepdims=True)
-        level = top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True))
-        return float((share * (logits - level)).sum(axis=1).mean())
+        return sharpness(learner.text_scores(features), share)[1]
 
     return judge
 

@@ -1,0 +1,126 @@
+"""Settings: the paper's values, ranges, and the way in and out of a project file."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unruly.errors import SettingsError, UnrulyError
+from unruly.settings import Option, Settings
+
+
+def test_the_papers_defaults() -> None:
+    s = Settings()
+    assert (s.hidden, s.learning_rate, s.c1, s.c2, s.c3, s.alpha, s.p) == (
+        128,
+        0.02,
+        0.2,
+        0.7,
+        0.1,
+        0.6,
+        0,
+    )
+    assert (s.epochs, s.batch_size, s.selection) == (500, None, "votes")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "hidden", "rate", "c1", "c3", "p"),
+    [
+        ("youtube", 128, 0.02, 0.2, 0.1, 2),
+        ("imdb", 64, 0.02, 0.2, 0.2, 1),
+        ("yelp", 128, 0.02, 0.2, 0.2, 1),
+        ("agnews", 256, 0.05, 0.1, 0.1, 0),
+        ("spouse", 256, 0.02, 0.2, 0.1, 0),
+        ("spouse_bert", 256, 0.02, 0.2, 0.1, 0),
+    ],
+)
+def test_the_papers_best(
+    dataset: str, hidden: int, rate: float, c1: float, c3: float, p: int
+) -> None:
+    s = Settings.paper(dataset)
+    assert (s.hidden, s.learning_rate, s.c1, s.c3, s.p) == (hidden, rate, c1, c3, p)
+    assert (s.method, s.selection, s.epochs, s.batch_size) == ("paper", "last", 500, None)
+
+
+def test_unknown_data_set_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(SettingsError, match="did you mean 'youtube'"):
+        Settings.paper("yuotube")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "must"),
+    [
+        ("hidden", 0, "a whole number from 1 to 65536"),
+        ("hidden", 12.5, "a whole number"),
+        ("hidden", True, "a whole number"),
+        ("learning_rate", math.nan, "a number from"),
+        ("learning_rate", "0.1", "a number from"),
+        ("alpha", 1.0, "a number from 0 to 0.999"),
+        ("ablation", "rules-only", "one of whole, rule-only"),
+        ("standardise", 1, "true or false"),
+        ("batch_size", 0, "a whole number, 1 or more"),
+        ("seed", None, "a whole number"),
+    ],
+)
+def test_out_of_range_names_field_value_and_range(field: str, value: Any, must: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings(**{field: value})
+    assert str(caught.value).startswith(f"{field} = {value!r}: must be ")
+    assert must in str(caught.value)
+    assert isinstance(caught.value, UnrulyError)
+    assert "\n" not in str(caught.value)
+
+
+def test_loss_weights_must_leave_something() -> None:
+    assert Settings(c1=0.5, c3=0.5).c2 == 0
+    with pytest.raises(SettingsError, match="together"):
+        Settings(c1=0.6, c3=0.5)
+
+
+def test_frozen() -> None:
+    with pytest.raises(AttributeError):
+        Settings().hidden = 3  # type: ignore[misc]
+
+
+def test_plain_table_names_its_place_in_errors() -> None:
+    with pytest.raises(SettingsError, match=r"spam/unruly.toml \[train\]: hidden = -3: must be"):
+        Settings.from_plain({"hidden": -3}, "spam/unruly.toml [train]")
+    with pytest.raises(
+        SettingsError, match="no setting is called 'xyzzy'; there are method, ablation"
+    ):
+        Settings.from_plain({"xyzzy": 1})
+
+
+@given(
+    hidden=st.integers(1, 4096),
+    learning_rate=st.floats(1e-6, 1),
+    c1=st.floats(0, 0.5),
+    c3=st.floats(0, 0.5),
+    batch_size=st.none() | st.integers(1, 10**9),
+    seed=st.integers(0, 2**63 - 1),
+)
+def test_plain_and_back(**values: Any) -> None:
+    s = Settings(**values)
+    assert Settings.from_plain(s.to_plain()) == s
+    assert abs(s.c1 + s.c2 + s.c3 - 1) < 1e-6
+
+
+def test_options_describe_every_field() -> None:
+    options = Settings.options()
+    assert {option.name for option in options} == set(vars(Settings()))
+    for option in options:
+        assert len(option.help) > 10
+        assert option.default == getattr(Settings(), option.name)
+    assert Option("learning_rate", 0.1, "", None).flag == "--learning-rate"
+
+
+def test_needs_no_torch() -> None:
+    code = "import sys, unruly.settings; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
