@@ -154,7 +154,7 @@ def accuracies(ballots: Ballots, q: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def moved(ballots: Ballots, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
     """How far the soft labels went, on average over documents."""
-    return float(ballots.counts @ np.abs(after - before).max(axis=1)) / ballots.n
+    return float(np.einsum("u,u->", ballots.counts, np.abs(after - before).max(axis=1))) / ballots.n
 
 
 def check_cast(ballots: Ballots) -> None:

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError, SettingsError
 from unruly.labelmodels.ballots import Ballots
@@ -71,7 +72,10 @@ class MatrixCompletion:
         _check_sources(ballots)
         prior = fixed_prior(self.prior, ballots.cast)
         self.prior_ = learnt_prior(ballots) if prior is None else prior
-        self.rates_ = self._complete(ballots)
+        with threadpool_limits(
+            1, user_api="blas"
+        ):  # the matrices are small: threads would only spin
+            self.rates_ = self._complete(ballots)
         right = np.einsum("jcc,c->j", self.rates_, self.prior_)
         share = ballots.cast.sum(axis=1) / ballots.n
         self.accuracies_ = np.where(share > 0, right / np.where(share > 0, share, 1), np.nan).clip(
