@@ -101,3 +101,16 @@ def _refuse_foreign(encoder: Any) -> None:
             f"the encoder {encoder.name} is a class of your own and cannot be saved with the model: "
             "encode the texts yourself and fit on features, or use one of unruly's encoders"
         ) from None
+
+
+def plain_spec(spec: Any) -> Any:
+    """What the encoder was asked for, as JSON can hold it; an encoder object goes by its kind."""
+    if isinstance(spec, Mapping):
+        return {str(key): plain_spec(value) for key, value in spec.items()}
+    if isinstance(spec, list | tuple):
+        return [plain_spec(part) for part in spec]
+    if hasattr(spec, "encoders"):
+        return [plain_spec(part) for part in spec.encoders]
+    if spec is None or isinstance(spec, str | int | float | bool):
+        return spec
+    return type(spec).__name__.lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,15 @@ from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.model.encoding import Encoding
 from unruly.model.fitted import Fitted, commonest_vote, digests_of, plain_ids
-from unruly.model.inputs import Documents, aligned, check_rows, silence
+from unruly.model.inputs import (
+    Documents,
+    aligned,
+    check_rows,
+    corpus_gold,
+    labels_of,
+    silence,
+    votes_of,
+)
 from unruly.model.learning import Lesson, Prior, learn
 from unruly.model.ledger import Ledger
 from unruly.model.neighbours import Neighbourhood, sample_rows, snippet, unit_length
@@ -20,6 +28,7 @@ from unruly.model.rulebook import RuleBook
 from unruly.model.summary import summarise
 from unruly.progress import SILENT, Progress
 from unruly.settings import Settings
+from unruly.texts.corpus import Corpus
 from unruly.training.heads import Heads, Learner
 from unruly.votes.votes import Votes
 
@@ -34,6 +43,18 @@ class Validation:
     documents: Documents
     votes: Votes | None
     gold: NDArray[np.int64]  # (n,): -1 where unknown
+
+
+def validation_of(valid: Any, classes: tuple[str, ...], numbered: bool) -> Validation:
+    """Validation documents from a corpus with gold, `(X, gold)` or `(X, votes, gold)`."""
+    if isinstance(valid, Corpus):
+        return Validation(Documents.of(valid), None, corpus_gold(valid, classes, numbered))
+    if not isinstance(valid, tuple) or len(valid) not in (2, 3):
+        raise InputError("valid must be a corpus with gold labels, (X, gold), or (X, votes, gold)")
+    documents = Documents.of(valid[0])
+    gold = labels_of(valid[-1], classes, documents.ids, "validation labels")
+    votes = votes_of(valid[1], documents.ids)[0] if len(valid) == 3 else None
+    return Validation(documents, votes, gold)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -139,6 +139,8 @@ def aligned(votes: Votes, classes: tuple[str, ...], sources: tuple[str, ...]) ->
     """The votes with the model's sources and classes, in the model's order."""
     if votes.sources == sources and votes.classes == classes:
         return votes
+    if _unnamed(votes, classes, sources):
+        return replace(votes, sources=sources, classes=classes)
     if set(votes.sources) != set(sources):
         missing = sorted(set(sources) - set(votes.sources)) or sorted(
             set(votes.sources) - set(sources)
@@ -162,6 +164,14 @@ def aligned(votes: Votes, classes: tuple[str, ...], sources: tuple[str, ...]) ->
         soft={name: values[:, order] for name, values in votes.soft.items()},
         provenance=votes.provenance,
     )
+
+
+def _unnamed(votes: Votes, classes: tuple[str, ...], sources: tuple[str, ...]) -> bool:
+    """Whether only a matrix was given, whose columns and numbers then are the model's."""
+    numbers = tuple(str(c) for c in range(votes.m))
+    columns = tuple(f"source_{j}" for j in range(votes.k))
+    bare = votes.classes == numbers and votes.sources == columns
+    return bare and votes.k == len(sources) and votes.m <= len(classes)
 
 
 def silence(ids: pl.Series, classes: tuple[str, ...], sources: tuple[str, ...]) -> Votes:

@@ -19,12 +19,19 @@ from unruly.errors import InputError, NotFittedError, SettingsError
 from unruly.features.encoder import Features
 from unruly.model import explaining, fitting, storage
 from unruly.model.class_prior import ClassPrior, checked_prior
-from unruly.model.encoding import Encoding
+from unruly.model.encoding import Encoding, plain_spec
 from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.explanation import Explanation
 from unruly.model.fitted import Fitted
-from unruly.model.inputs import Documents, check_rows, corpus_gold, labels_of, votes_of
+from unruly.model.inputs import Documents, aligned, check_rows, corpus_gold, labels_of, votes_of
 from unruly.model.ledger import Ledger, Use
+from unruly.model.parameters import (
+    changed,
+    classifier_tags,
+    deep_parameters,
+    shown,
+    split_parameters,
+)
 from unruly.model.prediction import Predictions
 from unruly.model.rulebook import RuleBook
 from unruly.model.storage import Functions
@@ -32,7 +39,6 @@ from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
 from unruly.rules.sources import Sources
 from unruly.settings import Settings
-from unruly.texts.corpus import Corpus
 from unruly.training.heads import Epoch
 from unruly.votes.votes import Votes
 
@@ -40,15 +46,7 @@ if TYPE_CHECKING:
     from unruly.features.cache import Cache
 
 KEEP_DOCUMENTS = 2000
-PARAMETERS = (
-    "encoder",
-    "method",
-    "class_prior",
-    "seed",
-    "settings",
-    "keep_documents",
-    "cache",
-)
+PARAMETERS = ("encoder", "method", "class_prior", "seed", "settings", "keep_documents", "cache")
 Labels = ArrayLike | Sequence[Any] | Mapping[Any, Any]
 
 
@@ -138,7 +136,7 @@ class WeakClassifier:
             clean=None
             if clean is None
             else labels_of(clean, cast.classes, cast.ids, "clean labels"),
-            valid=None if valid is None else _validation(valid, cast.classes, numbered),
+            valid=None if valid is None else fitting.validation_of(valid, cast.classes, numbered),
             keep_documents=self.keep_documents,
             cache=self._cache(),
         )
@@ -263,56 +261,28 @@ class WeakClassifier:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters; with `deep`, each setting as `settings__hidden` and so on."""
-        parameters = {name: getattr(self, name) for name in PARAMETERS}
-        if deep:
-            settings = self.settings or Settings()
-            parameters |= {
-                f"settings__{o.name}": getattr(settings, o.name) for o in Settings.options()
-            }
-        return parameters
+        own = {name: getattr(self, name) for name in PARAMETERS}
+        return deep_parameters(own, self.settings) if deep else own
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; `settings__hidden=64` replaces one setting, for grid searches."""
-        inner: dict[str, Any] = {}
-        for name, value in params.items():
-            if name.startswith("settings__"):
-                inner[name.removeprefix("settings__")] = value
-            elif name in PARAMETERS:
-                setattr(self, name, value)
-            else:
-                raise SettingsError(
-                    f"no parameter is called {name!r}: there are {', '.join(PARAMETERS)}, and settings__…"
-                )
+        whole, inner = split_parameters(params, PARAMETERS)
+        for name, value in whole.items():
+            setattr(self, name, value)
         if inner:
-            kept = (self.settings or Settings()).to_plain()
-            self.settings = Settings.from_plain({**kept, **inner}, "settings")
+            self.settings = changed(self.settings, inner)
         return self
 
     def __repr__(self) -> str:
-        plain = WeakClassifier()
-        shown = [
-            f"{name}={value!r}"
-            for name, value in self.get_params(deep=False).items()
-            if name != "settings" and value != getattr(plain, name)
-        ]
-        if self.settings is not None:
-            usual = Settings().to_plain()
-            told = [f"{k}={v!r}" for k, v in self.settings.to_plain().items() if v != usual.get(k)]
-            shown.append(f"settings=Settings({', '.join(told)})")
-        return f"WeakClassifier({', '.join(shown)})"
+        return (
+            f"WeakClassifier({shown(self.get_params(deep=False), WeakClassifier().get_params())})"
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted_model")
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True, two_d_labels=True, single_output=False),
-            classifier_tags=ClassifierTags(),
-            input_tags=InputTags(two_d_array=True, string=True),
-        )
+        return classifier_tags()
 
     def _settings(self) -> Settings:
         """The settings, with what was given beside them."""
@@ -334,7 +304,10 @@ class WeakClassifier:
         self, documents: Documents, votes: Any, rules: RuleBook | None, progress: Progress
     ) -> tuple[Votes, bool]:
         if votes is not None:
-            return votes_of(votes, documents.ids)
+            cast, numbered = votes_of(votes, documents.ids)
+            if rules is not None:
+                cast = aligned(cast, tuple(rules.sources.classes), rules.sources.names)
+            return cast, numbered and rules is None
         if rules is None or documents.corpus is None:
             raise InputError("fit needs votes: a Votes, a matrix, or texts with sources=")
         return rules.vote(documents.corpus, progress), False
@@ -401,7 +374,7 @@ class WeakClassifier:
         """The parameters that the settings do not hold, as JSON can."""
         prior = self._fitted().prior
         return {
-            "encoder": _plain_spec(self.encoder),
+            "encoder": plain_spec(self.encoder),
             "class_prior": list(prior) if isinstance(prior, tuple) else prior,
             "keep_documents": self.keep_documents,
             "cache": self.cache,
@@ -415,28 +388,3 @@ def load(path: str | Path, functions: Functions = None) -> WeakClassifier:
     any: a model file carries no code, and only files named here are run.
     """
     return WeakClassifier.load(path, functions)
-
-
-def _validation(valid: Any, classes: tuple[str, ...], numbered: bool) -> fitting.Validation:
-    """Validation documents from a corpus with gold, `(X, gold)` or `(X, votes, gold)`."""
-    if isinstance(valid, Corpus):
-        return fitting.Validation(Documents.of(valid), None, corpus_gold(valid, classes, numbered))
-    if not isinstance(valid, tuple) or len(valid) not in (2, 3):
-        raise InputError("valid must be a corpus with gold labels, (X, gold), or (X, votes, gold)")
-    documents = Documents.of(valid[0])
-    gold = labels_of(valid[-1], classes, documents.ids, "validation labels")
-    votes = votes_of(valid[1], documents.ids)[0] if len(valid) == 3 else None
-    return fitting.Validation(documents, votes, gold)
-
-
-def _plain_spec(spec: Any) -> Any:
-    """What the encoder was asked for, as JSON can hold it; an encoder object goes by its kind."""
-    if isinstance(spec, Mapping):
-        return {str(key): _plain_spec(value) for key, value in spec.items()}
-    if isinstance(spec, list | tuple):
-        return [_plain_spec(part) for part in spec]
-    if hasattr(spec, "encoders"):
-        return [_plain_spec(part) for part in spec.encoders]
-    if spec is None or isinstance(spec, str | int | float | bool):
-        return spec
-    return type(spec).__name__.lower()
