@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 import pytest
@@ -26,6 +27,24 @@ def matched(rule: Keywords, documents: list[str]) -> list[bool]:
 @given(st.lists(phrases, min_size=1, max_size=4), st.lists(texts, min_size=1, max_size=8))
 def test_same_as_the_slow_and_obvious_way(keywords: list[str], documents: list[str]) -> None:
     assert matched(Keywords(keywords), documents) == [has_any(d, keywords) for d in documents]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        phrases | st.text(alphabet="ſsSςσΣµkK x", min_size=1, max_size=3), min_size=1, max_size=4
+    ),
+    st.lists(texts | st.text(alphabet="ſsSςσΣµkK x.", max_size=8), min_size=1, max_size=8),
+    st.sampled_from(["word", "substring"]),
+)
+def test_a_long_list_is_matched_like_a_short_one(
+    keywords: list[str], documents: list[str], match: Literal["word", "substring"]
+) -> None:
+    keywords = [word for word in keywords if word.strip()] or ["x"]
+    filler = [f"filler{i}word" for i in range(301)]
+    long, short = Keywords([*keywords, *filler], match), Keywords(keywords, match)
+    assert len(long.patterns()) > 1
+    assert matched(long, documents) == matched(short, documents)
 
 
 @settings(max_examples=100, deadline=None)

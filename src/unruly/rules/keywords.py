@@ -13,11 +13,12 @@ import polars as pl
 
 from unruly.errors import RuleError
 from unruly.rules.condition import NOTHING, TEXT, Needs, Row, Span
+from unruly.rules.many_words import contains_any_word
 from unruly.rules.place import Place, Plain, Table
 from unruly.rules.spans import find_spans, merged
 
 Match = Literal["word", "substring"]
-_MOST_TOGETHER = 300  # words in one automaton: beyond this the engine's memory limit slows it down
+_MOST_TOGETHER = 300  # words in one expression: beyond this `many_words` is faster
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,10 @@ class Keywords:
 
     def on(self, text: pl.Expr) -> pl.Expr:
         """The same test on another text."""
-        return pl.any_horizontal(text.str.contains(p) for p in self.patterns())
+        patterns = self.patterns()
+        if len(patterns) > 1:
+            return contains_any_word(text, self.words, whole=self.match == "word")
+        return text.str.contains(patterns[0])
 
     def spans(self, row: Row) -> tuple[Span, ...]:
         return merged([span for p in self.patterns() for span in find_spans(str(row[TEXT]), p)])
