@@ -10,12 +10,14 @@ import polars as pl
 import pytest
 from tests.model.planted import quick
 
+from unruly.errors import InputError
 from unruly.model.carried_rules import FunctionFiles
 from unruly.model.rulebook import RuleBook
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.plain import source_from_plain
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
 
 CLASSES = ("ham", "spam")
 TABLES = [
@@ -126,3 +128,20 @@ def test_votes_know_the_rules_behind_them(
     assert found.sources == sources
     assert RuleBook.behind(sources.vote(corpus).take([0, 1])) is None
     assert model.predictions(["click my channel"]).voters == [["advert", "short"]]
+
+
+def test_a_matrix_beside_sources_takes_their_names(sources: Sources, corpus: Corpus) -> None:
+    cast = sources.vote(corpus)
+    named = quick(5).set_params(encoder={"name": "lsa", "dim": 4})
+    named.fit(corpus, cast.matrix, sources=sources)
+    assert named.sources_ == sources.names
+    assert named.classes_.tolist() == ["ham", "spam"]
+    assert named.predictions(["click my channel"]).voters == [["advert", "short"]]
+
+
+def test_votes_of_other_sources_than_the_rules_are_refused(
+    sources: Sources, corpus: Corpus
+) -> None:
+    votes = Votes.from_array(sources.vote(corpus).matrix[:, :2], classes=CLASSES)
+    with pytest.raises(InputError, match="the votes are of other sources"):
+        quick(5).fit(corpus, votes, sources=sources)
