@@ -90,11 +90,11 @@ def test_about_a_tenth_of_the_matched_documents_is_hidden() -> None:
 
 
 def test_repeated_documents_are_hidden_together() -> None:
-    features, votes, _ = noisy()
-    twice = np.tile(np.arange(400), 2)
+    features, votes, _ = noisy(n=1600)
+    twice = np.tile(np.arange(1600), 2)
     hidden = hide_votes(features.take(twice), Votes.from_array(votes.matrix[twice]), SETTINGS)
-    np.testing.assert_array_equal(hidden[:400], hidden[400:])
-    np.testing.assert_array_equal(hidden[:400], hide_votes(features, votes, SETTINGS))
+    np.testing.assert_array_equal(hidden[:1600], hidden[1600:])
+    np.testing.assert_array_equal(hidden[:1600], hide_votes(features, votes, SETTINGS))
 
 
 def test_too_few_documents_to_judge_by_keeps_the_last() -> None:
