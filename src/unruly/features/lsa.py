@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -20,16 +20,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import csr_matrix, hstack, vstack
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from unruly.errors import InputError, NotFittedError, SettingsError
 from unruly.features.ngrams import CharGrams, Keys, WordGrams
+from unruly.features.tokens import clean
 from unruly.progress import SILENT, Progress, stage
 
 SHORT = 400  # characters: texts shorter than this on average have too few words to do without runs
-BATCH = 2_000  # texts encoded at a time
+BATCH = 2_000  # texts encoded at a time,
+BATCH_CHARACTERS = 4_000_000  # and no more characters than these, unless one text has more
+FIT = 50_000  # texts fitted on: of more, as many drawn at random
 SAMPLE = 20_000  # texts that the runs of characters are chosen from
 # Han, kana, Thai, Lao, Khmer, Burmese, Tibetan: written without blanks between words.
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
@@ -104,6 +107,7 @@ class Lsa:
         """Choose the terms, weigh them and find the axes."""
         if not len(texts):
             raise InputError("lsa: there are no texts to fit on")
+        texts = _drawn(texts, FIT, self.seed)
         chars = _chars_help(texts) if self.chars is None else self.chars
         with stage(progress, "fitting lsa", len(texts), "texts"):
             terms: tuple[Terms, ...] = (_word_terms(texts, self.max_terms),)
@@ -119,8 +123,7 @@ class Lsa:
         axes = self._fitted()
         out = np.zeros((len(texts), axes.shape[1]), dtype=np.float32)
         with stage(progress, "encoding with lsa", len(texts), "texts"):
-            for start in range(0, len(texts), BATCH):
-                part = texts[start : start + BATCH]
+            for start, part in _batches(texts):
                 if self.terms:
                     out[start : start + len(part)] = _weighed(self.terms, part) @ axes
                 progress.advance(len(part))
@@ -183,7 +186,7 @@ def _grams(kind: str, vocabulary: str) -> WordGrams | CharGrams:
 
 def _chars_help(texts: Sequence[str]) -> bool:
     """Short texts, or a tenth of all letters in a script without blanks between words."""
-    series = pl.Series(texts[:SAMPLE], dtype=pl.String)
+    series = pl.Series([clean(text) for text in texts[:SAMPLE]], dtype=pl.String)
     letters = max(1, int(series.str.count_matches(r"\p{L}").sum()))
     unspaced = int(series.str.count_matches(UNSPACED).sum())
     mean = float(series.str.len_chars().sum()) / len(series)
@@ -196,9 +199,7 @@ def _word_terms(texts: Sequence[str], most: int) -> Terms:
 
 
 def _char_terms(texts: Sequence[str], most: int, seed: int) -> Terms:
-    if len(texts) > SAMPLE:
-        rows = np.sort(np.random.default_rng(seed).choice(len(texts), SAMPLE, replace=False))
-        texts = [texts[row] for row in rows]
+    texts = _drawn(texts, SAMPLE, seed)
     least = 3 if len(texts) >= 50 else 1
     return _choose(CharGrams.learn(texts), texts, least, most)
 
@@ -207,10 +208,8 @@ def _choose(grams: WordGrams | CharGrams, texts: Sequence[str], least: int, most
     """The n-grams in at least `least` texts, the most frequent `most` of them."""
     counted = pl.concat(
         [
-            replace(
-                found := grams.of(texts[start : start + BATCH]), row=found.row + start
-            ).counted()
-            for start in range(0, len(texts), BATCH)
+            replace(found := grams.of(part), row=found.row + start).counted()
+            for start, part in _batches(texts)
         ]
     )
     spread = counted.group_by("key").agg(texts=pl.len()).filter(pl.col("texts") >= least)
@@ -223,7 +222,32 @@ def _weighed(terms: tuple[Terms, ...], texts: Sequence[str]) -> csr_matrix:
     """(n, all terms): the parts side by side."""
     if not terms:
         return csr_matrix((len(texts), 0), dtype=np.float32)
-    return hstack([part.weigh(texts) for part in terms], format="csr", dtype=np.float32)
+    rows = [
+        hstack([part.weigh(some) for part in terms], format="csr", dtype=np.float32)
+        for _, some in _batches(texts)
+    ]
+    return vstack(rows, format="csr") if len(rows) > 1 else rows[0]
+
+
+def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Where each batch starts, and its texts: few enough of them, and not too long together."""
+    start = size = 0
+    for row, text in enumerate(texts):
+        full = row - start >= BATCH or size + len(text) > BATCH_CHARACTERS
+        if full and row > start:
+            yield start, texts[start:row]
+            start, size = row, 0
+        size += len(text)
+    if start < len(texts):
+        yield start, texts[start:]
+
+
+def _drawn(texts: Sequence[str], most: int, seed: int) -> Sequence[str]:
+    """All texts or, of too many, some drawn at random and kept in order."""
+    if len(texts) <= most:
+        return texts
+    rows = np.sort(np.random.default_rng(seed).choice(len(texts), most, replace=False))
+    return [texts[row] for row in rows]
 
 
 def _axes(weighed: csr_matrix, dim: int, seed: int) -> NDArray[np.float32]:

@@ -14,6 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from unruly.features.tokens import clean
+
 WORD = r"\w+|\p{So}"  # letters, digits and marks of any script; emoji and symbols stand alone
 LETTERS = 4094  # the most frequent characters kept: five of them fit 60 bits
 SPACE = 0  # the alphabet's first place: blanks and the ends of words
@@ -136,17 +138,24 @@ class CharGrams:
 
 def _tokens(texts: Sequence[str]) -> pl.DataFrame:
     """Columns row and word: the words of all texts in order, in lower case."""
-    lists = pl.Series("word", texts, dtype=pl.String).str.to_lowercase().str.extract_all(WORD)
+    lists = _lower(texts).str.extract_all(WORD)
     frame = pl.DataFrame({"row": np.arange(len(texts)), "word": lists})
     return frame.filter(pl.col("word").list.len() > 0).explode("word")
 
 
 def _characters(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The code points of all texts, each text between blanks and white space made one blank."""
-    clean = (
-        pl.Series(texts, dtype=pl.String).str.to_lowercase().str.replace_all(r"[\s\p{Cc}]+", " ")
-    )
-    padded = [f" {text.strip()} " for text in clean]
+    blanks = _lower(texts).str.replace_all(r"[\s\p{Cc}]+", " ")
+    padded = [f" {text.strip()} " for text in blanks]
     codes = np.frombuffer("".join(padded).encode("utf-32-le", "replace"), dtype=np.uint32)
     row = np.repeat(np.arange(len(padded)), [len(text) for text in padded]).astype(np.int64)
     return codes, row
+
+
+def _lower(texts: Sequence[str]) -> pl.Series:
+    """The texts in lower case; lone surrogates, which UTF-8 has not, are replaced."""
+    try:
+        series = pl.Series("word", texts, dtype=pl.String)
+    except UnicodeEncodeError:
+        series = pl.Series("word", [clean(text) for text in texts], dtype=pl.String)
+    return series.str.to_lowercase()

@@ -40,7 +40,7 @@ def save_encoder(several: Several, folder: Path) -> None:
         inside = folder / f"block{number}"
         inside.mkdir()
         part.encoder.save(inside)
-        kept.append({"kind": kind_of(part.encoder), "view": part.view, "scale": part.scale})
+        kept.append({"kind": kind_of(part.encoder), "view": part.view, "scales": part.scales})
     plan = {"format": FORMAT, "blocks": kept}
     (folder / "encoder.json").write_text(json.dumps(plan), encoding="utf-8")
 
@@ -57,11 +57,11 @@ def load_encoder(folder: Path) -> Several:
             "pip install --upgrade unruly"
         )
     parts = tuple(
-        Part(_load(block["kind"], folder / f"block{i}"), block["view"], block["scale"])
+        Part(_load(block["kind"], folder / f"block{i}"), block["view"], tuple(block["scales"]))
         for i, block in enumerate(plan["blocks"])
     )
-    whole = [part.encoder for part in parts if part.view == parts[0].view]
-    return Several(tuple(whole), parts)
+    one_each = {part.encoder.name: part.encoder for part in parts}
+    return Several(tuple(one_each.values()), parts)
 
 
 def kind_of(encoder: Encoder) -> str:

@@ -16,6 +16,8 @@ from unruly.errors import InputError, NotFittedError
 from unruly.features.cache import Cache
 from unruly.features.encoder import Block, Encoder, Features
 from unruly.features.given import Given
+from unruly.features.lsa import Lsa
+from unruly.features.minilm import MiniLM
 from unruly.features.views import TEXT, seen, views_of
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
@@ -25,16 +27,11 @@ SAMPLE = 512  # documents that a block's scale is measured on
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One block: an encoder fitted on one view of the documents, and what its values are divided by."""
+    """An encoder fitted on one view of the documents, and what each of its blocks is divided by."""
 
     encoder: Encoder
     view: str = TEXT
-    scale: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """The encoder and, unless it reads the text whole, the view."""
-        return self.encoder.name if self.view == TEXT else f"{self.encoder.name}, {self.view}"
+    scales: tuple[float, ...] = ()
 
     def raw(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> NDArray[np.float32]:
         """(n, width), before scaling."""
@@ -42,12 +39,25 @@ class Part:
             return self.encoder.of(corpus)
         return _encoded(self.encoder, seen(corpus, self.view).to_list(), cache, progress)
 
-    def block(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> Block:
-        """(n, width), on the common scale."""
-        values = self.raw(corpus, cache, progress)
-        if self.scale != 1.0:
-            values = values / np.float32(self.scale)
-        return Block(self.name, values)
+    def blocks(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> tuple[Block, ...]:
+        """One block, or one for each hidden layer, on the common scale."""
+        if len(corpus):
+            values = self.raw(corpus, cache, progress)
+        else:
+            values = np.zeros((0, self.encoder.width), dtype=np.float32)
+        return tuple(
+            Block(name, part / np.float32(scale))
+            for (name, part), scale in zip(self.cut(values), self.scales, strict=True)
+        )
+
+    def cut(self, values: NDArray[np.float32]) -> list[tuple[str, NDArray[np.float32]]]:
+        """Name and columns of each block."""
+        encoder = self.encoder
+        pieces = encoder.pieces if isinstance(encoder, MiniLM) else ((encoder.name, encoder.width),)
+        ends = np.cumsum([width for _, width in pieces])[:-1]
+        told = "" if self.view == TEXT else f", {self.view}"
+        names = [f"{name}{told}" for name, _ in pieces]
+        return list(zip(names, np.split(values, ends, axis=1), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +92,7 @@ class Several:
             raise InputError(f"{corpus.name}: there are no texts to encode")
         parts = []
         for encoder in self.encoders:
-            views = (TEXT,) if isinstance(encoder, Given) else views_of(corpus)
-            for view in views:
+            for view in _views(encoder, corpus):
                 fitted = _fitted(encoder, seen(corpus, view).to_list(), cache, progress)
                 parts.append(_scaled(Part(fitted, view), corpus, cache, progress))
         return replace(self, parts=tuple(parts))
@@ -94,14 +103,8 @@ class Several:
         """One block for each encoder and view."""
         if not self.parts:
             raise NotFittedError("the encoder is used before it was fitted: call fit(corpus) first")
-        if not len(corpus):
-            return Features(
-                tuple(
-                    Block(part.name, np.zeros((0, part.encoder.width), dtype=np.float32))
-                    for part in self.parts
-                )
-            )
-        return Features(tuple(part.block(corpus, cache, progress) for part in self.parts))
+        blocks = [part.blocks(corpus, cache, progress) for part in self.parts]
+        return Features(tuple(block for part in blocks for block in part))
 
 
 def encode_corpus(
@@ -126,7 +129,7 @@ def _encoded(
 
 
 def _scaled(part: Part, corpus: Corpus, cache: Cache | None, progress: Progress) -> Part:
-    """sqrt(mean ‖x - mean x‖²) over a sample of the documents."""
+    """Measure each block's scale on a sample of the documents."""
     rows = np.arange(len(corpus))
     if len(rows) > SAMPLE:
         rows = np.sort(np.random.default_rng(0).choice(rows, SAMPLE, replace=False))
@@ -136,6 +139,18 @@ def _scaled(part: Part, corpus: Corpus, cache: Cache | None, progress: Progress)
         values = part.raw(corpus.take(rows), None, SILENT)
     if isinstance(part.encoder, Given):
         part = replace(part, encoder=replace(part.encoder, size=values.shape[1]))
+    return replace(part, scales=tuple(_spread(block) for _, block in part.cut(values)))
+
+
+def _spread(values: NDArray[np.float32]) -> float:
+    """The root-mean-square distance from the mean, 1 when there is none."""
     centred = values.astype(np.float64) - values.mean(axis=0, dtype=np.float64)
     spread = float(np.sqrt((centred**2).sum(axis=1).mean()))
-    return replace(part, scale=spread if spread > 1e-9 else 1.0)
+    return spread if spread > 1e-9 else 1.0
+
+
+def _views(encoder: Encoder, corpus: Corpus) -> tuple[str, ...]:
+    """What this encoder reads of these documents."""
+    if isinstance(encoder, Given):
+        return (TEXT,)
+    return views_of(corpus, terms=isinstance(encoder, Lsa))

@@ -1,52 +1,103 @@
-"""What an encoder reads of a document: its text and, where it carries two entities, parts of it."""
+"""What an encoder reads of a document: its text or, where it carries two entities, parts of it.
+
+Of relation data an encoder reads the words between the entities, and once more with a few words on
+either side. lsa gets the latter with a tag on each word that tells where it stood (`b_married`,
+`l_his`, `r_in`), so that a word before the pair and the same word between them are two terms; other
+encoders get a sentence with `someone` in place of the names. The whole text only adds noise.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import polars as pl
 
 from unruly.texts.corpus import Corpus
-from unruly.texts.relation import Relation, relation_of
+from unruly.texts.relation import Relation
 
 TEXT = "text"
-WINDOW = 4  # words on either side of the pair
-
-_RELATION: dict[str, Callable[[Relation], pl.Series]] = {
-    "between": lambda relation: relation.between,
-    "marked": lambda relation: _marked(relation),
-}
-NAMES = (TEXT, *_RELATION)
+BETWEEN = "between"
+AROUND = "around"
+TAGGED = "tagged"
+WINDOW = 6  # words on either side of the pair
+NAME = "someone"  # in place of either entity
 
 
-def views_of(corpus: Corpus) -> tuple[str, ...]:
-    """The views that these documents have: all of them for relation data, else the text alone.
+def views_of(corpus: Corpus, terms: bool) -> tuple[str, ...]:
+    """The views of these documents that an encoder reads; `terms`: it counts words, as lsa does.
 
-    >>> views_of(Corpus.from_texts(["plain"]))
+    >>> views_of(Corpus.from_texts(["plain"]), terms=True)
     ('text',)
     """
-    return NAMES if relation_of(corpus) is not None else (TEXT,)
+    if corpus.relation is None:
+        return (TEXT,)
+    return (BETWEEN, TAGGED if terms else AROUND)
 
 
 def seen(corpus: Corpus, view: str) -> pl.Series:
-    """(n,) strings: what the encoder reads. Blank where the entities are not found.
+    """(n,) strings: what the encoder reads. The text itself where the entities are not found.
 
-    >>> frame = pl.DataFrame({"text": ["Al wed Bo."], "entity1": ["Al"], "entity2": ["Bo"]})
+    >>> frame = pl.DataFrame({"text": ["He, Al, wed Bo."], "entity1": ["Al"], "entity2": ["Bo"]})
     >>> corpus = Corpus.from_frame(frame)
-    >>> [seen(corpus, view)[0] for view in views_of(corpus)]
-    ['Al wed Bo.', 'wed', 'entitya wed entityb .']
+    >>> [seen(corpus, view)[0] for view in (BETWEEN, AROUND)]
+    [', wed', 'He, someone , wed someone .']
+    >>> seen(corpus, TAGGED)[0]
+    'l_he l_x2c entity_ b_x2c b_wed entity_ r_x2e'
     """
-    if view == TEXT:
-        return corpus.texts
-    relation = relation_of(corpus)
+    relation = corpus.relation if view != TEXT else None
     if relation is None:
-        return pl.repeat("", len(corpus), dtype=pl.String, eager=True)
-    return _RELATION[view](relation).fill_null("")
+        return corpus.texts
+    found = {BETWEEN: _between, AROUND: _around, TAGGED: _tagged}[view](relation)
+    return found.fill_null(corpus.texts)
 
 
-def _marked(relation: Relation) -> pl.Series:
-    """The words between the entities and a few on either side, with marks in place of the names."""
+def _between(relation: Relation) -> pl.Series:
+    return relation.between
+
+
+def _around(relation: Relation) -> pl.Series:
+    """The words between the entities and a few on either side, the entities named alike."""
     left = relation.before.str.extract_all(r"\S+").list.tail(WINDOW).list.join(" ")
     right = relation.after.str.extract_all(r"\S+").list.head(WINDOW).list.join(" ")
-    parts = [left, pl.lit("entitya"), relation.between, pl.lit("entityb"), right]
-    return pl.select(pl.concat_str(parts, separator=" ")).to_series().str.strip_chars()
+    name = pl.Series([NAME])
+    return _joined([left, name, relation.between, name, right])
+
+
+def _tagged(relation: Relation) -> pl.Series:
+    """The words between the entities and a few on either side, tagged with where they stand."""
+    left = _words(relation.before).list.tail(WINDOW)
+    right = _words(relation.after).list.head(WINDOW)
+    parts = [
+        _tag(left, "l_"),
+        pl.Series(["entity_"]),
+        _tag(_words(relation.between), "b_"),
+        pl.Series(["entity_"]),
+        _tag(right, "r_"),
+    ]
+    return _joined(parts)
+
+
+def _joined(parts: list[pl.Series]) -> pl.Series:
+    """(n,) strings: the parts with one blank between; null where one is."""
+    joined = pl.select(pl.concat_str(parts, separator=" ")).to_series()
+    return joined.str.replace_all(r" +", " ").str.strip_chars()
+
+
+def _words(texts: pl.Series) -> pl.Series:
+    """(n,) lists: words, and every other sign alone; null where there is no text."""
+    return texts.str.to_lowercase().str.extract_all(r"\w+|[^\w\s]")
+
+
+def _tag(words: pl.Series, tag: str) -> pl.Series:
+    """(n,) strings: the words with their tag; a sign is named by its number, so that it counts."""
+    flat = pl.DataFrame({"words": words}).with_row_index("row").explode("words")
+    sign = ~pl.col("words").str.contains(r"^\w")
+    named = pl.lit("x") + pl.col("words").map_elements(_number, return_dtype=pl.String)
+    word = pl.when(sign).then(named).otherwise(pl.col("words"))
+    tagged = flat.with_columns(words=pl.lit(tag) + word)
+    joined = tagged.group_by("row", maintain_order=True).agg(
+        pl.col("words").drop_nulls().str.join(" ")
+    )
+    return joined["words"].set(words.is_null(), None)
+
+
+def _number(sign: str) -> str:
+    return f"{ord(sign[0]):x}"

@@ -1,0 +1,138 @@
+"""lsa: the textbook's TF-IDF, the same bits always, any language, any number of texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from unruly.errors import InputError, NotFittedError, SettingsError
+from unruly.features.lsa import SHORT, Lsa, Terms
+from unruly.features.ngrams import CharGrams, WordGrams
+
+GOOD, BAD = ["good", "fine", "great"], ["bad", "poor", "awful"]
+
+
+def reviews(n: int, seed: int = 0) -> list[str]:
+    rng = np.random.default_rng(seed)
+    words = [GOOD, BAD]
+    return [
+        " ".join([*rng.choice(words[i % 2], 3), *rng.choice(["film", "song", "plot", "the"], 4)])
+        for i in range(n)
+    ]
+
+
+def kinds(lsa: Lsa) -> list[type]:
+    return [type(part.grams) for part in lsa.terms]
+
+
+def test_weights_are_those_of_scikit_learn() -> None:
+    texts = reviews(40)
+    terms = Lsa(chars=False).fit(texts).terms[0]
+    ours = terms.weigh(texts).toarray()
+    theirs = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+")
+    expected = theirs.fit_transform(texts).toarray()
+    column = [theirs.vocabulary_[terms.grams.term(int(key))] for key in terms.keys]
+    np.testing.assert_allclose(ours, expected[:, column], rtol=1e-5)
+
+
+def test_axes_keep_what_a_full_decomposition_keeps() -> None:
+    texts = reviews(60)
+    lsa = Lsa(dim=5, chars=False).fit(texts)
+    weighed = lsa.terms[0].weigh(texts).toarray()
+    exact = np.linalg.svd(weighed, compute_uv=False)[:5]
+    ours = np.linalg.norm(lsa.encode(texts), axis=0)
+    np.testing.assert_allclose(np.sort(ours)[::-1], exact, rtol=0.02)
+
+
+def test_features_tell_good_from_bad() -> None:
+    texts = reviews(100)
+    features = Lsa(dim=4).fit(texts).encode(reviews(50, seed=1))
+    similar = features @ features.T
+    same = np.equal.outer(np.arange(50) % 2, np.arange(50) % 2)
+    assert similar[same].mean() > 2 * similar[~same].mean()
+
+
+def test_same_texts_same_bits() -> None:
+    texts = reviews(200)
+    first, second = Lsa(dim=16).fit(texts), Lsa(dim=16).fit(texts)
+    assert first.identity == second.identity
+    assert np.array_equal(first.encode(texts), second.encode(texts))
+    assert Lsa(dim=16).fit(texts[1:]).identity != first.identity
+
+
+@settings(max_examples=25)
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=8))
+def test_a_text_has_the_same_bits_whatever_stands_beside_it(texts: list[str]) -> None:
+    lsa = Lsa(dim=6, chars=True).fit([*reviews(20), *texts])
+    together = lsa.encode(texts)
+    alone = np.concatenate([lsa.encode([text]) for text in texts])
+    assert np.array_equal(together, alone)
+
+
+def test_saved_and_loaded_bit_for_bit_without_pickle(tmp_path: Path, odd_texts: list[str]) -> None:
+    texts = [*reviews(60), *odd_texts[:9]]
+    lsa = Lsa(dim=12, chars=True).fit(texts)
+    lsa.save(tmp_path)
+    loaded = Lsa.load(tmp_path)
+    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".safetensors"}
+    assert np.array_equal(loaded.encode(texts), lsa.encode(texts))
+    assert loaded.identity == lsa.identity
+
+
+def test_characters_help_short_texts_and_scripts_without_blanks() -> None:
+    long = [text + " and so on" * SHORT for text in reviews(10)]
+    assert kinds(Lsa().fit(reviews(10))) == [WordGrams, CharGrams]
+    assert kinds(Lsa().fit(long)) == [WordGrams]
+    assert kinds(Lsa().fit(["我喜欢这部电影" * SHORT, "这部电影很糟糕" * SHORT])) == [
+        WordGrams,
+        CharGrams,
+    ]
+    assert kinds(Lsa(chars=False).fit(reviews(10))) == [WordGrams]
+
+
+def test_chinese_texts_are_told_apart() -> None:
+    texts = ["我喜欢这部电影", "我很喜欢这首歌", "这部电影很糟糕", "这首歌太糟糕了"] * 5
+    features = Lsa(dim=4).fit(texts).encode(["喜欢", "真喜欢", "糟糕"])
+    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
+    assert unit[0] @ unit[1] > unit[0] @ unit[2] + 0.3
+
+
+def test_fewer_texts_than_dimensions() -> None:
+    lsa = Lsa(dim=256).fit(["a good film", "a bad film"])
+    assert lsa.width == 2
+    assert np.isfinite(lsa.encode(["good", ""])).all()
+
+
+@pytest.mark.parametrize("texts", [[""], ["", "   "], ["\x00"]])
+def test_blank_texts_only(texts: list[str]) -> None:
+    assert not Lsa().fit(texts).encode(["", "anything"]).any()
+
+
+def test_odd_texts(odd_texts: list[str]) -> None:
+    lsa = Lsa(dim=8, chars=True).fit([*reviews(20), *odd_texts])
+    features = lsa.encode(odd_texts)
+    assert np.isfinite(features).all()
+    assert not features[0].any()
+
+
+def test_no_text_to_encode_is_an_empty_matrix() -> None:
+    assert Lsa(dim=3).fit(reviews(9)).encode([]).shape == (0, 3)
+
+
+def test_terms_without_keys_weigh_nothing() -> None:
+    none = Terms(WordGrams(()), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+    assert none.weigh(["a"]).shape == (1, 0)
+
+
+def test_refusals() -> None:
+    with pytest.raises(InputError, match="lsa: there are no texts"):
+        Lsa().fit([])
+    with pytest.raises(NotFittedError, match="call fit"):
+        Lsa().encode(["a"])
+    with pytest.raises(SettingsError, match=r"dim \(0\)"):
+        Lsa(dim=0)

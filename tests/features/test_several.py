@@ -1,0 +1,98 @@
+"""Several encoders: one block each, none drowning the others, and the views of relation data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from unruly.errors import InputError, NotFittedError
+from unruly.features.cache import Cache
+from unruly.features.given import Given
+from unruly.features.lsa import Lsa
+from unruly.features.saving import load_encoder, save_encoder
+from unruly.features.several import Several, encode_corpus
+from unruly.features.static import Static
+from unruly.texts.corpus import Corpus
+
+TEXTS = [f"a {'good' if i % 2 else 'bad'} film number {i % 7}, not the song" for i in range(80)]
+CORPUS = Corpus.from_texts(TEXTS)
+
+
+def spread(values: np.ndarray) -> float:
+    return float(np.sqrt(((values - values.mean(axis=0)) ** 2).sum(axis=1).mean()))
+
+
+def test_every_block_has_the_same_spread(static_folder: Path) -> None:
+    loud = Given.from_array(1e4 + 1e3 * np.random.default_rng(0).normal(size=(80, 5)))
+    encoders = (Lsa(dim=4), Static.open(static_folder), loud)
+    features = Several(encoders).fit(CORPUS).encode(CORPUS)
+    assert [block.name for block in features.blocks] == ["lsa", "static tiny", "features"]
+    for block in features.blocks:
+        assert spread(block.values) == pytest.approx(1, rel=0.01)
+
+
+def test_new_documents_are_scaled_as_the_old_were() -> None:
+    fitted = Several((Lsa(dim=4),)).fit(CORPUS)
+    few = CORPUS.take([3, 5])
+    assert np.array_equal(fitted.encode(few).matrix(), fitted.encode(CORPUS).matrix()[[3, 5]])
+
+
+def test_the_cache_changes_nothing(tmp_path: Path) -> None:
+    many = Corpus.from_texts([f"{text} {i}" for i, text in enumerate(TEXTS * 10)])
+    plain = Several((Lsa(dim=4),)).fit(many)
+    kept = Several((Lsa(dim=4),)).fit(many, Cache(tmp_path))
+    assert plain.parts[0].scales == kept.parts[0].scales
+    first = encode_corpus(plain, many).matrix()
+    assert np.array_equal(first, encode_corpus(kept, many, Cache(tmp_path)).matrix())
+
+
+def test_saved_and_loaded_bit_for_bit(static_folder: Path, tmp_path: Path) -> None:
+    fitted = Several((Lsa(dim=4), Static.open(static_folder))).fit(CORPUS)
+    save_encoder(fitted, tmp_path / "saved")
+    loaded = load_encoder(tmp_path / "saved")
+    assert loaded.name == fitted.name
+    assert np.array_equal(loaded.encode(CORPUS).matrix(), fitted.encode(CORPUS).matrix())
+    kinds = {path.suffix for path in (tmp_path / "saved").rglob("*") if path.is_file()}
+    assert kinds == {".json", ".safetensors"}
+
+
+def test_relation_data_gets_its_views_unasked(static_folder: Path, tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "text": [f"Al {'wed' if i % 2 else 'met'} Bo in {i} films" for i in range(60)],
+            "entity1": ["Al"] * 60,
+            "entity2": ["Bo"] * 60,
+        }
+    )
+    corpus = Corpus.from_frame(frame)
+    fitted = Several((Lsa(dim=4), Static.open(static_folder))).fit(corpus)
+    features = fitted.encode(corpus)
+    names = ["lsa, between", "lsa, tagged", "static tiny, between", "static tiny, around"]
+    assert [block.name for block in features.blocks] == names
+    wed = np.arange(60) % 2 == 1
+    between = features.blocks[0].values
+    assert (
+        np.ptp(between[wed], axis=0).max() < 1e-5 < np.abs(between[wed][0] - between[~wed][0]).max()
+    )
+    save_encoder(fitted, tmp_path / "saved")
+    again = load_encoder(tmp_path / "saved").encode(corpus)
+    assert np.array_equal(again.matrix(), features.matrix())
+
+
+def test_no_documents() -> None:
+    fitted = Several((Lsa(dim=4),)).fit(CORPUS)
+    assert fitted.encode(CORPUS.take([])).matrix().shape == (0, 4)
+    with pytest.raises(InputError, match="there are no texts to encode"):
+        Several((Lsa(),)).fit(CORPUS.take([]))
+
+
+def test_refusals() -> None:
+    with pytest.raises(NotFittedError, match="call fit"):
+        Several((Lsa(),)).encode(CORPUS)
+    with pytest.raises(InputError, match="the list is empty"):
+        Several(())
+    with pytest.raises(InputError, match="3 rows of features for 80 texts"):
+        Several((Given.from_array(np.ones((3, 2))),)).fit(CORPUS)

@@ -1,0 +1,115 @@
+"""static: the mean of token vectors, as model2vec gives it, from a folder or not at all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from unruly.errors import InputError, MissingExtraError, SettingsError
+from unruly.features.static import Static
+
+TEXTS = ["a good film", "not good, the bad songs", "unheard of", "", "עברית 😀 good"]
+
+
+def test_a_text_is_the_mean_of_its_tokens(static_folder: Path) -> None:
+    vectors = load_file(static_folder / "model.safetensors")["embeddings"]
+    mean = vectors[[6, 1, 3]].mean(axis=0)  # a, good, film
+    found = Static.open(static_folder).encode(["A good film zzz"])  # the unknown word is left out
+    np.testing.assert_allclose(found[0], mean / np.linalg.norm(mean), rtol=1e-5)
+
+
+def test_as_model2vec_does_it(static_folder: Path) -> None:
+    model2vec = pytest.importorskip("model2vec")
+    texts = [*TEXTS, "good " * 3_000]
+    theirs = model2vec.StaticModel.from_pretrained(str(static_folder)).encode(texts)
+    np.testing.assert_allclose(Static.open(static_folder).encode(texts), theirs, atol=1e-6)
+
+
+def test_weights_and_mapping(static_folder: Path) -> None:
+    plain = Static.open(static_folder).vectors
+    weight = np.linspace(0.5, 2, len(plain))
+    backwards = np.arange(len(plain))[::-1].copy()
+    tensors = {"embeddings": plain, "weights": weight, "mapping": backwards}
+    save_file(tensors, static_folder / "model.safetensors")
+    expected = plain[::-1] * weight[:, None].astype(np.float32)
+    np.testing.assert_allclose(Static.open(static_folder).vectors, expected, rtol=1e-6)
+
+
+def test_the_same_bits_in_any_company(static_folder: Path, odd_texts: list[str]) -> None:
+    static = Static.open(static_folder)
+    texts = [*TEXTS, *odd_texts]
+    together = static.encode(texts)
+    assert np.isfinite(together).all()
+    assert np.array_equal(together, np.concatenate([static.encode([text]) for text in texts]))
+    assert not together[3].any()  # the empty text
+
+
+def test_saved_whole(static_folder: Path, tmp_path: Path) -> None:
+    static = Static.open(static_folder, max_tokens=7)
+    before, identity = static.encode(TEXTS), static.identity
+    (tmp_path / "saved").mkdir()
+    static.save(tmp_path / "saved")
+    shutil.rmtree(static_folder)
+    loaded = Static.load(tmp_path / "saved")
+    assert np.array_equal(loaded.encode(TEXTS), before)
+    assert loaded.identity == identity
+
+
+def test_a_folder_that_lacks_a_file(static_folder: Path) -> None:
+    (static_folder / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match=r"not a Model2Vec folder: tokenizer\.json is missing"):
+        Static.open(static_folder)
+
+
+def test_damaged_weights(static_folder: Path) -> None:
+    (static_folder / "model.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(InputError, match="damaged"):
+        Static.open(static_folder)
+
+
+def test_weights_of_something_else(static_folder: Path) -> None:
+    save_file({"other": np.zeros(2)}, static_folder / "model.safetensors")
+    with pytest.raises(InputError, match="no 'embeddings'"):
+        Static.open(static_folder)
+
+
+def test_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(
+        InputError, match=r"somebody/something .* looked here, in .* hub: .* encoder = \"lsa\""
+    ):
+        Static.open("somebody/something")
+
+
+def test_a_copy_in_the_hub_s_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, static_folder: Path
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    copy = tmp_path / "hub" / "models--somebody--something" / "snapshots" / "abc"
+    shutil.copytree(static_folder, copy)
+    assert Static.open("somebody/something").name == "static somebody/something"
+
+
+def test_a_missing_library(static_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    static = Static.open(static_folder)
+    monkeypatch.setitem(__import__("sys").modules, "tokenizers", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'unruly\[static\]'"):
+        static.encode(["good"])
+
+
+def test_bad_options(static_folder: Path) -> None:
+    with pytest.raises(SettingsError, match="max_tokens"):
+        Static.open(static_folder, max_tokens=0)
+
+
+def test_features_that_are_not_brought_to_unit_length(static_folder: Path) -> None:
+    config = json.loads((static_folder / "config.json").read_text())
+    (static_folder / "config.json").write_text(json.dumps({**config, "normalize": False}))
+    static = Static.open(static_folder)
+    np.testing.assert_allclose(static.encode(["good"])[0], static.vectors[1], rtol=1e-6)
