@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from unruly.labelmodels import ballots as module
 from unruly.labelmodels.ballots import Ballots
@@ -13,8 +14,9 @@ from unruly.labelmodels.overlaps import _by_bits, _by_pairs, overlaps
 from unruly.votes.votes import Votes
 
 
-def dense(votes: Votes) -> np.ndarray:
-    return (votes.matrix[:, :, None] == np.arange(votes.m)).reshape(votes.n, -1).astype(float)
+def dense(votes: Votes) -> NDArray[np.float64]:
+    said = votes.matrix[:, :, None] == np.arange(votes.m)  # (n, k, m)
+    return np.asarray(said.reshape(votes.n, -1), dtype=np.float64)
 
 
 @settings(max_examples=40, deadline=None)

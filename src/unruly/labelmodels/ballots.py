@@ -84,9 +84,8 @@ class Ballots:
 
     def mass(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """(m,): how many documents are of each class, given q (u, m)."""
-        return np.einsum(
-            "u,uy->y", self.counts, q
-        )  # not BLAS: its threads cost more than they bring
+        # Not BLAS: its threads cost more than they bring.
+        return np.asarray(np.einsum("u,uy->y", self.counts, q))
 
     def shares(self, prior: NDArray[np.float64]) -> NDArray[np.float64]:
         """(u, m): each class's share of the votes on a ballot; the prior where there is none."""

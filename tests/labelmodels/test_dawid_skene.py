@@ -1,0 +1,122 @@
+"""Full and one-coin Dawid-Skene: rates, steps, and what abstention is for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unruly.errors import SettingsError
+from unruly.labelmodels.dawid_skene import DawidSkene
+from unruly.labelmodels.one_coin import OneCoin
+from unruly.labelmodels.planted import planted_votes
+from unruly.labelmodels.weighted_vote import WeightedVote
+from unruly.votes.votes import Votes
+
+BOTH = [DawidSkene, OneCoin]
+
+
+@pytest.mark.parametrize("model", BOTH)
+def test_rates_are_those_of_the_planted_sources(model: type[DawidSkene] | type[OneCoin]) -> None:
+    accuracies, coverages = [0.9, 0.8, 0.75, 0.7, 0.65], [0.7, 0.6, 0.5, 0.6, 0.4]
+    votes, gold = planted_votes(40_000, accuracies, coverages, prior=[0.6, 0.4], seed=1)
+    found = model([0.6, 0.4]).fit(votes)
+    for j in range(5):
+        for c in range(2):
+            for y in range(2):
+                truth = (votes.matrix[gold == y, j] == c).mean()
+                assert abs(found.rates_[j, c, y] - truth) < 0.03
+    assert np.abs(found.accuracies_ - accuracies).max() < 0.03
+
+
+def test_one_step_by_hand() -> None:
+    """Three documents, two sources: vote shares, then rates with one document of smoothing."""
+    votes = Votes.from_array([[0, 0], [1, 1], [0, -1]])
+    model = DawidSkene(max_iter=1, smoothing=1.0, abstention=0.0).fit(votes)
+    # q = [1, 0], [0, 1], [1, 0]; source 0 says 0 on both documents of class 0, overall rate 2/3.
+    assert model.rates_[0, 0, 0] == pytest.approx((2 + 2 / 3) / (2 + 1))
+    assert model.rates_[0, 0, 1] == pytest.approx((0 + 2 / 3) / (1 + 1))
+    assert model.rates_[1, 1, 1] == pytest.approx((1 + 1 / 3) / (1 + 1))
+    odds = (8 / 9) / (1 / 3) * (model.rates_[1, 0, 0] / model.rates_[1, 0, 1])
+    assert model.predict_proba(votes)[0, 0] == pytest.approx(odds / (1 + odds))
+
+
+def test_the_exact_model_never_lowers_the_likelihood() -> None:
+    """Abstention 1 is true EM (up to the smoothing): each round makes the votes likelier."""
+    votes, _ = planted_votes(2000, [0.85, 0.75, 0.7, 0.65], 0.5, seed=3)
+    likelihood = []
+    for rounds in range(1, 12):
+        model = DawidSkene(abstention=1.0, max_iter=rounds, tolerance=0.0, smoothing=1e-6).fit(
+            votes
+        )
+        cells = np.log(np.concatenate([1 - model.rates_.sum(1, keepdims=True), model.rates_], 1))
+        scores = sum(cells[j, votes.matrix[:, j] + 1] for j in range(votes.k)) + np.log(
+            model.prior_
+        )
+        likelihood.append(np.logaddexp.reduce(scores, axis=1).sum())
+    assert (np.diff(likelihood) > -1e-6).all()
+
+
+@pytest.mark.parametrize("model", BOTH)
+def test_silence_speaks_as_loudly_as_it_is_told(
+    model: type[DawidSkene] | type[OneCoin],
+) -> None:
+    """A source that fires on most spam: its silence is evidence of ham, unless silence is ignored."""
+    votes, gold = planted_votes(
+        6000, [0.95, 0.8, 0.8, 0.8], [0.45, 0.5, 0.5, 0.5], one_class={0: 1}, seed=4
+    )
+    lone = (votes.matrix[:, 0] < 0) & (votes.matrix[:, 1] == 1) & (votes.voted.sum(axis=1) == 1)
+    loud = model(abstention=1.0).fit(votes).predict_proba(votes)[lone, 1].mean()
+    deaf = model(abstention=0.0).fit(votes).predict_proba(votes)[lone, 1].mean()
+    truth = (gold[lone] == 1).mean()
+    assert loud < deaf
+    assert abs(loud - truth) < abs(deaf - truth)
+
+
+@pytest.mark.parametrize("model", BOTH)
+def test_an_inverted_source_is_turned_round(model: type[DawidSkene] | type[OneCoin]) -> None:
+    votes, gold = planted_votes(6000, [0.8, 0.8, 0.75, 0.75, 0.1], 0.6, seed=5)
+    found = model().fit(votes)
+    assert found.accuracies_[4] < 0.2
+    alone = votes.voted[:, 4] & (votes.voted.sum(axis=1) == 1)
+    assert (found.predict(votes) == gold)[alone].mean() > 0.8
+
+
+@pytest.mark.parametrize("model", BOTH)
+def test_settings_out_of_range_are_refused(model: type[DawidSkene] | type[OneCoin]) -> None:
+    votes, _ = planted_votes(100, [0.9, 0.8, 0.7])
+    with pytest.raises(SettingsError, match="abstention is 2"):
+        model(abstention=2).fit(votes)
+    with pytest.raises(SettingsError, match="smoothing is 0"):
+        model(smoothing=0).fit(votes)
+    with pytest.raises(SettingsError, match="max_iter is 0"):
+        model(max_iter=0).fit(votes)
+    with pytest.raises(SettingsError, match="tolerance is -1"):
+        model(tolerance=-1).fit(votes)
+
+
+def test_a_one_coin_model_weighs_a_vote_it_has_not_seen() -> None:
+    """The coin belongs to the source, so that it also holds for a class the source never named."""
+    votes, _ = planted_votes(3000, [0.9, 0.8, 0.8], 0.5, one_class={0: 1}, seed=6)
+    model = OneCoin(abstention=0.0).fit(votes)
+    new = Votes.from_array([[0, -1, -1]], classes=votes.classes, sources=votes.sources)
+    assert model.predict_proba(new)[0, 0] > 0.7
+
+
+def test_weighted_vote_takes_known_accuracies() -> None:
+    votes, gold = planted_votes(3000, [0.95, 0.6, 0.6, 0.6], 1.0, seed=7)
+    model = WeightedVote(accuracies=[0.95, 0.6, 0.6, 0.6]).fit(votes)
+    assert np.array_equal(model.predict(votes), votes.matrix[:, 0])
+    assert (model.predict(votes) == gold).mean() > 0.93
+    with pytest.raises(SettingsError, match="3 accuracies are given, but there are 4 sources"):
+        WeightedVote(accuracies=[0.9, 0.8, 0.7]).fit(votes)
+    with pytest.raises(SettingsError, match="between 0 and 1"):
+        WeightedVote(accuracies=[0.9, 0.8, 0.7, 1.2]).fit(votes)
+    with pytest.raises(SettingsError, match="smoothing is -1"):
+        WeightedVote(smoothing=-1).fit(votes)
+
+
+def test_weighted_vote_gives_lonely_sources_an_average_say() -> None:
+    votes = Votes.from_array([[0, -1], [-1, 1], [1, -1]])
+    model = WeightedVote().fit(votes)
+    assert model.accuracies_ == pytest.approx([0.7, 0.7])
+    assert model.predict_proba(votes)[0] == pytest.approx([0.7, 0.3])

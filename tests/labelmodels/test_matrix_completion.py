@@ -1,0 +1,85 @@
+"""Matrix completion against its published objective, and against Snorkel on the same votes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+from unruly.errors import InputError, SettingsError
+from unruly.labelmodels.matrix_completion import Completion, MatrixCompletion
+from unruly.labelmodels.planted import planted_votes
+from unruly.votes.votes import Votes
+
+
+def test_the_gradient_is_that_of_the_objective() -> None:
+    rng = np.random.default_rng(0)
+    source = np.array([0, 0, 1, 1, 2, 2])
+    mu = rng.random((6, 2))
+    o = rng.random((6, 6))
+    problem = Completion(
+        (o + o.T) / 2, rng.random(6), source[:, None] != source, np.array([0.6, 0.4]), 0.1
+    )
+    start = rng.random((6, 2))
+    error = check_grad(
+        lambda x: problem.loss(x, start)[0], lambda x: problem.loss(x, start)[1], mu.ravel()
+    )
+    assert error < 1e-5
+
+
+@pytest.mark.parametrize("prior", [[0.5, 0.5], [0.7, 0.3]])
+def test_without_the_pull_it_recovers_the_planted_rates(prior: list[float]) -> None:
+    accuracies = [0.9, 0.8, 0.75, 0.7, 0.6]
+    votes, gold = planted_votes(60_000, accuracies, 0.6, prior=prior, seed=1)
+    model = MatrixCompletion(prior, ridge=0.0).fit(votes)
+    for j in range(5):
+        for c in range(2):
+            for y in range(2):
+                truth = (votes.matrix[gold == y, j] == c).mean()
+                assert abs(model.rates_[j, c, y] - truth) < 0.02
+    assert np.abs(model.accuracies_ - accuracies).max() < 0.02
+
+
+def test_an_inverted_source_is_found() -> None:
+    votes, _ = planted_votes(10_000, [0.85, 0.8, 0.8, 0.75, 0.2], 0.6, seed=2)
+    assert MatrixCompletion().fit(votes).accuracies_[4] < 0.4
+
+
+def test_fewer_than_three_sources_that_vote_are_refused() -> None:
+    votes, _ = planted_votes(100, [0.9, 0.8])
+    with pytest.raises(InputError, match="needs three sources that vote, and there are 2"):
+        MatrixCompletion().fit(votes)
+    silent = Votes.from_array(np.column_stack([votes.matrix, np.full(100, -1)]))
+    with pytest.raises(InputError, match="there are 2"):
+        MatrixCompletion().fit(silent)
+
+
+def test_settings_out_of_range_are_refused() -> None:
+    votes, _ = planted_votes(100, [0.9, 0.8, 0.7])
+    with pytest.raises(SettingsError, match="ridge is -1"):
+        MatrixCompletion(ridge=-1).fit(votes)
+    with pytest.raises(SettingsError, match="max_iter is 0"):
+        MatrixCompletion(max_iter=0).fit(votes)
+
+
+@pytest.mark.parametrize("m", [2, 4])
+def test_agrees_with_snorkel_on_the_same_votes(m: int) -> None:
+    """The same objective, brought lower; the same labels where both are sure; no less accurate."""
+    snorkel = pytest.importorskip("snorkel.labeling.model")
+    accuracies = [0.9, 0.85, 0.8, 0.7, 0.65, 0.6, 0.75]
+    votes, gold = planted_votes(5000, accuracies, 0.4, classes=m, seed=5)
+    wide = votes.matrix.astype(np.int64)
+    theirs = snorkel.LabelModel(cardinality=m, verbose=False)
+    theirs.fit(wide, n_epochs=300, seed=1, progress_bar=False)
+    ours = MatrixCompletion().fit(votes)
+
+    plain = MatrixCompletion(ridge=0.0).fit(votes)
+    assert plain.loss_ <= float(theirs._loss_mu().detach()) + 1e-6
+    assert np.corrcoef(ours.accuracies_, theirs.get_weights())[0, 1] > 0.95
+
+    mine, yours = ours.predict_proba(votes), theirs.predict_proba(wide)
+    assert np.abs(mine - yours).mean() < 0.1
+    sure = (mine.max(axis=1) > 0.7) & (yours.max(axis=1) > 0.7)
+    assert (mine.argmax(axis=1) == yours.argmax(axis=1))[sure].mean() > 0.99
+    right = (mine.argmax(axis=1) == gold).mean()
+    assert right >= (yours.argmax(axis=1) == gold).mean() - 0.003
