@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unruly.errors import InputError, SettingsError
-from unruly.features import auto
+from unruly.features import minilm
 from unruly.features.given import Given
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM
@@ -60,10 +60,10 @@ def test_names_on_the_hub() -> None:
 
 
 def test_auto_takes_the_best_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto.minilm, "available", lambda: True)
+    monkeypatch.setattr(minilm, "available", lambda: True)
     assert kinds("auto") == [MiniLM, Lsa]
     assert encoder_from("auto").name == "minilm layer 4+6 + lsa"
-    monkeypatch.setattr(auto.minilm, "available", lambda: False)
+    monkeypatch.setattr(minilm, "available", lambda: False)
     assert kinds("auto") == [Lsa]
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_matrix, hstack, vstack
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError, NotFittedError, SettingsError
 from unruly.features.ngrams import CharGrams, Keys, WordGrams

@@ -58,7 +58,7 @@ def _one(spec: object, folder: Path | None) -> tuple[Encoder, ...]:
         return _named(name, {key: spec[key] for key in spec if key != "name"}, folder)
     if isinstance(spec, np.ndarray):
         return (Given.from_array(spec),)
-    if hasattr(spec, "encode") and hasattr(spec, "identity"):
+    if hasattr(spec, "encode") and hasattr(spec, "fit"):
         return (spec,)  # type: ignore[return-value]  # an encoder of the user's own
     raise SettingsError(
         f"encoder: expected a name, a path, a table or a list, not {type(spec).__name__}"

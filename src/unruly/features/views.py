@@ -87,17 +87,8 @@ def _words(texts: pl.Series) -> pl.Series:
 
 
 def _tag(words: pl.Series, tag: str) -> pl.Series:
-    """(n,) strings: the words with their tag; a sign is named by its number, so that it counts."""
-    flat = pl.DataFrame({"words": words}).with_row_index("row").explode("words")
-    sign = ~pl.col("words").str.contains(r"^\w")
-    named = pl.lit("x") + pl.col("words").map_elements(_number, return_dtype=pl.String)
-    word = pl.when(sign).then(named).otherwise(pl.col("words"))
-    tagged = flat.with_columns(words=pl.lit(tag) + word)
-    joined = tagged.group_by("row", maintain_order=True).agg(
-        pl.col("words").drop_nulls().str.join(" ")
-    )
-    return joined["words"].set(words.is_null(), None)
-
-
-def _number(sign: str) -> str:
-    return f"{ord(sign[0]):x}"
+    """(n,) strings: the words with their tag; a sign is named by its bytes, so that it counts."""
+    word = pl.element()
+    named = pl.lit("x") + word.str.encode("hex")
+    told = pl.when(word.str.contains(r"^\w")).then(word).otherwise(named)
+    return words.list.eval(pl.lit(tag) + told).list.join(" ")
