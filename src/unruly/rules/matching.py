@@ -100,7 +100,7 @@ class Matcher:
         self, sources: Sequence[Source], frame: pl.DataFrame, expressions: list[pl.Expr]
     ) -> pl.DataFrame:
         try:
-            return frame.lazy().select(expressions).collect()
+            return frame.lazy().select(expressions).collect(engine="streaming")
         except pl.exceptions.PolarsError as error:
             raise self._blame(sources, frame) or error from None
 
