@@ -163,6 +163,21 @@ class Settings:
     patience: int = _whole(
         0, 0, 1_000_000, "stop after so many epochs without a better one; 0: never"
     )
+    tau: float = _number(
+        3.0, 1.0, 100.0, "default recipe: how much text counts beside the votes, inside the loop"
+    )
+    rounds: int = _whole(
+        8, 1, 1000, "default recipe: most rounds of labels from text and votes together"
+    )
+    folds: int = _whole(
+        3, 2, 100, "default recipe: folds, so that text never judges its own lesson"
+    )
+    l2: float = _number(
+        1.0, 0.0, 1e6, "default recipe: L2 penalty of the regressions, divided by the documents"
+    )
+    network_epochs: int = _whole(
+        8, 1, 10_000, "default recipe: passes of the two networks over the documents"
+    )
     device: str = _word("auto", DEVICES, "where to compute; auto takes a GPU if there is one")
     threads: int = _whole(1, 1, 1024, "processor threads; more of them make small networks slower")
     seed: int = _whole(0, 0, 2**63 - 1, "all randomness comes from it")

@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import ModelFileError
+from unruly.errors import InputError, ModelFileError
 from unruly.features.encoder import Features
 from unruly.progress import SILENT, Progress
+from unruly.recipe.recipe import Recipe
 from unruly.settings import Settings
 from unruly.training.cotrained import CoTrained
 from unruly.training.heads import Learner
 from unruly.votes.votes import Votes
 
 Valid = tuple[Features, Votes, NDArray[np.int64]]
-Prior = (
-    str | tuple[float, ...] | None
-)  # 'uniform', 'votes', one number for each class, or undecided
+Prior = str | tuple[float, ...] | None  # a word, one number for each class, or undecided
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +36,11 @@ class Lesson:
 
 def learn(lesson: Lesson, progress: Progress = SILENT) -> Learner:
     """Train by the method that the settings name."""
+    train = _by_paper if lesson.settings.method == "paper" else _by_recipe
+    return train(lesson, progress)
+
+
+def _by_paper(lesson: Lesson, progress: Progress) -> Learner:
     from unruly.training.cotraining import cotrain  # brings torch, which only training needs
 
     return cotrain(
@@ -49,8 +53,27 @@ def learn(lesson: Lesson, progress: Progress = SILENT) -> Learner:
     )
 
 
+def _by_recipe(lesson: Lesson, progress: Progress) -> Learner:
+    from unruly.recipe.fitting import fit_recipe  # brings torch, too
+
+    if lesson.valid is not None or lesson.settings.selection == "gold":
+        raise InputError(
+            'validation labels choose an epoch of the paper\'s method only: set method="paper", or give '
+            "true labels as clean="
+        )
+    return fit_recipe(
+        lesson.features,
+        lesson.votes,
+        lesson.settings,
+        prior=lesson.prior,
+        clean=lesson.clean,
+        progress=progress,
+    )
+
+
 _RESTORERS: dict[str, Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], Learner]] = {
     "CoTrained": CoTrained.restore,
+    "Recipe": Recipe.restore,
 }
 
 

@@ -1,0 +1,175 @@
+"""The class prior that the recipe holds fixed: given, uniform, the votes' own, estimated, or by clean labels.
+
+Nothing decides more. Learnt inside the loop it collapses, so it is settled beforehand:
+
+    auto      run the loop once from a uniform start with the hold released. If the class mass that it
+              drifts to is far from uniform (the odds of some class by a factor above 3), take that mass;
+              else uniform
+    uniform   equal shares of the classes that sources vote for
+    votes     the mean vote shares of covered documents
+    numbers   as given
+    clean     with clean labels and no numbers given: their shares, together with the guess above (worth
+              50 documents) if a likelihood-ratio test finds the two compatible, else by themselves
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unruly.recipe.class_hold import class_hold
+from unruly.recipe.evidence import Evidence, shares
+from unruly.recipe.folded_regression import FoldedRegression
+from unruly.recipe.log_odds import Real64, softmax
+from unruly.recipe.posteriors import WHOLE, Ingredients, Posteriors, posteriors
+from unruly.settings import Settings
+
+Prior = str | Sequence[float] | None
+
+FAR = 3.0  # odds factor from uniform beyond which the released run is believed
+STRONG = 0.10  # share of changed answers above which a guessed prior is warned of
+_LEAST = 1e-4  # no class is ruled out
+_RELEASED_ROUNDS = 6
+_GUESS_WORTH = 50.0  # documents
+_SAMPLE = 4_096  # documents that sensitivity is measured on
+
+
+@dataclass(frozen=True, eq=False)
+class HeldPrior:
+    """The prior and where it comes from."""
+
+    shares: Real64  # (m,), of the classes that were named
+    origin: str  # in words
+    trusted: bool  # given by the user, or estimated from clean labels
+
+
+def held_prior(
+    asked: Prior,
+    texts: Sequence[FoldedRegression],
+    evidence: Evidence,
+    settings: Settings,
+    ingredients: Ingredients = WHOLE,
+) -> HeldPrior:
+    """The prior to hold, of what was asked for: None or "auto", "uniform", "votes", or numbers (one a class)."""
+    if asked is not None and not isinstance(asked, str):
+        given = np.asarray(asked, dtype=np.float64)[evidence.classes]
+        return HeldPrior(_proper(given), "given", True)
+    even = np.full(evidence.m, 1 / evidence.m)
+    if asked == "uniform":
+        guess, origin = even, "uniform, as asked"
+    elif asked == "votes":
+        guess, origin = vote_prior(evidence), "vote shares, as asked"
+    else:
+        guess, origin = _automatic(texts, evidence, settings, ingredients)
+    if evidence.known.any():
+        guess, origin = clean_prior(evidence.clean[evidence.known], guess)
+        return HeldPrior(_proper(guess), origin, True)
+    return HeldPrior(_proper(guess), origin, False)
+
+
+def vote_prior(evidence: Evidence) -> Real64:
+    """(m,): the mean vote shares of covered documents; uniform when there are none."""
+    even = np.full(evidence.m, 1 / evidence.m)
+    covered = evidence.covered
+    return shares(evidence, even)[covered].mean(axis=0) if covered.any() else even
+
+
+def odds_factor(prior: Real64) -> float:
+    """The largest factor by which a class's odds differ from what they are when all classes are alike.
+
+    >>> odds_factor(np.array([0.8, 0.2]))
+    4.0
+    """
+    if len(prior) == 1:
+        return 1.0
+    odds = prior / (1 - prior) * (len(prior) - 1)
+    return round(float(max(odds.max(), 1 / odds.min())), 9)
+
+
+def clean_prior(
+    labels: np.ndarray[tuple[int], np.dtype[np.int64]], guess: Real64
+) -> tuple[Real64, str]:
+    """(m,), words: the prior from clean labels, with the guess if they do not refute it (G-test, 5 %).
+
+    >>> clean_prior(np.array([0] * 18 + [1] * 2), np.array([0.5, 0.5]))[0].round(2).tolist()
+    [0.86, 0.14]
+    >>> clean_prior(np.array([0] * 11 + [1] * 9), np.array([0.5, 0.5]))[0].round(2).tolist()
+    [0.51, 0.49]
+    """
+    from scipy.stats import chi2
+
+    m = len(guess)
+    counts = np.bincount(labels, minlength=m).astype(np.float64)
+    seen = counts > 0
+    ratio = counts[seen] / (counts.sum() * np.maximum(guess[seen], _LEAST))
+    refuted = m > 1 and chi2.sf(2 * (counts[seen] * np.log(ratio)).sum(), m - 1) < 0.05
+    if refuted:
+        return (counts + 1) / (counts.sum() + m), f"from {len(labels)} clean labels"
+    mixed = (counts + _GUESS_WORTH * guess) / (counts.sum() + _GUESS_WORTH)
+    return mixed, f"from {len(labels)} clean labels, which agree with the guess"
+
+
+def neighbours(prior: Real64) -> Iterator[Real64]:
+    """Priors nearby: each class in turn twice and half as likely beside the others."""
+    for y in range(len(prior)):
+        for factor in (0.5, 2.0):
+            moved = prior.copy()
+            moved[y] *= factor
+            yield moved / moved.sum()
+
+
+def sensitivity(fitted: Posteriors) -> float:
+    """The largest share of answers that change under a neighbouring prior; the balance is held anew."""
+    scores = fitted.scores
+    if len(scores) > _SAMPLE:
+        rows = np.random.default_rng(0).choice(len(scores), _SAMPLE, replace=False)
+        scores = scores[np.sort(rows)]
+    start = class_hold(scores, fitted.pi, fitted.b)
+    answers = softmax(scores + start).argmax(axis=1)
+    changed = [
+        float((softmax(scores + class_hold(scores, near, start)).argmax(axis=1) != answers).mean())
+        for near in neighbours(fitted.pi)
+    ]
+    return max(changed, default=0.0)
+
+
+def prior_notes(held: HeldPrior, changed: float) -> tuple[str, ...]:
+    """What the user is told of the prior, a sentence each."""
+    told = f"Class prior: {held.origin}."
+    if held.trusted or changed <= STRONG:
+        return (told,)
+    return (
+        told,
+        f"Warning: the answers depend strongly on the class prior, which is a guess: were one class twice or "
+        f"half as likely, up to {changed:.0%} of them would change. If you know the shares of the classes, "
+        "give them as class_prior.",
+    )
+
+
+def _automatic(
+    texts: Sequence[FoldedRegression],
+    evidence: Evidence,
+    settings: Settings,
+    ingredients: Ingredients,
+) -> tuple[Real64, str]:
+    even = np.full(evidence.m, 1 / evidence.m)
+    if evidence.m == 1:
+        return even, "the only class that sources vote for"
+    released = Ingredients(False, ingredients.out_of_fold, True, ingredients.redundancy, False)
+    rounds = min(_RELEASED_ROUNDS, settings.rounds)
+    drifted = posteriors(
+        texts, evidence, even, tau=settings.tau, rounds=rounds, ingredients=released
+    )
+    mass = np.maximum(drifted.q.mean(axis=0), 0.05 / evidence.m)
+    mass = mass / mass.sum()
+    if odds_factor(mass) > FAR:
+        return mass, "estimated from votes and texts, which are far from balanced"
+    return even, "uniform, for votes and texts do not speak clearly against it"
+
+
+def _proper(prior: Real64) -> Real64:
+    """(m,): positive and summing to 1."""
+    raised = np.maximum(prior, _LEAST)
+    return np.asarray(raised / raised.sum())

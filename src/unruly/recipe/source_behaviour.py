@@ -1,0 +1,47 @@
+"""How each source behaves given the true class, and what its votes are worth as evidence.
+
+    T[j, y, c] = (sum_i q_iy O_ijc + a rate_jc) / (sum_i q_iy + a)            P(source j says c | class y)
+
+A source that is silent on most documents of every class has small numbers everywhere; only their ratio
+over y matters. The sum runs over all documents, so that a source which stays silent on a class counts
+as evidence against it when it does speak. a = m documents at the source's own rate keep a rarely heard
+source from claiming certainty.
+
+    evidence_iy = sum_j r_j sum_c O_ijc log T[j, y, c]        r_j: the discount for repeating other sources
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unruly.recipe.evidence import Evidence
+from unruly.recipe.log_odds import Real64
+
+_LEAST = 1e-6
+
+
+def source_behaviour(evidence: Evidence, mass: Real64) -> Real64:
+    """(k, m, m): T, from the class mass (n, m) of each document: its posterior times its weight.
+
+    >>> from unruly.votes.votes import Votes
+    >>> votes = Votes.from_array([[0], [0], [1], [-1]])
+    >>> truth = np.eye(2)[[0, 0, 1, 1]]
+    >>> source_behaviour(Evidence.of(votes, np.full(4, -1)), truth).round(2).tolist()
+    [[[0.75, 0.12], [0.25, 0.38]]]
+    """
+    k, m = evidence.k, evidence.m
+    counts = np.asarray(evidence.said.T @ mass, np.float64).reshape(k, m, m)  # (k, c, y)
+    smooth = m * evidence.rates()[:, None, :]  # (k, 1, c)
+    total = mass.sum(axis=0)[None, :, None] + m  # (1, y, 1)
+    return np.maximum((counts.transpose(0, 2, 1) + smooth) / total, _LEAST)
+
+
+def opinions(behaviour: Real64, discount: Real64) -> Real64:
+    """(k, c, y): what a source's saying c adds to the log-odds of class y, centred over y."""
+    logs = np.log(behaviour) * discount[:, None, None]  # (k, y, c)
+    return np.ascontiguousarray((logs - logs.mean(axis=1, keepdims=True)).transpose(0, 2, 1))
+
+
+def vote_evidence(evidence: Evidence, opinion: Real64) -> Real64:
+    """(n, m): the sum of the opinions of the sources that voted on each document."""
+    return np.asarray(evidence.said @ opinion.reshape(-1, evidence.m), np.float64)
