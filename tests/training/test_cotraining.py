@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unruly.errors import InputError
 from unruly.features.encoder import Block, Features
 from unruly.settings import ABLATIONS, Settings
+from unruly.training.classifier import LiveUnits
 from unruly.training.clean_labels import share
 from unruly.training.cotrained import CoTrained
 from unruly.training.cotraining import cotrain
@@ -192,6 +193,27 @@ def test_several_blocks_stand_side_by_side() -> None:
     values = features.matrix()
     parts = Features((Block("a", values[:, :2]), Block("b", values[:, 2:])))
     same(cotrain(features, votes, SHORT), cotrain(parts, votes, SHORT))
+
+
+def test_leaving_dead_units_out_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, votes, _ = planted()
+    large = Features.from_array(features.matrix() + 20)  # far off centre, rectifiers die at once
+    settings = replace(SHORT, epochs=60, hidden=64, learning_rate=0.05)
+    with_all: list[int] = []
+    original = LiveUnits.at
+
+    def at(self: LiveUnits, epoch: int) -> torch.Tensor | None:
+        units = original(self, epoch)
+        with_all.append(64 if units is None else len(units))
+        return units
+
+    monkeypatch.setattr(LiveUnits, "at", at)
+    lean = cotrain(large, votes, settings)
+    assert min(with_all) < 48
+    monkeypatch.setattr(LiveUnits, "at", lambda self, epoch: None)
+    full = cotrain(large, votes, settings)
+    a, b = lean.heads(large, votes), full.heads(large, votes)
+    np.testing.assert_allclose(a.classifier, b.classifier, atol=1e-3)
 
 
 # --- odd shapes -------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Real = NDArray[np.float32]
+_LOOK = 10  # epochs between two looks at all hidden units
 _NEGLIGIBLE = 1e-5  # of the whole gradient: what float32 loses in summing a thousand rows
 
 
@@ -63,6 +64,47 @@ class ClassifierWeights:
         inner = (slope @ self.w2.t()).mul_(hidden.sign_())  # (n, h): dl/d(B W1 + b1)
         into.w1.addmm_(features.t(), inner, beta=0)
         into.b1.copy_(inner.sum(0))
+
+    def some(self, units: Tensor) -> ClassifierWeights:
+        """A copy of the network with some of its hidden units."""
+        w1, b1 = self.w1.index_select(1, units), self.b1.index_select(0, units)
+        return ClassifierWeights(w1, b1, self.w2.index_select(0, units), self.b2.clone())
+
+    def put(self, units: Tensor, part: ClassifierWeights) -> None:
+        """Write the gradient of some hidden units; that of the others is zero."""
+        for whole in (self.w1, self.b1, self.w2):
+            whole.zero_()
+        self.w1.index_copy_(1, units, part.w1)
+        self.b1.index_copy_(0, units, part.b1)
+        self.w2.index_copy_(0, units, part.w2)
+        self.b2.copy_(part.b2)
+
+
+class LiveUnits:
+    """The hidden units that any document wakes. A unit below zero on all of them has no gradient.
+
+    At a large learning rate most rectifiers die within a few steps (on the paper's spouse data, 243
+    of 256) and cost as much as living ones. Every tenth epoch all units are looked at; those that
+    were silent on every document then and the time before are left out until the next look.
+    """
+
+    def __init__(self) -> None:
+        self.silent: Tensor | None = None  # (h,): at the last look
+        self.units: Tensor | None = None  # numbers of the live ones; None for all
+
+    def at(self, epoch: int) -> Tensor | None:
+        """The units to compute in this epoch; None for all."""
+        return None if epoch % _LOOK == 0 else self.units
+
+    def look(self, epoch: int, hidden: Tensor) -> None:
+        """Take note of the hidden layer, (n, h), if this is the epoch to look."""
+        if epoch % _LOOK:
+            return
+        silent = hidden.amax(0) <= 0
+        dead = silent if self.silent is None else silent & self.silent
+        first, self.silent = self.silent is None, silent
+        enough = not first and int(dead.sum()) >= len(dead) // 4
+        self.units = (~dead).nonzero().ravel() if enough else None
 
 
 def _rows_that_matter(

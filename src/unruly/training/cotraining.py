@@ -28,7 +28,7 @@ from unruly.training.adam import Adam
 from unruly.training.attention import Attention
 from unruly.training.batch import Batch, make_batch
 from unruly.training.cells import VoteTable
-from unruly.training.classifier import Classifier
+from unruly.training.classifier import Classifier, LiveUnits
 from unruly.training.clean_labels import UNKNOWN, Gold, checked, set_aside
 from unruly.training.compute import computing
 from unruly.training.confidence import sharpness
@@ -143,6 +143,7 @@ class _Run:
         self.adam = Adam(
             self.networks.flat, self.gradient.flat, settings.learning_rate, settings.weight_decay
         )
+        self.live = LiveUnits()
         self.used = self._used()
         size = settings.batch_size or len(self.used)
         self.whole = (
@@ -217,9 +218,14 @@ class _Run:
         self, batch: Batch, contested: torch.Tensor, t: int
     ) -> tuple[float, float]:
         """Equations 4, 6 and 7; writes the gradient and tells l2 and l3."""
-        s, theta = self.settings, self.networks.classifier
+        s, theta, into = self.settings, self.networks.classifier, self.gradient.classifier
+        live = self.live.at(t) if self.whole is not None else None
+        if live is not None:
+            theta = theta.some(live)
+            into = theta.some(torch.arange(len(live), device=self.device))
         target = batch.settled.clone().index_add_(0, batch.group, contested)  # (u, m)
         logits, hidden = theta.logits(batch.features)
+        self.live.look(t, hidden)
         l2, slope, probability = likelihood_loss(logits, target)
         slope *= s.c2 / batch.n
         l3 = 0.0
@@ -228,7 +234,9 @@ class _Run:
             value, more = self_training_loss(probability, ensemble, batch.unmatched)
             slope.add_(more, alpha=s.c3 / batch.n)
             l3 = float(value)
-        theta.backward(self.gradient.classifier, batch.features, hidden, slope)
+        theta.backward(into, batch.features, hidden, slope)
+        if live is not None:
+            self.gradient.classifier.put(live, into)
         return float(l2), l3
 
     def _target(self, rows: NDArray[np.int64]) -> torch.Tensor:
