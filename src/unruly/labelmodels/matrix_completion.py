@@ -19,6 +19,7 @@ from unruly.labelmodels.prior import Prior, fixed_prior
 from unruly.votes.votes import Votes
 
 TRUST = 0.7  # the accuracy that every source starts from
+MANY = 10  # from so many sources on, the pull no longer grows with them
 
 
 @dataclass
@@ -32,7 +33,7 @@ class MatrixCompletion:
     $$ \min_\mu \; \| O - \mu\, \mathrm{diag}(\pi)\, \mu^\top \|^2_{\text{off-block}} + \| \mu \pi - d \|^2
        + r \|d\|^2 \| \mu - \mu_0 \|^2, \qquad P(y \mid v) \propto \pi_y \prod_{j: v_j \ne \emptyset} \mu_{j v_j, y} $$
 
-    where mu_0 trusts every source alike, at 70 %. The first two terms are Snorkel's. It stops early
+    where mu_0 trusts every source alike, at 70 % (beyond ten sources r falls as 10/k: they tell more of each other). The first two terms are Snorkel's. It stops early
     where we add the third and go to the minimum with L-BFGS: with three classes or more the first two
     leave mu free up to a rotation, and sources that are not independent can turn a good one round. The
     price is that accuracies are drawn a few points towards 70 %.
@@ -98,7 +99,7 @@ class MatrixCompletion:
             ballots.cast.reshape(-1)[used] / ballots.n,
             source[:, None] != source,
             self.prior_,
-            self.ridge,
+            self.ridge * min(1.0, MANY / len(np.unique(source))),
         )
         start = problem.trusting(np.eye(m)[used % m])  # (a, m)
         few = problem.d / (ballots.cast.reshape(-1)[used] + 2)  # nothing rarer has been seen
