@@ -174,3 +174,11 @@ def test_the_unfinished_file_of_a_dead_process_is_swept(tmp_path: Path) -> None:
     dead.write_bytes(b"half")
     Cache(tmp_path).encode(Counting(), ["a"])
     assert not dead.exists()
+
+
+def test_a_damaged_fitted_encoder_is_fitted_again(tmp_path: Path) -> None:
+    texts = [f"a {'good' if i % 2 else 'bad'} film {i}" for i in range(60)]
+    first = Cache(tmp_path).fitted(Lsa(dim=4), texts)
+    for path in tmp_path.rglob("lsa.safetensors"):
+        path.write_bytes(b"half")
+    assert Cache(tmp_path).fitted(Lsa(dim=4), texts).identity == first.identity

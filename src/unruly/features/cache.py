@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 
 from unruly.errors import InputError
 from unruly.features.encoder import Encoder
@@ -81,7 +82,7 @@ class Cache:
         place = (
             self.folder / "fitted" / blake2b(f"{plan} {_digest(texts)}".encode()).hexdigest()[:32]
         )
-        with suppress(OSError, ValueError, KeyError):
+        with suppress(OSError, ValueError, KeyError, SafetensorError):
             found = Lsa.load(place)
             os.utime(place / "lsa.safetensors")
             return found

@@ -19,7 +19,7 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """Short and human: 'lsa', 'minilm layer 5'."""
+        """Short and human: 'lsa', 'minilm layer 4+6'."""
 
     @property
     def identity(self) -> str:
@@ -30,7 +30,7 @@ class Encoder(Protocol):
         """How many numbers a text becomes."""
 
     def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
-        """Learn from the user's own texts; returns itself."""
+        """Learn from the user's own texts; returns the fitted encoder."""
 
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
         """(n texts, width). The same text gives the same bits, whatever stands beside it."""

@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -94,7 +95,7 @@ class Lsa:
         """How many numbers a text becomes: `dim`, or fewer when there are few texts."""
         return int(self._fitted().shape[1])
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """A digest of the terms and weights."""
         digest = hashlib.sha256(self._fitted().tobytes())

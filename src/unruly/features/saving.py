@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from unruly.errors import ModelFileError
 from unruly.features.encoder import Encoder
 from unruly.features.given import Given
@@ -79,5 +81,5 @@ def _load(kind: str, folder: Path) -> Encoder:
         raise ModelFileError(f"{folder}: an unknown kind of encoder, {kind!r}: the file is damaged")
     try:
         return load_one(kind, folder)
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, KeyError, ValueError, SafetensorError) as error:
         raise ModelFileError(f"{folder}: the encoder cannot be read: {error}") from None
