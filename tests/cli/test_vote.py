@@ -32,6 +32,16 @@ def test_the_file_holds_the_votes_of_the_library(unruly: Unruly, spam: Path, end
     assert written.ids.to_list() == expected.ids.to_list()
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_names_are_written_slice_by_slice(
+    unruly: Unruly, spam: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    unruly("vote", spam, "-o", f"whole.{ending}")
+    monkeypatch.setattr("unruly.votes.files.SLICE", 10)
+    unruly("vote", spam, "-o", f"sliced.{ending}")
+    assert Path(f"sliced.{ending}").read_bytes() == Path(f"whole.{ending}").read_bytes()
+
+
 def test_the_users_ids_and_another_split(unruly: Unruly, spam: Path) -> None:
     (spam / "test.csv").write_text("key,comment\nzz,subscribe!\naa,nice\n")
     toml = spam / "unruly.toml"

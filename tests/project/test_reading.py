@@ -199,3 +199,51 @@ def test_no_such_project(tmp_path: Path) -> None:
         Project.read(tmp_path / "nowhere")
     with pytest.raises(ProjectError, match=r"no unruly\.toml in this folder"):
         Project.read(tmp_path)
+
+
+EVERY_PART = r"""
+[task]
+classes = ["ham", "spam"]
+
+[data]
+train = "comments.csv"
+text = "comment"
+label = "is_spam"            # optional gold: for scoring only, unless the user asks otherwise
+
+[[source]]
+name = "subscribe"
+[[source.rule]]
+label = "spam"
+keywords = ["subscribe", "check out my channel"]
+examples = ["please SUBSCRIBE to me"]
+counter_examples = ["unsubscribed long ago"]
+
+[[source]]
+name = "mood"
+[[source.rule]]
+label = "spam"
+pattern = 'check\s+.*out'
+[[source.rule]]
+label = "ham"
+all = [{ polarity = { above = 0.9 } }, { not = { keywords = ["http"] } }]
+
+[[source]]
+name = "short"
+rule = [{ label = "ham", length = { max_words = 4 } }]
+"""
+
+
+def test_rules_of_many_kinds_vote_together(tmp_path: Path) -> None:
+    pytest.importorskip("textblob")
+    (tmp_path / "comments.csv").write_text(
+        "comment,is_spam\nplease subscribe and check it out today,1\n"
+        "They sang the best song that I know of,0\nso so,0\n"
+    )
+    project = Project.read(project_file(tmp_path, EVERY_PART))
+    corpus = project.corpus("train")
+    votes = project.sources.vote(corpus)
+    assert votes.matrix.tolist() == [[1, 1, -1], [-1, 0, -1], [-1, -1, 0]]
+    assert project.sources.check_examples() == []
+    (match,) = [match for match in votes.matches(0) if match.source == "mood"]
+    assert [corpus.texts[0][start:end] for start, end in match.spans] == ["check it out"]
+    assert Project.read(project.write(tmp_path / "again.toml")) == project

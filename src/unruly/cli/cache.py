@@ -20,8 +20,9 @@ class Kept(Protocol):
         """Delete everything."""
 
 
-@click.group(name="cache")
-def command() -> None:
+@click.group(name="cache", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
     """Show or empty the cache of votes and features.
 
     It makes second runs fast and may be emptied at any time. It lives in the folder $UNRULY_CACHE,
@@ -32,6 +33,8 @@ def command() -> None:
       unruly cache info
       unruly cache clear
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @command.command()

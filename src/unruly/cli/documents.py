@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
 
 from unruly.project.data import DataFiles
 from unruly.project.project import FILE_NAME, Project
@@ -26,8 +30,23 @@ class Named:
 
     def read(self, classes: Sequence[str], split: str = "test") -> Corpus:
         """All documents; of a WRENCH folder, one split."""
-        files = DataFiles(**{split: self.path.name}, text=self.text, id=self.id, label=self.label)
-        return files.read(split, self.path.parent, tuple(classes))
+        files = DataFiles(text=self.text, id=self.id, label=self.label)
+        files = replace(files, **{split: str(self.path)})
+        return files.read(split, Path(), tuple(classes))
+
+    @contextmanager
+    def as_file(self, classes: Sequence[str], split: str = "test") -> Iterator[Named]:
+        """The same as one file that can be read in batches: a WRENCH folder is written to one."""
+        if not is_wrench(self.path):
+            yield self
+            return
+        corpus = self.read(classes, split)
+        own = {name: corpus.columns[name] for name in corpus.columns.columns}
+        frame = pl.DataFrame({**own, "id": corpus.ids, "text": corpus.texts})
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / f"{split}.parquet"
+            frame.select("id", "text", pl.exclude("id", "text")).write_parquet(path)
+            yield Named(path, "text", "id", None)
 
 
 def named(

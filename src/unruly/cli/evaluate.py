@@ -43,7 +43,7 @@ def command(
 
     Accuracy, macro-F1, F1 of each class and calibration error, beside majority vote, on documents
     that rules cover and on those that they do not; and what gold was used for the model. DATA is a
-    file of texts and labels, or a project, whose test file is then meant.
+    file of texts and labels, or a project or a WRENCH folder, whose test file is then meant.
 
     \b
     Example:

@@ -34,10 +34,6 @@ COMMANDS = {
 OK, FAILED, BAD_INPUT, BUG, INTERRUPTED = 0, 1, 2, 70, 130
 
 
-class Interrupted(Exception):
-    """Ctrl-C was pressed."""
-
-
 class Lazy(click.Group):
     """Knows its commands by name; imports one when it is asked for."""
 
@@ -59,12 +55,6 @@ class Lazy(click.Group):
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
             raise click.UsageError(f"there is no command {args[0]!r}: {hint}", ctx)
         return super().resolve_command(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:  # click would print an empty line first
-            raise Interrupted from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -110,9 +100,8 @@ def run(args: Sequence[str]) -> int:
             warnings.simplefilter("ignore")  # what libraries say to each other
             warnings.filterwarnings("always", category=UserWarning, module="unruly")
             warnings.showwarning = _warn
-            code = cli.main(args=list(args), prog_name="unruly", standalone_mode=False)
-        sys.stdout.flush()
-    except (Interrupted, KeyboardInterrupt, click.Abort):
+            return _invoke(args)
+    except (KeyboardInterrupt, click.Abort):
         after = "\n" if sys.stderr.isatty() else ""  # the terminal shows ^C
         return _fail("interrupted: nothing half-written is left", INTERRUPTED, prefix=after)
     except BrokenPipeError:  # the reader of a pipe has had enough
@@ -136,7 +125,19 @@ def run(args: Sequence[str]) -> int:
             "`unruly --debug ...` shows the traceback",
             BUG,
         )
-    return code if isinstance(code, int) else OK
+
+
+def _invoke(args: Sequence[str]) -> int:
+    """Run without click's own handling of errors, which is not ours."""
+    if "_UNRULY_COMPLETE" in os.environ:
+        cli.main(prog_name="unruly")  # the shell asks for completions; does not return
+    try:
+        with cli.make_context("unruly", list(args)) as context:
+            cli.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    return OK
 
 
 def _warn(

@@ -50,7 +50,7 @@ def command(
 
     The output keeps the columns and the order of DATA and adds label, confidence, one probability
     for each class, which of the two heads decided, and the sources that voted. DATA is a file of
-    texts, or a project, whose test file is then meant.
+    texts, or a project or a WRENCH folder, whose test file is then meant.
 
     \b
     Example:
@@ -64,14 +64,10 @@ def command(
     check_output(output, TABLES)
     documents = named(data, split, text=text, id=id_)
     loaded = load(model, functions or None)
-    written = predict_file(
-        loaded,
-        documents.path,
-        output,
-        text=documents.text,
-        id=documents.id,
-        progress=screen.progress(),
-    )
+    with documents.as_file(loaded.class_names, split) as file:
+        written = predict_file(
+            loaded, file.path, output, text=file.text, id=file.id, progress=screen.progress()
+        )
     screen.answer(
         {
             "output": str(output),

@@ -54,10 +54,17 @@ class Screen:
             click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
+class Paper(Console):
+    """A console that leaves a closed pipe to the caller."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console(stream: IO[str]) -> Console:
     """Colours on a terminal only, and not where NO_COLOR is set."""
     terminal = stream.isatty()
-    return Console(
+    return Paper(
         file=stream,
         force_terminal=terminal,
         no_color=not terminal or "NO_COLOR" in os.environ,

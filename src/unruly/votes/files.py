@@ -18,6 +18,7 @@ from unruly.votes.parquet import read_parquet, write_parquet
 from unruly.votes.votes import Votes
 
 ID = "id"
+SLICE = 250_000  # documents written at a time
 ENDINGS = ".parquet, .csv, .tsv or .jsonl"
 
 
@@ -30,12 +31,15 @@ def write_votes(votes: Votes, path: Path) -> None:
         raise InputError(
             f"{path}: votes are not written to files ending in {kind!r}: use {ENDINGS}"
         )
-    frame = named_frame(votes)
-    with written_whole(path) as part:
-        if kind in {".csv", ".tsv"}:
-            frame.write_csv(part, separator="\t" if kind == ".tsv" else ",")
-        else:
-            frame.write_ndjson(part)
+    with written_whole(path) as part, part.open("wb") as file:
+        for start in range(0, max(1, votes.n), SLICE):  # names take more room than numbers
+            rows = np.arange(start, min(start + SLICE, votes.n))
+            frame = named_frame(votes.take(rows))
+            if kind in {".csv", ".tsv"}:
+                separator = "\t" if kind == ".tsv" else ","
+                frame.write_csv(file, separator=separator, include_header=start == 0)
+            else:
+                frame.write_ndjson(file)
     return None
 
 
