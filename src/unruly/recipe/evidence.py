@@ -96,7 +96,7 @@ class Evidence:
         step = max(1, min(_CHUNK, 2**24 // max(self.k * self.m, 1)))
         for start in range(0, self.n, step):
             part = slice(start, min(start + step, self.n))
-            yield part, self.said[part].toarray().reshape(-1, self.k, self.m)
+            yield part, self.said[part].toarray().reshape(part.stop - start, self.k, self.m)
 
 
 def shares(evidence: Evidence, prior: Real64) -> Real64:
@@ -116,5 +116,5 @@ def _mass(votes: Votes, j: int) -> NDArray[np.float32]:
     voted = votes.voted[:, j]
     soft = votes.soft.get(votes.sources[j])
     if soft is not None:
-        return np.where(voted[:, None], soft, 0).astype(np.float32)
-    return (votes.matrix[:, j, None] == np.arange(votes.m)).astype(np.float32)
+        return np.asarray(np.where(voted[:, None], soft, 0), np.float32)
+    return np.asarray(votes.matrix[:, j, None] == np.arange(votes.m), np.float32)

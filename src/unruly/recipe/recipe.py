@@ -203,7 +203,8 @@ def _attention(arrays: Mapping[str, NDArray[Any]]) -> Attention | None:
     if "attention.w1" not in arrays:
         return None
     table = VoteTable(arrays["attention.codes"], len(arrays["pool.classes"]))
-    return Attention(*(arrays[f"attention.{name}"] for name in ("w1", "votes", "w2")), table)
+    w1, votes, w2 = (arrays[f"attention.{name}"] for name in ("w1", "votes", "w2"))
+    return Attention(w1, votes, w2, table)
 
 
 def _joined(parts: list[Heads]) -> Heads:

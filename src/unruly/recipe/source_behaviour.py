@@ -33,7 +33,7 @@ def source_behaviour(evidence: Evidence, mass: Real64) -> Real64:
     counts = np.asarray(evidence.said.T @ mass, np.float64).reshape(k, m, m)  # (k, c, y)
     smooth = m * evidence.rates()[:, None, :]  # (k, 1, c)
     total = mass.sum(axis=0)[None, :, None] + m  # (1, y, 1)
-    return np.maximum((counts.transpose(0, 2, 1) + smooth) / total, _LEAST)
+    return np.asarray(np.maximum((counts.transpose(0, 2, 1) + smooth) / total, _LEAST))
 
 
 def opinions(behaviour: Real64, discount: Real64) -> Real64:
