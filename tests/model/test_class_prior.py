@@ -16,7 +16,7 @@ def test_numbers_are_scaled_to_shares() -> None:
     assert checked_prior({"b": 0.25, "a": 0.75}, ("a", "b")) == (0.75, 0.25)
 
 
-@pytest.mark.parametrize("word", ["uniform", "votes", None])
+@pytest.mark.parametrize("word", ["auto", "uniform", "votes", None])
 def test_words_are_kept(word: str | None) -> None:
     assert checked_prior(word, ("a", "b")) == word
 
@@ -24,7 +24,7 @@ def test_words_are_kept(word: str | None) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("even", 'must be "uniform", "votes", or numbers'),
+        ("even", "must be auto, uniform, votes, or numbers"),
         ([1, 1, 1], "must be 2 numbers above 0"),
         ([1, 0], "must be 2 numbers above 0"),
         ([float("nan"), 1], "must be 2 numbers above 0"),

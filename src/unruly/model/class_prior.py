@@ -9,6 +9,7 @@ import numpy as np
 from unruly.errors import SettingsError
 from unruly.model.learning import Prior
 
+WORDS = ("auto", "uniform", "votes")
 ClassPrior = str | Sequence[float] | Mapping[str, float] | None
 
 
@@ -17,8 +18,8 @@ def checked_prior(given: ClassPrior, classes: tuple[str, ...]) -> Prior:
     if given is None:
         return None
     if isinstance(given, str):
-        if given not in ("uniform", "votes"):
-            raise SettingsError(f'class_prior = {given!r}: must be "uniform", "votes", or numbers')
+        if given not in WORDS:
+            raise SettingsError(f"class_prior = {given!r}: must be {', '.join(WORDS)}, or numbers")
         return given
     if isinstance(given, Mapping):
         if set(given) != set(classes):

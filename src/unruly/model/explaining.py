@@ -12,6 +12,7 @@ from unruly.model.explanation import Explanation, Opinion, Vote
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents, silence
 from unruly.model.prediction import DECIDED
+from unruly.model.summary import estimated_accuracy
 from unruly.model.words import Word, telling_words
 from unruly.texts.corpus import Corpus
 from unruly.training.heads import Heads
@@ -113,6 +114,7 @@ def _vote(
         reason=match.reason if match else "",
         spans=spans,
         matched=tuple(text[start:end] for start, end in spans),
+        accuracy=estimated_accuracy(fitted.learner, j)[0],
     )
 
 

@@ -22,6 +22,7 @@ class Vote:
     reason: str  # the rule in words
     spans: tuple[tuple[int, int], ...]  # character ranges that the rule matched
     matched: tuple[str, ...]  # the text of these spans
+    accuracy: float | None = None  # of the source's votes, where the method estimates it
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -34,6 +35,7 @@ class Vote:
             "reason": self.reason,
             "spans": [list(span) for span in self.spans],
             "matched": list(self.matched),
+            "estimated_accuracy": self.accuracy,
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,13 @@ class SourceLine:
     coverage: float  # the share of documents that it votes on
     reliability: float  # global reliability, as estimated; all sources sum to 1
     agreement: float | None  # the share of its votes that the final labels bear out
+    accuracy: float | None = None  # of its votes, as estimated, where the method estimates it
+    accuracy_low: float | None = None  # the 95 % interval of that estimate
+    accuracy_high: float | None = None
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {
-            "name": self.name,
-            "votes": self.votes,
-            "coverage": self.coverage,
-            "reliability": self.reliability,
-            "agreement": self.agreement,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -152,13 +149,27 @@ def _line(j: int, learner: Learner, votes: Votes, final: np.ndarray[Any, Any]) -
     cast = votes.voted[:, j]
     count = int(cast.sum())
     borne_out = float((votes.matrix[cast, j] == final[cast]).mean()) if count else None
+    estimate, low, high = estimated_accuracy(learner, j)
     return SourceLine(
         name=votes.sources[j],
         votes=count,
         coverage=count / votes.n if votes.n else 0.0,
         reliability=float(learner.reliability[j]),
         agreement=borne_out,
+        accuracy=estimate,
+        accuracy_low=low,
+        accuracy_high=high,
     )
+
+
+def estimated_accuracy(
+    learner: Learner, j: int
+) -> tuple[float, float, float] | tuple[None, None, None]:
+    """The estimated accuracy of a source with its interval, where the method estimates it."""
+    table = getattr(learner, "accuracy", None)  # (k, 3), NaN for a source that never voted
+    if table is None or not np.isfinite(table[j]).all():
+        return None, None, None
+    return float(table[j, 0]), float(table[j, 1]), float(table[j, 2])
 
 
 def _prior(classes: tuple[str, ...], prior: tuple[float, ...]) -> str:
@@ -167,12 +178,24 @@ def _prior(classes: tuple[str, ...], prior: tuple[float, ...]) -> str:
 
 def _table(sources: tuple[SourceLine, ...]) -> list[str]:
     width = max([len(line.name) for line in sources] + [len("source")])
+    estimates = any(line.accuracy is not None for line in sources)
     head = (
         f"{'source':{width}}  {'votes':>9}  {'coverage':>8}  {'reliability':>11}  {'borne out':>9}"
     )
+    head += f"  {'estimated accuracy':>24}" if estimates else ""
     rows = [
-        f"{line.name:{width}}  {line.votes:>9,}  {line.coverage:>8.1%}  {line.reliability:>11.3f}  "
-        + (f"{line.agreement:>9.1%}" if line.agreement is not None else f"{'-':>9}")
+        f"{line.name:{width}}  {line.votes:>9,}  {line.coverage:>8.1%}  {line.reliability:>11.3f}"
+        f"  {_percent(line.agreement):>9}" + (f"  {_estimate(line):>24}" if estimates else "")
         for line in sources
     ]
     return [head, *rows]
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _estimate(line: SourceLine) -> str:
+    if line.accuracy is None:
+        return "-"
+    return f"{line.accuracy:.1%} ({_percent(line.accuracy_low)} to {_percent(line.accuracy_high)})"

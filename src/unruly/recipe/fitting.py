@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.progress import SILENT, Progress
+from unruly.recipe.balanced import class_balanced
 from unruly.recipe.class_hold import class_hold
 from unruly.recipe.class_prior import Prior, held_prior, prior_notes, sensitivity
 from unruly.recipe.evidence import Evidence
+from unruly.recipe.guard import BALANCED, MAJORITY, Verdict, contradicted_sources, guard, text_knows
 from unruly.recipe.intervals import Accuracies, source_accuracies
 from unruly.recipe.log_odds import Real64
 from unruly.recipe.opinion_pool import OpinionPool
@@ -89,7 +91,7 @@ def fit_recipe(
         reliability=_reliability(accuracies, fitted, evidence, votes.k),
         accuracy=_table(accuracies.spread_over(evidence.sources, votes.k)),
         history=trained.history if trained else (),
-        gold_used=_gold_used(gold),
+        gold_used=_gold_used(gold, prior),
         notes=(*_unnamed(votes, evidence), *prior_notes(held, sensitivity(fitted))),
     )
 
@@ -141,6 +143,11 @@ def _unnamed(votes: Votes, evidence: Evidence) -> tuple[str, ...]:
     )
 
 
-def _gold_used(gold: Gold) -> tuple[str, ...]:
+def _gold_used(gold: Gold, prior: Prior) -> tuple[str, ...]:
     known = int((gold >= 0).sum())
-    return (f"training: {known} clean labels",) if known else ()
+    uses = (
+        ["training"]
+        if prior is not None and not isinstance(prior, str)
+        else ["training", "class prior"]
+    )
+    return tuple(f"{use}: {known} clean labels" for use in uses) if known else ()

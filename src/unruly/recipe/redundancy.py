@@ -28,6 +28,8 @@ def redundancy_discount(evidence: Evidence, posterior: Real64, behaviour: Real64
     [0.5, 0.5, 1.0]
     """
     k, m = evidence.k, evidence.m
+    if not k:
+        return np.ones(0)  # clean labels alone
     together = np.zeros((k, k))
     expected = behaviour.transpose(1, 0, 2).reshape(m, k * m).astype(np.float32)  # (y, k * c)
     for part, said in evidence.dense():  # (documents, k, m)
