@@ -43,7 +43,7 @@ encoders: st.SearchStrategy[EncoderSpec] = st.sampled_from(
         "lsa",
         ("minilm", "lsa"),
         {"name": "minilm", "layer": 5},
-        ({"name": "lsa", "words": True}, "minilm"),
+        ({"name": "lsa", "dim": 64, "chars": True}, "minilm"),
     ]
 )
 columns = st.none() | words
