@@ -27,6 +27,18 @@ Real = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
+class KnownVotes:
+    """The votes that a pool can judge, in its own numbering of sources and classes."""
+
+    matrix: NDArray[np.int8]  # (n, k)
+    soft: Mapping[int, Real]  # source -> (n, m)
+
+    def take(self, rows: NDArray[np.intp]) -> KnownVotes:
+        """The votes on some documents."""
+        return KnownVotes(self.matrix[rows], {j: said[rows] for j, said in self.soft.items()})
+
+
+@dataclass(frozen=True, eq=False)
 class OpinionPool:
     """What votes say of documents. k sources that voted in training, m classes that were named."""
 
@@ -35,41 +47,43 @@ class OpinionPool:
     classes: NDArray[np.int64]  # (m,): which of the user's classes
     attention: Attention | None  # None: an even split
 
-    def cells(self, votes: Votes) -> Cells:
-        """The votes that can be judged: of sources and for classes known from training."""
+    def known(self, votes: Votes) -> KnownVotes:
+        """The votes of sources, and for classes, that are known from training."""
         number = np.full(votes.m + 1, -1, dtype=np.int8)
         number[self.classes] = np.arange(len(self.classes))
-        return Cells.of(number[votes.matrix[:, self.sources]], len(self.classes), "voters")
+        names = {votes.sources[j]: place for place, j in enumerate(self.sources.tolist())}
+        soft = {
+            names[name]: np.asarray(said[:, self.classes], np.float32)
+            for name, said in votes.soft.items()
+            if name in names
+        }
+        return KnownVotes(number[votes.matrix[:, self.sources]], soft)
 
-    def said(self, cells: Cells, votes: Votes) -> Real:
+    def cells(self, known: KnownVotes) -> Cells:
+        """One cell for each vote."""
+        return Cells.of(known.matrix, len(self.classes), "voters")
+
+    def said(self, cells: Cells, known: KnownVotes) -> Real:
         """(v, y): the opinion in each cell; soft votes are weighed by their probabilities."""
         said = self.opinion[cells.source, cells.outcome]
-        for j, soft in self._soft(votes).items():
+        for j, soft in known.soft.items():
             mine = np.flatnonzero(cells.source == j)
             said[mine] = soft[cells.row[mine]] @ self.opinion[j]
         return said
 
     def evidence(self, features: Real, votes: Votes) -> tuple[Real, Real]:
         """(n, m): ev; (n, k of the user): a_ij. Zeros where nobody voted."""
-        cells = self.cells(votes)
+        known = self.known(votes)
+        cells = self.cells(known)
         scores = (
             np.zeros(len(cells.row), np.float32)
             if self.attention is None
             else self.attention.scores(features, cells)
         )
         a = conditional(scores, cells)  # (v,)
-        weighed = self.said(cells, votes) * (a * cells.sizes[cells.row])[:, None]  # (v, m)
+        weighed = self.said(cells, known) * (a * cells.sizes[cells.row])[:, None]  # (v, m)
         by_class = [np.bincount(cells.row, weighed[:, y], cells.n) for y in range(cells.m)]
         ev = np.stack(by_class, axis=1).astype(np.float32)
         shares = np.zeros((votes.n, votes.k), np.float32)
         shares[:, self.sources] = cells.matrix(a)
         return ev, shares
-
-    def _soft(self, votes: Votes) -> Mapping[int, Real]:
-        """Soft votes by source, over the classes that were named."""
-        names = {votes.sources[j]: place for place, j in enumerate(self.sources.tolist())}
-        return {
-            names[name]: values[:, self.classes]
-            for name, values in votes.soft.items()
-            if name in names
-        }

@@ -42,6 +42,7 @@ _LEAST_BATCH, _MOST_BATCH, _STEPS = (
     256,
     200,
 )  # few documents come in small batches, for 200 steps
+_READY = 2**26  # numbers: up to 256 MB the networks' features are made once
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +92,12 @@ class _Run:
         settings: Settings,
         device: torch.device,
     ) -> None:
-        self.features, self.votes, self.targets = features, votes, targets.astype(np.float32)
+        self.features, self.votes = features, pool.known(votes)
+        self.targets = targets.astype(np.float32)
         self.pool, self.texts, self.seed, self.device = pool, texts, settings.seed, device
+        small = features.n * features.width <= _READY
+        blocks = [block.values for block in features.blocks]
+        self.ready = side_by_side(texts, blocks) if small else None
         self.bias = torch.from_numpy(vote_bias.astype(np.float32)).to(device)
         k, m, _ = pool.opinion.shape
         self.table = VoteTable(_codes(k, m), m)
@@ -123,10 +128,7 @@ class _Run:
 
     def _step(self, rows: NDArray[np.intp]) -> tuple[float, float, int]:
         """Both gradients on some documents; tells l1, l2 and how many documents l1 is of."""
-        values = side_by_side(
-            self.texts, [block.values[rows] for block in self.features.blocks]
-        )  # (batch, d)
-        x = torch.from_numpy(values).to(self.device)
+        x = torch.from_numpy(self._values(rows)).to(self.device)  # (batch, d)
         q = torch.from_numpy(self.targets[rows]).to(self.device)
         l1, some = self._denoise(x, q, rows)
         theta = self.networks.classifier
@@ -134,6 +136,12 @@ class _Run:
         l2, slope, _ = likelihood_loss(logits, q)
         theta.backward(self.gradient.classifier, x, hidden, slope / len(rows))
         return l1, float(l2), some
+
+    def _values(self, rows: NDArray[np.intp]) -> Real:
+        """(rows, d): features of some documents, kept ready where they are not too many."""
+        if self.ready is not None:
+            return self.ready[rows]
+        return side_by_side(self.texts, [block.values[rows] for block in self.features.blocks])
 
     def _denoise(self, x: Tensor, q: Tensor, rows: NDArray[np.intp]) -> tuple[float, int]:
         votes = self.votes.take(rows)
