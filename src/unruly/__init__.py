@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unruly.rules.rule import Rule as Rule
     from unruly.rules.source import Source as Source
     from unruly.rules.sources import Sources as Sources
+    from unruly.settings import Settings as Settings
     from unruly.texts.corpus import Corpus as Corpus
     from unruly.votes.votes import Votes as Votes
 
@@ -25,6 +26,7 @@ _HOMES = {
     "Corpus": "unruly.texts.corpus",
     "Rule": "unruly.rules.rule",
     "Source": "unruly.rules.source",
+    "Settings": "unruly.settings",
     "Sources": "unruly.rules.sources",
     "Project": "unruly.project.project",
     "rule": "unruly.rules.function",
