@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import platform
 import subprocess
 import sys
 import time
@@ -169,7 +169,7 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
 def test_the_unfinished_file_of_a_dead_process_is_swept(tmp_path: Path) -> None:
     room = tmp_path / "counting-1"
     room.mkdir()
-    host = os.uname().nodename
+    host = platform.node()
     dead = room / f"part-{host}-999999999-abcd1234.safetensors"
     dead.write_bytes(b"half")
     Cache(tmp_path).encode(Counting(), ["a"])

@@ -55,3 +55,15 @@ def test_refusals(tmp_path: Path) -> None:
         FeatureFile.open(tmp_path / "f")
     with pytest.raises(InputError, match="needs rows and columns"):
         FeatureFile.create(tmp_path / "g", 0, 3)
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("unruly.features.stream._reserve", full)
+    with pytest.raises(InputError, match=r"cannot make a file of 0 MB .* No space left"):
+        FeatureFile.create(tmp_path / "f", 4, 2)
+    assert list(tmp_path.iterdir()) == []

@@ -10,6 +10,7 @@ nothing, so two of them can run at once.
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import time
 import uuid
@@ -122,7 +123,7 @@ class Cache:
             with suppress(OSError):
                 if path.is_file():
                     facts = path.stat()
-                    yield facts.st_mtime, facts.st_blocks * 512, path
+                    yield facts.st_mtime, facts.st_size, path
 
     def _fill(
         self, encoder: Encoder, texts: Sequence[str], whole: Path, progress: Progress
@@ -143,7 +144,7 @@ class Cache:
 @contextmanager
 def _own_part(whole: Path, n: int, width: int) -> Iterator[FeatureFile]:
     """A file that only this process writes. Renamed when done; kept as it is when interrupted."""
-    name = f"part-{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}.safetensors"
+    name = f"part-{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.safetensors"
     part = whole.parent / name
     yield FeatureFile.create(part, n, width)
     os.replace(part, whole)
@@ -214,7 +215,7 @@ def _opened(path: Path) -> FeatureFile | None:
 def _alive(part: Path) -> bool:
     """Whether the process that writes this unfinished file may still be running."""
     host, _, rest = part.name.removeprefix("part-").rpartition("-")[0].rpartition("-")
-    if host != os.uname().nodename or not rest.isdigit():
+    if os.name != "posix" or host != platform.node() or not rest.isdigit():
         with suppress(OSError):
             return time.time() - part.stat().st_mtime < STALE
         return False

@@ -32,7 +32,7 @@ from unruly.progress import SILENT, Progress, stage
 
 SHORT = 400  # characters: texts shorter than this on average have too few words to do without runs
 BATCH = 2_000  # texts encoded at a time,
-BATCH_CHARACTERS = 4_000_000  # and no more characters than these, unless one text has more
+BATCH_CHARACTERS = 1_000_000  # and no more characters than these, unless one text has more
 FIT = 50_000  # texts fitted on: of more, as many drawn at random
 SAMPLE = 20_000  # texts that the runs of characters are chosen from
 # Han, kana, Thai, Lao, Khmer, Burmese, Tibetan: written without blanks between words.

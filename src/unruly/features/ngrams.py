@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -58,8 +59,7 @@ class WordGrams:
     def of(self, texts: Sequence[str]) -> Occurrences:
         """All words and pairs in these texts; a word that is not known breaks a pair."""
         size = len(self.words)
-        known = pl.DataFrame({"word": pl.Series(self.words, dtype=pl.String)}).with_row_index("id")
-        frame = _tokens(texts).join(known, on="word", how="left", maintain_order="left")
+        frame = _tokens(texts).join(self._known, on="word", how="left", maintain_order="left")
         row = frame["row"].to_numpy().astype(np.int64)
         word = frame["id"].cast(pl.Int64).fill_null(-1).to_numpy()
         pair = (word[:-1] >= 0) & (word[1:] >= 0) & (row[:-1] == row[1:])
@@ -68,6 +68,10 @@ class WordGrams:
         return Occurrences(
             np.concatenate([row[seen], row[:-1][pair]]), np.concatenate([word[seen], pairs])
         )
+
+    @cached_property
+    def _known(self) -> pl.DataFrame:
+        return pl.DataFrame({"word": pl.Series(self.words, dtype=pl.String)}).with_row_index("id")
 
     def term(self, key: int) -> str:
         """The n-gram as a person reads it."""

@@ -8,6 +8,7 @@ was left half done tells how far it got.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -50,9 +51,16 @@ class FeatureFile:
         }
         text = json.dumps(plan).encode()
         text += b" " * (-(8 + len(text)) % 8)
-        with path.open("wb") as stream:
-            stream.write(len(text).to_bytes(8, "little") + text)
-            stream.truncate(8 + len(text) + end)
+        try:
+            with path.open("wb") as stream:
+                stream.write(len(text).to_bytes(8, "little") + text)
+                stream.flush()
+                _reserve(stream.fileno(), 8 + len(text) + end)
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise InputError(
+                f"{path}: cannot make a file of {end >> 20} MB for features: {error.strerror}"
+            ) from None
         return cls.open(path, "r+")
 
     @classmethod
@@ -122,6 +130,14 @@ def encode_stream(
         if start != n:
             raise InputError(f"{path}: {n} texts were announced, but {start} came")
     return FeatureFile.open(Path(path))
+
+
+def _reserve(file: int, size: int) -> None:
+    """Take the room on disk now: a full disk is an error here, but a crash in mapped memory."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, size)
+    else:
+        os.truncate(file, size)
 
 
 def _mapped(path: Path, mode: str, kind: type, offset: int, shape: tuple[int, ...]) -> NDArray[Any]:
