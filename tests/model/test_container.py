@@ -45,7 +45,7 @@ def test_the_same_members_give_the_same_bytes(file: Path, tmp_path: Path) -> Non
 
 
 @settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
 def test_any_changed_byte_is_noticed(file: Path, data: st.DataObject) -> None:
@@ -59,7 +59,7 @@ def test_any_changed_byte_is_noticed(file: Path, data: st.DataObject) -> None:
 
 
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
 def test_truncated_or_padded_files_are_refused(file: Path, data: st.DataObject) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ labels = st.integers(1, 40).flatmap(
 )
 
 
+@settings(max_examples=30, deadline=None)
 @given(labels)
 def test_confusion_and_f1_are_scikit_learns(pair: tuple[NDArray[Any], NDArray[Any]]) -> None:
     gold, predicted = pair

@@ -49,3 +49,12 @@ def test_a_long_text_is_taken_in_runs_of_words() -> None:
 def test_an_empty_text_has_no_words() -> None:
     assert telling_words("", by_length, 0) == ()
     assert telling_words(" \n ", by_length, 0) == ()
+
+
+def test_punctuation_and_scripts_without_blanks() -> None:
+    def words(text: str) -> list[str]:
+        found = telling_words(text, by_length, 1, count=50)
+        return [word.text for word in sorted(found, key=lambda word: word.start)]
+
+    assert words("Don't stop!!! well-made.") == ["Don't", "stop", "!!!", "well-made", "."]
+    assert words("歌が好き") == ["歌", "が", "好", "き"]

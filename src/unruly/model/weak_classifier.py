@@ -76,6 +76,8 @@ class WeakClassifier:
     gold labels: none used
     """
 
+    _estimator_type = "classifier"  # what scikit-learn before 1.6 asks instead of tags
+
     def __init__(
         self,
         encoder: Any = "auto",

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_WORDS = 200  # of one text; longer texts are taken in equal runs of words
-_WORD = re.compile(r"\S+")
+# A sign of a script without blanks (kana, Han), a word with its apostrophes and hyphens, or punctuation.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+(?:['’-]\w+)*|[^\w\s]+")
 
 Asked = Callable[[Sequence[str]], NDArray[np.float32]]  # texts -> (n, m) probabilities
 
