@@ -2,9 +2,8 @@
 
 Nothing decides more. Learnt inside the loop it collapses, so it is settled beforehand:
 
-    auto      run the loop once from a uniform start with the hold released. If the class mass that it
-              drifts to is far from uniform (the odds of some class by a factor above 3), take that mass;
-              else uniform
+    auto      run the loop once from a uniform start with the hold released, and take the class mass that it
+              drifts to if it is to be believed (see `believed`); else uniform
     uniform   equal shares of the classes that sources vote for
     votes     the mean vote shares of covered documents
     numbers   as given
@@ -28,7 +27,8 @@ from unruly.settings import Settings
 
 Prior = str | Sequence[float] | None
 
-FAR = 3.0  # odds factor from uniform beyond which the released run is believed
+FAR = 3.0  # odds factor from uniform beyond which the released run is far from it
+LEAN = 2.0  # the same, for what the class-balanced classifier answers and where votes are nearer to uniform
 STRONG = 0.10  # share of changed answers above which a guessed prior is warned of
 _LEAST = 1e-4  # no class is ruled out
 _RELEASED_ROUNDS = 6
@@ -86,6 +86,35 @@ def odds_factor(prior: Real64) -> float:
         return 1.0
     odds = prior / (1 - prior) * (len(prior) - 1)
     return round(float(max(odds.max(), 1 / odds.min())), 9)
+
+
+def believed(mass: Real64, balanced: Real64, voted: Real64) -> bool:
+    """Whether the class mass of the released run speaks of the documents, rather than of its own drift.
+
+    All three are shares of the classes: where the released run drifts to, what the class-balanced
+    classifier of its first round answers, and how the votes fall. Noise in votes pulls the last two
+    towards uniform, never away from it. So the mass must be far from uniform, or further than the votes
+    are, or the balanced classifier must lean clearly; and the other two must lean the same way (on
+    average by a quarter in odds), else the run has only amplified itself.
+
+    >>> believed(np.array([0.87, 0.13]), np.array([0.71, 0.29]), np.array([0.7, 0.3]))
+    True
+    >>> believed(
+    ...     np.array([0.3, 0.7]), np.array([0.38, 0.62]), np.array([0.23, 0.77])
+    ... )  # biased votes
+    False
+    >>> believed(np.array([0.1, 0.9]), np.array([0.5, 0.5]), np.array([0.53, 0.47]))  # drift
+    False
+    """
+    far = odds_factor(mass)
+    leans = (
+        far > FAR
+        or odds_factor(_proper(balanced)) > LEAN
+        or far > max(LEAN, odds_factor(_proper(voted)))
+    )
+    most = int(np.abs(_log_odds(mass)).argmax())
+    support = (_log_odds(balanced)[most] + _log_odds(voted)[most]) / 2
+    return leans and bool(support * np.sign(_log_odds(mass)[most]) > np.log(1.25))
 
 
 def clean_prior(
@@ -164,9 +193,16 @@ def _automatic(
     )
     mass = np.maximum(drifted.q.mean(axis=0), 0.05 / evidence.m)
     mass = mass / mass.sum()
-    if odds_factor(mass) > FAR:
+    named = np.bincount(drifted.first.argmax(axis=1), minlength=evidence.m) / evidence.n
+    if believed(mass, named, vote_prior(evidence)):
         return mass, "estimated from votes and texts, which are far from balanced"
     return even, "uniform, for votes and texts do not speak clearly against it"
+
+
+def _log_odds(shares: Real64) -> Real64:
+    """(m,): log of each class's odds beside what they are when all classes are alike."""
+    kept = np.clip(shares, 1e-3, 1 - 1e-3)
+    return np.log(kept / (1 - kept) * (len(shares) - 1))
 
 
 def _proper(prior: Real64) -> Real64:

@@ -12,7 +12,8 @@ from unruly.recipe.balanced import class_balanced
 from unruly.recipe.class_hold import class_hold
 from unruly.recipe.class_prior import Prior, held_prior, prior_notes, sensitivity
 from unruly.recipe.evidence import Evidence
-from unruly.recipe.guard import BALANCED, MAJORITY, Verdict, contradicted_sources, guard, text_knows
+from unruly.recipe.fallback import fall_back
+from unruly.recipe.guard import BELIEVED, contradicted_sources, guard, text_knows
 from unruly.recipe.intervals import Accuracies, source_accuracies
 from unruly.recipe.log_odds import Real64
 from unruly.recipe.opinion_pool import OpinionPool
@@ -60,6 +61,7 @@ def fit_recipe(
         )
     with computing(settings) as device:
         texts = regressions(features, evidence.m, settings)
+        balanced = class_balanced(texts, evidence)
         held = held_prior(prior, texts, evidence, settings, ingredients)
         fitted = posteriors(
             texts,
@@ -70,15 +72,19 @@ def fit_recipe(
             ingredients=ingredients,
             progress=progress,
         )
+        verdict = BELIEVED
+        if ingredients.guard:
+            signal = text_knows(features, balanced, evidence, settings)
+            verdict = guard(fitted, balanced, evidence, held, signal, votes.classes)
         said = tuple(text.regression() for text in texts)
         pool, vote_bias = even_pool(fitted, evidence), covered_bias(fitted, evidence)
         trained = None
-        if ingredients.networks:
+        if ingredients.networks and not verdict.fired:
             trained = train_networks(
                 features, votes, fitted.q, vote_bias, pool, said, settings, device, progress
             )
     accuracies = source_accuracies(fitted, evidence)
-    return Recipe(
+    recipe = Recipe(
         classes=votes.classes,
         sources=votes.sources,
         texts=said,
@@ -92,8 +98,14 @@ def fit_recipe(
         accuracy=_table(accuracies.spread_over(evidence.sources, votes.k)),
         history=trained.history if trained else (),
         gold_used=_gold_used(gold, prior),
-        notes=(*_unnamed(votes, evidence), *prior_notes(held, sensitivity(fitted))),
+        notes=(
+            *verdict.notes,
+            *_unnamed(votes, evidence),
+            *contradicted_sources(accuracies, evidence, fitted.pi, votes.sources),
+            *prior_notes(held, sensitivity(fitted)),
+        ),
     )
+    return fall_back(recipe, verdict, balanced, evidence)
 
 
 def even_pool(fitted: Posteriors, evidence: Evidence) -> OpinionPool:

@@ -45,6 +45,7 @@ class Ingredients:
     soft_labels: bool = True  # posteriors as they are, not their likeliest class
     redundancy: bool = True  # sources that repeat each other share one say
     networks: bool = True  # the two networks answer beside the regressions
+    guard: bool = True  # what votes and texts speak against is not believed
 
 
 WHOLE = Ingredients()

@@ -1,0 +1,207 @@
+"""The guard: is the recipe to be believed? It asks votes and text alone, and falls back if not.
+
+Four checks, each against what the recipe has to beat, in this order:
+
+    text         Do texts know anything of the votes? If z (see `text_signal`) is below 2, text is noise, which the
+                 loop would amplify: majority vote answers.
+    inversion    Of the documents on which two sources or more agree, does the recipe contradict half?
+                 Then it has turned classes round: majority vote answers.
+    doubt        Does the recipe, under a prior that it had to guess, agree with far fewer votes (15 points) than
+                 the plain class-balanced classifier? Then the guess is bad: the balanced classifier answers.
+    collapse     Does a class get less than a tenth of the answers that its prior calls for? Then the
+                 others have swallowed it: the balanced classifier answers.
+
+Sources whose votes look right less often than by chance are named in any case; the recipe itself already
+reads them the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.features.encoder import Features
+from unruly.recipe.balanced import Balanced, class_balanced
+from unruly.recipe.class_prior import HeldPrior
+from unruly.recipe.evidence import Evidence
+from unruly.recipe.intervals import Accuracies
+from unruly.recipe.log_odds import Real64
+from unruly.recipe.posteriors import Posteriors, regressions
+from unruly.recipe.text_signal import text_signal
+from unruly.settings import Settings
+
+RECIPE, BALANCED, MAJORITY = "recipe", "balanced", "majority"
+
+_KNOWS = 2.0  # z from which text is believed to know something
+_DOUBT = 0.15  # agreement with votes that may be lost to a guessed prior
+_SWALLOWED = 0.1  # of the answers that the prior calls for
+_FEW = 1_000  # covered documents up to which the test of the text takes ten folds
+_ENOUGH = 10  # documents on which sources agree, to speak of inversion
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Who answers, and what the user is told, a sentence each."""
+
+    answers: str  # RECIPE, BALANCED or MAJORITY
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fired(self) -> bool:
+        """Whether the recipe is not believed."""
+        return self.answers != RECIPE
+
+
+BELIEVED = Verdict(RECIPE)
+
+
+def guard(
+    fitted: Posteriors,
+    balanced: Balanced,
+    evidence: Evidence,
+    held: HeldPrior,
+    signal: float,
+    classes: Sequence[str],
+) -> Verdict:
+    """Judge the recipe's posteriors; `signal` is the z of `text_knows`, `classes` the names of all classes."""
+    if evidence.m < 2 or not evidence.covered.any():
+        return BELIEVED
+    if signal < _KNOWS:
+        return Verdict(
+            MAJORITY,
+            (
+                f"The guard: texts tell nothing of the votes beyond chance (z = {signal:.1f}), so majority vote "
+                "answers instead of the recipe; more documents, more votes or another encoder may help.",
+            ),
+        )
+    answers = fitted.q.argmax(axis=1)
+    against, agreed = contradicted(answers, evidence)
+    if agreed >= _ENOUGH and against > 0.5:
+        return Verdict(
+            MAJORITY,
+            (
+                f"The guard: the recipe contradicts {against:.0%} of the {agreed:,} documents on which sources agree, "
+                "as it would if classes were turned round, so majority vote answers instead.",
+            ),
+        )
+    lost = agreement(balanced.lp.argmax(axis=1), evidence) - agreement(answers, evidence)
+    if lost > _DOUBT and not held.trusted:
+        return Verdict(
+            BALANCED,
+            (
+                f"The guard: under the guessed class prior the recipe agrees with {100 * lost:.0f} in a hundred votes "
+                "fewer than a plain class-balanced classifier does, which answers instead; give the class prior "
+                "if you know it.",
+            ),
+        )
+    swallowed = _swallowed(answers, fitted.pi)
+    if swallowed is not None:
+        share = float((answers == swallowed).mean())
+        name = classes[int(evidence.classes[swallowed])]
+        return Verdict(
+            BALANCED,
+            (
+                f"The guard: other classes have swallowed {name} ({share:.1%} of the answers where the prior calls "
+                f"for {fitted.pi[swallowed]:.1%}), so a plain class-balanced classifier answers instead.",
+            ),
+        )
+    return Verdict(RECIPE, _doubts(fitted, evidence, held, against, agreed))
+
+
+def text_knows(
+    features: Features, balanced: Balanced, evidence: Evidence, settings: Settings
+) -> float:
+    """z: how far text, out of fold, goes with the clear majorities of votes, beyond chance.
+
+    With few covered documents the classifier is trained again on them, with ten folds, for with three it
+    would learn from too few of them.
+    """
+    covered = np.flatnonzero(evidence.covered)
+    named = clear_majority(evidence)
+    if evidence.m < 2 or len(covered) < 3:
+        return 0.0
+    if len(covered) > _FEW:
+        return text_signal(np.exp(balanced.lp), named)
+    part = replace(
+        evidence, said=evidence.said[covered], clean=np.full(len(covered), -1, dtype=np.int64)
+    )
+    texts = regressions(features.take(covered), evidence.m, settings, min(10, len(covered)))
+    return text_signal(np.exp(class_balanced(texts, part).lp), named[covered])
+
+
+def clear_majority(evidence: Evidence) -> NDArray[np.int64]:
+    """(n,): the class that most votes name, -1 where there is a tie or no vote."""
+    counts = evidence.counts()
+    top = np.sort(counts, axis=1)
+    ahead = top[:, -1] > (top[:, -2] if evidence.m > 1 else 0) + 1e-6
+    return np.where(ahead, counts.argmax(axis=1), -1)
+
+
+def contradicted(answers: NDArray[np.integer], evidence: Evidence) -> tuple[float, int]:
+    """The share of the documents with two votes or more, all for one class, that get another answer; how many there are."""
+    counts = evidence.counts()
+    total = counts.sum(axis=1)
+    agreed = (total >= 2 - 1e-6) & (counts.max(axis=1) >= total - 1e-6)
+    if not agreed.any():
+        return 0.0, 0
+    return float((answers != counts.argmax(axis=1))[agreed].mean()), int(agreed.sum())
+
+
+def agreement(answers: NDArray[np.integer], evidence: Evidence) -> float:
+    """How far answers go with majority vote on covered documents; a tie of t classes counts 1/t."""
+    counts = evidence.counts()[evidence.covered]
+    top = counts >= counts.max(axis=1, keepdims=True) - 1e-6
+    chosen = top[np.arange(len(top)), answers[evidence.covered]]
+    return float((chosen / top.sum(axis=1)).mean()) if len(top) else 1.0
+
+
+def contradicted_sources(
+    accuracies: Accuracies, evidence: Evidence, pi: Real64, sources: Sequence[str]
+) -> tuple[str, ...]:
+    """A sentence for each source whose votes look right less often than by chance.
+
+    Chance is the prior of what it says. Text and the other sources judge, never the source itself; two
+    standard errors are allowed for.
+    """
+    cast = evidence.rates() * evidence.n  # (k, m)
+    votes = np.maximum(cast.sum(axis=1), 1e-9)
+    chance = (cast @ pi) / votes
+    right = accuracies.estimate
+    error = np.sqrt(np.maximum(right * (1 - right), 0.01) / votes)
+    odd = np.flatnonzero(right + 2 * error < chance)
+    return tuple(
+        f"The source {sources[int(evidence.sources[j])]!r} is contradicted by texts and the other sources: about "
+        f"{right[j]:.0%} of its {votes[j]:,.0f} votes look right, {chance[j]:.0%} would by chance. The recipe reads "
+        "it the other way round; check its rules."
+        for j in odd.tolist()
+    )
+
+
+def _swallowed(answers: NDArray[np.integer], pi: Real64) -> int | None:
+    """The class that gets by far the fewest of the answers its prior calls for, if any does."""
+    called = pi * len(answers)
+    ratio = np.bincount(answers, minlength=len(pi)) / np.maximum(called, 1e-9)
+    worst = int(np.where(called >= 5, ratio, np.inf).argmin())
+    return worst if called[worst] >= 5 and ratio[worst] < _SWALLOWED else None
+
+
+def _doubts(
+    fitted: Posteriors, evidence: Evidence, held: HeldPrior, against: float, agreed: int
+) -> tuple[str, ...]:
+    """What the user should know although the recipe stands."""
+    notes = []
+    covered = float(evidence.covered.mean())
+    if held.trusted and held.origin == "given" and agreed >= _ENOUGH and against > 0.2:
+        notes.append(
+            f"Warning: under the class prior that was given, {against:.0%} of the {agreed:,} documents on which sources "
+            "agree get another answer: check the prior, or the sources."
+        )
+    if not held.trusted and covered < 0.5:
+        notes.append(
+            f"Warning: votes cover only {covered:.0%} of the documents, so the guessed class prior decides most answers: "
+            "give class_prior, a few clean labels, or rules that cover more."
+        )
+    return tuple(notes)

@@ -1,0 +1,45 @@
+"""Does text know anything of the votes? Asked out of fold, and of sources that it has not learnt from.
+
+    S = sum over documents of p_i[v_i] / n_{v_i}        v_i: the class that most votes of i name, p: text's opinion
+
+with every class counting alike. If text knew nothing, S would be as large for votes dealt out to the
+documents at random; the mean and the variance of S over all such deals are known exactly (Hoeffding, 1951):
+
+    A_ic = p_i[c] / n_c,   D_ic = A_ic - mean_i A_ic - mean_l A_i,v_l + mean;   var S = sum_ic n_c D_ic^2 / (n - 1)
+
+z = (S - mean S) / sd S.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.recipe.log_odds import Real64
+
+
+def text_signal(proba: Real64, named: NDArray[np.integer]) -> float:
+    """z: how far text's opinions (n, m) go with the votes `named` (n,), beyond chance; -1: no clear vote.
+
+    >>> rng = np.random.default_rng(0)
+    >>> named = rng.integers(0, 2, 400)
+    >>> knows = np.where(rng.random(400) < 0.7, named, 1 - named)
+    >>> text_signal(np.eye(2)[knows], named) > 5, abs(text_signal(rng.random((400, 2)), named)) < 3
+    (True, True)
+    """
+    clear = named >= 0
+    said, votes = proba[clear], named[clear]
+    size = np.bincount(votes, minlength=proba.shape[1]).astype(np.float64)  # (m,): n_c
+    heard = size > 0
+    n = len(votes)
+    if n < 3 or heard.sum() < 2:
+        return 0.0
+    table = said[:, heard] / size[heard]  # (n, classes that were named): A
+    share = size[heard] / n
+    by_document = table @ share  # (n,): mean over l of A_i,v_l
+    by_class = table.mean(axis=0)
+    centred = table - by_document[:, None] - by_class + by_class @ share
+    variance = float((centred**2).sum(axis=0) @ size[heard]) / (n - 1)
+    place = np.cumsum(heard) - 1
+    found = float(table[np.arange(n), place[votes]].sum())
+    return float((found - by_class @ size[heard]) / max(variance, 1e-30) ** 0.5)
