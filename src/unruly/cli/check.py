@@ -33,14 +33,11 @@ def command(project: Path, split: str, as_json: bool, quiet: bool) -> None:
     screen = Screen(quiet, as_json)
     checked = check_project(project, split, screen.progress(), Cache.default())
     screen.answer(checked.to_plain())
-    if not quiet:
-        screen.table(source_table(checked.summary))
-        screen.say(checked.summary.majority_line())
-        screen.say(
-            f"examples: {checked.examples - len(checked.failures)} of {checked.examples} hold"
-        )
-        for failure in checked.failures:
-            screen.say(str(failure))
+    screen.table(source_table(checked.summary))
+    screen.say(checked.summary.majority_line())
+    screen.say(f"examples: {checked.examples - len(checked.failures)} of {checked.examples} hold")
+    for failure in checked.failures:
+        screen.say(str(failure))
     if checked.failures:
         first, *others = checked.failures
         raise ExampleError(f"{first}" + (f" (and {len(others)} more)" if others else ""))

@@ -71,8 +71,7 @@ def command(
     fitted = fit_project(opened, screen.progress(), score=score)
     fitted.model.save(output)
     screen.answer({**fitted.to_plain(), "output": str(output)})
-    if not quiet:
-        screen.say(str(fitted))
+    screen.say(str(fitted))
     screen.remark(f'{output} is ready, try: unruly explain {output} "a text of yours"')
 
 

@@ -74,9 +74,9 @@ def console(stream: IO[str]) -> Console:
 
 def quiet_option(command: Command) -> Command:
     """`--quiet`, the same on every command."""
-    return click.option("-q", "--quiet", is_flag=True, help="Print results and errors only.")(
-        command
-    )
+    return click.option(
+        "-q", "--quiet", is_flag=True, help="Print results and errors only: no bar, no remarks."
+    )(command)
 
 
 def json_option(command: Command) -> Command:

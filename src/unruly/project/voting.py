@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from unruly.progress import SILENT, Progress
@@ -40,7 +39,7 @@ def vote_split(
     parts = list(project.sources.vote_stream(noted, progress, cache, stream.rows))
     if not parts:
         return _whole(project, stream.read(), progress, cache)
-    return Voted(_joined(parts), noted.gold())
+    return Voted(Votes.concat(parts), noted.gold())
 
 
 def _whole(project: Project, corpus: Corpus, progress: Progress, cache: Cache | None) -> Voted:
@@ -62,15 +61,3 @@ class _Noted:
 
     def gold(self) -> NDArray[np.int16] | None:
         return np.concatenate(self.golds) if self.golds else None
-
-
-def _joined(parts: Sequence[Votes]) -> Votes:
-    """One batch below the other."""
-    first = parts[0]
-    return Votes(
-        matrix=np.concatenate([part.matrix for part in parts]),
-        sources=first.sources,
-        classes=first.classes,
-        ids=pl.concat([part.ids for part in parts]),
-        soft={name: np.concatenate([part.soft[name] for part in parts]) for name in first.soft},
-    )
