@@ -221,7 +221,7 @@ class WeakClassifier:
                 "a loaded model no longer has its training documents: pass them, denoise(votes, X=corpus)"
             )
         documents = Documents(None, self._training_features)
-        given = self._given_votes(documents, votes) or self._training_votes
+        given = self._training_votes if votes is None else self._given_votes(documents, votes)
         return fitted.learner.soft_labels(fitted.votes(documents, given), self._training_features)
 
     def explain(
@@ -388,5 +388,27 @@ def load(path: str | Path, functions: Functions = None) -> WeakClassifier:
 
     `functions` is the Python file (or files) with the model's rules of kind `function`, where it has
     any: a model file carries no code, and only files named here are run.
+
+    >>> import tempfile
+    >>> from unruly.rules.keywords import Keywords
+    >>> from unruly.rules.rule import Rule
+    >>> from unruly.rules.source import Source
+    >>> loved = Source("loved", [Rule("good", Keywords(["lovely", "great"]))])
+    >>> hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
+    >>> texts = [
+    ...     "a lovely film",
+    ...     "great, just great",
+    ...     "an awful film",
+    ...     "boring and awful",
+    ...     "a film",
+    ... ]
+    >>> model = WeakClassifier("lsa", cache=False)
+    >>> path = Path(tempfile.mkdtemp()) / "films.unruly"
+    >>> model.fit(texts, sources=Sources(["bad", "good"], [loved, hated])).save(path)
+    >>> again = load(path)
+    >>> again.predict(["what a great film", "so boring"]).tolist()
+    ['good', 'bad']
+    >>> again.explain("what a great film").votes[0].matched
+    ('great',)
     """
     return WeakClassifier.load(path, functions)
