@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import time
@@ -126,3 +127,33 @@ def test_interrupted_it_stops_at_once_and_leaves_nothing_half_written(
     assert (tmp_path / "votes.parquet").read_text() == "precious"
     left = {path.name for path in tmp_path.iterdir()} - {"cache"}
     assert left == {"slow", "votes.parquet"}
+
+
+def test_on_a_terminal_a_bar_is_drawn_on_standard_error(tmp_path: Path) -> None:
+    slow_project(tmp_path / "slow")
+    ours, theirs = pty.openpty()
+    run = subprocess.Popen(
+        command_line(["vote", "slow", "-o", "votes.parquet"]),
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "UNRULY_CACHE": str(tmp_path / "cache"),
+            "TERM": "xterm",
+            "COLUMNS": "120",
+        },
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = b""
+    while b"measuring for source 'slow', rule 1" not in shown:
+        shown += os.read(ours, 4096)
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=60)
+    while b"left" not in shown:
+        shown += os.read(ours, 4096)
+    os.close(ours)
+    assert (run.returncode, out) == (130, b"")
+    assert b"0/6,000" in shown
+    assert b"\x1b[?25h" in shown, "the cursor stays hidden"
+    assert b"interrupted: nothing half-written is left" in shown
