@@ -75,6 +75,9 @@ def test_validation_labels_are_the_papers_business() -> None:
     model = WeakClassifier().set_params(settings__selection="gold")
     with pytest.raises(InputError, match="the paper's method only"):
         model.fit(data.features, data.votes, valid=(data.features, data.votes, data.gold))
+    calibrated = WeakClassifier().set_params(settings__calibrate=True)
+    with pytest.raises(InputError, match="calibrated without gold"):
+        calibrated.fit(data.features, data.votes, clean=data.gold)
 
 
 def test_a_learner_of_another_version_is_refused() -> None:

@@ -61,6 +61,11 @@ def _by_recipe(lesson: Lesson, progress: Progress) -> Learner:
             'validation labels choose an epoch of the paper\'s method only: set method="paper", or give '
             "true labels as clean="
         )
+    if lesson.settings.calibrate:
+        raise InputError(
+            'calibrate=True is a step of the paper\'s method only: set method="paper", or leave it out, for '
+            "the default's probabilities are calibrated without gold"
+        )
     return fit_recipe(
         lesson.features,
         lesson.votes,
