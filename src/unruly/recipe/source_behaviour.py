@@ -1,11 +1,12 @@
 """How each source behaves given the true class, and what its votes are worth as evidence.
 
-    T[j, y, c] = (sum_i q_iy O_ijc + a rate_jc) / (sum_i q_iy + a)            P(source j says c | class y)
+    N_jyc      = sum_i q_iy O_ijc,     N_y = sum_i q_iy,     s_y = N_y / sum_y N_y
+    T[j, y, c] = (N_jyc + s_y) / (N_y + m s_y)                               P(source j says c | class y)
 
 A source that is silent on most documents of every class has small numbers everywhere; only their ratio
 over y matters. The sum runs over all documents, so that a source which stays silent on a class counts
-as evidence against it when it does speak. a = m documents at the source's own rate keep a rarely heard
-source from claiming certainty.
+as evidence against it when it does speak. One vote more for each thing that a source says, spread over
+the classes as the documents are, keeps a source that was heard twice from claiming certainty.
 
     evidence_iy = sum_j r_j sum_c O_ijc log T[j, y, c]        r_j: the discount for repeating other sources
 """
@@ -27,13 +28,14 @@ def source_behaviour(evidence: Evidence, mass: Real64) -> Real64:
     >>> votes = Votes.from_array([[0], [0], [1], [-1]])
     >>> truth = np.eye(2)[[0, 0, 1, 1]]
     >>> source_behaviour(Evidence.of(votes, np.full(4, -1)), truth).round(2).tolist()
-    [[[0.75, 0.12], [0.25, 0.38]]]
+    [[[0.83, 0.17], [0.17, 0.5]]]
     """
     k, m = evidence.k, evidence.m
     counts = np.asarray(evidence.said.T @ mass, np.float64).reshape(k, m, m)  # (k, c, y)
-    smooth = m * evidence.rates()[:, None, :]  # (k, 1, c)
-    total = mass.sum(axis=0)[None, :, None] + m  # (1, y, 1)
-    return np.asarray(np.maximum((counts.transpose(0, 2, 1) + smooth) / total, _LEAST))
+    total = mass.sum(axis=0)[:, None]  # (y, 1)
+    extra = total / total.sum()  # (y, 1): s_y
+    behaviour = (counts.transpose(0, 2, 1) + extra) / (total + m * extra)  # (k, y, c)
+    return np.asarray(np.maximum(behaviour, _LEAST))
 
 
 def opinions(behaviour: Real64, discount: Real64) -> Real64:
