@@ -35,7 +35,10 @@ def command(project: Path, split: str, as_json: bool, quiet: bool) -> None:
     screen.answer(checked.to_plain())
     screen.table(source_table(checked.summary))
     screen.say(checked.summary.majority_line())
-    screen.say(f"examples: {checked.examples - len(checked.failures)} of {checked.examples} hold")
+    held = checked.examples - len(checked.failures)
+    screen.say(
+        f"examples: {held} of {checked.examples} hold" if checked.examples else "examples: none"
+    )
     for failure in checked.failures:
         screen.say(str(failure))
     if checked.failures:
