@@ -51,7 +51,9 @@ def imports_of(path: Path) -> set[str]:
     return {name for name in found if name.split(".")[0] == "unruly"}
 
 
-@pytest.mark.parametrize("path", sorted(HOUSE.rglob("*.py")), ids=lambda p: str(p.relative_to(HOUSE)))
+@pytest.mark.parametrize(
+    "path", sorted(HOUSE.rglob("*.py")), ids=lambda p: str(p.relative_to(HOUSE))
+)
 def test_rooms_import_only_earlier_rooms(path: Path) -> None:
     relative = path.relative_to(HOUSE)
     if relative.name in {"__init__.py", "__main__.py"} and len(relative.parts) == 1:
@@ -79,4 +81,4 @@ def test_public_names_resolve() -> None:
     for name in unruly.__all__:
         assert getattr(unruly, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = unruly.nonsense  # type: ignore[attr-defined]
+        _ = unruly.nonsense
