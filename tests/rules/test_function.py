@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -128,3 +129,15 @@ def test_a_function_given_in_python_cannot_be_written() -> None:
     with pytest.raises(RuleError, match="cannot be written"):
         source_to_plain(source)
     assert source.meaning() is None
+
+
+def test_a_function_is_a_rule_as_it_is() -> None:
+    @unruly.rule
+    def shouting(row: Any) -> str | None:
+        return "spam" if row.text.isupper() else None
+
+    source = Source("loud", [shouting])  # type: ignore[list-item]
+    votes = Sources(["ham", "spam"], [source]).vote(Corpus.from_texts(["BUY", "no"]))
+    assert votes.matrix.tolist() == [[1], [-1]]
+    with pytest.raises(RuleError, match="is no rule: expected Rule"):
+        Source("loud", ["shouting"])  # type: ignore[list-item]

@@ -10,6 +10,7 @@ import polars as pl
 from unruly.errors import RuleError
 from unruly.rules.column import Probabilities
 from unruly.rules.condition import Needs
+from unruly.rules.function import Function, is_rule_function
 from unruly.rules.place import Plain
 from unruly.rules.rule import Rule
 from unruly.votes.votes import ABSTAIN
@@ -18,6 +19,8 @@ from unruly.votes.votes import ABSTAIN
 @dataclass(frozen=True)
 class Source:
     """The first of its rules that matches a document decides; where none does, it abstains.
+
+    A function marked with `@unruly.rule`, or a Snorkel `LabelingFunction`, is a rule as it is.
 
     >>> from unruly.rules.keywords import Keywords
     >>> mood = Source(
@@ -35,7 +38,7 @@ class Source:
             raise RuleError(f"a source needs a name, not {self.name!r}")
         if isinstance(self.rules, Rule):
             raise RuleError(f"source {self.name!r}: rules must be a list, not one rule")
-        object.__setattr__(self, "rules", tuple(self.rules))
+        object.__setattr__(self, "rules", tuple(_as_rule(rule, self.name) for rule in self.rules))
         if not self.rules:
             raise RuleError(f"source {self.name!r} has no rules: give it one, or drop it")
 
@@ -86,3 +89,15 @@ class Source:
         meanings = [rule.meaning() for rule in self.rules]
         known = [meaning for meaning in meanings if meaning is not None]
         return known if len(known) == len(meanings) else None
+
+
+def _as_rule(given: object, source: str) -> Rule:
+    """A rule, or a function that becomes one without a label of its own."""
+    if isinstance(given, Rule):
+        return given
+    if is_rule_function(given) and callable(given):
+        return Rule(None, Function(given))
+    raise RuleError(
+        f"source {source!r}: {given!r} is no rule: expected Rule(label, condition), or a function "
+        "marked with @unruly.rule"
+    )
