@@ -31,7 +31,7 @@ def test_the_tree_is_the_tree() -> None:
     modules = [
         path for path in (ROOT / "src" / "unruly").rglob("*.py") if path.name != "__init__.py"
     ]
-    assert all(f" {path.name} " in README for path in modules)
+    assert all(f"{path.name} " in README for path in modules)
     for path in modules:
         assert tool.purpose(path), f"{path.name} does not say in its first line what it is for"
 

@@ -29,7 +29,9 @@ def make_starter(folder: str | Path) -> Path:
     with written_whole(target) as part:
         part.mkdir()
         for name in STARTER_FILES:
-            text = files("unruly.project").joinpath("starter_files", name).read_text(encoding="utf-8")
+            text = (
+                files("unruly.project").joinpath("starter_files", name).read_text(encoding="utf-8")
+            )
             if name == "README.md":
                 text = text.replace("{name}", target.name)
             (part / name).write_text(text, encoding="utf-8")
