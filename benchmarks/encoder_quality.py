@@ -86,7 +86,7 @@ def table(folder: Path, name: str, split: str, static: Path | None) -> list[Row]
     """All encoders on one data set."""
     train, votes, held = load(folder, split)
     cache = Cache()
-    encoders: list[Encoder] = [Lsa(), *([MiniLM(layers=(4, 5, 6))] if available() else [])]
+    encoders: list[Encoder] = [Lsa(), *([MiniLM()] if available() else [])]
     encoders += [Static.open(static)] if static else []
     fitted = Several(tuple(encoders)).fit(train, cache)
     a, b = fitted.encode(train, cache), fitted.encode(held, cache)
@@ -126,17 +126,19 @@ def combinations(blocks: list[str]) -> dict[str, list[str]]:
     """Encoders, single layers of minilm, and what stands together."""
     lsa = [name for name in blocks if name.startswith("lsa")]
     static = [name for name in blocks if name.startswith("static")]
-    layer = {n: [b for b in blocks if b.startswith(f"{MINILM} layer {n}")] for n in (4, 5, 6)}
+    minilm = [name for name in blocks if name.startswith(MINILM)]
     found = {"lsa": lsa}
-    if layer[6]:
-        found |= {f"{MINILM} layer {n}": layer[n] for n in (4, 5, 6)}
-        found[MINILM] = layer[4] + layer[6]
-        found[f"{MINILM} + lsa"] = layer[4] + layer[6] + lsa
+    for layer in MiniLM.layers if minilm else ():
+        name = f"{MINILM} layer {layer}"
+        found[name] = [block for block in minilm if block.startswith(name)]
+    if minilm:
+        found[MINILM] = minilm
+        found[f"{MINILM} + lsa"] = minilm + lsa
     if static:
         found["static"] = static
         found["static + lsa"] = static + lsa
-    if static and layer[6]:
-        found[f"{MINILM} + lsa + static"] = layer[4] + layer[6] + lsa + static
+    if static and minilm:
+        found[f"{MINILM} + lsa + static"] = minilm + lsa + static
     return found
 
 

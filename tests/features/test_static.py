@@ -113,3 +113,14 @@ def test_features_that_are_not_brought_to_unit_length(static_folder: Path) -> No
     (static_folder / "config.json").write_text(json.dumps({**config, "normalize": False}))
     static = Static.open(static_folder)
     np.testing.assert_allclose(static.encode(["good"])[0], static.vectors[1], rtol=1e-6)
+
+
+def test_words_or_texts_tokenised_is_all_the_same(
+    static_folder: Path, odd_texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [*TEXTS, *odd_texts, "good\nbad\tfilm  songs,good", "a " * 600, "goodbad" * 300]
+    by_words = Static.open(static_folder)
+    assert by_words._splits_at_blanks
+    whole = Static.open(static_folder)
+    monkeypatch.setitem(whole.__dict__, "_splits_at_blanks", False)
+    np.testing.assert_allclose(by_words.encode(texts), whole.encode(texts), atol=1e-6)

@@ -94,24 +94,42 @@ class Static:
         return out
 
     def _means(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, tokens) counts @ (tokens, width) vectors, over the number of tokens."""
-        tokenizer, unknown, longest = self._machinery
-        cut = [clean(text[:longest]) for text in texts]
-        lists = [e.ids for e in tokenizer.encode_batch_fast(cut, add_special_tokens=False)]
-        lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-        ids = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(lengths.sum()))
-        ones = np.ones(len(ids), dtype=np.float32)
-        if unknown is not None:
-            ones[ids == unknown] = 0
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        tokens = csr_matrix((ones, ids, starts), shape=(len(texts), len(self.vectors)))
-        sums = np.asarray(tokens @ self.vectors)  # (n, width), each row summed on its own
-        known = np.add.reduceat(np.append(ones, 0), starts[:-1]) * (lengths > 0)
+        """(n, width): the sum of the vectors of a text's tokens, over their number."""
+        cut = [clean(text[: self._longest]) for text in texts]
+        sums, known = self._sums_by_words(cut) if self._splits_at_blanks else self._sums(cut)[:2]
         means = sums / np.maximum(known, 1)[:, None]
         if not self.unit:
             return np.asarray(means, dtype=np.float32)
         length = np.linalg.norm(means, axis=1, keepdims=True)
         return np.asarray(means / np.maximum(length, 1e-12), dtype=np.float32)
+
+    def _sums_by_words(self, texts: list[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """As `_sums`, with every different word tokenised once. Texts that must be cut go the long way."""
+        lists = [text.split(" ") for text in texts]
+        place = {word: i for i, word in enumerate(dict.fromkeys(chain.from_iterable(lists)))}
+        vectors, known, tokens = self._sums(list(place))  # of the words
+        lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+        every = map(place.__getitem__, chain.from_iterable(lists))
+        words = np.fromiter(every, dtype=np.int32, count=int(lengths.sum()))
+        counts = _rows(words, np.ones(len(words), dtype=np.float32), lengths, len(place))
+        sums, found = np.asarray(counts @ vectors), np.asarray(counts @ known)
+        long = np.flatnonzero(counts @ tokens >= self.max_tokens)
+        if len(long):
+            sums[long], found[long], _ = self._sums([texts[row] for row in long])
+        return sums, found
+
+    def _sums(
+        self, texts: list[str]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """(n, width) sums of token vectors; (n,) how many tokens are known; (n,) how many there are."""
+        encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        lists = [encoding.ids for encoding in encoded]
+        lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+        ids = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(lengths.sum()))
+        ones = (ids != self._unknown).astype(np.float32)
+        counts = _rows(ids, ones, lengths, len(self.vectors))
+        sums = np.asarray(counts @ self.vectors)  # each row summed on its own, in order
+        return sums, np.asarray(counts.sum(axis=1)).ravel(), lengths.astype(np.float32)
 
     def save(self, folder: Path) -> None:
         """The model whole: vectors, tokenizer and options."""
@@ -133,20 +151,42 @@ class Static:
         )
 
     @cached_property
-    def _machinery(self) -> tuple[Any, int | None, int]:
-        """The tokenizer, the token to leave out, and how many characters of a text are read."""
-        tokenizer = tokenizer_from(
+    def _tokenizer(self) -> Any:
+        return tokenizer_from(
             self.tokenizer, self.max_tokens, extra="static", purpose="static features"
         )
+
+    @cached_property
+    def _unknown(self) -> int:
+        """The token to leave out, or -1."""
         model = json.loads(self.tokenizer)["model"]
-        unknown = model.get("unk_token")
-        lengths = [len(token) for token in tokenizer.get_vocab()]
-        longest = self.max_tokens * max(1, int(np.median(lengths)))
-        return (
-            tokenizer,
-            tokenizer.token_to_id(unknown) if unknown else model.get("unk_id"),
-            longest,
+        name, number = model.get("unk_token"), model.get("unk_id")
+        found = self._tokenizer.token_to_id(name) if name else number
+        return -1 if found is None else int(found)
+
+    @cached_property
+    def _longest(self) -> int:
+        """How many characters of a text are read: those that `max_tokens` usually have."""
+        lengths = [len(token) for token in self._tokenizer.get_vocab()]
+        return self.max_tokens * max(1, int(np.median(lengths)))
+
+    @cached_property
+    def _splits_at_blanks(self) -> bool:
+        """Whether the tokens of a text are the tokens of its words, one after another."""
+        plan = json.loads(self.tokenizer)
+        splitter, normalizer = plan.get("pre_tokenizer") or {}, plan.get("normalizer") or {}
+        return splitter.get("type") == "BertPreTokenizer" and normalizer.get("type") in (
+            None,
+            "BertNormalizer",
         )
+
+
+def _rows(
+    columns: NDArray[np.int32], values: NDArray[np.float32], lengths: NDArray[np.int64], width: int
+) -> csr_matrix:
+    """(n, width): row i holds the next `lengths[i]` values."""
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    return csr_matrix((values, columns, starts), shape=(len(lengths), width))
 
 
 def _folder(where: str) -> Path:
