@@ -129,8 +129,7 @@ CASES = [
     ),
     case(
         "regex bomb for Python's engine",
-        "source 'a', rule 1",
-        "row id 0",
+        "unruly.toml:8: source 'a', rule 1, row id 0",
         "ran for more than 0.2 s",
         toml=rule("pattern = '(a|aa)+$'\nengine = \"python\"\nseconds = 0.2"),
         texts__csv=f"text\n{'a' * 40}c\n",
@@ -160,8 +159,7 @@ CASES = [
     case("zero sources", "unruly.toml: no sources", toml=HEAD),
     case(
         "a rule function that raises",
-        "source 'a', rule 1",
-        "row id 1",
+        "unruly.toml:8: source 'a', rule 1, row id 1",
         "ZeroDivisionError",
         toml=f'{HEAD}[[source]]\nname = "a"\nrule = [{{ function = {{ file = "rules.py", name = "is_free" }} }}]\n',
         rules__py=RAISING,
@@ -240,6 +238,7 @@ def test_a_missing_optional_library_names_the_extra(project: Path, tmp_path: Pat
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 2
     assert run.stderr.count("\n") == 1, run.stderr
+    assert "unruly.toml:8: source 'a', rule 1" in run.stderr
     assert "pip install 'unruly[sentiment]'" in run.stderr
     assert (tmp_path / "votes.parquet").read_text() == "precious"
 

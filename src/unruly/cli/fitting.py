@@ -9,6 +9,7 @@ from unruly.features.spec import encoder_from
 from unruly.model.evaluation import Evaluation
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import SILENT, Progress
+from unruly.project.blame import blamed_on_its_line
 from unruly.project.project import Project
 from unruly.rules.cache import Cache
 from unruly.texts.corpus import Corpus
@@ -42,7 +43,8 @@ def fit_project(
 ) -> FittedProject:
     """Vote, fit, and score: on the test file, or without one on the training file's own labels."""
     corpus = project.corpus("train")
-    votes = project.sources.vote(corpus, progress, Cache.default())
+    with blamed_on_its_line(project):
+        votes = project.sources.vote(corpus, progress, Cache.default())
     model = WeakClassifier(
         encoder=encoder_from(project.encoder, project.folder),
         class_prior=project.prior,

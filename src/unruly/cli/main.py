@@ -27,6 +27,7 @@ COMMANDS = {
     "predict": "Label every text of a file.",
     "evaluate": "Score a model against gold labels.",
     "explain": "Tell why a text gets its label.",
+    "report": "Write everything about a model into one HTML page.",
     "cache": "Show or empty the cache of votes and features.",
     "completion": "Print the tab completion script of your shell.",
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unruly.progress import SILENT, Progress
+from unruly.project.blame import blamed_on_its_line
 from unruly.project.project import Project
 from unruly.project.reading import project_file
 from unruly.project.table import Table
@@ -67,7 +68,8 @@ def check_project(
     """Read a project, run its examples, and count its votes on one split."""
     project = Project.read(path)
     rules = [rule for source in project.sources.sources for rule in source.rules]
-    failures = _located(project, Table.read(project_file(Path(path))))
+    with blamed_on_its_line(project):
+        failures = _located(project, Table.read(project_file(Path(path))))
     voted = vote_split(project, split, progress, cache)
     return Checked(
         summary=voted.votes.summary(voted.gold),

@@ -45,6 +45,7 @@ class Project:
     encoder: EncoderSpec = "auto"
     settings: Settings = field(default_factory=Settings)
     folder: Path = field(default=Path(), compare=False)  # where the files are looked for
+    file: Path | None = field(default=None, compare=False)  # what it was read from
 
     def __post_init__(self) -> None:
         check_classes(self.classes)

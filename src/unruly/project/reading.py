@@ -41,6 +41,7 @@ def read_project(path: Path) -> Project:
         encoder=_encoder(document, file.parent),
         settings=_settings(document.table("train")),
         folder=file.parent,
+        file=file,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.progress import SILENT, Progress
+from unruly.project.blame import blamed_on_its_line
 from unruly.project.project import Project
 from unruly.rules.cache import Cache
 from unruly.texts.corpus import Corpus
@@ -30,6 +31,11 @@ def vote_split(
     project: Project, split: str = "train", progress: Progress = SILENT, cache: Cache | None = None
 ) -> Voted:
     """Match all rules against all documents of a split, in the order of the file."""
+    with blamed_on_its_line(project):
+        return _voted(project, split, progress, cache)
+
+
+def _voted(project: Project, split: str, progress: Progress, cache: Cache | None) -> Voted:
     if is_wrench(project.data.path(split, project.folder)):
         return _whole(project, project.corpus(split), progress, cache)
     stream = project.scan(split)
