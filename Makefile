@@ -10,11 +10,10 @@ BIN := .venv/bin
 	@touch .venv/ready
 
 demo: .venv/ready
-	@if [ -f examples/demo/demo.py ]; then $(BIN)/python examples/demo/demo.py; else \
-	  folder=$$(mktemp -d) && $(BIN)/unruly new $$folder/spam && $(BIN)/unruly check $$folder/spam; fi
+	@$(BIN)/python examples/demo/demo.py
 
 test: .venv/ready
-	$(BIN)/python -m pytest -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile
 
 lint: .venv/ready
 	$(BIN)/ruff check .
@@ -28,6 +27,7 @@ tree: .venv/ready
 	$(BIN)/python tools/tree.py
 
 docs: .venv/ready
+	$(BIN)/python -m unruly.cli.reference > docs/cli.md
 	$(BIN)/mkdocs build --strict --quiet
 
 clean:
