@@ -1,0 +1,86 @@
+"""Small pieces of HTML. Whatever comes from the user goes through `escape` here, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape as _escape
+
+from unruly.report.charts.chart import Chart
+from unruly.report.excerpt import Piece
+
+HUES = 8  # class colours in the style sheet; more classes take turns
+
+
+def escape(text: object) -> str:
+    """Text as it may stand in HTML, inside quotes too; control characters are left out.
+
+    >>> escape('<b title="x">')
+    '&lt;b title=&quot;x&quot;&gt;'
+    """
+    shown = "".join(c for c in str(text) if c >= " " or c in "\n\t")
+    return _escape(shown, quote=True)
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    """A paragraph of plain text."""
+    return f"<p{f' class={kind!r}' if kind else ''}>{escape(text)}</p>".replace("'", '"')
+
+
+def listed(items: Sequence[str]) -> str:
+    """A list of plain texts."""
+    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    """A table; the first column names the row, all others are figures to the right."""
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    body = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    told = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="scroll" tabindex="0"><table>{told}<thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def figure(chart: Chart) -> str:
+    """A chart with its title, its text alternative and the numbers behind it."""
+    name = chart.name
+    opened = chart.svg.index(">") + 1
+    svg = (
+        f'{chart.svg[: opened - 1]} role="img" aria-labelledby="{name}-title {name}-desc">'
+        f'<title id="{name}-title">{escape(chart.title)}</title>'
+        f'<desc id="{name}-desc">{escape(chart.says)}</desc>{chart.svg[opened:]}'
+    )
+    kind = "wide chart" if chart.wide else "chart"
+    return (
+        f'<figure class="{kind}" id="chart-{name}"><h3>{escape(chart.title)}</h3>{svg}'
+        f"<figcaption>{escape(chart.says)}</figcaption>"
+        f"<details><summary>The numbers</summary>{table(chart.header, chart.rows)}</details></figure>"
+    )
+
+
+def highlighted(pieces: Sequence[Piece], classes: Sequence[str]) -> str:
+    """A text in pieces; those that rules matched are marked in the colour of their class."""
+    return "".join(
+        escape(piece.text)
+        if piece.label is None
+        else f'<mark class="c{piece.label % HUES}" title="{escape(classes[piece.label])}">{escape(piece.text)}</mark>'
+        for piece in pieces
+    )
+
+
+def badge(label: str, classes: Sequence[str]) -> str:
+    """A class name in its colour."""
+    number = list(classes).index(label) % HUES if label in classes else 0
+    return f'<span class="badge c{number}">{escape(label)}</span>'
+
+
+def section(name: str, title: str, *parts: str) -> str:
+    """One part of the page, with an anchor."""
+    inside = "\n".join(part for part in parts if part)
+    return f'<section id="{name}"><h2>{escape(title)}</h2>\n{inside}\n</section>'

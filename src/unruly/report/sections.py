@@ -1,0 +1,312 @@
+"""The sections of the page, one function each; those that lack data say what they would show."""
+
+from __future__ import annotations
+
+from unruly.report.charts.agreement_map import agreement_map
+from unruly.report.charts.bubble_chart import bubble_chart
+from unruly.report.charts.calibration_chart import calibration_chart
+from unruly.report.charts.chart import Chart
+from unruly.report.charts.confidence_chart import confidence_chart
+from unruly.report.charts.confusion_chart import confusion_chart
+from unruly.report.charts.matched_chart import matched_chart
+from unruly.report.charts.noise_chart import noise_chart
+from unruly.report.charts.reliability_chart import reliability_chart
+from unruly.report.charts.training_curves import training_curves
+from unruly.report.charts.words import percent, points_words, share_words
+from unruly.report.facts import Facts
+from unruly.report.instructive import Instructive
+from unruly.report.markup import (
+    badge,
+    escape,
+    figure,
+    highlighted,
+    listed,
+    paragraph,
+    section,
+    table,
+)
+from unruly.report.source_facts import estimated_how
+from unruly.report.verdict import parts_table, verdict
+
+GIVE_DATA = (
+    "Give the documents: unruly report MODEL --data PROJECT -o report.html (or a file of texts)."
+)
+GIVE_GOLD = "Give documents with true labels: unruly report MODEL --data test.csv --label COLUMN -o report.html."
+
+
+def verdict_section(facts: Facts) -> str:
+    """The verdict first."""
+    found = verdict(facts)
+    figures = ""
+    if facts.evaluation is not None:
+        header, rows = parts_table(facts.evaluation)
+        figures = table(
+            header, rows, "Accuracy with its 95 % interval; ties of majority vote count as shared."
+        )
+    return section(
+        "verdict",
+        "Verdict",
+        f'<p class="headline {found.tone}">{escape(found.headline)}</p>',
+        listed(found.sentences),
+        figures,
+        table(("the model", ""), _model_rows(facts)),
+    )
+
+
+def sources_section(facts: Facts) -> str:
+    """Sources as a table and as bubbles."""
+    header = [
+        "source",
+        "votes for",
+        "coverage",
+        "overlaps",
+        "conflicts",
+        "reliability",
+        "estimated accuracy",
+    ]
+    header += ["measured accuracy"] if facts.evaluation else []
+    header += ["answers changed without it"] if facts.adds else []
+    header += ["adds, in accuracy"] if facts.adds and facts.evaluation else []
+    lack = (
+        ""
+        if facts.evaluation
+        else paragraph(
+            f"With gold, the measured accuracy of every source would stand beside its estimate. {GIVE_GOLD}",
+            "lacking",
+        )
+    )
+    return section(
+        "sources",
+        "Sources",
+        paragraph(
+            f"Counted on {facts.documents}. Estimated accuracy: {estimated_how(facts.summary)}."
+        ),
+        _drawn(bubble_chart(facts.sources), "No source has voted, so there is nothing to draw."),
+        table(header, [_source_row(facts, j) for j in range(len(facts.sources))]),
+        lack,
+    )
+
+
+def agreement_section(facts: Facts) -> str:
+    """Who agrees and conflicts with whom."""
+    chart = agreement_map(facts.pairs)
+    return section(
+        "agreement",
+        "Agreement and conflict",
+        _drawn(chart, "One source alone has nobody to agree with."),
+    )
+
+
+def reliability_section(facts: Facts) -> str:
+    """Global reliability, and how it varies."""
+    lacking = (
+        "Here each source's say would be drawn, overall and from document to document. " + GIVE_DATA
+    )
+    if facts.documents and not facts.spreads:
+        rows = [(s.name, f"{s.reliability:.3f}") for s in facts.sources]
+        return section(
+            "reliability",
+            "Reliability",
+            paragraph(lacking, "lacking"),
+            table(("source", "global reliability"), rows),
+        )
+    chart = reliability_chart(facts.spreads)
+    alone = "No document has two votes, so no source's say can be set beside another's."
+    return section("reliability", "Reliability", _drawn(chart, alone))
+
+
+def noise_section(facts: Facts) -> str:
+    """Wrong labels before and after, and accuracy by number of votes."""
+    noise = noise_chart(facts.noise)
+    before = "Here the share of wrong labels before and after denoising would stand. " + GIVE_GOLD
+    matched = matched_chart(facts.matched)
+    by_number = (
+        "Here accuracy would be drawn by the number of sources that vote on a document. "
+        + GIVE_GOLD
+    )
+    told = f"Noise is counted on {facts.noise_on}." if facts.noise_on and noise else ""
+    return section(
+        "noise",
+        "Noise, before and after",
+        paragraph(told) if told else "",
+        _side_by_side(_drawn(noise, before), _drawn(matched, by_number)),
+    )
+
+
+def training_section(facts: Facts) -> str:
+    """Training curves."""
+    nothing = "No network was trained (the guard took over, or the recipe does without), so there are no curves."
+    return section("training", "Training", _drawn(training_curves(facts.history), nothing))
+
+
+def confidence_section(facts: Facts) -> str:
+    """Confidence and calibration."""
+    error = facts.evaluation.everything.model.calibration_error if facts.evaluation else None
+    histogram = "Here documents would be drawn by the model's confidence. " + GIVE_DATA
+    meaning = "Here confidence would be held against accuracy. " + GIVE_GOLD
+    return section(
+        "confidence",
+        "Confidence and calibration",
+        _side_by_side(
+            _drawn(confidence_chart(facts.slices), histogram),
+            _drawn(calibration_chart(facts.slices, error), meaning),
+        ),
+    )
+
+
+def confusion_section(facts: Facts) -> str:
+    """The confusion matrix."""
+    chart, rows = None, []
+    if facts.evaluation is not None:
+        scores = facts.evaluation.everything.model
+        chart = confusion_chart(scores.confusion, facts.classes)
+        rows = [
+            (c, f"{f:.3f}" if f == f else "–")
+            for c, f in zip(facts.classes, scores.f1, strict=True)
+        ]
+    nothing = "Here true classes would be set against given ones. " + GIVE_GOLD
+    figures = table(("class", "F1"), rows) if rows else ""
+    return section("confusion", "Confusion", _side_by_side(_drawn(chart, nothing), figures))
+
+
+def documents_section(facts: Facts) -> str:
+    """The most instructive documents."""
+    if not facts.instructive:
+        nothing = (
+            "Here the twenty most instructive documents would be shown, matched words highlighted. "
+        )
+        return section(
+            "documents", "Instructive documents", paragraph(nothing + GIVE_DATA, "lacking")
+        )
+    groups = list(dict.fromkeys(document.group for document in facts.instructive))
+    parts = [
+        f"<h3>{escape(group[0].upper() + group[1:])}</h3>"
+        + "".join(_document(d, facts) for d in facts.instructive if d.group == group)
+        for group in groups
+    ]
+    told = f"Of {facts.documents}. Words that a rule matched are marked in the colour of the class it names."
+    return section("documents", "Instructive documents", paragraph(told), *parts)
+
+
+def advice_section(facts: Facts) -> str:
+    """What to do next."""
+    given = facts.advice
+    parts = []
+    for title, tips, none in (
+        ("Sources that hurt", given.hurting, "None found."),
+        ("Redundant sources", given.redundant, "None found."),
+        (
+            "Classes with thin coverage",
+            given.thin,
+            "None: every class has votes of several sources.",
+        ),
+    ):
+        told = "".join(f"<li><b>{escape(t.subject)}</b>: {escape(t.says)}</li>" for t in tips)
+        parts.append(
+            f"<div><h3>{escape(title)}</h3>"
+            + (f"<ul>{told}</ul>" if told else paragraph(none))
+            + "</div>"
+        )
+    return section("advice", "Advice", _side_by_side(*parts), _words(facts))
+
+
+def _words(facts: Facts) -> str:
+    head = "<h3>Words that would make good next rules</h3>"
+    if not facts.words:
+        return head + paragraph(
+            "No word stands out for one class beyond those that rules know already."
+        )
+    told = (
+        "They go with one class in the model's own answers, no rule knows them yet, and those that reach documents "
+        "without votes come first. The model judges itself here: look at a word before you trust it."
+    )
+    header = ("word", "class", "documents", "without votes", "share of the class", "usual share")
+    rows = [
+        (
+            w.word,
+            w.label,
+            f"{w.documents:,}",
+            f"{w.uncovered:,}",
+            percent(w.share, 0),
+            percent(w.usual, 0),
+        )
+        for w in facts.words
+    ]
+    return head + paragraph(told) + table(header, rows)
+
+
+def _document(d: Instructive, facts: Facts) -> str:
+    votes = "".join(
+        f"<li>{badge(v.label, facts.classes)} {escape(v.source)} "
+        f'<span class="soft">weight {v.weight:.2f}{"; " + escape(v.reason) if v.reason else ""}</span></li>'
+        for v in d.voices
+    )
+    majority = " and ".join(d.majority)
+    told = (
+        f"majority: {escape(majority)}" + (" (tie)" if len(d.majority) > 1 else "")
+        if majority
+        else "no votes"
+    )
+    gold = ""
+    if d.gold is not None:
+        right = "right" if d.gold == d.label else "wrong"
+        gold = f' <span class="{right}">gold: {escape(d.gold)} ({right})</span>'
+    return (
+        f'<article class="document"><p class="facts">{badge(d.label, facts.classes)} '
+        f'{percent(d.confidence, 0)} <span class="soft">{told}; id {escape(d.id)}</span>{gold}</p>'
+        f"<blockquote>{highlighted(d.pieces, facts.classes)}</blockquote>"
+        + (f"<ul class='votes'>{votes}</ul>".replace("'", '"') if votes else "")
+        + "</article>"
+    )
+
+
+def _source_row(facts: Facts, j: int) -> tuple[str, ...]:
+    s = facts.sources[j]
+    cells = [
+        s.name,
+        ", ".join(s.labels) or "–",
+        percent(s.coverage),
+        percent(s.overlaps),
+        percent(s.conflicts),
+    ]
+    cells += [f"{s.reliability:.3f}", share_words(s.estimated)]
+    without = facts.adds.get(s.name)
+    if facts.evaluation:
+        cells.append(share_words(s.measured))
+    if facts.adds:
+        cells.append(percent(without.changed) if without else "–")
+    if facts.adds and facts.evaluation:
+        cells.append(points_words(without.adds) if without and without.adds else "–")
+    return tuple(cells)
+
+
+def _model_rows(facts: Facts) -> list[tuple[str, str]]:
+    summary = facts.summary
+    rows = [
+        ("file", facts.model),
+        (
+            "training documents",
+            f"{summary.documents:,}, of which {summary.covered:,} ({percent(summary.coverage)}) have votes",
+        ),
+        (
+            "classes",
+            ", ".join(
+                f"{c} ({n:,} answers)" for c, n in zip(summary.classes, summary.labels, strict=True)
+            ),
+        ),
+        ("method", f"{summary.method}, {summary.epochs} epochs"),
+        ("encoder", summary.encoder),
+        ("gold labels", str(facts.ledger).removeprefix("gold labels: ")),
+    ]
+    if summary.prior is not None:
+        shares = zip(summary.classes, summary.prior, strict=True)
+        rows.append(("class prior held", ", ".join(f"{c} {percent(p)}" for c, p in shares)))
+    return rows
+
+
+def _drawn(chart: Chart | None, otherwise: str) -> str:
+    return figure(chart) if chart is not None else paragraph(otherwise, "lacking")
+
+
+def _side_by_side(*parts: str) -> str:
+    return '<div class="pair">' + "".join(parts) + "</div>"
