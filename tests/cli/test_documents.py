@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from tests.cli.conftest import Unruly
 
-from unruly.cli.documents import named, with_gold
+from unruly.cli.documents import must_have_gold, named, with_gold
+from unruly.errors import InputError
 
 CLASSES = ("ham", "spam")
 
@@ -53,3 +54,10 @@ def test_a_wrench_folder_can_be_evaluated_and_predicted(
     out = pl.read_csv("out.csv")
     assert out["text"].to_list()[0].endswith(", test")
     assert out.columns[:3] == ["id", "text", "label"]
+
+
+def test_scoring_needs_a_label_column_and_says_how_to_name_it(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("comment,is_spam\nhello,0\n")
+    with pytest.raises(InputError, match=r"by --label \(there are comment, is_spam\)"):
+        must_have_gold(named(tmp_path / "a.csv", "test"))
+    assert must_have_gold(named(tmp_path / "a.csv", "test", label="is_spam")).label == "is_spam"

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
+from unruly.errors import InputError
 from unruly.project.data import DataFiles
 from unruly.project.project import FILE_NAME, Project
 from unruly.texts.corpus import Corpus
@@ -70,6 +71,18 @@ def with_gold(documents: Named) -> Named:
     """The same with the label column found, where its name is the usual one."""
     if documents.label is not None or is_wrench(documents.path):
         return documents
-    columns = open_table(documents.path).schema
+    columns = list(open_table(documents.path).schema)
     found = next((name for name in LABEL_NAMES if name in columns), None)
     return Named(documents.path, documents.text, documents.id, found)
+
+
+def must_have_gold(documents: Named) -> Named:
+    """The same, or a line that says how to name the label column."""
+    found = with_gold(documents)
+    if found.label is None and not is_wrench(found.path):
+        columns = ", ".join(open_table(found.path).schema)
+        raise InputError(
+            f"{found.path}: no column is called {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}: "
+            f"name the one with the gold labels by --label (there are {columns})"
+        )
+    return found

@@ -49,11 +49,11 @@ def command(
     Example:
       unruly evaluate spam.unruly test.csv --label is_spam
     """
-    from unruly.cli.documents import named, with_gold
+    from unruly.cli.documents import must_have_gold, named
     from unruly.model.weak_classifier import load
 
     screen = Screen(quiet, as_json)
-    documents = with_gold(named(data, split, text=text, id=id_, label=label))
+    documents = must_have_gold(named(data, split, text=text, id=id_, label=label))
     loaded = load(model, functions or None)
     corpus = documents.read(loaded.class_names, split)
     evaluation = loaded.evaluate(corpus, progress=screen.progress())
