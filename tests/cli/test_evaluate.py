@@ -38,7 +38,7 @@ def test_a_project_and_the_usual_name_of_the_label_column(unruly: Unruly, fitted
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("text\nhello\n", "there are no gold labels"),
+        ("text\nhello\n", "name the one with the gold labels by --label"),
         ("text,label\nhello,eggs\n", "the label 'eggs' is not a class"),
         ("text,label\nhello,\n", "no document has a gold label"),
         ("text,label\n", "gold.csv"),
