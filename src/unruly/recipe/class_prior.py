@@ -7,8 +7,7 @@ Nothing decides more. Learnt inside the loop it collapses, so it is settled befo
     uniform   equal shares of the classes that sources vote for
     votes     the mean vote shares of covered documents
     numbers   as given
-    clean     with clean labels and no numbers given: their shares, together with the guess above (worth
-              50 documents) if a likelihood-ratio test finds the two compatible, else by themselves
+    clean     with clean labels and no numbers given: the guess above, corrected by them (see `clean_labels`)
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unruly.recipe.class_hold import class_hold
+from unruly.recipe.clean_labels import corrected_prior, counted_prior, unseen
 from unruly.recipe.evidence import Evidence, shares
 from unruly.recipe.folded_regression import FoldedRegression
 from unruly.recipe.log_odds import Real64, softmax
@@ -32,7 +32,6 @@ LEAN = 2.0  # the same, for what the class-balanced classifier answers and where
 STRONG = 0.10  # share of changed answers above which a guessed prior is warned of
 _LEAST = 1e-4  # no class is ruled out
 _RELEASED_ROUNDS = 6
-_GUESS_WORTH = 50.0  # documents
 _SAMPLE = 4_096  # documents that sensitivity is measured on
 
 
@@ -64,8 +63,8 @@ def held_prior(
     else:
         guess, origin = _automatic(texts, evidence, settings, ingredients)
     if evidence.known.any():
-        guess, origin = clean_prior(evidence.clean[evidence.known], guess)
-        return HeldPrior(_proper(guess), origin, True)
+        shares, words = _by_clean(guess, texts, evidence, settings, ingredients)
+        return HeldPrior(_proper(shares), words, True)
     return HeldPrior(_proper(guess), origin, False)
 
 
@@ -115,29 +114,6 @@ def believed(mass: Real64, balanced: Real64, voted: Real64) -> bool:
     most = int(np.abs(_log_odds(mass)).argmax())
     support = (_log_odds(balanced)[most] + _log_odds(voted)[most]) / 2
     return leans and bool(support * np.sign(_log_odds(mass)[most]) > np.log(1.25))
-
-
-def clean_prior(
-    labels: np.ndarray[tuple[int], np.dtype[np.int64]], guess: Real64
-) -> tuple[Real64, str]:
-    """(m,), words: the prior from clean labels, with the guess if they do not refute it (G-test, 5 %).
-
-    >>> clean_prior(np.array([0] * 18 + [1] * 2), np.array([0.5, 0.5]))[0].round(2).tolist()
-    [0.86, 0.14]
-    >>> clean_prior(np.array([0] * 11 + [1] * 9), np.array([0.5, 0.5]))[0].round(2).tolist()
-    [0.51, 0.49]
-    """
-    from scipy.stats import chi2
-
-    m = len(guess)
-    counts = np.bincount(labels, minlength=m).astype(np.float64)
-    seen = counts > 0
-    ratio = counts[seen] / (counts.sum() * np.maximum(guess[seen], _LEAST))
-    refuted = m > 1 and chi2.sf(2 * (counts[seen] * np.log(ratio)).sum(), m - 1) < 0.05
-    if refuted:
-        return (counts + 1) / (counts.sum() + m), f"from {len(labels)} clean labels"
-    mixed = (counts + _GUESS_WORTH * guess) / (counts.sum() + _GUESS_WORTH)
-    return mixed, f"from {len(labels)} clean labels, which agree with the guess"
 
 
 def neighbours(prior: Real64) -> Iterator[Real64]:
@@ -197,6 +173,29 @@ def _automatic(
     if believed(mass, named, vote_prior(evidence)):
         return mass, "estimated from votes and texts, which are far from balanced"
     return even, "uniform, for votes and texts do not speak clearly against it"
+
+
+def _by_clean(
+    guess: Real64,
+    texts: Sequence[FoldedRegression],
+    evidence: Evidence,
+    settings: Settings,
+    ingredients: Ingredients,
+) -> tuple[Real64, str]:
+    """The guess, corrected where a loop that has not seen the clean labels is wrong about them."""
+    known = evidence.known
+    labels = evidence.clean[known]
+    if not evidence.covered.any():
+        return counted_prior(labels, evidence.m)
+    blind = posteriors(
+        texts,
+        unseen(evidence),
+        _proper(guess),
+        tau=settings.tau,
+        rounds=settings.rounds,
+        ingredients=ingredients,
+    )
+    return corrected_prior(_proper(guess), blind.q[known], labels)
 
 
 def _log_odds(shares: Real64) -> Real64:

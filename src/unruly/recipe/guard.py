@@ -11,6 +11,9 @@ Four checks, each against what the recipe has to beat, in this order:
     collapse     Does a class get less than a tenth of the answers that its prior calls for? Then the
                  others have swallowed it: the balanced classifier answers.
 
+From 20 clean labels on they judge instead: majority vote answers if it is better on them by more than two
+standard errors.
+
 Sources whose votes look right less often than by chance are named in any case; the recipe itself already
 reads them the other way round.
 """
@@ -29,6 +32,7 @@ from unruly.recipe.class_prior import HeldPrior
 from unruly.recipe.evidence import Evidence
 from unruly.recipe.intervals import Accuracies
 from unruly.recipe.log_odds import Real64
+from unruly.recipe.plain_vote import commonest
 from unruly.recipe.posteriors import Posteriors, regressions
 from unruly.recipe.text_signal import text_signal
 from unruly.settings import Settings
@@ -39,6 +43,7 @@ _KNOWS = 2.0  # z from which text is believed to know something
 _DOUBT = 0.15  # agreement with votes that may be lost to a guessed prior
 _SWALLOWED = 0.1  # of the answers that the prior calls for
 _FEW = 1_000  # covered documents up to which the test of the text takes ten folds
+_ENOUGH_CLEAN = 20  # clean labels from which they judge instead
 _ENOUGH = 10  # documents on which sources agree, to speak of inversion
 
 
@@ -69,6 +74,8 @@ def guard(
     """Judge the recipe's posteriors; `signal` is the z of `text_knows`, `classes` the names of all classes."""
     if evidence.m < 2 or not evidence.covered.any():
         return BELIEVED
+    if evidence.known.sum() >= _ENOUGH_CLEAN:
+        return _by_clean(fitted, evidence)
     if signal < _KNOWS:
         return Verdict(
             MAJORITY,
@@ -111,6 +118,23 @@ def guard(
     return Verdict(RECIPE, _doubts(fitted, evidence, held, against, agreed))
 
 
+def _by_clean(fitted: Posteriors, evidence: Evidence) -> Verdict:
+    """Majority vote's answers beside ours on the documents with clean labels; their own text is out of fold."""
+    known = evidence.known
+    labels, rows = evidence.clean[known], np.arange(int(known.sum()))
+    ours = (fitted.scores + fitted.b)[known].argmax(axis=1) == labels
+    gain = ours - majority_shares(evidence)[known][rows, labels]
+    if gain.mean() > -2 * max(float(gain.std()), 0.1) / len(rows) ** 0.5:
+        return BELIEVED
+    return Verdict(
+        MAJORITY,
+        (
+            f"The guard: on {len(rows):,} clean labels the recipe is {-100 * gain.mean():.0f} points below majority vote, "
+            "which answers instead.",
+        ),
+    )
+
+
 def text_knows(
     features: Features, balanced: Balanced, evidence: Evidence, settings: Settings
 ) -> float:
@@ -150,12 +174,19 @@ def contradicted(answers: NDArray[np.integer], evidence: Evidence) -> tuple[floa
     return float((answers != counts.argmax(axis=1))[agreed].mean()), int(agreed.sum())
 
 
+def majority_shares(evidence: Evidence) -> Real64:
+    """(n, m): 1 for the class with most votes, shared out where classes tie; without votes, the commonest."""
+    counts = evidence.counts()
+    top = counts >= counts.max(axis=1, keepdims=True) - 1e-6
+    shares = top / top.sum(axis=1, keepdims=True)
+    shares[~evidence.covered] = np.eye(evidence.m)[commonest(evidence)]
+    return np.asarray(shares, np.float64)
+
+
 def agreement(answers: NDArray[np.integer], evidence: Evidence) -> float:
     """How far answers go with majority vote on covered documents; a tie of t classes counts 1/t."""
-    counts = evidence.counts()[evidence.covered]
-    top = counts >= counts.max(axis=1, keepdims=True) - 1e-6
-    chosen = top[np.arange(len(top)), answers[evidence.covered]]
-    return float((chosen / top.sum(axis=1)).mean()) if len(top) else 1.0
+    rows = np.flatnonzero(evidence.covered)
+    return float(majority_shares(evidence)[rows, answers[rows]].mean()) if len(rows) else 1.0
 
 
 def contradicted_sources(

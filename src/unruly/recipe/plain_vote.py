@@ -45,7 +45,7 @@ def plain_vote(evidence: Evidence, texts: Sequence[SoftmaxRegression]) -> PlainV
         replace(text, weights=np.zeros_like(text.weights), bias=np.zeros_like(text.bias))
         for text in texts
     )
-    return PlainVote(pool, silent, _NUDGE * strength * np.eye(m)[_commonest(evidence)])
+    return PlainVote(pool, silent, _NUDGE * strength * np.eye(m)[commonest(evidence)])
 
 
 def _strength(evidence: Evidence) -> float:
@@ -63,7 +63,7 @@ def _strength(evidence: Evidence) -> float:
     return float(np.log(a * (m - 1) / (1 - a)))
 
 
-def _commonest(evidence: Evidence) -> int:
+def commonest(evidence: Evidence) -> int:
     """The class with most votes, counting each document's majority once."""
     counts = evidence.counts()[evidence.covered]
     if not len(counts):

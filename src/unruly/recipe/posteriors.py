@@ -24,6 +24,7 @@ import numpy as np
 from unruly.features.encoder import Features
 from unruly.progress import SILENT, Progress, stage
 from unruly.recipe.class_hold import class_hold
+from unruly.recipe.clean_labels import clean_weight
 from unruly.recipe.evidence import Evidence, shares
 from unruly.recipe.folded_regression import FoldedRegression
 from unruly.recipe.log_odds import Real64, log_softmax, softmax
@@ -32,7 +33,6 @@ from unruly.recipe.source_behaviour import opinions, source_behaviour, vote_evid
 from unruly.settings import Settings
 
 FIRST_STEPS, STEPS = 15, 3  # of the regressions: in the first round, in the others
-CLEAN_WEIGHT = 10.0  # documents that one with a clean label counts for
 _SETTLED = 2e-3  # the loop ends when the posteriors move less than this on average
 
 
@@ -100,6 +100,7 @@ def posteriors(
     """Run the loop under this class prior (m,). The regressions are left as trained last."""
     q = _with_clean(shares(evidence, prior), evidence)
     targets, weight = _first_targets(q, evidence, prior)
+    counts_for = clean_weight(int(evidence.known.sum()))
     for text in texts:
         text.reset()
     released = -(tau - 1) * np.log(prior)  # what b is when nothing is held: the prior counts once
@@ -126,7 +127,7 @@ def posteriors(
             moved.append(float(np.abs(renewed - q).sum(axis=1).mean() / 2))
             q = renewed
             targets = q if ingredients.soft_labels else np.eye(evidence.m)[q.argmax(axis=1)]
-            weight = np.where(evidence.known, CLEAN_WEIGHT, 1.0)
+            weight = np.where(evidence.known, counts_for, 1.0)
             first = lp if t == 0 else first
             progress.advance(1, f"moved {moved[-1]:.1%}")
             if t and moved[-1] < _SETTLED:
@@ -156,7 +157,8 @@ def _with_clean(q: Real64, evidence: Evidence) -> Real64:
 
 def _first_targets(q: Real64, evidence: Evidence, prior: Real64) -> tuple[Real64, Real64]:
     """(n, m), (n,): vote shares of covered documents, classes re-weighted to the prior's balance."""
-    weight = np.where(evidence.known, CLEAN_WEIGHT, evidence.covered.astype(np.float64))
+    counts_for = clean_weight(int(evidence.known.sum()))
+    weight = np.where(evidence.known, counts_for, evidence.covered.astype(np.float64))
     mass = (q * weight[:, None]).sum(axis=0) / weight.sum()
     tilted = q * (prior / np.maximum(mass, 1e-9))
     total = tilted.sum(axis=1)
