@@ -123,11 +123,17 @@ def before_and_after(scores: Evaluation) -> object:
         ["before: majority vote", *(f"{parts[n].majority.accuracy.value:.1%}" for n in names)],
         [
             "denoised labels (votes, weighed)",
-            *(f"{denoised.accuracy.value:.1%}" if n == "covered" and denoised else "-" for n in names),
+            *(
+                f"{denoised.accuracy.value:.1%}" if n == "covered" and denoised else "-"
+                for n in names
+            ),
         ],
         ["after: final classifier", *(f"{parts[n].model.accuracy.value:.1%}" for n in names)],
         ["gain over majority vote", *(_gain(parts[n].gain.value) for n in names)],
-        ["  95 % interval", *(f"{_gain(parts[n].gain.low)} to {_gain(parts[n].gain.high)}" for n in names)],
+        [
+            "  95 % interval",
+            *(f"{_gain(parts[n].gain.low)} to {_gain(parts[n].gain.high)}" for n in names),
+        ],
     ]
     return table_of(header, rows)
 

@@ -27,7 +27,7 @@ def excerpt(text: str, spans: Sequence[tuple[int, int, int]]) -> tuple[Piece, ..
     short = [span for span in spans if 0 < span[1] - span[0] <= LONGEST_SPAN]
     pieces: list[Piece] = []
     end = 0
-    for start, stop in _windows(len(text), short):
+    for start, stop in _windows(text, short):
         if start > end:
             pieces.append(Piece(" … "))
         pieces += _cut(text, start, stop, short)
@@ -37,18 +37,32 @@ def excerpt(text: str, spans: Sequence[tuple[int, int, int]]) -> tuple[Piece, ..
     return tuple(piece for piece in pieces if piece.text)
 
 
-def _windows(size: int, spans: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
+def _windows(text: str, spans: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
     """Where to look: all of a short text, else around the spans, else the beginning."""
-    if size <= LONGEST or not spans:
-        return [(0, min(size, LONGEST))]
-    windows: list[tuple[int, int]] = [(0, AROUND)]
+    size = len(text)
+    if size <= LONGEST:
+        return [(0, size)]
+    if not spans:
+        return [(0, _at_word(text, LONGEST, -1))]
+    windows: list[tuple[int, int]] = [(0, _at_word(text, AROUND, 1))]
     for start, stop, _ in sorted(spans):
-        low, high = max(0, start - AROUND), min(size, stop + AROUND)
+        low, high = _at_word(text, start - AROUND, -1), _at_word(text, stop + AROUND, 1)
         if low <= windows[-1][1] + 10:
             windows[-1] = (windows[-1][0], max(high, windows[-1][1]))
         elif sum(b - a for a, b in windows) + high - low <= LONGEST:
             windows.append((low, high))
     return windows
+
+
+def _at_word(text: str, at: int, step: int) -> int:
+    """The next place between two words, looked for a little way in the direction of `step`."""
+    at = min(max(at, 0), len(text))
+    for place in range(at, at + 15 * step, step):
+        if not 0 < place < len(text):
+            return min(max(place, 0), len(text))
+        if text[place].isspace():
+            return place
+    return at
 
 
 def _cut(text: str, start: int, stop: int, spans: Sequence[tuple[int, int, int]]) -> list[Piece]:

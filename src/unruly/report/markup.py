@@ -31,8 +31,10 @@ def listed(items: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
-    """A table; the first column names the row, all others are figures to the right."""
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", kind: str = "figures"
+) -> str:
+    """A table; the first column names the row, the others hold figures, or words."""
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
     body = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>'
@@ -42,7 +44,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "
     )
     told = f"<caption>{escape(caption)}</caption>" if caption else ""
     return (
-        f'<div class="scroll" tabindex="0"><table>{told}<thead><tr>{head}</tr></thead>'
+        f'<div class="scroll" tabindex="0"><table class="{kind}">{told}<thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 

@@ -25,12 +25,14 @@ SECTIONS = {
     "agreement": ("Agreement", agreement_section),
     "reliability": ("Reliability", reliability_section),
     "noise": ("Noise", noise_section),
-    "training": ("Training", training_section),
     "confidence": ("Confidence", confidence_section),
+    "training": ("Training", training_section),
     "confusion": ("Confusion", confusion_section),
     "documents": ("Documents", documents_section),
     "advice": ("Advice", advice_section),
 }
+# Sections that stand side by side where there is room.
+TOGETHER = (("agreement", "reliability"), ("training", "confusion"))
 # Nothing may be fetched, and nothing may run: the page holds the user's texts.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -39,7 +41,7 @@ def page(facts: Facts) -> str:
     """The whole page; the same facts give the same bytes."""
     style = files("unruly.report").joinpath("report.css").read_text(encoding="utf-8")
     links = "".join(f'<a href="#{name}">{title}</a>' for name, (title, _) in SECTIONS.items())
-    body = "\n".join(make(facts) for _, make in SECTIONS.values())
+    body = "\n".join(_groups({name: make(facts) for name, (_, make) in SECTIONS.items()}))
     title = escape(f"{facts.model}: report")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -51,3 +53,17 @@ def page(facts: Facts) -> str:
         f"<main>\n{body}\n</main>\n<footer>Made by unruly from the saved model and the data. "
         "It holds excerpts of the texts: share it as you would share them.</footer>\n</body>\n</html>\n"
     )
+
+
+def _groups(sections: dict[str, str]) -> list[str]:
+    """The sections in order, those that belong together in one row."""
+    made = []
+    for name, text in sections.items():
+        row = next((pair for pair in TOGETHER if name in pair), None)
+        if row is None:
+            made.append(text)
+        elif name == row[0]:
+            wide = any('class="wide chart"' in sections[other] for other in row)
+            inside = "\n".join(sections[other] for other in row)
+            made.append(inside if wide else f'<div class="pair">{inside}</div>')
+    return made

@@ -49,7 +49,7 @@ def verdict_section(facts: Facts) -> str:
         f'<p class="headline {found.tone}">{escape(found.headline)}</p>',
         listed(found.sentences),
         figures,
-        table(("the model", ""), _model_rows(facts)),
+        table(("the model", ""), _model_rows(facts), kind="words"),
     )
 
 
@@ -65,8 +65,6 @@ def sources_section(facts: Facts) -> str:
         "estimated accuracy",
     ]
     header += ["measured accuracy"] if facts.evaluation else []
-    header += ["answers changed without it"] if facts.adds else []
-    header += ["adds, in accuracy"] if facts.adds and facts.evaluation else []
     lack = (
         ""
         if facts.evaluation
@@ -166,7 +164,7 @@ def confusion_section(facts: Facts) -> str:
         ]
     nothing = "Here true classes would be set against given ones. " + GIVE_GOLD
     figures = table(("class", "F1"), rows) if rows else ""
-    return section("confusion", "Confusion", _side_by_side(_drawn(chart, nothing), figures))
+    return section("confusion", "Confusion", _drawn(chart, nothing), figures)
 
 
 def documents_section(facts: Facts) -> str:
@@ -207,7 +205,7 @@ def advice_section(facts: Facts) -> str:
             + (f"<ul>{told}</ul>" if told else paragraph(none))
             + "</div>"
         )
-    return section("advice", "Advice", _side_by_side(*parts), _words(facts))
+    return section("advice", "Advice", _side_by_side(*parts), _words(facts), _adds(facts))
 
 
 def _words(facts: Facts) -> str:
@@ -233,6 +231,19 @@ def _words(facts: Facts) -> str:
         for w in facts.words
     ]
     return head + paragraph(told) + table(header, rows)
+
+
+def _adds(facts: Facts) -> str:
+    if not facts.adds:
+        return ""
+    told = "Each source is silenced in turn and the model asked again; nothing is trained anew."
+    scored = facts.evaluation is not None
+    header = ["source", "answers that change without it", *(["what it adds to accuracy"] * scored)]
+    rows = [
+        [name, percent(s.changed), *([points_words(s.adds) if s.adds else "–"] * scored)]
+        for name, s in facts.adds.items()
+    ]
+    return "<h3>What each source adds</h3>" + paragraph(told) + table(header, rows)
 
 
 def _document(d: Instructive, facts: Facts) -> str:
@@ -270,13 +281,8 @@ def _source_row(facts: Facts, j: int) -> tuple[str, ...]:
         percent(s.conflicts),
     ]
     cells += [f"{s.reliability:.3f}", share_words(s.estimated)]
-    without = facts.adds.get(s.name)
     if facts.evaluation:
         cells.append(share_words(s.measured))
-    if facts.adds:
-        cells.append(percent(without.changed) if without else "–")
-    if facts.adds and facts.evaluation:
-        cells.append(points_words(without.adds) if without and without.adds else "–")
     return tuple(cells)
 
 

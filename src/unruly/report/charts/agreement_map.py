@@ -112,7 +112,7 @@ def _says(names: list[str], shares: NDArray[np.float64], both: NDArray[np.int64]
         for j in range(i)
         if both[i, j] >= FEW
     ]
-    said = "Each square holds the share, in per cent, of the documents voted on by both sources on which they say the same. "
+    said = "Each square holds the share, in per cent, of the documents voted on by both sources on which they say the same: blue where they agree, red where they conflict. "
     if k > len(names):
         said += f"The {len(names)} of {k} sources with most votes are drawn. "
     if not known:

@@ -23,6 +23,7 @@ from unruly.report.charts.labels import name_points
 from unruly.report.charts.words import percent, share_words, shortened
 from unruly.report.source_facts import SourceFacts
 
+TICKS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 MOST_NAMED = 25  # sources whose name is written; all are in the table
 
 
@@ -35,15 +36,11 @@ def bubble_chart(sources: Sequence[SourceFacts]) -> Chart | None:
     ax = axes(drawing)
     radii = [_radius(s, shown) for s in shown]
     _bubbles(ax, shown, radii)
-    percent_axis(ax.xaxis)
+    _coverage_axis(ax, [s.coverage for s in shown])
     percent_axis(ax.yaxis)
-    ax.set_xlabel("coverage: documents with its vote")
     ax.set_ylabel("accuracy of its votes")
-    ax.margins(0.16, 0.1)
     legend(ax, 2)
-    named = sorted(shown, key=lambda s: -s.votes)[:MOST_NAMED]
-    points = [(s.coverage, s.estimated.value) for s in named if s.estimated]
-    name_points(ax, points, [shortened(s.name) for s in named], [_radius(s, shown) for s in named])
+    _names(ax, shown)
     return Chart(
         name="bubbles",
         title="Coverage and accuracy of the sources",
@@ -63,16 +60,41 @@ def bubble_chart(sources: Sequence[SourceFacts]) -> Chart | None:
     )
 
 
+def _coverage_axis(ax: Axes, coverage: Sequence[float]) -> None:
+    """A logarithmic axis: most sources cover little, a few cover much."""
+    low, high = min(coverage), max(coverage)
+    ax.set_xscale("log")
+    ax.set_xlim(low / 1.6, min(high * 2.2, 1.6))
+    ticks = [t for t in TICKS if low / 1.6 <= t <= min(high * 2.2, 1.0)]
+    ax.set_xticks(ticks, [f"{100 * t:g}%" for t in ticks])
+    ax.set_xticks([], minor=True)
+    ax.set_xlabel("coverage: documents with its vote (log scale)")
+
+
+def _names(ax: Axes, shown: Sequence[SourceFacts]) -> None:
+    named = sorted(shown, key=lambda s: -s.votes)[:MOST_NAMED]
+    points = [(s.coverage, s.estimated.value) for s in named if s.estimated]
+    rings = [(s.coverage, s.measured.value) for s in shown if s.measured]
+    names = [shortened(s.name) for s in named]
+    name_points(ax, points, names, [_radius(s, shown) for s in named], rings)
+
+
 def _radius(source: SourceFacts, shown: Sequence[SourceFacts]) -> float:
     most = max(s.reliability for s in shown) or 1.0
-    return 4.0 + 9.0 * math.sqrt(max(0.0, source.reliability / most))
+    return 3.0 + 6.0 * math.sqrt(max(0.0, source.reliability / most))
 
 
 def _bubbles(ax: Axes, shown: Sequence[SourceFacts], radii: Sequence[float]) -> None:
     measured = [s for s in shown if s.measured is not None]
     for s in shown:
         assert s.estimated is not None
-        ax.plot([s.coverage] * 2, [s.estimated.low, s.estimated.high], color=MODEL, linewidth=1.2)
+        ax.plot(
+            [s.coverage] * 2,
+            [s.estimated.low, s.estimated.high],
+            color=MODEL,
+            linewidth=1.2,
+            alpha=0.55,
+        )
         if s.measured is not None:
             gap = [s.estimated.value, s.measured.value]
             ax.plot([s.coverage] * 2, gap, color=SOFT, linewidth=0.8, linestyle=":")
@@ -83,8 +105,8 @@ def _bubbles(ax: Axes, shown: Sequence[SourceFacts], radii: Sequence[float]) -> 
         color=MODEL,
         alpha=0.75,
         edgecolor=PAPER,
-        label="estimated, without gold",
     )
+    ax.plot([], [], "o", color=MODEL, markersize=8, label="estimated, without gold")
     if measured:
         ax.scatter(
             [s.coverage for s in measured],

@@ -15,14 +15,16 @@ def name_points(
     points: Sequence[tuple[float, float]],
     names: Sequence[str],
     radii: Sequence[float],
+    others: Sequence[tuple[float, float]] = (),
     size: float = LETTERS - 1,
 ) -> None:
-    """Write each name at the first place around its point that is still free."""
+    """Write each name at the first place around its point that is still free; `others` are marks to keep clear of."""
     ax.figure.draw_without_rendering()  # the layout must be settled to know where points lie
     scale = 72 / ax.figure.dpi
     frame = _scaled(ax.get_window_extent().extents, scale)
-    at = [tuple(v * scale for v in ax.transData.transform(point)) for point in points]
+    at = [_on_paper(ax, point) for point in points]
     taken = [_around(x, y, r) for (x, y), r in zip(at, radii, strict=True)]
+    taken += [_around(*_on_paper(ax, point), 5.0) for point in others]
     for (x, y), name, r in sorted(zip(at, names, radii, strict=True), key=lambda p: -p[0][1]):
         dx, dy = _free(x, y, r, len(name) * size * _WIDE, size * _HIGH, taken, frame)
         box = _box(x + dx, y + dy, len(name) * size * _WIDE, size * _HIGH)
@@ -37,6 +39,11 @@ def name_points(
             fontsize=size,
             color=INK,
         )
+
+
+def _on_paper(ax: Axes, point: tuple[float, float]) -> tuple[float, float]:
+    x, y = ax.transData.transform(point) * 72 / ax.figure.dpi
+    return float(x), float(y)
 
 
 def _free(

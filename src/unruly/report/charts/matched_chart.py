@@ -40,11 +40,7 @@ def matched_chart(lines: Sequence[Matched]) -> Chart | None:
     return Chart(
         name="matched",
         title="Accuracy by the number of matched sources",
-        says=" ".join(
-            f"With {line.name} votes ({line.documents:,} documents) the model is right on {percent(line.model.value)}, "
-            f"majority vote on {percent(line.majority.value)}."
-            for line in lines
-        ),
+        says=_says(lines),
         svg=svg_of(drawing, "matched"),
         header=("votes", "documents", "model", "majority vote"),
         rows=tuple(
@@ -52,3 +48,18 @@ def matched_chart(lines: Sequence[Matched]) -> Chart | None:
             for line in lines
         ),
     )
+
+
+def _says(lines: Sequence[Matched]) -> str:
+    gains = [(line.model.value - line.majority.value, line) for line in lines]
+    most = max(gains, key=lambda pair: pair[0])[1]
+    ends = [lines[0], lines[-1]] if len(lines) > 1 else [lines[0]]
+    told = " and ".join(f"{percent(line.model.value)} with {_votes(line)}" for line in ends)
+    return (
+        f"The model is right on {told}. Its lead over majority vote is largest with {_votes(most)}: "
+        f"{percent(most.model.value)} against {percent(most.majority.value)}."
+    )
+
+
+def _votes(line: Matched) -> str:
+    return "no vote" if line.name == "0" else "1 vote" if line.name == "1" else f"{line.name} votes"

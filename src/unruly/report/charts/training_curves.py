@@ -36,6 +36,8 @@ def training_curves(history: Sequence[Epoch]) -> Chart | None:
         ("self-training", OTHER, "-", [e.l3 for e in history]),
         ("total", INK, "--", [e.total for e in history]),
     ):
+        if not any(values):  # this method has no such loss
+            continue
         ax.plot(
             numbers, values, color=colour, linestyle=style, marker=mark, linewidth=1.5, label=name
         )

@@ -1,0 +1,154 @@
+"""The page: every section, nothing from outside, and the user's text only ever as text."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from tests.report.conftest import ATTACK, Made
+
+from unruly.report.facts import Facts
+from unruly.report.markup import escape
+from unruly.report.page import SECTIONS, page
+from unruly.report.report import report
+from unruly.report.verdict import verdict
+
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Reader(HTMLParser):
+    """Collects tags, ids and links, and checks that tags close in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("href", "src", "xlink:href"):
+                self.links.append(value or "")
+            assert not name.startswith("on"), f"<{tag} {name}>"
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(params=["whole", "without gold", "alone"])
+def text(request: pytest.FixtureRequest, pages: dict[str, str]) -> str:
+    return pages[request.param]
+
+
+def test_the_page_is_well_formed_and_has_every_section(text: str) -> None:
+    reader = Reader()
+    reader.feed(text)
+    assert not reader.open
+    assert set(SECTIONS) <= set(reader.ids)
+    assert len(reader.ids) == len(set(reader.ids))
+    for link in reader.links:
+        assert link == "data:," or (link.startswith("#") and link[1:] in reader.ids)
+
+
+def test_nothing_runs_and_nothing_is_fetched(text: str) -> None:
+    reader = Reader()
+    reader.feed(text)
+    assert not {"script", "img", "iframe", "object", "b1"} & set(reader.tags)
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+    assert "default-src &#x27;none&#x27;" in text
+
+
+def test_texts_and_names_of_the_user_are_escaped(pages: dict[str, str]) -> None:
+    text = pages["whole"]
+    assert "<script" not in text
+    assert "<b>long</b>" not in text
+    assert "<i>spam</i>" not in text
+    assert "&lt;b&gt;long&lt;/b&gt;" in text
+
+
+def test_a_hostile_document_is_shown_as_it_is(made: Made, whole: Facts) -> None:
+    from dataclasses import replace
+
+    from unruly.report.excerpt import excerpt
+
+    one = replace(whole.instructive[0], pieces=excerpt(ATTACK, [(8, 13, 1)]), id='"><script>')
+    text = page(replace(whole, instructive=(one,)))
+    assert "&lt;script&gt;" in text
+    assert ">alert</mark>" in text
+    assert "<script" not in text
+
+
+def test_control_characters_are_left_out() -> None:
+    assert escape("a\x00\x1b[31m<") == "a[31m&lt;"
+
+
+def test_the_same_facts_give_the_same_bytes(whole: Facts, pages: dict[str, str]) -> None:
+    assert page(whole) == pages["whole"]
+
+
+def test_the_page_is_small(text: str) -> None:
+    assert len(text.encode()) < 1_000_000
+
+
+def test_every_section_without_gold_says_how_to_give_it(pages: dict[str, str]) -> None:
+    for name in ("noise", "confidence", "confusion", "sources"):
+        section = re.search(
+            rf'<section id="{name}">.*?</section>', pages["without gold"], re.DOTALL
+        )
+        assert section is not None
+        assert "--label COLUMN" in section.group()
+    assert "--data PROJECT" in pages["alone"]
+
+
+def test_the_verdict_speaks_of_gold_and_intervals(whole: Facts) -> None:
+    found = verdict(whole)
+    assert whole.evaluation is not None
+    gain = whole.evaluation.everything.gain
+    assert (found.tone == "good") == (gain.low > 0)
+    assert f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f}" in found.sentences[1]
+    assert "61 for scoring" in found.sentences[2]
+
+
+def test_the_verdict_without_gold_says_what_is_known(without_gold: Facts) -> None:
+    told = " ".join(verdict(without_gold).sentences)
+    assert "agree on" in told
+    assert "as likely as assumed" in told
+    assert "none used" in told
+
+
+def test_the_guard_comes_first(without_gold: Facts) -> None:
+    from dataclasses import replace
+
+    note = "The guard: texts tell nothing, so majority vote answers."
+    summary = replace(without_gold.summary, notes=(note,))
+    found = verdict(replace(without_gold, summary=summary))
+    assert found.headline == "The guard took over"
+    assert found.sentences[0] == note
+    assert found.sentences.count(note) == 1
+
+
+def test_the_report_is_written_whole(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "cache"))
+    target = tmp_path / "report.html"
+    first = report(made.path, target, made.train, made.test)
+    kept = target.read_bytes()
+    assert first.evaluation is not None
+    report(made.path, target, made.train, made.test)
+    assert target.read_bytes() == kept
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "report.html"]
