@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unruly.recipe.class_hold import class_hold
 from unruly.recipe.log_odds import softmax
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(2, 6))
 def test_the_mass_comes_to_the_prior(seed: int, m: int) -> None:
     rng = np.random.default_rng(seed)

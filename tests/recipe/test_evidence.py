@@ -32,7 +32,8 @@ def test_every_vote_stands_in_its_place(
     for _, part in evidence.dense():
         assert part.shape[1:] == (evidence.k, evidence.m)
     full = np.concatenate([part for _, part in evidence.dense()])
-    dense[np.ix_(range(votes.n), evidence.sources, evidence.classes)] = full
+    rows = np.arange(votes.n)
+    dense[np.ix_(rows, evidence.sources, evidence.classes)] = full
     np.testing.assert_array_equal(dense, matrix[:, :, None] == np.arange(4))
     np.testing.assert_array_equal(evidence.covered, votes.covered)
     np.testing.assert_array_equal(evidence.counts(), votes.counts()[:, evidence.classes])
@@ -59,4 +60,5 @@ def test_a_soft_vote_is_spread_over_the_classes() -> None:
     votes = Votes.from_array([[0, 1], [1, -1]], sources=["hard", "model"])
     said = np.array([[0.3, 0.7], [0.5, 0.5]], np.float32)
     evidence = Evidence.of(replace(votes, soft={"model": said}), nothing(2))
-    np.testing.assert_allclose(evidence.said.toarray(), [[1, 0, 0.3, 0.7], [0, 1, 0, 0]])
+    expected = np.array([[1, 0, 0.3, 0.7], [0, 1, 0, 0]])
+    np.testing.assert_allclose(evidence.said.toarray(), expected)
