@@ -1,0 +1,159 @@
+"""What 20, 50, 200 and 1,000 clean labels add to the default, beside a classifier trained on them alone.
+
+    python benchmarks/clean_labels.py --data DIR [--datasets youtube,...] [--encoders lsa] [--seeds 5] [--json]
+
+Test accuracy in percent (F1 of the second class for spouse), mean over seeds; each seed draws its own
+labels among the training documents. `change` is against the same seeds without a clean label; `hurts` says
+whether it is below zero by more than two standard errors of the paired difference plus half a point. Gold
+use: the n clean labels for training and the class prior, test labels for scoring, none for choosing
+anything. No class prior is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.features.cache import Cache
+from unruly.features.encoder import Features
+from unruly.features.spec import encoder_from
+from unruly.model.metrics import confusion, f1_scores
+from unruly.recipe.fitting import fit_recipe
+from unruly.recipe.hand_labels import fit_hand_labels
+from unruly.settings import Settings
+from unruly.texts.corpus import Corpus
+from unruly.training.compute import computing
+from unruly.votes.votes import Votes
+
+SETS = ("youtube", "imdb", "yelp", "agnews", "spouse")
+RARE = ("spouse",)
+SIZES = (20, 50, 200, 1000)
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Documents of one split, encoded."""
+
+    features: Features
+    votes: Votes
+    gold: Labels
+
+
+@dataclass(frozen=True)
+class Line:
+    """One data set with so many clean labels."""
+
+    dataset: str
+    encoders: str
+    labels: int
+    without: float
+    default: float
+    change: float
+    error: float  # standard error of the change
+    alone: float  # the classifier trained on the labels alone
+    prior: float  # held for the last class, mean
+    hurts: bool
+
+
+def main() -> None:
+    """Measure what was asked for and print it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
+    parser.add_argument("--datasets", default=",".join(SETS), help="with commas between")
+    parser.add_argument("--encoders", default="lsa", help="one set, as in minilm+lsa")
+    parser.add_argument("--most", type=int, help="at most so many training documents, at random")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
+    args = parser.parse_args()
+    print("| data | labels | without | default | change | labels alone | hurts |")
+    print("|" + "---|" * 7)
+    lines: list[Line] = []
+    for name in args.datasets.split(","):
+        train, test = load(args.data / name, args.encoders, args.most)
+        lines += measure(name, args.encoders, train, test, range(args.seeds))
+    if args.json:
+        print(json.dumps({"lines": [asdict(line) for line in lines]}))
+
+
+def load(folder: Path, encoders: str, most: int | None) -> tuple[Split, Split]:
+    """The training and the test documents, encoded through the cache."""
+    corpora = {split: Corpus.from_wrench(folder, split) for split in ("train", "test")}
+    cache = Cache()
+    encoder = encoder_from(encoders.split("+")).fit(corpora["train"], cache)
+    splits = []
+    for split, corpus in corpora.items():
+        assert corpus.gold is not None
+        features, votes = encoder.encode(corpus, cache), Votes.from_wrench(folder, split)
+        gold = np.asarray(corpus.gold, np.int64)
+        if split == "train" and most and most < votes.n:
+            rows = np.sort(np.random.default_rng(0).choice(votes.n, most, replace=False))
+            features, votes, gold = features.take(rows), votes.take(rows), gold[rows]
+        splits.append(Split(features, votes, gold))
+    return splits[0], splits[1]
+
+
+def measure(
+    name: str, encoders: str, train: Split, test: Split, seeds: Sequence[int]
+) -> list[Line]:
+    """All sizes on one data set."""
+
+    def score(predicted: NDArray[np.integer]) -> float:
+        if name in RARE:
+            return 100 * float(f1_scores(confusion(test.gold, predicted.astype(np.int64), 2))[1])
+        return 100 * float((predicted == test.gold).mean())
+
+    def fitted(seed: int, clean: Labels | None) -> tuple[float, float]:
+        recipe = fit_recipe(train.features, train.votes, Settings(seed=seed), clean=clean)
+        heads = recipe.heads(test.features, test.votes)
+        return score(heads.predicted), recipe.prior[-1]
+
+    plain = np.array([fitted(seed, None)[0] for seed in seeds])
+    lines = []
+    for size in SIZES:
+        mixed, alone, priors = [], [], []
+        for seed in seeds:
+            rows = np.random.default_rng([seed, 7]).permutation(train.votes.n)[:size]
+            clean = np.full(train.votes.n, -1)
+            clean[rows] = train.gold[rows]
+            with_labels, prior = fitted(seed, clean)
+            mixed.append(with_labels)
+            priors.append(prior)
+            with computing(Settings()):
+                hand = fit_hand_labels(
+                    train.features.take(rows), train.gold[rows], train.votes.m, seed
+                )
+            alone.append(score(hand.log_proba(test.features).argmax(axis=1)))
+        change = np.array(mixed) - plain
+        error = float(change.std(ddof=1) / len(change) ** 0.5) if len(change) > 1 else 0.0
+        line = Line(
+            dataset=name,
+            encoders=encoders,
+            labels=size,
+            without=float(plain.mean()),
+            default=float(np.mean(mixed)),
+            change=float(change.mean()),
+            error=error,
+            alone=float(np.mean(alone)),
+            prior=float(np.mean(priors)),
+            hurts=bool(change.mean() < -2 * error - 0.5),
+        )
+        lines.append(line)
+        print(
+            f"| {name} | {size:,} | {line.without:.1f} | {line.default:.1f} | {line.change:+.1f} ± {error:.1f} "
+            f"| {line.alone:.1f} | {'yes' if line.hurts else 'no'} |",
+            flush=True,
+        )
+    return lines
+
+
+if __name__ == "__main__":
+    main()
