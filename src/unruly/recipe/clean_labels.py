@@ -5,13 +5,14 @@ not. It is better to count where the recipe is wrong. Let q be the posteriors of
 seen the labels, under a guessed prior pi. Then, over the n clean documents,
 
     d = mean_i (onehot(y_i) - q_i),    v = var_i(onehot(y_i) - q_i) / n         (m,), (m,)
-    pi' = pi + s d,                    s = max(0, 1 - 2 (m - 1) / G),   G = (m - 1)/m sum_y d_y^2 / v_y
+    pi' = pi + s d,                    s = 1 - (m - 1) / G,   G = (m - 1)/m sum_y d_y^2 / v_y
 
 d has little variance where the recipe is mostly right (Angelopoulos et al., 2023, prediction-powered
-inference), and s shrinks it to nothing where it is no larger than noise (James and Stein, 1961): a good
-guess stays as it is, a bad one is corrected by the first twenty labels.
+inference), and s takes out what of it is noise (James and Stein, 1961). Where G is no larger than chance
+allows (chi-squared with m - 1 degrees of freedom, 1 %) the guess stays as it is. So a good guess is not
+spoilt by twenty labels, and a bad one is corrected by them.
 
-In the loop, the documents with clean labels stay fixed. Each counts for n/10 documents, at least 1 and at
+In the loop, the documents with clean labels stay fixed. Each counts for n/20 documents, at least 1 and at
 most 10: a few must not outweigh all that votes say, many may.
 """
 
@@ -26,6 +27,7 @@ from unruly.recipe.evidence import Evidence
 from unruly.recipe.log_odds import Real64
 
 _MOST = 10.0  # documents that one with a clean label counts for
+_CHANCE = 0.01  # how often a good guess may be moved
 _LEAST = 0.005  # of the documents, for any class
 
 
@@ -33,9 +35,9 @@ def clean_weight(labels: int) -> float:
     """How many documents one with a clean label counts for, when there are so many labels.
 
     >>> clean_weight(5), clean_weight(50), clean_weight(1000)
-    (1.0, 5.0, 10.0)
+    (1.0, 2.5, 10.0)
     """
-    return float(np.clip(labels / 10, 1.0, _MOST))
+    return float(np.clip(labels / 20, 1.0, _MOST))
 
 
 def unseen(evidence: Evidence) -> Evidence:
@@ -48,19 +50,20 @@ def corrected_prior(guess: Real64, q: Real64, labels: NDArray[np.integer]) -> tu
 
     >>> guess, labels = np.array([0.5, 0.5]), np.array([0] * 18 + [1] * 2)
     >>> corrected_prior(guess, np.full((20, 2), 0.5), labels)[0].round(2).tolist()
-    [0.88, 0.12]
+    [0.89, 0.11]
     >>> corrected_prior(guess, np.eye(2)[labels], labels)[0].round(2).tolist()
     [0.5, 0.5]
     """
+    from scipy.stats import chi2
+
     n, m = q.shape
     wrong = np.eye(m)[labels] - q  # (n, m)
     d = wrong.mean(axis=0)
     v = (wrong.var(axis=0) * n + 0.1) / max(n - 1, 1) / n  # a tenth of a document of doubt
     strength = float((d**2 / v).sum()) * (m - 1) / m
-    shrink = max(0.0, 1 - 2 * (m - 1) / max(strength, 1e-9))
-    moved = np.maximum(guess + shrink * d, np.minimum(_LEAST, guess))
-    if shrink == 0:
+    if m < 2 or chi2.sf(strength, m - 1) > _CHANCE:
         return guess, f"as guessed, which {n} clean labels do not speak against"
+    moved = np.maximum(guess + (1 - (m - 1) / strength) * d, np.minimum(_LEAST, guess))
     return moved / moved.sum(), f"corrected by {n} clean labels"
 
 
