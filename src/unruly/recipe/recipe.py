@@ -51,6 +51,7 @@ class Recipe:
     history: tuple[Epoch, ...] = ()
     gold_used: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    answers: str = "recipe"  # or what the guard put in its place: "balanced", "majority"
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -160,6 +161,7 @@ class Recipe:
             "prior": list(self.prior),
             "gold_used": list(self.gold_used),
             "notes": list(self.notes),
+            "answers": self.answers,
             "history": [epoch.to_plain() for epoch in self.history],
         }
 
@@ -196,6 +198,7 @@ class Recipe:
             history=tuple(Epoch(**epoch) for epoch in facts["history"]),
             gold_used=tuple(facts["gold_used"]),
             notes=tuple(facts["notes"]),
+            answers=str(facts["answers"]),
         )
 
 
