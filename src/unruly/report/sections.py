@@ -28,10 +28,8 @@ from unruly.report.markup import (
 from unruly.report.source_facts import estimated_how
 from unruly.report.verdict import parts_table, verdict
 
-GIVE_DATA = (
-    "Give the documents: unruly report MODEL --data PROJECT -o report.html (or a file of texts)."
-)
-GIVE_GOLD = "Give documents with true labels: unruly report MODEL --data test.csv --label COLUMN -o report.html."
+GIVE_DATA = "unruly report MODEL --data PROJECT -o report.html"
+GIVE_GOLD = "unruly report MODEL --data test.csv --label COLUMN -o report.html"
 
 
 def verdict_section(facts: Facts) -> str:
@@ -68,9 +66,9 @@ def sources_section(facts: Facts) -> str:
     lack = (
         ""
         if facts.evaluation
-        else paragraph(
-            f"With gold, the measured accuracy of every source would stand beside its estimate. {GIVE_GOLD}",
-            "lacking",
+        else _lacking(
+            "With gold, the measured accuracy of every source would stand beside its estimate.",
+            GIVE_GOLD,
         )
     )
     return section(
@@ -97,15 +95,13 @@ def agreement_section(facts: Facts) -> str:
 
 def reliability_section(facts: Facts) -> str:
     """Global reliability, and how it varies."""
-    lacking = (
-        "Here each source's say would be drawn, overall and from document to document. " + GIVE_DATA
-    )
+    say = "Here each source's say would be drawn, overall and from document to document."
     if facts.documents and not facts.spreads:
         rows = [(s.name, f"{s.reliability:.3f}") for s in facts.sources]
         return section(
             "reliability",
             "Reliability",
-            paragraph(lacking, "lacking"),
+            _lacking(say, GIVE_DATA),
             table(("source", "global reliability"), rows),
         )
     chart = reliability_chart(facts.spreads)
@@ -116,18 +112,15 @@ def reliability_section(facts: Facts) -> str:
 def noise_section(facts: Facts) -> str:
     """Wrong labels before and after, and accuracy by number of votes."""
     noise = noise_chart(facts.noise)
-    before = "Here the share of wrong labels before and after denoising would stand. " + GIVE_GOLD
+    before = "Here the share of wrong labels before and after denoising would stand."
     matched = matched_chart(facts.matched)
-    by_number = (
-        "Here accuracy would be drawn by the number of sources that vote on a document. "
-        + GIVE_GOLD
-    )
+    by_number = "Here accuracy would be drawn by the number of sources that vote on a document."
     told = f"Noise is counted on {facts.noise_on}." if facts.noise_on and noise else ""
     return section(
         "noise",
         "Noise, before and after",
         paragraph(told) if told else "",
-        _side_by_side(_drawn(noise, before), _drawn(matched, by_number)),
+        _side_by_side(_drawn(noise, before, GIVE_GOLD), _drawn(matched, by_number, GIVE_GOLD)),
     )
 
 
@@ -140,14 +133,14 @@ def training_section(facts: Facts) -> str:
 def confidence_section(facts: Facts) -> str:
     """Confidence and calibration."""
     error = facts.evaluation.everything.model.calibration_error if facts.evaluation else None
-    histogram = "Here documents would be drawn by the model's confidence. " + GIVE_DATA
-    meaning = "Here confidence would be held against accuracy. " + GIVE_GOLD
+    histogram = "Here documents would be drawn by the model's confidence."
+    meaning = "Here confidence would be held against accuracy."
     return section(
         "confidence",
         "Confidence and calibration",
         _side_by_side(
-            _drawn(confidence_chart(facts.slices), histogram),
-            _drawn(calibration_chart(facts.slices, error), meaning),
+            _drawn(confidence_chart(facts.slices), histogram, GIVE_DATA),
+            _drawn(calibration_chart(facts.slices, error), meaning, GIVE_GOLD),
         ),
     )
 
@@ -162,20 +155,18 @@ def confusion_section(facts: Facts) -> str:
             (c, f"{f:.3f}" if f == f else "–")
             for c, f in zip(facts.classes, scores.f1, strict=True)
         ]
-    nothing = "Here true classes would be set against given ones. " + GIVE_GOLD
+    nothing = "Here true classes would be set against given ones."
     figures = table(("class", "F1"), rows) if rows else ""
-    return section("confusion", "Confusion", _drawn(chart, nothing), figures)
+    return section("confusion", "Confusion", _drawn(chart, nothing, GIVE_GOLD), figures)
 
 
 def documents_section(facts: Facts) -> str:
     """The most instructive documents."""
     if not facts.instructive:
         nothing = (
-            "Here the twenty most instructive documents would be shown, matched words highlighted. "
+            "Here the twenty most instructive documents would be shown, matched words highlighted."
         )
-        return section(
-            "documents", "Instructive documents", paragraph(nothing + GIVE_DATA, "lacking")
-        )
+        return section("documents", "Instructive documents", _lacking(nothing, GIVE_DATA))
     groups = list(dict.fromkeys(document.group for document in facts.instructive))
     parts = [
         f"<h3>{escape(group[0].upper() + group[1:])}</h3>"
@@ -310,8 +301,14 @@ def _model_rows(facts: Facts) -> list[tuple[str, str]]:
     return rows
 
 
-def _drawn(chart: Chart | None, otherwise: str) -> str:
-    return figure(chart) if chart is not None else paragraph(otherwise, "lacking")
+def _drawn(chart: Chart | None, otherwise: str, command: str = "") -> str:
+    return figure(chart) if chart is not None else _lacking(otherwise, command)
+
+
+def _lacking(what: str, command: str = "") -> str:
+    """What would stand here, and the command that brings it."""
+    told = f"<br>To see it: <code>{escape(command)}</code>" if command else ""
+    return f'<p class="lacking">{escape(what)}{told}</p>'
 
 
 def _side_by_side(*parts: str) -> str:

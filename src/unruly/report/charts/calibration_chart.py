@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unruly.report.charts.chart import Chart
-from unruly.report.charts.drawing import MODEL, SOFT, axes, figure, legend, percent_axis, svg_of
+from unruly.report.charts.drawing import (
+    MODEL,
+    SOFT,
+    axes,
+    figure,
+    legend,
+    percent_axis,
+    svg_of,
+    whiskers,
+)
 from unruly.report.charts.words import percent, share_words
 from unruly.report.confidence import Slice
 
@@ -20,7 +29,7 @@ def calibration_chart(slices: Sequence[Slice], error: float | None) -> Chart | N
     start = slices[0].low
     ax.plot([start, 1], [start, 1], color=SOFT, linestyle="--", linewidth=1, label="perfect")
     shares = [s.accuracy for s in shown if s.accuracy is not None]
-    ends = [[a.value - a.low for a in shares], [a.high - a.value for a in shares]]
+    ends = whiskers(shares)
     ax.errorbar(
         [s.confidence for s in shown],
         [a.value for a in shares],

@@ -11,6 +11,7 @@ from unruly.report.charts.drawing import (
     INK,
     LETTERS,
     MODEL,
+    WIDTH,
     Axes,
     axes,
     figure,
@@ -30,7 +31,7 @@ def confusion_chart(table: NDArray[np.float64], classes: tuple[str, ...]) -> Cha
     names = [shortened(classes[r], 16) for r in order]
     m = len(names)
     side = min(640.0, max(200.0, 62.0 * m if m < 8 else 34.0 * m))
-    drawing = figure(side + 150, side + 80)
+    drawing = figure(max(WIDTH, side + 150), side + 80)
     ax = axes(drawing)
     _squares(ax, drawn, table.sum(axis=1)[order])
     ax.set_xticks(range(m), names, rotation=0 if m < 4 else 50, ha="center" if m < 4 else "right")

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from unruly.extras import need
+from unruly.model.metrics import Share
 
 INK, SOFT, GRID, PAPER = "#010101", "#020202", "#030303", "#040404"
 MODEL, OTHER, GOOD, BAD, THIRD = "#050505", "#060606", "#070707", "#080808", "#090909"
@@ -79,6 +81,14 @@ def whole_axis(axis: Any) -> None:
     """Ticks at whole numbers only."""
     ticker = need("matplotlib.ticker", extra="report", purpose="the charts of a report")
     axis.set_major_locator(ticker.MaxNLocator(integer=True))
+
+
+def whiskers(shares: Sequence[Share]) -> list[list[float]]:
+    """How far each interval reaches below and above its share, as matplotlib's error bars want it."""
+    return [
+        [max(0.0, s.value - s.low) for s in shares],
+        [max(0.0, s.high - s.value) for s in shares],
+    ]
 
 
 def svg_of(figure: Figure, name: str) -> str:

@@ -14,6 +14,7 @@ from unruly.report.charts.drawing import (
     legend,
     percent_axis,
     svg_of,
+    whiskers,
 )
 from unruly.report.charts.words import percent, share_words
 
@@ -29,7 +30,7 @@ def matched_chart(lines: Sequence[Matched]) -> Chart | None:
         (0.08, "majority vote", OTHER, "s", [line.majority for line in lines]),
     ):
         at = [row + shift for row in range(len(lines))]
-        ends = [[s.value - s.low for s in shares], [s.high - s.value for s in shares]]
+        ends = whiskers(shares)
         values = [s.value for s in shares]
         ax.errorbar(at, values, yerr=ends, fmt=f"{mark}-", color=colour, label=name, linewidth=1.2)
     ax.set_xticks(range(len(lines)), [f"{line.name}\n({line.documents:,})" for line in lines])

@@ -17,6 +17,7 @@ from unruly.report.charts.drawing import (
     legend,
     percent_axis,
     svg_of,
+    whiskers,
 )
 from unruly.report.charts.words import percent, share_words, shortened
 from unruly.report.noise import Noise
@@ -39,7 +40,7 @@ def noise_chart(lines: Sequence[Noise]) -> Chart | None:
     for place, (name, colour, shares) in enumerate(bars):
         at = [row + 0.27 * (place - 1) for row in range(len(shown))]
         values = [s.value for s in shares]
-        ends = [[s.value - s.low for s in shares], [s.high - s.value for s in shares]]
+        ends = whiskers(shares)
         ax.barh(at, values, height=0.25, color=colour, label=name, xerr=ends, ecolor=SOFT)
         for y, s in zip(at, shares, strict=True):
             ax.text(
