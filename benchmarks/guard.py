@@ -10,8 +10,8 @@ Accuracy in percent on the training documents, all of them, with no gold used bu
     final   the default
 `answers` is who answered in each seed (r recipe, b balanced, m majority vote), `named` how many sources
 were said to be contradicted by everything else, `below` whether final ends below MV by more than two
-standard errors of the paired difference. `should` is what the guard should do: r stand back, f fall
-back, e either (so little data that chance decides), u what cannot be known from votes and texts (the mirror
+standard errors of the paired difference and half a point. `should` is what the guard should do: r stand back, f fall
+back, e either (so little data, or votes so near to chance, that luck decides), u what cannot be known from votes and texts (the mirror
 image of a rule set has the same votes; a class prior that is given is believed). Real data sets are also
 cut to 13 % and 30 % of the second class.
 """
@@ -80,7 +80,8 @@ GRID = (
         coverage=(0.3, 0.6),
     ),
     Scenario("one inverted source", inverted=1),
-    Scenario("three inverted of ten", inverted=3, one_class=0.0),
+    Scenario("two inverted of ten", inverted=2, one_class=0.0),
+    Scenario("three inverted of ten", "e", inverted=3, one_class=0.0),
     Scenario("eight inverted of ten", "u", inverted=8, one_class=0.0),
     Scenario("adversary on half of the documents", first=(0.05, 0.5), one_class=0.0),
     Scenario("one-class sources only", one_class=1.0),
@@ -257,7 +258,7 @@ def measure(cases: Sequence[Case]) -> Line:
     )
     gain = np.concatenate(gains)
     line.error = 100 * float(gain.std() / len(gain) ** 0.5)
-    line.below = bool(line.final < line.majority - 2 * line.error - 1e-9)
+    line.below = bool(line.final < line.majority - 2 * line.error - 0.5)
     print(
         f"| {line.name} | {line.should} | {line.answers} | {line.named} | {line.majority:.1f} | {line.balanced:.1f} "
         f"| {line.recipe:.1f} | {line.final:.1f} | {'yes' if line.below else 'no'} |",

@@ -2,8 +2,8 @@
 
 Four checks, each against what the recipe has to beat, in this order:
 
-    text         Do texts know anything of the votes? If z (see `text_signal`) is below 2, text is noise, which the
-                 loop would amplify: majority vote answers.
+    text         Do texts know anything of the votes? If z (see `text_signal`) is below 3 (2 with few covered
+                 documents), text is noise, which the loop would amplify: majority vote answers.
     inversion    Of the documents on which two sources or more agree, does the recipe contradict half?
                  Then it has turned classes round: majority vote answers.
     doubt        Does the recipe, under a prior that it had to guess, agree with far fewer votes (15 points) than
@@ -39,7 +39,8 @@ from unruly.settings import Settings
 
 RECIPE, BALANCED, MAJORITY = "recipe", "balanced", "majority"
 
-_KNOWS = 2.0  # z from which text is believed to know something
+_KNOWS = 3.0  # z from which text is believed to know something
+_KNOWS_FEW = 2.0  # the same, with few covered documents: there z of noise lies below 0
 _DOUBT = 0.15  # agreement with votes that may be lost to a guessed prior
 _SWALLOWED = 0.1  # of the answers that the prior calls for
 _FEW = 1_000  # covered documents up to which the test of the text takes ten folds
@@ -76,7 +77,8 @@ def guard(
         return BELIEVED
     if evidence.known.sum() >= _ENOUGH_CLEAN:
         return _by_clean(fitted, evidence)
-    if signal < _KNOWS:
+    enough = _KNOWS if evidence.covered.sum() > _FEW else _KNOWS_FEW
+    if signal < enough:
         return Verdict(
             MAJORITY,
             (
