@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,17 @@ from sklearn.linear_model import LogisticRegression
 
 from unruly.recipe import folded_regression
 from unruly.recipe.folded_regression import FoldedRegression
+from unruly.settings import Settings
+from unruly.training.compute import computing
 
 N, D, M, FOLDS = 240, 5, 3, 3
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """As in training: small products are slower on several threads."""
+    with computing(Settings()):
+        yield
 
 
 def made(seed: int = 0) -> tuple[Any, Any, Any]:
