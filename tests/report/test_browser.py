@@ -69,6 +69,7 @@ def test_no_console_errors_and_no_outside_requests(shown: Any) -> None:
         for line in shown.get_log("performance")
         if (event := json.loads(line["message"])["message"])["method"]
         == "Network.requestWillBeSent"
+        and event["params"]["documentURL"] == shown.page  # not the browser's own first tab
     ]
     assert shown.page in asked
     assert [url for url in asked if url != shown.page and not url.startswith("data:")] == []

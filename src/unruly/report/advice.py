@@ -16,7 +16,7 @@ from unruly.votes.votes import Votes
 REPEATS = 0.85  # of its votes that another source casts as well
 FEW = 20  # votes, below which nothing is said of a source
 THIN = 0.25  # of the documents of a class that have a vote for it
-IDLE = 0.001  # of the answers that change without a source
+HALF_A_POINT = 0.005  # of accuracy, below which a loss is not worth a word
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def advice(
     usual = dict(zip(votes.classes, chance.tolist(), strict=True))
     return Advice(
         hurting=tuple(tip for s in sources if (tip := _hurts(s, usual, adds.get(s.name)))),
-        redundant=(*_repeats(pairs), *_idle(sources, adds)),
+        redundant=(*_repeats(pairs), *_mute(sources)),
         thin=_thin(votes, final),
     )
 
@@ -56,7 +56,12 @@ def advice(
 def _hurts(source: SourceFacts, usual: Mapping[str, float], adds: Silenced | None) -> Tip | None:
     if source.votes < FEW:
         return None
-    if adds is not None and adds.adds is not None and adds.adds.high < 0:
+    if (
+        adds is not None
+        and adds.adds is not None
+        and adds.adds.high < 0
+        and adds.adds.value <= -HALF_A_POINT
+    ):
         gained = f"{-100 * adds.adds.value:.1f} points ({-100 * adds.adds.high:.1f} to {-100 * adds.adds.low:.1f})"
         return Tip(source.name, f"without its votes the model is right more often, by {gained}.")
     known = source.best_known
@@ -93,16 +98,9 @@ def _repeats(pairs: Pairs) -> tuple[Tip, ...]:
     return tuple(tips)
 
 
-def _idle(sources: Sequence[SourceFacts], adds: Mapping[str, Silenced]) -> tuple[Tip, ...]:
-    """Sources without which nothing changes, and those that never vote."""
-    tips = []
-    for source in sources:
-        without = adds.get(source.name)
-        if not source.votes:
-            tips.append(Tip(source.name, "it never votes on these documents."))
-        elif source.votes >= FEW and without is not None and without.changed <= IDLE:
-            tips.append(Tip(source.name, "hardly any answer changes when it is silenced."))
-    return tuple(tips)
+def _mute(sources: Sequence[SourceFacts]) -> tuple[Tip, ...]:
+    told = "it never votes on these documents."
+    return tuple(Tip(source.name, told) for source in sources if not source.votes)
 
 
 def _thin(votes: Votes, final: NDArray[np.integer]) -> tuple[Tip, ...]:

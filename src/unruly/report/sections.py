@@ -221,13 +221,16 @@ def _words(facts: Facts) -> str:
         )
         for w in facts.words
     ]
-    return head + paragraph(told) + table(header, rows)
+    return head + paragraph(told) + table(header, rows, kind="next")
 
 
 def _adds(facts: Facts) -> str:
     if not facts.adds:
         return ""
-    told = "Each source is silenced in turn and the model asked again; nothing is trained anew."
+    told = (
+        "Each source is silenced in turn and the model asked again. Nothing is trained anew, so what the text "
+        "classifier has learnt from the source stays."
+    )
     scored = facts.evaluation is not None
     header = ["source", "answers that change without it", *(["what it adds to accuracy"] * scored)]
     rows = [

@@ -9,7 +9,6 @@ from unruly.report.charts.chart import Chart
 from unruly.report.charts.drawing import (
     BAD,
     GRID,
-    INK,
     LETTERS,
     MODEL,
     Axes,
@@ -17,6 +16,7 @@ from unruly.report.charts.drawing import (
     figure,
     svg_of,
 )
+from unruly.report.charts.squares import Square, board
 from unruly.report.charts.words import percent, shortened
 from unruly.report.pairs import Pairs
 
@@ -36,8 +36,8 @@ def agreement_map(pairs: Pairs) -> Chart | None:
     side = min(760.0, max(300.0, 26.0 * k))
     drawing = figure(side + 120, side + 60)
     ax = axes(drawing)
-    _squares(ax, shares, both)
-    _frame(ax, names)
+    board(ax, _squares(shares, both), k)
+    _name(ax, names)
     return Chart(
         name="agreement",
         title="Who agrees with whom",
@@ -54,55 +54,27 @@ def agreement_map(pairs: Pairs) -> Chart | None:
     )
 
 
-def _squares(ax: Axes, shares: NDArray[np.float64], both: NDArray[np.int64]) -> None:
+def _squares(shares: NDArray[np.float64], both: NDArray[np.int64]) -> list[Square]:
     k = len(shares)
+    squares = []
     for i in range(k):
         for j in range(k):
             if i == j or both[i, j] < FEW:
-                ax.fill_between(
-                    [j - 0.47, j + 0.47], i - 0.47, i + 0.47, color=GRID, alpha=0.4, linewidth=0
-                )
+                squares.append(Square(i, j, GRID, 0.4))
                 continue
             share = float(shares[i, j])
-            colour = MODEL if share >= 0.5 else BAD
-            ax.fill_between(
-                [j - 0.47, j + 0.47],
-                i - 0.47,
-                i + 0.47,
-                color=colour,
-                alpha=round(0.06 + 0.7 * abs(2 * share - 1), 2),
-                linewidth=0,
-            )
-            if k <= NUMBERED:
-                ax.text(
-                    j,
-                    i,
-                    f"{100 * share:.0f}",
-                    ha="center",
-                    va="center",
-                    fontsize=LETTERS - 1,
-                    color=INK,
-                )
+            colour, strength = MODEL if share >= 0.5 else BAD, 0.06 + 0.7 * abs(2 * share - 1)
+            told = f"{100 * share:.0f}" if k <= NUMBERED else ""
+            squares.append(Square(i, j, colour, strength, told))
+    return squares
 
 
-def _frame(ax: Axes, names: list[str]) -> None:
-    k = len(names)
-    size = LETTERS - 1 if k <= 25 else LETTERS - 3
-    ax.set_xlim(-0.5, k - 0.5)
-    ax.set_ylim(k - 0.5, -0.5)
-    ax.set_xticks(
-        range(k),
-        [shortened(n, 16) for n in names],
-        rotation=50,
-        ha="right",
-        rotation_mode="anchor",
-        fontsize=size,
-    )
-    ax.set_yticks(range(k), [shortened(n, 16) for n in names], fontsize=size)
-    ax.grid(visible=False)
-    ax.tick_params(length=0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+def _name(ax: Axes, names: list[str]) -> None:
+    size = LETTERS - 1 if len(names) <= 25 else LETTERS - 3
+    short = [shortened(name, 16) for name in names]
+    slant = {"rotation": 50, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(range(len(names)), short, fontsize=size, **slant)
+    ax.set_yticks(range(len(names)), short, fontsize=size)
 
 
 def _says(names: list[str], shares: NDArray[np.float64], both: NDArray[np.int64], k: int) -> str:

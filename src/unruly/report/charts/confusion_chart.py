@@ -8,15 +8,14 @@ from numpy.typing import NDArray
 from unruly.report.charts.chart import Chart
 from unruly.report.charts.drawing import (
     BAD,
-    INK,
     LETTERS,
     MODEL,
     WIDTH,
-    Axes,
     axes,
     figure,
     svg_of,
 )
+from unruly.report.charts.squares import Square, board
 from unruly.report.charts.words import percent, shortened
 
 MOST = 20  # classes that are drawn, the commonest
@@ -33,7 +32,8 @@ def confusion_chart(table: NDArray[np.float64], classes: tuple[str, ...]) -> Cha
     side = min(640.0, max(200.0, 62.0 * m if m < 8 else 34.0 * m))
     drawing = figure(max(WIDTH, side + 150), side + 80)
     ax = axes(drawing)
-    _squares(ax, drawn, table.sum(axis=1)[order])
+    squares = _squares(drawn, table.sum(axis=1)[order])
+    board(ax, squares, m, LETTERS if m < 9 else LETTERS - 3)
     ax.set_xticks(range(m), names, rotation=0 if m < 4 else 50, ha="center" if m < 4 else "right")
     ax.set_yticks(range(m), names)
     ax.set_xlabel("given class")
@@ -51,35 +51,15 @@ def confusion_chart(table: NDArray[np.float64], classes: tuple[str, ...]) -> Cha
     )
 
 
-def _squares(ax: Axes, table: NDArray[np.float64], of: NDArray[np.float64]) -> None:
+def _squares(table: NDArray[np.float64], of: NDArray[np.float64]) -> list[Square]:
     m = len(table)
+    squares = []
     for i in range(m):
         for j in range(m):
             share = float(table[i, j] / of[i]) if of[i] else 0.0
-            ax.fill_between(
-                [j - 0.48, j + 0.48],
-                i - 0.48,
-                i + 0.48,
-                color=MODEL if i == j else BAD,
-                alpha=round(0.05 + 0.6 * share, 2),
-                linewidth=0,
-            )
             told = f"{int(table[i, j]):,}" + (f"\n{100 * share:.0f} %" if m < 6 else "")
-            ax.text(
-                j,
-                i,
-                told,
-                ha="center",
-                va="center",
-                color=INK,
-                fontsize=LETTERS if m < 9 else LETTERS - 3,
-            )
-    ax.set_xlim(-0.5, m - 0.5)
-    ax.set_ylim(m - 0.5, -0.5)
-    ax.grid(visible=False)
-    ax.tick_params(length=0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+            squares.append(Square(i, j, MODEL if i == j else BAD, 0.05 + 0.6 * share, told))
+    return squares
 
 
 def _says(table: NDArray[np.float64], classes: tuple[str, ...]) -> str:

@@ -27,8 +27,8 @@ VARIABLES = {
     BAD: "--bad",
     THIRD: "--third",
 }
-WIDTH, HEIGHT = 440.0, 300.0  # points; narrow enough that a phone need not shrink the letters much
-LETTERS = 11.0
+WIDTH, HEIGHT = 420.0, 300.0  # points; narrow enough that a phone need not shrink the letters much
+LETTERS = 12.0
 
 Figure = Any  # matplotlib is imported late, and optional
 Axes = Any
@@ -112,7 +112,8 @@ def _for_page(svg: str, name: str) -> str:
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", svg)
     svg = re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1>", svg, count=1)
-    svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font: \1px var(--font)", svg)
+    svg = re.sub(r"font: ([^;\"]*?px) [^;\"]*", r"font: \1 var(--font)", svg)
+    svg = re.sub(r"font-family: [^;\"]*", "font-family: var(--font)", svg)
     for colour, variable in VARIABLES.items():
         svg = svg.replace(colour, f"var({variable})")
     return re.sub(r"\s*\n\s*", "\n", svg).strip()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from unruly.report.charts.drawing import INK, LETTERS, Axes
 
 Box = tuple[float, float, float, float]  # left, bottom, right, top, in points
-_WIDE, _HIGH = 0.60, 1.25  # of the letter size: a letter's width, a line's height
+_WIDE, _HIGH = 0.64, 1.25  # of the letter size: a letter's width, a line's height
 
 
 def name_points(

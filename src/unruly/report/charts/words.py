@@ -11,18 +11,18 @@ def percent(value: float | None, digits: int = 1) -> str:
     """`86.2 %`, or a dash.
 
     >>> percent(0.862), percent(None)
-    ('86.2 %', '–')
+    ('86.2\\xa0%', '–')
     """
     if value is None or math.isnan(value):
         return "–"
-    return f"{100 * value:.{digits}f} %"
+    return f"{100 * value:.{digits}f}\u00a0%"  # a space that does not break
 
 
 def share_words(share: Share | None) -> str:
     """`86.2 % (84.0 to 88.2)`, or a dash.
 
     >>> share_words(Share(0.862, 0.84, 0.882, 1000))
-    '86.2 % (84.0 to 88.2)'
+    '86.2\\xa0% (84.0 to 88.2)'
     """
     if share is None or not share.n:
         return "–"
