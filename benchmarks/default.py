@@ -131,7 +131,9 @@ def main() -> None:
         default += ",static+lsa,minilm+lsa+static"
     encoders = (args.encoders or default).split(",")
     if args.lodo:
-        found: object = lodo([load(args.data, n, encoders[0], args.static) for n in names], seeds)
+        judged = ("train", "valid")  # test documents take no part in the choice
+        tasks = [load(args.data, n, encoders[0], args.static, judged) for n in names]
+        found: object = lodo(tasks, seeds)
     elif args.ablation:
         found = [ablation(load(args.data, n, encoders[0], args.static), seeds) for n in names]
     else:
@@ -165,23 +167,25 @@ def everything(
     return [asdict(line) for line in lines]
 
 
-def load(data: Path, name: str, spec: str, static: Path | None) -> Task:
+def load(
+    data: Path, name: str, spec: str, static: Path | None, splits: Sequence[str] = ("train", "test")
+) -> Task:
     """Read and encode, through the cache on disk."""
     folder = data / name
     parts: list[object] = [
         {"name": "static", "model": str(static)} if part == "static" else part
         for part in spec.split("+")
     ]
-    corpora = {split: Corpus.from_wrench(folder, split) for split in ("train", "valid", "test")}
+    corpora = {split: Corpus.from_wrench(folder, split) for split in splits}
     encoder, cache = encoder_from(parts), Cache()
     fitted = encoder.fit(corpora["train"], cache)
-    splits = {}
+    encoded = {}
     for split, corpus in corpora.items():
         assert corpus.gold is not None
         votes = Votes.from_wrench(folder, split)
         features = fitted.encode(corpus, cache)
-        splits[split] = Split(features, votes, np.asarray(corpus.gold, np.int64))
-    return Task(name, spec, splits)
+        encoded[split] = Split(features, votes, np.asarray(corpus.gold, np.int64))
+    return Task(name, spec, encoded)
 
 
 def measure(task: Task, prior: Prior, seeds: Sequence[int], paper: float | None) -> Line:
