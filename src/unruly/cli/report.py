@@ -15,6 +15,7 @@ from unruly.cli.screen import Screen, json_option, quiet_option
 if TYPE_CHECKING:
     from unruly.cli.documents import Named
     from unruly.texts.corpus import Corpus
+    from unruly.votes.votes import Votes
 
 
 @click.command()
@@ -69,17 +70,21 @@ def command(
 
     screen = Screen(quiet, as_json)
     check_output(output)
-    documents = scored = None
+    documents = scored = votes = scored_votes = None
     if data is not None:
-        classes = load(model, functions or None).fitted.classes
+        fitted = load(model, functions or None).fitted
         columns = named(data, "train", text=text, id=id_, label=label)
-        documents = _read(columns, classes, "train")
-        scored = _test_file(data, columns, classes)
+        documents = _read(columns, fitted.classes, "train")
+        scored = _test_file(data, columns, fitted.classes)
+        if fitted.rules is None:
+            votes, scored_votes = (_stored_votes(data, split) for split in ("train", "test"))
     found = report(
         model,
         output,
         documents,
         scored,
+        votes=votes,
+        scored_votes=scored_votes,
         functions=functions or None,
         progress=screen.progress(),
     )
@@ -109,3 +114,13 @@ def _test_file(data: Path, columns: Named, classes: tuple[str, ...]) -> Corpus |
     if is_wrench(data) and (data / "test.json").is_file():
         return _read(columns, classes, "test")
     return None
+
+
+def _stored_votes(data: Path, split: str) -> Votes | None:
+    """The votes in a WRENCH folder, for a model that was fitted on such votes and carries no rules."""
+    from unruly.texts.wrench import is_wrench
+    from unruly.votes.votes import Votes
+
+    if not is_wrench(data) or not (data / f"{split}.json").is_file():
+        return None
+    return Votes.from_wrench(data, split)

@@ -37,11 +37,15 @@ class Answers:
 
 
 def answers(
-    fitted: Fitted, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
+    fitted: Fitted,
+    corpus: Corpus,
+    given: Votes | None = None,
+    cache: Cache | None = None,
+    progress: Progress = SILENT,
 ) -> Answers:
-    """Vote on the documents with the model's own rules, and ask both heads."""
+    """Take the votes as given, else by the model's own rules, and ask both heads."""
     documents = Documents.of(corpus)
-    votes = fitted.votes(documents, None, progress)
+    votes = fitted.votes(documents, given, progress)
     features = fitted.features(documents, cache, progress)
     return Answers(
         name=Path(corpus.name).name,

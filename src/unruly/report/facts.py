@@ -75,17 +75,21 @@ def facts(
     fitted: Fitted,
     documents: Corpus | None = None,
     scored: Corpus | None = None,
+    *,
+    votes: Votes | None = None,
+    scored_votes: Votes | None = None,
     cache: Cache | None = None,
     progress: Progress = SILENT,
 ) -> Facts:
     """Ask the model about documents (the training documents, best of all) and score it on `scored`.
 
-    Without documents, the sample of training documents that the model itself keeps has to do.
+    Without documents, the sample of training documents that the model itself keeps has to do. Votes are
+    only needed where the model carries no rules of its own.
     """
     if documents is None:
         return _from_sample(model, fitted)
-    seen = answers(fitted, documents, cache, progress)
-    held = seen if scored is None else answers(fitted, scored, cache, progress)
+    seen = answers(fitted, documents, votes, cache, progress)
+    held = seen if scored is None else answers(fitted, scored, scored_votes, cache, progress)
     if held.gold is None and seen.gold is not None:
         held = seen
     return _from_answers(model, fitted, seen, held, progress)

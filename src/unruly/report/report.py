@@ -11,6 +11,7 @@ from unruly.progress import SILENT, Progress
 from unruly.report.facts import Facts, facts
 from unruly.report.page import page
 from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
 
 
 def report(
@@ -19,6 +20,8 @@ def report(
     documents: Corpus | None = None,
     scored: Corpus | None = None,
     *,
+    votes: Votes | None = None,
+    scored_votes: Votes | None = None,
     functions: Functions = None,
     progress: Progress = SILENT,
 ) -> Facts:
@@ -27,9 +30,19 @@ def report(
     `documents` are what the model is asked about, its training documents best of all; `scored` are
     documents with gold labels that it is scored on, where `documents` carry none or these are to be held
     out. Gold is used for scoring only. Without any documents the report tells what the file alone knows.
+    `votes` and `scored_votes` are the votes on these documents, for a model that carries no rules.
     """
     fitted = load(model, functions).fitted
-    gathered = facts(Path(model).name, fitted, documents, scored, Cache(), progress)
+    gathered = facts(
+        Path(model).name,
+        fitted,
+        documents,
+        scored,
+        votes=votes,
+        scored_votes=scored_votes,
+        cache=Cache(),
+        progress=progress,
+    )
     text = page(gathered)
     with written_whole(output) as part:
         part.write_text(text, encoding="utf-8", newline="\n")
