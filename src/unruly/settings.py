@@ -226,18 +226,21 @@ class Settings:
     def quick(cls) -> Settings:
         """The paper's networks and losses in mini-batches, stopped early by votes alone.
 
-        At least as accurate as the paper's 500 epochs without gold, for a tenth of the work or less.
+        For when the paper's method is wanted without its 500 epochs. The values were chosen among
+        eleven by gold validation labels of five public data sets, never by test labels; using them
+        needs no gold. `benchmarks/training.py` measures cost and test accuracy beside the 500 epochs.
 
         >>> Settings.quick().batch_size
-        64
+        256
         """
         return cls(
             method="paper",
-            batch_size=64,
+            batch_size=256,
             epochs=40,
-            learning_rate=0.001,
-            weight_decay=0.001,
+            learning_rate=0.003,
+            weight_decay=0.01,
             standardise=True,
+            reliability="per-vote",
             patience=3,
         )
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from unruly.errors import InputError
 from unruly.features.encoder import Block, Features
 from unruly.settings import ABLATIONS, Settings
-from unruly.training.classifier import LiveUnits
 from unruly.training.clean_labels import share
 from unruly.training.cotrained import CoTrained
 from unruly.training.cotraining import cotrain
+from unruly.training.left_out import LiveRows, LiveUnits, Part
 from unruly.votes.votes import Votes
 
 SHORT = replace(Settings.paper(), epochs=25, hidden=16)
@@ -214,6 +214,44 @@ def test_leaving_dead_units_out_changes_nothing(monkeypatch: pytest.MonkeyPatch)
     full = cotrain(large, votes, settings)
     a, b = lean.heads(large, votes), full.heads(large, votes)
     np.testing.assert_allclose(a.classifier, b.classifier, atol=1e-3)
+
+
+def test_leaving_learnt_documents_out_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, votes, _ = planted(accuracies=(1.0, 1.0, 1.0), d=30)
+    settings = replace(SHORT, epochs=80, hidden=32, learning_rate=0.05)
+    computed: list[int] = []
+    original = LiveRows.at
+
+    def at(self: LiveRows, epoch: int, changed: int) -> Part | None:
+        part = original(self, epoch, changed)
+        computed.append(votes.n if part is None else len(part.rows))
+        return part
+
+    monkeypatch.setattr(LiveRows, "at", at)
+    lean = cotrain(features, votes, settings)
+    assert min(computed) < votes.n * 2 / 3
+    assert computed[9::10] == [votes.n] * 8  # every tenth epoch all are looked at
+    monkeypatch.setattr(LiveRows, "at", lambda self, epoch, changed: None)
+    full = cotrain(features, votes, settings)
+    np.testing.assert_allclose(lean.classifier.w1, full.classifier.w1, atol=1e-3)
+    np.testing.assert_allclose(lean.text_scores(features), full.text_scores(features), atol=1e-2)
+
+
+def test_documents_whose_labels_change_are_computed_again() -> None:
+    rows = LiveRows()
+    features, logits = torch.zeros(6, 2), torch.zeros(6, 2)
+    slope = torch.tensor([[1.0, -1.0]] * 2 + [[0.0, 0.0]] * 4)
+    for epoch in (10, 20):
+        assert rows.at(epoch, changed=0) is None
+        rows.look(features, logits, slope)
+    part = rows.at(21, changed=0)
+    assert part is not None
+    assert part.rows.tolist() == [0, 1]
+    assert rows.at(22, changed=1) is None
+    rows.look(features, logits, slope.flip(0))  # two of the learnt ones pull again
+    part = rows.at(23, changed=0)
+    assert part is not None
+    assert part.rows.tolist() == [0, 1, 4, 5]
 
 
 # --- odd shapes -------------------------------------------------------------------------------------

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Real = NDArray[np.float32]
-_LOOK = 10  # epochs between two looks at all hidden units
-_NEGLIGIBLE = 1e-5  # of the whole gradient: what float32 loses in summing a thousand rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +45,9 @@ class ClassifierWeights:
 
     def logits(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Scores of the classes, (n, m), and the hidden layer, (n, h)."""
-        hidden = (features @ self.w1).add_(self.b1).relu_()
-        return (hidden @ self.w2).add_(self.b2), hidden
+        hidden = self.b1.addmm(features, self.w1).relu_()
+        across = self.w2.t().contiguous().t()  # laid out so that the narrow product is quick
+        return self.b2.addmm(hidden, across), hidden
 
     def backward(
         self,
@@ -58,8 +57,7 @@ class ClassifierWeights:
         slope: Tensor,  # (n, m): dl/dlogits
     ) -> None:
         """Write the gradient of the weights: the chain rule through the two layers."""
-        features, hidden, slope = _rows_that_matter(features, hidden, slope)
-        into.w2.addmm_(hidden.t(), slope, beta=0)
+        into.w2.copy_((slope.t() @ hidden).t())
         into.b2.copy_(slope.sum(0))
         inner = (slope @ self.w2.t()).mul_(hidden.sign_())  # (n, h): dl/d(B W1 + b1)
         into.w1.addmm_(features.t(), inner, beta=0)
@@ -78,42 +76,3 @@ class ClassifierWeights:
         self.b1.index_copy_(0, units, part.b1)
         self.w2.index_copy_(0, units, part.w2)
         self.b2.copy_(part.b2)
-
-
-class LiveUnits:
-    """The hidden units that any document wakes. A unit below zero on all of them has no gradient.
-
-    At a large learning rate most rectifiers die within a few steps (on the paper's spouse data, 243
-    of 256) and cost as much as living ones. Every tenth epoch all units are looked at; those that
-    were silent on every document then and the time before are left out until the next look.
-    """
-
-    def __init__(self) -> None:
-        self.silent: Tensor | None = None  # (h,): at the last look
-        self.units: Tensor | None = None  # numbers of the live ones; None for all
-
-    def at(self, epoch: int) -> Tensor | None:
-        """The units to compute in this epoch; None for all."""
-        return None if epoch % _LOOK == 0 else self.units
-
-    def look(self, epoch: int, hidden: Tensor) -> None:
-        """Take note of the hidden layer, (n, h), if this is the epoch to look."""
-        if epoch % _LOOK:
-            return
-        silent = hidden.amax(0) <= 0
-        dead = silent if self.silent is None else silent & self.silent
-        first, self.silent = self.silent is None, silent
-        enough = not first and int(dead.sum()) >= len(dead) // 4
-        self.units = (~dead).nonzero().ravel() if enough else None
-
-
-def _rows_that_matter(
-    features: Tensor, hidden: Tensor, slope: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Leave out the documents whose gradients together are below rounding: late in training, most."""
-    mass, order = slope.abs().sum(1).sort()
-    out = int((mass.cumsum(0) <= _NEGLIGIBLE * mass.sum()).sum())
-    if out < len(slope) // 4:
-        return features, hidden, slope
-    rows = order[out:].sort().values
-    return features.index_select(0, rows), hidden.index_select(0, rows), slope.index_select(0, rows)
