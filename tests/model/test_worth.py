@@ -1,0 +1,108 @@
+"""How many hand labels a rule set is worth."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unruly.errors import InputError
+from unruly.features.encoder import Features
+from unruly.labelmodels.planted import planted_votes
+from unruly.model.ledger import Ledger, Use
+from unruly.model.worth import Worth, crossing, measure_worth, sizes
+from unruly.recipe.planted_features import planted_features
+
+
+@functools.cache
+def measured(accuracy: float, pool: int = 150, draws: int = 2) -> Worth:
+    """A model of known accuracy beside labels of documents that text tells apart."""
+    votes, gold = planted_votes(pool + 400, [0.8], seed=1)
+    truth = gold.astype(np.int64)
+    features = planted_features(votes, truth, signal=0.7, width=16, seed=1)
+    scored, rest = np.arange(400), np.arange(400, pool + 400)
+    hit = np.random.default_rng(0).random(400) < accuracy
+    return measure_worth(
+        hit,
+        features.take(scored),
+        truth[scored],
+        features.take(rest),
+        truth[rest],
+        2,
+        ledger=Ledger(),
+        origin="test.csv",
+        draws=draws,
+    )
+
+
+def test_better_rules_are_worth_more_labels() -> None:
+    some, more = measured(0.8), measured(0.87)
+    assert some.labels is not None
+    assert more.labels is not None
+    assert some.labels < more.labels
+    assert some.low is None or some.low <= some.labels
+    assert some.high is None or some.high >= some.labels
+    assert "these rules are worth about" in some.sentence
+
+
+def test_rules_outside_what_can_be_compared() -> None:
+    bad, best = measured(0.3), measured(1.0)
+    assert bad.labels is None
+    assert bad.sentence == "these rules are worth fewer than 10 hand labels"
+    assert len(bad.rungs) == 3  # no need to go on
+    assert best.labels is None
+    assert best.sentence == (
+        "these rules are worth more than the 150 hand labels there are to compare with"
+    )
+
+
+def test_the_ledger_and_the_plain_form() -> None:
+    worth = measured(0.85)
+    assert worth.ledger.gold_free
+    assert worth.ledger.used_for(Use.SCORING) == 400 + worth.rungs[-1].labels
+    plain = json.loads(json.dumps(worth.to_plain(), allow_nan=False))
+    assert plain["sentence"] == worth.sentence
+    assert [rung["labels"] for rung in plain["hand_labels"]] == [r.labels for r in worth.rungs]
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    assert measured(0.85) == measured.__wrapped__(0.85)
+
+
+def test_too_few_labels_are_refused() -> None:
+    with pytest.raises(InputError, match=r"10 gold labels of 2 classes .* at least 20"):
+        measured(0.8, pool=10)
+    features = Features.from_array(np.zeros((30, 2), np.float32))
+    with pytest.raises(InputError, match="5 documents with gold labels are too few to score on"):
+        measure_worth(
+            np.ones(5, np.bool_),
+            features.take(np.arange(5)),
+            np.zeros(5, np.int64),
+            features,
+            np.arange(30) % 2,
+            2,
+            ledger=Ledger(),
+        )
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=2, max_size=8),
+    st.floats(0, 1),
+    st.floats(0, 0.2),
+)
+def test_the_crossing_rises_with_the_rules(curve: list[float], rules: float, better: float) -> None:
+    steps = list(sizes(10**6))[: len(curve)]
+    low, high = crossing(steps, curve, rules), crossing(steps, curve, rules + better)
+    assert low <= high * (1 + 1e-9)
+    assert low == 0 or low == np.inf or steps[0] <= low <= steps[-1] * (1 + 1e-9)
+
+
+@given(st.integers(20, 10**6))
+def test_sizes_rise_to_all_there_are(most: int) -> None:
+    steps = list(sizes(most))
+    assert steps == sorted(set(steps))
+    assert (steps[0], steps[-1]) == (10, most)
