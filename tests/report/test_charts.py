@@ -116,10 +116,13 @@ def test_names_beside_bubbles_do_not_cover_each_other() -> None:
     taken = [(95.0, 95.0, 105.0, 105.0)]
     frame = (0.0, 0.0, 300.0, 300.0)
     for _ in range(5):
-        dx, dy = _free(100, 100, 5, 60, 12, taken, frame)
-        box = _box(100 + dx, 100 + dy, 60, 12)
+        free = _free(100, 100, 5, 60, 12, taken, frame)
+        assert free is not None
+        box = _box(100 + free[0], 100 + free[1], 60, 12)
         assert sum(_shared(box, other) for other in taken) == 0
         taken.append(box)
+    everywhere = [(0.0, 0.0, 300.0, 300.0)]
+    assert _free(100, 100, 5, 60, 12, everywhere, frame) is None
 
 
 def test_long_histories_keep_the_kept_epoch_in_their_numbers() -> None:

@@ -269,7 +269,7 @@ def _source_row(facts: Facts, j: int) -> tuple[str, ...]:
     s = facts.sources[j]
     cells = [
         s.name,
-        ", ".join(s.labels) or "–",
+        _few(s.labels, len(facts.classes)),
         percent(s.coverage),
         percent(s.overlaps),
         percent(s.conflicts),
@@ -278,6 +278,15 @@ def _source_row(facts: Facts, j: int) -> tuple[str, ...]:
     if facts.evaluation:
         cells.append(share_words(s.measured))
     return tuple(cells)
+
+
+def _few(labels: tuple[str, ...], m: int) -> str:
+    """Class names, as long as there are few of them."""
+    if len(labels) <= 3:
+        return ", ".join(labels) or "–"
+    if len(labels) == m:
+        return f"all {m} classes"
+    return f"{', '.join(labels[:2])} and {len(labels) - 2} more"
 
 
 def _model_rows(facts: Facts) -> list[tuple[str, str]]:

@@ -61,8 +61,13 @@ def bubble_chart(sources: Sequence[SourceFacts]) -> Chart | None:
 
 
 def _coverage_axis(ax: Axes, coverage: Sequence[float]) -> None:
-    """A logarithmic axis: most sources cover little, a few cover much."""
+    """A logarithmic axis where a few sources cover far more than the others, else a plain one."""
     low, high = min(coverage), max(coverage)
+    if high < 3 * low:
+        percent_axis(ax.xaxis)
+        ax.margins(x=0.25)
+        ax.set_xlabel("coverage: documents with its vote")
+        return
     ax.set_xscale("log")
     ax.set_xlim(low / 1.6, min(high * 2.2, 1.6))
     ticks = [t for t in TICKS if low / 1.6 <= t <= min(high * 2.2, 1.0)]

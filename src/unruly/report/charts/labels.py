@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from unruly.report.charts.drawing import INK, LETTERS, Axes
 
+_BEARABLE = 0.15  # of a name that may be covered
 Box = tuple[float, float, float, float]  # left, bottom, right, top, in points
 _WIDE, _HIGH = 0.64, 1.25  # of the letter size: a letter's width, a line's height
 
@@ -18,7 +19,10 @@ def name_points(
     others: Sequence[tuple[float, float]] = (),
     size: float = LETTERS - 1,
 ) -> None:
-    """Write each name at the first place around its point that is still free; `others` are marks to keep clear of."""
+    """Write each name at the first place around its point that is still free.
+
+    `others` are marks to keep clear of. Where no place is free, the name is left out.
+    """
     ax.figure.draw_without_rendering()  # the layout must be settled to know where points lie
     scale = 72 / ax.figure.dpi
     frame = _scaled(ax.get_window_extent().extents, scale)
@@ -26,9 +30,12 @@ def name_points(
     taken = [_around(x, y, r) for (x, y), r in zip(at, radii, strict=True)]
     taken += [_around(*_on_paper(ax, point), 5.0) for point in others]
     for (x, y), name, r in sorted(zip(at, names, radii, strict=True), key=lambda p: -p[0][1]):
-        dx, dy = _free(x, y, r, len(name) * size * _WIDE, size * _HIGH, taken, frame)
-        box = _box(x + dx, y + dy, len(name) * size * _WIDE, size * _HIGH)
-        taken.append(box)
+        width, height = len(name) * size * _WIDE, size * _HIGH
+        free = _free(x, y, r, width, height, taken, frame)
+        if free is None:
+            continue
+        dx, dy = free
+        taken.append(_box(x + dx, y + dy, width, height))
         ax.annotate(
             name,
             points[names.index(name)],
@@ -48,8 +55,8 @@ def _on_paper(ax: Axes, point: tuple[float, float]) -> tuple[float, float]:
 
 def _free(
     x: float, y: float, r: float, width: float, height: float, taken: Sequence[Box], frame: Box
-) -> tuple[float, float]:
-    """The offset of the first free place; the least crowded one when none is free."""
+) -> tuple[float, float] | None:
+    """The offset of the first place that is free, or nearly; None when there is none."""
     side, up = width / 2 + r + 3, height / 2 + r + 1
     steps = [(side, 0.0), (-side, 0.0), (0.0, up), (0.0, -up)]
     for lift in (1, 2, 3):
@@ -63,7 +70,8 @@ def _free(
         outside += max(0.0, frame[1] - box[1]) + max(0.0, box[3] - frame[3] - 6)
         return sum(_shared(box, other) for other in taken) + 40 * outside
 
-    return min(steps, key=crowding)
+    best = min(steps, key=crowding)
+    return best if crowding(best) <= _BEARABLE * width * height else None
 
 
 def _around(x: float, y: float, r: float) -> Box:
