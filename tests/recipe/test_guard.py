@@ -30,7 +30,7 @@ from unruly.recipe.guard import (
     majority_shares,
 )
 from unruly.recipe.planted_features import planted_features
-from unruly.recipe.posteriors import Ingredients, Posteriors, posteriors, regressions
+from unruly.recipe.posteriors import Ingredients, posteriors, regressions
 from unruly.recipe.recipe import Recipe
 from unruly.recipe.text_signal import text_signal
 from unruly.settings import Settings
@@ -132,35 +132,35 @@ def test_a_given_prior_is_believed_but_doubted_aloud() -> None:
     assert any("check the prior" in note for note in recipe.notes)
 
 
-def _judged(change: dict[str, object], trusted: bool = False) -> Verdict:
-    """The verdict on a healthy fit that has been tampered with."""
+def _judged(answers: NDArray[np.float64] | None = None, trusted: bool = False) -> Verdict:
+    """The verdict on a healthy fit whose posteriors have been tampered with."""
     features, votes, _ = task(accuracies=(0.85,) * 6, coverage=0.5)
     evidence = Evidence.of(votes, np.full(votes.n, -1))
     texts = regressions(features, 2, Settings())
     balanced = class_balanced(texts, evidence)
     even = np.array([0.5, 0.5])
     sound = posteriors(texts, evidence, even, tau=3.0, rounds=4)
-    tampered: Posteriors = replace(sound, **change)
+    tampered = sound if answers is None else replace(sound, q=answers)
     return guard(
         tampered, balanced, evidence, HeldPrior(even, "guessed", trusted), 20.0, votes.classes
     )
 
 
 def test_each_check_by_itself() -> None:
-    assert _judged({}).answers == RECIPE
+    assert _judged().answers == RECIPE
     _, votes, truth = task(accuracies=(0.85,) * 6, coverage=0.5)
     turned = np.eye(2)[1 - truth]
-    assert _judged({"q": turned}).answers == MAJORITY
-    assert "contradicts" in _judged({"q": turned}).notes[0]
+    assert _judged(turned).answers == MAJORITY
+    assert "contradicts" in _judged(turned).notes[0]
     one = np.tile([0.1, 0.9], (votes.n, 1))
-    swallowed = _judged({"q": one}, trusted=True)
+    swallowed = _judged(one, trusted=True)
     assert swallowed.answers == BALANCED
     assert "swallowed 0" in swallowed.notes[0]
     half = np.where(np.arange(votes.n)[:, None] % 3 == 0, turned, 1 - turned)
-    doubted = _judged({"q": half})
+    doubted = _judged(half)
     assert doubted.answers == BALANCED
     assert "guessed class prior" in doubted.notes[0]
-    assert _judged({"q": half}, trusted=True).answers == RECIPE
+    assert _judged(half, trusted=True).answers == RECIPE
 
 
 def test_votes_for_one_class_only_are_no_reason_to_fire() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -90,7 +92,7 @@ def _say(features: Features, votes: Votes, sources: slice) -> float:
 
 @pytest.mark.parametrize("times", [2, 6])
 def test_duplicating_a_source_does_not_multiply_its_say(
-    times: int, record_property: pytest.RecordProperty
+    times: int, record_property: Callable[[str, object], None]
 ) -> None:
     features, votes, _ = drawn(2000, [0.8, 0.75, 0.75, 0.7], coverage=0.5)
     copied = np.concatenate([votes.matrix[:, :1]] * (times - 1) + [votes.matrix], axis=1)

@@ -34,7 +34,7 @@ from unruly.recipe.intervals import Accuracies
 from unruly.recipe.log_odds import Real64
 from unruly.recipe.plain_vote import commonest
 from unruly.recipe.posteriors import Posteriors, regressions
-from unruly.recipe.text_signal import text_signal
+from unruly.recipe.text_signal import signal_by_source, text_signal
 from unruly.settings import Settings
 
 RECIPE, BALANCED, MAJORITY = "recipe", "balanced", "majority"
@@ -146,16 +146,29 @@ def text_knows(
     would learn from too few of them.
     """
     covered = np.flatnonzero(evidence.covered)
-    named = clear_majority(evidence)
     if evidence.m < 2 or len(covered) < 3:
         return 0.0
     if len(covered) > _FEW:
-        return text_signal(np.exp(balanced.lp), named)
+        return _signal(balanced, evidence)
     part = replace(
         evidence, said=evidence.said[covered], clean=np.full(len(covered), -1, dtype=np.int64)
     )
     texts = regressions(features.take(covered), evidence.m, settings, min(10, len(covered)))
-    return text_signal(np.exp(class_balanced(texts, part).lp), named[covered])
+    return _signal(class_balanced(texts, part), part)
+
+
+def _signal(balanced: Balanced, evidence: Evidence) -> float:
+    """The stronger of two: with the majority of the votes, and with each source by itself."""
+    proba = np.exp(balanced.lp)
+    columns = evidence.said.tocsc()
+    votes = []
+    for j in range(evidence.k):
+        own = columns[:, j * evidence.m : (j + 1) * evidence.m].toarray()  # (n, m)
+        votes.append(np.where(own.any(axis=1), own.argmax(axis=1), -1))
+    return max(
+        text_signal(proba, clear_majority(evidence)),
+        signal_by_source(proba, votes, evidence.covered),
+    )
 
 
 def clear_majority(evidence: Evidence) -> NDArray[np.int64]:

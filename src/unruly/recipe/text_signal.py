@@ -8,9 +8,15 @@ documents at random; the mean and the variance of S over all such deals are know
     A_ic = p_i[c] / n_c,   D_ic = A_ic - mean_i A_ic - mean_l A_i,v_l + mean;   var S = sum_ic n_c D_ic^2 / (n - 1)
 
 z = (S - mean S) / sd S.
+
+Sources that contradict each other can cancel in their majority. So each is asked by itself, too, whichever
+way round it votes: the sum of their z^2 is about chi-squared with k degrees of freedom if text knows
+nothing, and is turned into a z of the same rarity.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,3 +49,36 @@ def text_signal(proba: Real64, named: NDArray[np.integer]) -> float:
     place = np.cumsum(heard) - 1
     found = float(table[np.arange(n), place[votes]].sum())
     return float((found - by_class @ size[heard]) / max(variance, 1e-30) ** 0.5)
+
+
+def signal_by_source(
+    proba: Real64, votes: Sequence[NDArray[np.integer]], covered: NDArray[np.bool_]
+) -> float:
+    """z: how far text's opinions (n, m) go with each source's votes (n,), or against them, beyond chance.
+
+    A source that says one class only is asked when it speaks: its silence on covered documents is the
+    other answer.
+
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 600)
+    >>> knows = np.eye(2)[np.where(rng.random(600) < 0.7, truth, 1 - truth)]
+    >>> signal_by_source(knows, [truth, 1 - truth], np.ones(600, bool)) > 5
+    True
+    """
+    from scipy.stats import chi2, norm
+
+    total = 0.0
+    for said in votes:
+        classes = np.unique(said[said >= 0])
+        if len(classes) == 1:
+            p = proba[:, classes[0]]
+            spoke = np.where(covered, (said >= 0).astype(np.int64), -1)
+            total += text_signal(np.stack([1 - p, p], axis=1), spoke) ** 2
+        else:
+            total += text_signal(proba, said) ** 2
+    log_rarity = chi2.logsf(total, max(len(votes), 1))
+    return (
+        float(norm.isf(np.exp(log_rarity)))
+        if log_rarity > -700
+        else float((-2 * log_rarity) ** 0.5)
+    )
