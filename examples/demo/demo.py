@@ -14,11 +14,12 @@ from pathlib import Path
 import click
 import numpy as np
 import polars as pl
+from rich.table import Table
 
 from unruly import Corpus, Project, WeakClassifier
 from unruly.cli.screen import Screen
 from unruly.cli.tables import source_table, table_of
-from unruly.errors import InputError
+from unruly.errors import InputError, UnrulyError
 from unruly.model.evaluation import Evaluation
 from unruly.report.report import report
 from unruly.rules.cache import Cache
@@ -113,7 +114,7 @@ def write_project(folder: Path, chosen: pl.DataFrame, size: Size) -> None:
     chosen[size.train :].write_csv(folder / "test.csv")
 
 
-def before_and_after(scores: Evaluation) -> object:
+def before_and_after(scores: Evaluation) -> Table:
     """Majority vote, the denoised labels and the final classifier, where rules speak and where not."""
     parts = {part.name: part for part in scores.parts}
     names = [name for name in ("covered", "uncovered", "all") if name in parts]
@@ -153,4 +154,7 @@ def write_report(folder: Path, corpus: Corpus, test: Corpus, screen: Screen) -> 
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except UnrulyError as error:
+        raise SystemExit(f"error: {error}") from None
