@@ -164,7 +164,7 @@ class Settings:
         0, 0, 1_000_000, "stop after so many epochs without a better one; 0: never"
     )
     tau: float = _number(
-        3.0, 1.0, 100.0, "default recipe: how much text counts beside the votes, inside the loop"
+        4.0, 1.0, 100.0, "default recipe: how much text counts beside the votes, inside the loop"
     )
     rounds: int = _whole(
         8, 1, 1000, "default recipe: most rounds of labels from text and votes together"

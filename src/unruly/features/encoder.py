@@ -45,6 +45,7 @@ class Block:
 
     name: str
     values: NDArray[np.float32]  # (n, d)
+    encoder: str = ""  # blocks of one encoder (its layers, or what it reads) share one say
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,4 +93,17 @@ class Features:
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Features:
         """Some of the documents only."""
-        return Features(tuple(Block(block.name, block.values[rows]) for block in self.blocks))
+        return Features(
+            tuple(Block(block.name, block.values[rows], block.encoder) for block in self.blocks)
+        )
+
+    @property
+    def says(self) -> tuple[float, ...]:
+        """How much each block counts where opinions are averaged: every encoder the same; sums to 1.
+
+        >>> x = np.zeros((1, 2), np.float32)
+        >>> Features((Block("a4", x, "a"), Block("a6", x, "a"), Block("b", x))).says
+        (0.25, 0.25, 0.5)
+        """
+        owners = [block.encoder or block.name for block in self.blocks]
+        return tuple(1 / (len(set(owners)) * owners.count(owner)) for owner in owners)

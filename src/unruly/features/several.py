@@ -46,7 +46,7 @@ class Part:
         else:
             values = np.zeros((0, self.encoder.width), dtype=np.float32)
         return tuple(
-            Block(name, part / np.float32(scale))
+            Block(name, part / np.float32(scale), self.encoder.name)
             for (name, part), scale in zip(self.cut(values), self.scales, strict=True)
         )
 

@@ -34,9 +34,15 @@ class FoldedRegression:
     """F + 1 softmax regressions on the features (n, d) of one encoder."""
 
     def __init__(
-        self, values: Real, m: int, fold: NDArray[np.intp], folds: int, penalty: float
+        self,
+        values: Real,
+        m: int,
+        fold: NDArray[np.intp],
+        folds: int,
+        penalty: float,
+        say: float = 1.0,
     ) -> None:
-        self.values, self.m, self.fold, self.folds = values, m, fold, folds
+        self.values, self.m, self.fold, self.folds, self.say = values, m, fold, folds, say
         self.n, d = values.shape
         self.centre, self.scale = _moments(values)
         self.kept = (
@@ -79,7 +85,8 @@ class FoldedRegression:
     def regression(self) -> SoftmaxRegression:
         """The model that saw all documents, for new ones."""
         last = self.weights.view(-1, self.folds + 1, self.m)[:, -1].numpy()
-        return SoftmaxRegression(self.centre, self.scale, last[:-1].copy(), last[-1].copy())
+        weights, bias = last[:-1].copy(), last[-1].copy()
+        return SoftmaxRegression(self.centre, self.scale, weights, bias, self.say)
 
     def _rows(self, start: int) -> Tensor:
         """(documents, d): scaled features of one chunk."""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.recipe.folded_regression import FoldedRegression
-from unruly.recipe.log_odds import Real64, log_softmax
-from unruly.recipe.softmax_regression import SoftmaxRegression
+from unruly.recipe.log_odds import Real64
+from unruly.recipe.softmax_regression import SoftmaxRegression, pooled
 
 _PENALTIES = (0.1, 1.0, 10.0)
 _STEPS = 60
@@ -32,7 +32,8 @@ class HandLabelled:
     def log_proba(self, features: Features) -> Real64:
         """(n, m): log-probabilities of the classes."""
         pairs = zip(self.texts, features.blocks, strict=True)
-        return log_softmax(np.mean([t.log_proba(block.values) for t, block in pairs], axis=0))
+        said = [text.log_proba(block.values) for text, block in pairs]
+        return pooled(said, [text.say for text in self.texts])
 
 
 def fit_hand_labels(
@@ -54,11 +55,12 @@ def fit_hand_labels(
     best, chosen = -np.inf, tuple[SoftmaxRegression, ...]()
     for penalty in _PENALTIES:
         models = [
-            FoldedRegression(block.values, m, fold, folds, penalty / n) for block in features.blocks
+            FoldedRegression(block.values, m, fold, folds, penalty / n, say)
+            for block, say in zip(features.blocks, features.says, strict=True)
         ]
         for model in models:
             model.fit(target, weight, _STEPS)
-        held_out = log_softmax(np.mean([model.out_of_fold() for model in models], axis=0))
+        held_out = pooled([model.out_of_fold() for model in models], features.says)
         likelihood = float(held_out[np.arange(n), labels].mean())
         if likelihood > best:
             best, chosen = likelihood, tuple(model.regression() for model in models)

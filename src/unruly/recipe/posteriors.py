@@ -3,7 +3,7 @@
 n documents, k sources, m classes, E encoders. One round:
 
     p_e   = softmax regression on encoder e with the soft targets q, out of fold           (n, m)
-    lp    = mean over e of log p_e                                                         (n, m)
+    lp    = mean over e of log p_e, every encoder counting once, however many its layers   (n, m)
     T     = P(source says c | class y), counted with q                                     (k, m, m)
     r     = discount for sources that repeat each other                                    (k,)
     ev    = sum_j r_j log T[j, :, vote_ij]                                                 (n, m)
@@ -27,8 +27,9 @@ from unruly.recipe.class_hold import class_hold
 from unruly.recipe.clean_labels import clean_weight
 from unruly.recipe.evidence import Evidence, shares
 from unruly.recipe.folded_regression import FoldedRegression
-from unruly.recipe.log_odds import Real64, log_softmax, softmax
+from unruly.recipe.log_odds import Real64, softmax
 from unruly.recipe.redundancy import redundancy_discount
+from unruly.recipe.softmax_regression import pooled
 from unruly.recipe.source_behaviour import opinions, source_behaviour, vote_evidence
 from unruly.settings import Settings
 
@@ -83,7 +84,8 @@ def regressions(
     n, parts = features.n, folds or settings.folds
     fold = np.random.default_rng(settings.seed).permutation(n) % parts
     return tuple(
-        FoldedRegression(block.values, m, fold, parts, settings.l2 / n) for block in features.blocks
+        FoldedRegression(block.values, m, fold, parts, settings.l2 / n, say)
+        for block, say in zip(features.blocks, features.says, strict=True)
     )
 
 
@@ -113,7 +115,7 @@ def posteriors(
             said = tuple(
                 text.out_of_fold() if ingredients.out_of_fold else text.in_fold() for text in texts
             )
-            lp = log_softmax(np.mean(said, axis=0))
+            lp = pooled(said, [text.say for text in texts])
             behaviour = source_behaviour(evidence, targets * weight[:, None])
             discount = (
                 redundancy_discount(evidence, targets, behaviour)

@@ -21,7 +21,7 @@ from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.recipe.log_odds import Real64, log_softmax, softmax
 from unruly.recipe.opinion_pool import OpinionPool
-from unruly.recipe.softmax_regression import SoftmaxRegression, side_by_side
+from unruly.recipe.softmax_regression import SoftmaxRegression, pooled, side_by_side
 from unruly.training.attention import Attention
 from unruly.training.cells import VoteTable
 from unruly.training.classifier import Classifier
@@ -75,10 +75,11 @@ class Recipe:
         """(n, m): lp', of the classes that were named."""
         blocks = self._blocks(features)
         pairs = zip(self.texts, blocks, strict=True)
-        lp = np.mean([text.log_proba(values) for text, values in pairs], axis=0)
+        said = [text.log_proba(values) for text, values in pairs]
+        lp = pooled(said, [text.say for text in self.texts])
         if self.classifier is not None:
-            said = self.classifier.logits(side_by_side(self.texts, blocks))
-            lp = (log_softmax(lp) + log_softmax(said.astype(np.float64))) / 2
+            logits = self.classifier.logits(side_by_side(self.texts, blocks))
+            lp = (lp + log_softmax(logits.astype(np.float64))) / 2
         return log_softmax(lp)
 
     def _heads(self, features: Features, votes: Votes, rows: NDArray[np.intp]) -> Heads:
@@ -157,6 +158,7 @@ class Recipe:
             "classes": list(self.classes),
             "sources": list(self.sources),
             "scales": [text.scale for text in self.texts],
+            "says": [text.say for text in self.texts],
             "tau": self.tau,
             "prior": list(self.prior),
             "gold_used": list(self.gold_used),
@@ -179,8 +181,9 @@ class Recipe:
                     float(scale),
                     arrays[f"text.{e}.weights"],
                     arrays[f"text.{e}.bias"],
+                    float(say),
                 )
-                for e, scale in enumerate(facts["scales"])
+                for e, (scale, say) in enumerate(zip(facts["scales"], facts["says"], strict=True))
             ),
             classifier=Classifier(*(arrays[f"classifier.{p}"] for p in parts)) if trained else None,
             pool=OpinionPool(

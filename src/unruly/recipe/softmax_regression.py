@@ -21,6 +21,7 @@ class SoftmaxRegression:
     scale: float
     weights: Real  # (d, m)
     bias: Real  # (m,)
+    say: float = 1.0  # how much it counts beside the regressions on other encoders
 
     def scaled(self, values: Real) -> Real:
         """(n, d): features as the regression sees them."""
@@ -29,6 +30,12 @@ class SoftmaxRegression:
     def log_proba(self, values: Real) -> Real64:
         """(n, m): log-probabilities of the classes."""
         return log_softmax((self.scaled(values) @ self.weights + self.bias).astype(np.float64))
+
+
+def pooled(said: Sequence[Real64], says: Sequence[float]) -> Real64:
+    """(n, m): opinions averaged as log-probabilities, each by its say, and normalised."""
+    shares = np.asarray(says) / np.sum(says)
+    return log_softmax(np.tensordot(shares, np.stack(said), 1))
 
 
 def side_by_side(texts: Sequence[SoftmaxRegression], blocks: Sequence[Real]) -> Real:
