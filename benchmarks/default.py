@@ -41,6 +41,7 @@ from unruly.recipe.fitting import fit_recipe
 from unruly.recipe.folded_regression import FoldedRegression
 from unruly.recipe.posteriors import WHOLE, Ingredients
 from unruly.recipe.recipe import Recipe
+from unruly.recipe.softmax_regression import pooled
 from unruly.settings import Settings
 from unruly.texts.corpus import Corpus
 from unruly.training.compute import computing
@@ -265,7 +266,7 @@ def baselines(task: Task, prior: Prior) -> tuple[float, float]:
                 model = FoldedRegression(block.values, m, np.zeros(n, np.intp), 1, 1 / n)
                 model.fit(target / np.maximum(weight, 1e-12)[:, None], weight, 100)
                 said.append(model.regression().log_proba(other.values))
-            results.append(task.score(np.mean(said, axis=0).argmax(axis=1)))
+            results.append(task.score(pooled(said, train.features.says).argmax(axis=1)))
     return results[0], results[1]
 
 
