@@ -186,11 +186,14 @@ def _drawn(
 ) -> NDArray[np.bool_]:
     """(draws, s): whether classifiers trained on so many labels are right."""
     from unruly.recipe.hand_labels import fit_hand_labels  # brings torch, which only training needs
+    from unruly.settings import Settings
+    from unruly.training.compute import computing
 
     rows = []
     for draw in range(draws):
         chosen = np.random.default_rng([seed, draw]).permutation(len(labels))[:size]
-        model = fit_hand_labels(pool.take(chosen), labels[chosen], m, seed)
+        with computing(Settings()):
+            model = fit_hand_labels(pool.take(chosen), labels[chosen], m, seed)
         rows.append(model.log_proba(scored).argmax(axis=1) == gold)
         progress.advance(1, f"{size:,} labels")
     return np.array(rows)
