@@ -4,7 +4,7 @@ Nothing decides more. Learnt inside the loop it collapses, so it is settled befo
 
     auto      run the loop once from a uniform start with the hold released, and take the class mass that it
               drifts to if it is to be believed (see `believed`); else uniform. Where votes cover less than
-              half of the documents it would speak of the others by hearsay: uniform
+              a third of the documents, or fewer than 500, it would be hearsay: uniform
     uniform   equal shares of the classes that sources vote for
     votes     the mean vote shares of covered documents
     numbers   as given
@@ -31,7 +31,10 @@ Prior = str | Sequence[float] | None
 FAR = 3.0  # odds factor from uniform beyond which the released run is far from it
 LEAN = 2.0  # the same, for what the class-balanced classifier answers and where votes are nearer to uniform
 STRONG = 0.10  # share of changed answers above which a guessed prior is warned of
-COVERED = 0.5  # share of documents with votes below which a balance is not estimated
+COVERED, FEWEST = (
+    1 / 3,
+    500,
+)  # documents with votes, as a share and in number, to estimate a balance from
 _LEAST = 1e-4  # no class is ruled out
 _RELEASED_ROUNDS = 6
 _SAMPLE = 4_096  # documents that sensitivity is measured on
@@ -164,7 +167,7 @@ def _automatic(
     even = np.full(evidence.m, 1 / evidence.m)
     if evidence.m == 1:
         return even, "the only class that sources vote for"
-    if evidence.covered.mean() < COVERED:
+    if evidence.covered.mean() < COVERED or evidence.covered.sum() < FEWEST:
         return even, "uniform, for votes cover too few documents to tell how common the classes are"
     released = Ingredients(False, ingredients.out_of_fold, True, ingredients.redundancy, False)
     rounds = min(_RELEASED_ROUNDS, settings.rounds)
