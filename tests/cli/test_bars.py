@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from unruly.cli.bars import Bars
+from unruly.cli.bars import Bars, Lines
 from unruly.progress import stage
 
 
@@ -61,3 +61,17 @@ def test_markup_in_names_is_shown_as_it_is(bars: Bars, screen: io.StringIO) -> N
     with stage(bars, "reading [bold]x.csv", 1, "rows"):
         bars.refresh()
     assert "[bold]x.csv" in screen.getvalue()
+
+
+def test_a_log_gets_a_line_now_and_again() -> None:
+    stream = io.StringIO()
+    lines = Lines(stream, patience=0.0)
+    lines.start("encoding", 1200, "texts")
+    lines.advance(400)
+    lines.finish()
+    lines.advance(1)  # after the end: nothing
+    assert stream.getvalue() == "encoding: 400 of 1,200 texts\n"
+    patient = Lines(stream, patience=1000.0)
+    patient.start("matching", None, "texts")
+    patient.advance(5)
+    assert stream.getvalue().count("\n") == 1

@@ -54,3 +54,14 @@ def test_an_unknown_model(unruly: Unruly) -> None:
     done = unruly("explain", "gone.unruly", TEXT)
     assert done.code == 2
     assert done.err.count("\n") == 1
+
+
+def test_a_document_of_a_file(unruly: Unruly, fitted: Path, tmp_path: Path) -> None:
+    data = tmp_path / "new.csv"
+    data.write_text("id,comment\na1,what a song\nb2,Please do subscribe to us\n")
+    plain = json.loads(unruly("explain", fitted, "--data", data, "--id", "b2", "--json").out)
+    assert [vote["source"] for vote in plain["votes"]] == ["subscribe"]
+    missing = unruly("explain", fitted, "--data", data, "--id", "c3")
+    assert missing.code == 2
+    assert "no document has the id 'c3' (the first are a1, b2)" in missing.err
+    assert "either a TEXT, or --data and --id" in unruly("explain", fitted).err

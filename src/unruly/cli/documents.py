@@ -86,3 +86,20 @@ def must_have_gold(documents: Named) -> Named:
             f"name the one with the gold labels by --label (there are {columns})"
         )
     return found
+
+
+def one_document(path: Path, id: str, classes: Sequence[str]) -> Corpus:
+    """A corpus of one: the document with this id (row numbers, where the data has no ids)."""
+    split = "test"
+    if path.suffix == ".toml" or (path / FILE_NAME).is_file():
+        split = "test" if Project.read(path).data.test is not None else "train"
+    found = named(path, split)
+    columns = list(open_table(found.path).schema) if not is_wrench(found.path) else []
+    if found.id is None and "id" in columns:
+        found = replace(found, id="id")
+    corpus = replace(found, label=None).read(classes, split)
+    rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
+    if not rows:
+        first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())
+        raise InputError(f"{found.path}: no document has the id {id!r} (the first are {first})")
+    return corpus.take(rows)

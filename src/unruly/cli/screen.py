@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from unruly.cli.bars import Bars
+from unruly.cli.bars import Bars, Lines
 from unruly.progress import SILENT, Progress
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -28,9 +28,11 @@ class Screen:
     json: bool = False
 
     def progress(self) -> Progress:
-        """Bars on a terminal; silence in a pipe, a log, or when asked for."""
-        if self.quiet or not sys.stderr.isatty():
+        """Bars on a terminal, a line for each long stage in a log; silence when asked for."""
+        if self.quiet:
             return SILENT
+        if not sys.stderr.isatty():
+            return Lines(sys.stderr)
         return Bars(console(sys.stderr))
 
     def table(self, table: Table) -> None:

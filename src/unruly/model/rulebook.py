@@ -70,7 +70,7 @@ class RuleBook:
             told = f" of {function.file}" if function.file else ""
             raise RuleError(
                 f"source {source.name!r} is the Python function {function.name}{told}, and a model file "
-                f'carries no code: load it with functions="{function.file or "rules.py"}", or give the votes'
+                f"carries no code: name the file, by --functions {function.file or 'rules.py'} or unruly.load(..., functions=...), or give the votes"
             )
 
     def _absent(self) -> Iterator[tuple[Source, AbsentFunction]]:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_WORDS = 200  # of one text; longer texts are taken in equal runs of words
-# A sign of a script without blanks (kana, Han), a word with its apostrophes and hyphens, or punctuation.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+(?:['’-]\w+)*|[^\w\s]+")
+# A sign of a script without blanks (kana, Han), a word with its apostrophes and hyphens, or signs that may
+# carry meaning (emoji, exclamation and question marks); plain punctuation is no word.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+(?:['’-]\w+)*|[^\w\s.,;:()\"'’“”\[\]-]+")
 
 Asked = Callable[[Sequence[str]], NDArray[np.float32]]  # texts -> (n, m) probabilities
 

@@ -154,7 +154,7 @@ def prior_notes(held: HeldPrior, changed: float) -> tuple[str, ...]:
         told,
         f"Warning: the answers depend strongly on the class prior, which is a guess: were one class twice or "
         f"half as likely, up to {changed:.0%} of them would change. If you know the shares of the classes, "
-        "give them as class_prior.",
+        "give them: prior = [...] under [task], --prior, or class_prior= in Python.",
     )
 
 

@@ -248,6 +248,6 @@ def _doubts(
     if not held.trusted and covered < 0.5:
         notes.append(
             f"Warning: votes cover only {covered:.0%} of the documents, so the guessed class prior decides most answers: "
-            "give class_prior, a few clean labels, or rules that cover more."
+            "give the class prior, a few clean labels, or rules that cover more."
         )
     return tuple(notes)

@@ -89,7 +89,8 @@ class Place:
         if value not in choices:
             offered = " or ".join(f'"{c}"' for c in choices)
             raise self.error(
-                f"expected {offered}, found {shown(value)}{suggestion(value, choices)}"
+                f"expected {offered}, found {repr(value) if isinstance(value, str) else shown(value)}"
+                f"{suggestion(value, choices)}"
             )
         return str(value)
 
@@ -97,7 +98,7 @@ class Place:
         """The value, if it is one of the task's classes."""
         if value not in self.classes:
             raise self.error(
-                f"{shown(value)} is not a class: the classes are {', '.join(self.classes)}"
+                f"{repr(value) if isinstance(value, str) else shown(value)} is not a class: the classes are {', '.join(self.classes)}"
                 f"{suggestion(value, self.classes)}"
             )
         return str(value)
