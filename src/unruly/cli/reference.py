@@ -11,7 +11,13 @@ WIDTH = 100
 
 def reference() -> str:
     """The page of the documentation: `python -m unruly.cli.reference > docs/cli.md` writes it anew."""
-    root = click.Context(cli, info_name="unruly", max_content_width=WIDTH, terminal_width=WIDTH)
+    root = click.Context(
+        cli,
+        info_name="unruly",
+        max_content_width=WIDTH,
+        terminal_width=WIDTH,
+        help_option_names=["-h", "--help"],
+    )
     parts = [
         "# The command line",
         "Made from `--help` itself, and tested against it.",
