@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from unruly.cli.screen import Screen, json_option, quiet_option
+from unruly.cli.screen import Screen, functions_option, json_option, quiet_option
 
 
 @click.command()
@@ -23,12 +23,7 @@ from unruly.cli.screen import Screen, json_option, quiet_option
 @click.option(
     "--neighbours", type=click.IntRange(0), default=5, help="How many near documents to show."
 )
-@click.option(
-    "--functions",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="A Python file with the model's rule functions: models carry no code.",
-)
+@functions_option
 @json_option
 @quiet_option
 def command(

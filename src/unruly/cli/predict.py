@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from unruly.cli.outputs import TABLES, check_output
-from unruly.cli.screen import Screen, json_option, quiet_option
+from unruly.cli.screen import Screen, functions_option, json_option, quiet_option
 
 SPLITS = ("train", "valid", "test")
 
@@ -27,12 +27,7 @@ SPLITS = ("train", "valid", "test")
 @click.option(
     "--split", type=click.Choice(SPLITS), default="test", help="Of a project: which file."
 )
-@click.option(
-    "--functions",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="A Python file with the model's rule functions: models carry no code.",
-)
+@functions_option
 @json_option
 @quiet_option
 def command(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from unruly.cli.outputs import check_output
-from unruly.cli.screen import Screen, json_option, quiet_option
+from unruly.cli.screen import Screen, functions_option, json_option, quiet_option
 
 if TYPE_CHECKING:
     from unruly.cli.documents import Named
@@ -31,12 +31,7 @@ if TYPE_CHECKING:
 @click.option("--text", help="The column with the texts, where that is not obvious.")
 @click.option("--id", "id_", help="The column with the ids.")
 @click.option("--label", help="The column with the gold labels; label or gold where there is one.")
-@click.option(
-    "--functions",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="A Python file with the model's rule functions: models carry no code.",
-)
+@functions_option
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
 @json_option
 @quiet_option

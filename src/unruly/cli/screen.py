@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TypeVar
 
 import click
@@ -86,3 +87,13 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")(
         command
     )
+
+
+def functions_option(command: Command) -> Command:
+    """`--functions`, the same on every command that reads a model."""
+    return click.option(
+        "--functions",
+        type=click.Path(path_type=Path),
+        multiple=True,
+        help="A Python file with the model's rule functions: models carry no code.",
+    )(command)
