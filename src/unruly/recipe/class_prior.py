@@ -29,7 +29,8 @@ from unruly.settings import Settings
 Prior = str | Sequence[float] | None
 
 FAR = 3.0  # odds factor from uniform beyond which the released run is far from it
-LEAN = 2.0  # the same, for what the class-balanced classifier answers and where votes are nearer to uniform
+LEAN = 2.0  # the same, for what the class-balanced classifier answers
+FURTHER = 2.25  # the same, where votes are nearer to uniform than the released run
 STRONG = 0.10  # share of changed answers above which a guessed prior is warned of
 COVERED, FEWEST = (
     1 / 3,
@@ -114,7 +115,7 @@ def believed(mass: Real64, balanced: Real64, voted: Real64) -> bool:
     leans = (
         far > FAR
         or odds_factor(_proper(balanced)) > LEAN
-        or far > max(LEAN, odds_factor(_proper(voted)))
+        or far > max(FURTHER, odds_factor(_proper(voted)))
     )
     most = int(np.abs(_log_odds(mass)).argmax())
     support = (_log_odds(balanced)[most] + _log_odds(voted)[most]) / 2
