@@ -155,15 +155,17 @@ def test_interrupted_it_leaves_the_old_model(spam: Path, tmp_path: Path) -> None
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not list(
-        (tmp_path / "cache").rglob("*.safetensors")
-    ):  # the features are there: it trains
+    while not any(
+        name.endswith(".safetensors")
+        for _, _, names in os.walk(tmp_path / "cache")
+        for name in names
+    ):  # once the features are there, it trains
         assert run.poll() is None, run.communicate()
         time.sleep(0.05)
     time.sleep(0.5)
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=60)
     assert run.returncode == 130
-    assert err == "interrupted: nothing half-written is left\n"
+    assert err.endswith("interrupted: nothing half-written is left\n")
     assert (tmp_path / "m.unruly").read_text() == "precious"
     assert {path.name for path in tmp_path.iterdir()} == {"cache", "m.unruly", "spam"}

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from unruly.cli.bars import Bars, Lines
 from unruly.cli.screen import PIPE_WIDTH, Screen, console
 from unruly.cli.tables import source_table, table_of
 from unruly.progress import SILENT
@@ -49,9 +50,9 @@ def test_json_never_holds_what_json_does_not_know() -> None:
 
 
 def test_bars_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Screen().progress() is SILENT
+    assert isinstance(Screen().progress(), Lines)
     monkeypatch.setattr("sys.stderr", Terminal())
-    assert Screen().progress() is not SILENT
+    assert isinstance(Screen().progress(), Bars)
     assert Screen(quiet=True).progress() is SILENT
 
 
