@@ -168,3 +168,17 @@ def test_a_closed_pipe_is_no_error(spam: Path, tmp_path: Path, words: str) -> No
     script = f"{sys.executable} -m unruly {words} | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_ctrl_c_behind_a_library_s_own_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrapped(args: object) -> int:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as stop:
+            raise RuntimeError("while importing") from stop
+
+    monkeypatch.setattr("unruly.cli.main._invoke", wrapped)
+    assert run(["check", "spam"]) == 130
+    assert capsys.readouterr().err == "interrupted: nothing half-written is left\n"

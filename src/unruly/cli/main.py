@@ -91,7 +91,14 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """The entry point of the command `unruly`."""
     given = list(sys.argv[1:] if args is None else args)
     signal.signal(signal.SIGTERM, _terminated)
-    sys.exit(run(given))
+    code = run(given)
+    if code == INTERRUPTED:
+        # A library that was interrupted while importing makes Python end by the signal, whatever the
+        # exit code; all that had to be cleaned up has been.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def run(args: Sequence[str]) -> int:
@@ -120,6 +127,8 @@ def run(args: Sequence[str]) -> int:
             traceback.print_exc()
         return _fail(f"{error.filename or 'a file'}: {error.strerror or error}", BAD_INPUT)
     except Exception as error:
+        if _interrupted(error):
+            return _fail("interrupted: nothing half-written is left", INTERRUPTED, prefix="")
         if debug:
             traceback.print_exc()
         return _fail(
@@ -140,6 +149,15 @@ def _invoke(args: Sequence[str]) -> int:
     except click.exceptions.Exit as left:
         return left.exit_code
     return OK
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: libraries may wrap it in one of their own."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _warn(
