@@ -16,7 +16,7 @@ from tests.cli.conftest import Unruly, command_line
 
 from unruly import __version__
 from unruly.cli import main
-from unruly.cli.main import COMMANDS
+from unruly.cli.main import COMMANDS, run
 from unruly.errors import ExampleError, InputError
 
 
