@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Real = NDArray[np.float32]
+_CELLS = 8_192  # votes scored together
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +46,14 @@ class Attention:
             [self.votes, np.zeros((1, len(self.w2)), np.float32)]
         )  # (c + 1, h)
         projected = features @ self.w1  # (n, h)
-        hidden = np.tanh(projected[cells.row] + vectors[self.table.numbers(cells)])  # (v, h)
-        return np.asarray(hidden @ self.w2, dtype=np.float32)
+        number = self.table.numbers(cells)  # (v,)
+        said = np.empty(len(cells.row), dtype=np.float32)
+        for start in range(0, len(said), _CELLS):  # many votes at once would not fit the cache
+            part = slice(start, start + _CELLS)
+            hidden = projected[cells.row[part]]  # (up to _CELLS, h)
+            hidden += vectors[number[part]]
+            said[part] = np.tanh(hidden, out=hidden) @ self.w2
+        return said
 
 
 @dataclass(frozen=True, eq=False)
