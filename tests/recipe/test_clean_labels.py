@@ -80,7 +80,7 @@ def test_a_corrected_prior_is_a_prior(n: int, m: int, seed: int) -> None:
     for prior in (corrected_prior(guess, q, labels)[0], counted_prior(labels, m)[0]):
         assert (prior > 0).all()
         assert prior.sum() == pytest.approx(1)
-    assert 1 <= clean_weight(n) <= clean_weight(n + 1) <= 10
+    assert 1 <= clean_weight(n, m) <= clean_weight(n + 1, m) <= 10
 
 
 def test_they_are_in_the_ledger_and_in_the_words() -> None:

@@ -12,7 +12,7 @@ inference), and s takes out what of it is noise (James and Stein, 1961). Where G
 allows (chi-squared with m - 1 degrees of freedom, 1 %) the guess stays as it is. So a good guess is not
 spoilt by twenty labels, and a bad one is corrected by them.
 
-In the loop, the documents with clean labels stay fixed. Each counts for n/20 documents, at least 1 and at
+In the loop, the documents with clean labels stay fixed. Each counts for n/10m documents, at least 1 and at
 most 10: a few must not outweigh all that votes say, many may.
 """
 
@@ -31,13 +31,13 @@ _CHANCE = 0.01  # how often a good guess may be moved
 _LEAST = 0.005  # of the documents, for any class
 
 
-def clean_weight(labels: int) -> float:
-    """How many documents one with a clean label counts for, when there are so many labels.
+def clean_weight(labels: int, m: int) -> float:
+    """How many documents one with a clean label counts for, when there are so many labels of m classes.
 
-    >>> clean_weight(5), clean_weight(50), clean_weight(1000)
+    >>> clean_weight(5, 2), clean_weight(50, 2), clean_weight(1000, 2)
     (1.0, 2.5, 10.0)
     """
-    return float(np.clip(labels / 20, 1.0, _MOST))
+    return float(np.clip(labels / (10 * max(m, 1)), 1.0, _MOST))
 
 
 def unseen(evidence: Evidence) -> Evidence:

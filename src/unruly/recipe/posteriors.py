@@ -102,7 +102,7 @@ def posteriors(
     """Run the loop under this class prior (m,). The regressions are left as trained last."""
     q = _with_clean(shares(evidence, prior), evidence)
     targets, weight = _first_targets(q, evidence, prior)
-    counts_for = clean_weight(int(evidence.known.sum()))
+    counts_for = clean_weight(int(evidence.known.sum()), evidence.m)
     for text in texts:
         text.reset()
     released = -(tau - 1) * np.log(prior)  # what b is when nothing is held: the prior counts once
@@ -159,7 +159,7 @@ def _with_clean(q: Real64, evidence: Evidence) -> Real64:
 
 def _first_targets(q: Real64, evidence: Evidence, prior: Real64) -> tuple[Real64, Real64]:
     """(n, m), (n,): vote shares of covered documents, classes re-weighted to the prior's balance."""
-    counts_for = clean_weight(int(evidence.known.sum()))
+    counts_for = clean_weight(int(evidence.known.sum()), evidence.m)
     weight = np.where(evidence.known, counts_for, evidence.covered.astype(np.float64))
     mass = (q * weight[:, None]).sum(axis=0) / weight.sum()
     tilted = q * (prior / np.maximum(mass, 1e-9))
