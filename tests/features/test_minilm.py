@@ -8,14 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.features.conftest import needs_minilm
 
 from unruly.errors import InputError, MissingExtraError, SettingsError
 from unruly.features import minilm, weights
 from unruly.features.minilm import FILES, SHA256, MiniLM, find_weights
 
-needs_minilm = pytest.mark.skipif(
-    not minilm.available(), reason="the extra minilm is not installed"
-)
 TEXTS = [
     "a good film",
     "a bad film",

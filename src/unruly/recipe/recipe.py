@@ -17,7 +17,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.recipe.log_odds import Real64, log_softmax, softmax
 from unruly.recipe.opinion_pool import OpinionPool
@@ -26,7 +25,7 @@ from unruly.training.attention import Attention
 from unruly.training.cells import VoteTable
 from unruly.training.classifier import Classifier
 from unruly.training.heads import BOTH, CLASSIFIER, DENOISER, Epoch, Heads
-from unruly.training.training_set import check_features
+from unruly.training.training_set import check_known
 from unruly.votes.votes import Votes
 
 Real = NDArray[np.float32]
@@ -115,18 +114,7 @@ class Recipe:
         return np.split(features.matrix(), np.cumsum(self.widths)[:-1], axis=1)
 
     def _check(self, features: Features, votes: Votes) -> None:
-        if votes.sources != self.sources or votes.classes != self.classes:
-            raise InputError(
-                f"the model knows the sources {', '.join(self.sources) or '(none)'} and the classes "
-                f"{', '.join(self.classes)}, in this order; these votes have {', '.join(votes.sources) or '(none)'} "
-                f"and {', '.join(votes.classes)}"
-            )
-        if features.width != sum(self.widths):
-            raise InputError(
-                f"the model was trained on {sum(self.widths)} features for each document, not "
-                f"{features.width}: encode with the encoder that it was trained with"
-            )
-        check_features(features, votes)
+        check_known(features, votes, self.sources, self.classes, sum(self.widths))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything numeric."""

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.training.attention import Attention
 from unruly.training.cells import Cells, VoteTable
@@ -18,7 +17,7 @@ from unruly.training.confidence import combine
 from unruly.training.heads import CLASSIFIER, DENOISER, Epoch, Heads
 from unruly.training.reliability import conditional
 from unruly.training.rule_prediction import rule_scores, softmax
-from unruly.training.training_set import check_features, standardised
+from unruly.training.training_set import check_known, standardised
 from unruly.votes.votes import Votes
 
 _CHUNK = 16_384  # documents answered together, so that memory stays bounded
@@ -106,23 +105,7 @@ class CoTrained:
         return Heads(denoiser, classifier, combined, decided, a)
 
     def _check(self, features: Features, votes: Votes) -> None:
-        if votes.sources != self.sources:
-            odd = sorted(set(votes.sources) ^ set(self.sources))
-            raise InputError(
-                f"the model knows the sources {', '.join(self.sources) or '(none)'}, in this order; these votes "
-                f"have {', '.join(votes.sources) or '(none)'}"
-                + (f" (differing: {', '.join(odd)})" if odd else "")
-            )
-        if votes.classes != self.classes:
-            raise InputError(
-                f"the model knows the classes {', '.join(self.classes)}; these votes have {', '.join(votes.classes)}"
-            )
-        if features.width != len(self.classifier.w1):
-            raise InputError(
-                f"the model was trained on {len(self.classifier.w1)} features for each document, not "
-                f"{features.width}: encode with the encoder that it was trained with"
-            )
-        check_features(features, votes)
+        check_known(features, votes, self.sources, self.classes, len(self.classifier.w1))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything numeric."""

@@ -126,6 +126,33 @@ def check_features(features: Features, votes: Votes) -> None:
                 )
 
 
+def check_known(
+    features: Features,
+    votes: Votes,
+    sources: tuple[str, ...],
+    classes: tuple[str, ...],
+    width: int,
+) -> None:
+    """Refuse votes and features other than those that a learner was trained on."""
+    if votes.sources != sources:
+        odd = sorted(set(votes.sources) ^ set(sources))
+        raise InputError(
+            f"the model knows the sources {', '.join(sources) or '(none)'}, in this order; these votes "
+            f"have {', '.join(votes.sources) or '(none)'}"
+            + (f" (differing: {', '.join(odd)})" if odd else "")
+        )
+    if votes.classes != classes:
+        raise InputError(
+            f"the model knows the classes {', '.join(classes)}; these votes have {', '.join(votes.classes)}"
+        )
+    if features.width != width:
+        raise InputError(
+            f"the model was trained on {width} features for each document, not {features.width}: "
+            "encode with the encoder that it was trained with"
+        )
+    check_features(features, votes)
+
+
 def moments(features: Features) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """(d,), (d,): the mean and the standard deviation of each feature (1 where it never changes)."""
     total = np.zeros(features.width)
