@@ -1,1 +1,1 @@
-"""The benchmark: every system on every data set, and the paper's tables and figures made anew."""
+"""Room 11: the benchmark. Every system on public data sets, in tables and pictures, beside the paper."""

@@ -1,1 +1,1 @@
-"""Room 12: the command line, thin over the library."""
+"""Room 13: the command line, thin over the library."""

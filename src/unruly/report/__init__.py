@@ -1,1 +1,1 @@
-"""Room 11: what people see: charts and the HTML report."""
+"""Room 12: what people see: charts and the HTML report."""
