@@ -1,0 +1,88 @@
+"""The paper's method as a system to compare, whole and with parts left out (Ren et al., 2020, table 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from unruly.peers.labels import paper_learner
+from unruly.peers.system import Documents, Lesson, Proba
+from unruly.progress import SILENT, Progress
+from unruly.settings import Settings
+from unruly.training.cotrained import CoTrained
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPaper:
+    """Both heads after co-training."""
+
+    learner: CoTrained
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers were trained; a part that was left out has none."""
+        a, c = self.learner.attention, self.learner.classifier
+        denoiser = a.w1.size + a.w2.size + a.votes.size
+        classifier = c.w1.size + c.b1.size + c.w2.size + c.b2.size
+        match self.learner.ablation:
+            case "rule-only":
+                return denoiser
+            case "neural-only" | "neural-self":
+                return classifier
+            case _:
+                return denoiser + classifier
+
+    @property
+    def gold_used(self) -> tuple[str, ...]:
+        """What true labels were used for."""
+        return self.learner.gold_used
+
+    def predict_proba(self, documents: Documents) -> Proba:
+        """(n, m): the more confident head's opinion where they disagree."""
+        heads = self.learner.heads(documents.features, documents.votes)
+        return heads.combined.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class PapersMethod:
+    """Co-training as written: 500 full-batch epochs.
+
+    The epoch that is right most often on the lesson's validation documents is kept, as the authors do;
+    without them it is the last, and no gold is used.
+    """
+
+    settings: Settings = field(default_factory=Settings.paper)
+
+    def fit(self, lesson: Lesson, progress: Progress = SILENT) -> FittedPaper:
+        """Train both networks."""
+        return FittedPaper(paper_learner(lesson, self.settings, progress))
+
+
+def whole() -> PapersMethod:
+    """Denoiser, classifier and self-training."""
+    return PapersMethod()
+
+
+def rule_only() -> PapersMethod:
+    """The denoiser alone."""
+    return _without("rule-only")
+
+
+def neural_only() -> PapersMethod:
+    """The classifier alone, on majority votes."""
+    return _without("neural-only")
+
+
+def neural_self() -> PapersMethod:
+    """The classifier on majority votes, with self-training."""
+    return _without("neural-self")
+
+
+def rule_neural() -> PapersMethod:
+    """Denoiser and classifier, without self-training."""
+    return _without("rule-neural")
+
+
+def _without(ablation: str) -> PapersMethod:
+    return PapersMethod(replace(Settings.paper(), ablation=ablation))

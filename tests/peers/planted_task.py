@@ -1,0 +1,129 @@
+"""Texts with planted words, the votes of keyword rules on them, and features: every system must learn this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.features.encoder import Features
+from unruly.peers.system import Documents, Lesson, System
+from unruly.texts.corpus import Corpus
+from unruly.training.clean_labels import Gold
+from unruly.votes.votes import Votes
+
+TELLING = (
+    ("lovely", "song", "great", "voice", "music", "chorus", "melody", "singer", "tune", "lyrics"),
+    ("subscribe", "channel", "click", "link", "free", "money", "visit", "earn", "offer", "promo"),
+    ("goal", "match", "team", "score", "coach", "league", "player", "season", "cup", "referee"),
+)
+FILLER = (
+    "the",
+    "a",
+    "to",
+    "my",
+    "this",
+    "of",
+    "video",
+    "and",
+    "it",
+    "was",
+    "for",
+    "in",
+    "you",
+    "so",
+)
+CLASSES = ("music", "spam", "sport")
+RULES = 2  # sources for each class, two of its words each: six of ten words have no rule
+
+
+@dataclass(frozen=True, eq=False)
+class PlantedTask:
+    """Documents for training, validation and test, with their true classes."""
+
+    train: Documents
+    gold: Gold
+    valid: Documents
+    valid_gold: Gold
+    test: Documents
+    test_gold: Gold
+    keywords: tuple[tuple[str, ...], ...]  # of each class, as the rules have them
+    exemplars: NDArray[np.bool_]  # (n, k): two right matches of each source
+
+    @property
+    def lesson(self) -> Lesson:
+        """Training documents without any true label."""
+        return Lesson(self.train, keywords=self.keywords, exemplars=self.exemplars)
+
+    def accuracy(self, system: System, lesson: Lesson | None = None) -> float:
+        """How often a system is right on the test documents."""
+        fitted = system.fit(lesson or self.lesson)
+        return right(fitted.predict_proba(self.test), self.test_gold)
+
+
+def right(proba: NDArray[np.float64], gold: Gold) -> float:
+    """The share of documents whose likeliest class is the true one."""
+    return float((proba.argmax(axis=1) == gold).mean())
+
+
+@cache
+def planted_task(n: int = 400, m: int = 2, seed: int = 0) -> PlantedTask:
+    """n training documents of 2 or 3 classes, and half as many to validate and to test."""
+    rng = np.random.default_rng(seed)
+    vocabulary = [*FILLER, *(word for words in TELLING[:m] for word in words)]
+    projection = rng.normal(size=(len(vocabulary), 24)) / 5
+    parts = [_documents(size, m, vocabulary, projection, rng) for size in (n, n // 2, n // 2)]
+    (train, gold), (valid, valid_gold), (test, test_gold) = parts
+    keywords = tuple(words[: 2 * RULES] for words in TELLING[:m])
+    hit = train.votes.matrix == gold[:, None]  # (n, k)
+    exemplars = hit & (hit.cumsum(axis=0) <= 2)
+    return PlantedTask(train, gold, valid, valid_gold, test, test_gold, keywords, exemplars)
+
+
+def _documents(
+    n: int,
+    m: int,
+    vocabulary: list[str],
+    projection: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> tuple[Documents, Gold]:
+    gold = rng.integers(0, m, n)
+    texts = [_text(int(label), m, rng) for label in gold]
+    counts = np.array([[text.split().count(word) for word in vocabulary] for text in texts])
+    features = counts @ projection + rng.normal(scale=0.1, size=(n, projection.shape[1]))
+    votes = np.concatenate([_keyword_votes(texts, m), _shaky_votes(gold, m, rng)], axis=1)
+    names = [f"{CLASSES[c]}_{j}" for c in range(m) for j in range(RULES)] + ["shaky", "wrong"]
+    return Documents(
+        Corpus.from_texts(texts),
+        Votes.from_array(votes, classes=CLASSES[:m], sources=names),
+        Features.from_array(features.astype(np.float32)),
+    ), gold.astype(np.int64)
+
+
+def _text(label: int, m: int, rng: np.random.Generator) -> str:
+    """Five filler words and three telling ones, of which one in six is of another class."""
+    words = rng.choice(FILLER, size=5).tolist()
+    for _ in range(3):
+        of = label if rng.random() > 1 / 6 else (label + int(rng.integers(1, m))) % m
+        words.append(str(rng.choice(TELLING[of])))
+    return " ".join(rng.permutation(words).tolist())
+
+
+def _keyword_votes(texts: list[str], m: int) -> NDArray[np.int64]:
+    """(n, m * RULES): each source knows two words of one class."""
+    columns = []
+    for c in range(m):
+        for j in range(RULES):
+            pair = set(TELLING[c][2 * j : 2 * j + 2])
+            columns.append([c if pair & set(text.split()) else -1 for text in texts])
+    return np.array(columns).T
+
+
+def _shaky_votes(gold: Gold, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """(n, 2): a source that is right at 60 %, and one that is right at 30 %, on a quarter each."""
+    n = len(gold)
+    other = (gold[:, None] + rng.integers(1, m, (n, 2))) % m
+    said = np.where(rng.random((n, 2)) < [0.6, 0.3], gold[:, None], other)
+    return np.where(rng.random((n, 2)) < 1 / 4, said, -1)
