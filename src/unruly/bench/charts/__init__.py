@@ -1,0 +1,1 @@
+"""The pictures of the benchmark, one in each file: outcomes in, an SVG out."""
