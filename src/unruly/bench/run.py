@@ -39,7 +39,7 @@ class Run:
     rows: int | None = None  # so many training documents at most, drawn by chance
     prior: tuple[float, ...] | None = None  # the share of each class, where it is given
     settings: tuple[Setting, ...] = ()  # hyper-parameters other than the method's own, by name
-    keywords: str = ""  # of methods that need them: where they come from, "rules" or "votes"
+    keywords: str = ""  # of methods that need them: "votes", or "rules" and a digest of the words
     data: str = ""  # a digest of the data set's files
 
     def __post_init__(self) -> None:
