@@ -103,10 +103,10 @@ def _documents(
 
 
 def _text(label: int, m: int, rng: np.random.Generator) -> str:
-    """Five filler words and three telling ones, of which one in six is of another class."""
+    """Five filler words and four telling ones, of which one in eight is of another class."""
     words = rng.choice(FILLER, size=5).tolist()
-    for _ in range(3):
-        of = label if rng.random() > 1 / 6 else (label + int(rng.integers(1, m))) % m
+    for _ in range(4):
+        of = label if rng.random() > 1 / 8 else (label + int(rng.integers(1, m))) % m
         words.append(str(rng.choice(TELLING[of])))
     return " ".join(rng.permutation(words).tolist())
 
@@ -122,8 +122,8 @@ def _keyword_votes(texts: list[str], m: int) -> NDArray[np.int64]:
 
 
 def _shaky_votes(gold: Gold, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(n, 2): a source that is right at 60 %, and one that is right at 30 %, on a quarter each."""
+    """(n, 2): a source that is right at 65 %, and one that is right at 40 %, on a fifth each."""
     n = len(gold)
     other = (gold[:, None] + rng.integers(1, m, (n, 2))) % m
-    said = np.where(rng.random((n, 2)) < [0.6, 0.3], gold[:, None], other)
-    return np.where(rng.random((n, 2)) < 1 / 4, said, -1)
+    said = np.where(rng.random((n, 2)) < [0.65, 0.4], gold[:, None], other)
+    return np.where(rng.random((n, 2)) < 1 / 5, said, -1)
