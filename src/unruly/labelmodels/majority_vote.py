@@ -32,7 +32,9 @@ class MajorityVote:
     nobody voted; soft votes count with their probabilities there.
 
     The prior is the one given, else what `fit` finds: the share of each class among documents with
-    a single winner, plus one document of each class.
+    a single winner, plus one document of each class. `accuracies_` is the share of each source's votes
+    that name the winner (1/t of a vote where t classes tie); its own vote counts among the rest, so
+    that a source that is mostly alone looks better than it is. NaN for a source that never votes.
 
     >>> votes = Votes.from_array([[0, 0, 1], [0, 1, -1], [-1, -1, -1], [1, -1, -1]])
     >>> model = MajorityVote().fit(votes)
@@ -40,6 +42,8 @@ class MajorityVote:
     array([ 0, -1, -1,  1], dtype=int16)
     >>> model.predict_proba(votes).round(2).tolist()
     [[0.67, 0.33], [0.5, 0.5], [0.5, 0.5], [0.0, 1.0]]
+    >>> model.accuracies_.round(2).tolist()
+    [0.83, 0.75, 0.0]
     >>> MajorityVote(ties="first").fit(votes).predict(votes)
     array([ 0,  0, -1,  1], dtype=int16)
     """
@@ -50,7 +54,13 @@ class MajorityVote:
     seed: int = 0
 
     def fit(self, votes: Votes) -> Self:
-        """Learn the prior; majority vote has nothing else to learn."""
+        """Learn the prior, and how far each source goes with the majority."""
+        self._learn_prior(votes)
+        self.accuracies_ = _agreement(votes)
+        return self
+
+    def _learn_prior(self, votes: Votes) -> Self:
+        """All that labels need."""
         _check_choice("ties", self.ties, get_args(Ties))
         _check_choice("uncovered", self.uncovered, get_args(Uncovered))
         self.classes_ = votes.classes
@@ -107,7 +117,7 @@ def majority_vote(votes: Votes, ties: Ties = "abstain", seed: int = 0) -> NDArra
     >>> majority_vote(Votes.from_array([[1, 1], [0, 1]]), ties="first")
     array([1, 0], dtype=int16)
     """
-    return MajorityVote(ties=ties, seed=seed).fit(votes).predict(votes)
+    return MajorityVote(ties=ties, seed=seed)._learn_prior(votes).predict(votes)
 
 
 def _winner_shares(votes: Votes) -> NDArray[np.float64]:
@@ -117,6 +127,18 @@ def _winner_shares(votes: Votes) -> NDArray[np.float64]:
         alone = tally.counts.any(axis=1) & (tally.leaders == 1)
         wins += np.bincount(tally.winner[alone], minlength=votes.m)
     return np.asarray(wins / wins.sum())
+
+
+def _agreement(votes: Votes) -> NDArray[np.float64]:
+    """(k,): the share of each source's votes that name the winner; NaN for one that casts none."""
+    agreed, cast = np.zeros(votes.k), np.zeros(votes.k)
+    for tally in tallies(votes):
+        leads = tally.counts == tally.counts.max(axis=1, keepdims=True)  # (b, m)
+        part = leads / leads.sum(axis=1, keepdims=True)
+        for r in range(votes.m):
+            agreed += part[:, r] @ (tally.block == r)
+        cast += tally.by_source.sum(axis=1)
+    return np.where(cast > 0, agreed / np.maximum(cast, 1), np.nan)
 
 
 def _given(prior: Sequence[float], m: int) -> NDArray[np.float64]:
