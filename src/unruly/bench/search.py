@@ -100,7 +100,7 @@ def best(trials: Sequence[Trial]) -> Trial:
 
 
 def propose(past: Sequence[Trial], seed: int, ranges: Ranges = RANGES) -> tuple[Chosen, str]:
-    """What to try after these trials, and how it was drawn; never what was tried before.
+    """What to try after these trials, and how it is drawn; never what was tried before.
 
     >>> propose([], seed=0) == propose([], seed=0)
     True
@@ -109,13 +109,21 @@ def propose(past: Sequence[Trial], seed: int, ranges: Ranges = RANGES) -> tuple[
     untried = [choice for choice in grid(ranges) if choice not in tried]
     if not untried:
         raise InputError(f"all {len(tried)} combinations have been tried")
-    number = len(past)
-    if number >= _FIRST and number % 2:
-        guided = _guided(past, seed, ranges)
-        if guided is not None:
-            return guided, GUIDED
-    rng = np.random.default_rng([seed, number])
-    return untried[int(rng.integers(len(untried)))], UNIFORM
+    drawn = drawn_as(len(past))
+    guided = _guided(past, seed, ranges) if drawn == GUIDED else None
+    if guided is not None:
+        return guided, drawn
+    rng = np.random.default_rng([seed, len(past)])
+    return untried[int(rng.integers(len(untried)))], drawn
+
+
+def drawn_as(number: int) -> str:
+    """How the trial of this number is drawn.
+
+    >>> [drawn_as(number) for number in (4, 5, 6, 7)]
+    ['uniform', 'uniform', 'uniform', 'guided']
+    """
+    return GUIDED if number >= _FIRST and number % 2 else UNIFORM
 
 
 def _guided(past: Sequence[Trial], seed: int, ranges: Ranges) -> Chosen | None:

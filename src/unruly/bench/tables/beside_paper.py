@@ -34,7 +34,7 @@ def differences(title: str, ours: Mapping[str, Spread], papers: Mapping[str, flo
     said = [
         f"{dataset} {difference(spread.percent, papers[known])}"
         for dataset, spread in ours.items()
-        if spread.n and (known := paper.known(dataset)) in papers
+        if spread.n and (known := paper.known(dataset)) and known in papers
     ]
     return f"{title}: {', '.join(said)}." if said else ""
 

@@ -1,0 +1,171 @@
+"""The hyper-parameter search: mean and deviation over trials, and the best found, with gold and without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unruly.bench import paper_figures as paper
+from unruly.bench.parameter_study import chosen_by
+from unruly.bench.run import Outcome
+from unruly.bench.search import UNIFORM, Scored, Trial, best, drawn_as
+from unruly.bench.tables.beside_paper import conditions, difference
+from unruly.bench.tables.markdown import NOTHING, markdown, page
+from unruly.bench.tables.spread import Spread
+from unruly.bench.tables.ways import cells, datasets, several_encoders
+
+TITLE = "Hyper-parameter search"
+OBJECTIVES = {
+    "gold": "accuracy on gold validation labels",
+    "none": "the likelihood of validation documents' votes, no gold",
+}
+
+
+@dataclass(frozen=True)
+class Searched:
+    """One search on one data set; the trials in the order in which they were made."""
+
+    dataset: str
+    selection: str  # "gold" or "none"
+    encoder: str  # empty where there is only one
+    trials: tuple[Trial, ...]
+
+    @property
+    def uniform(self) -> tuple[Trial, ...]:
+        """Those drawn uniformly from the paper's grid: an estimate of its mean and deviation."""
+        return tuple(trial for trial in self.trials if trial.drawn == UNIFORM)
+
+    @property
+    def best(self) -> Trial:
+        """By the objective, never by test accuracy."""
+        return best(self.trials)
+
+    @property
+    def objective(self) -> str:
+        """What the search went by, in words."""
+        said = OBJECTIVES[self.selection]
+        return f"{said} ({self.encoder})" if self.encoder else said
+
+
+def objective(outcome: Outcome) -> Scored:
+    """What a search is told of a trial: validation accuracy with gold, else how likely it finds votes."""
+    gold = outcome.run.selection == "gold"
+    return Scored(
+        objective=outcome.valid_accuracy if gold else outcome.vote_likelihood,
+        valid=outcome.valid_accuracy,
+        test=outcome.accuracy,
+    )
+
+
+def searches(outcomes: Sequence[Outcome]) -> tuple[Searched, ...]:
+    """Every search among the outcomes; those of several seeds are one after the other."""
+    found = cells(outcomes, "search", ("paper",))
+    named = several_encoders(found)
+    return tuple(
+        Searched(dataset, way.selection, way.encoder if named else "", _trials(found[way][dataset]))
+        for dataset in datasets(found)
+        for way in found
+        if dataset in found[way]
+    )
+
+
+def _trials(several: Sequence[Outcome]) -> tuple[Trial, ...]:
+    return tuple(
+        Trial(number, chosen_by(o.run), drawn_as(number), objective(o))
+        for number, o in enumerate(several)
+    )
+
+
+def _spread(values: Sequence[float | None]) -> Spread:
+    return Spread.of(value for value in values if value is not None)
+
+
+def table(outcomes: Sequence[Outcome]) -> str | None:
+    """Means over trials beside the paper's; then the best choice of each search beside the paper's."""
+    found = searches(outcomes)
+    if not found:
+        return None
+    made = [o for o in outcomes if o.run.experiment == "search"]
+    return page(
+        TITLE,
+        f"The paper tried all {paper.SEARCH_TRIALS:,} combinations of its ranges. Here the first trials and every "
+        "second one after them are drawn uniformly from the same combinations, and the others are Optuna's "
+        "choice. Accuracy in per cent, mean ± standard deviation over the uniform trials, so that it estimates "
+        "the paper's mean over all.",
+        markdown(
+            (
+                "data set",
+                "search by",
+                "uniform trials",
+                "validation",
+                "the paper",
+                "test",
+                "the paper",
+            ),
+            [_mean_row(one) for one in found],
+        ),
+        "The best trial of each search, chosen by what the search goes by and never by test accuracy:",
+        markdown(
+            (
+                "data set",
+                "search by",
+                "trials",
+                "hidden",
+                "learning rate",
+                "c1",
+                "c3",
+                "test",
+                "the paper's choice",
+            ),
+            [_best_row(one) for one in found],
+        ),
+        "\n".join(f"- {said}" for one in found for said in _sentences(one)),
+        "True labels were used here for: the objective and the choice of the epoch (validation labels, searches by "
+        "gold); nothing (searches without gold; their validation accuracies are for the reader). In the paper: "
+        f"{paper.GOLD}.",
+        conditions(made),
+    )
+
+
+def _mean_row(one: Searched) -> tuple[str, ...]:
+    known = paper.known(one.dataset)
+    theirs = paper.SEARCH[known] if known else None
+    valid = _spread([t.scored.valid for t in one.uniform])
+    test = _spread([t.scored.test for t in one.uniform])
+    return (
+        one.dataset,
+        one.objective,
+        str(len(one.uniform)),
+        str(valid),
+        f"*{theirs.valid_mean:.1f} ± {theirs.valid_deviation:.1f}*" if theirs else NOTHING,
+        str(test),
+        f"*{theirs.test_mean:.1f} ± {theirs.test_deviation:.1f}*" if theirs else NOTHING,
+    )
+
+
+def _best_row(one: Searched) -> tuple[str, ...]:
+    known, chosen = paper.known(one.dataset), one.best.chosen
+    theirs = NOTHING
+    if known:
+        b = paper.BEST[known]
+        theirs = f"*{b.hidden}, {b.learning_rate:g}, {b.c1:g}, {b.c3:g}: {paper.MAIN['paper', known]:.1f}*"
+    shown = (f"{chosen.hidden}", f"{chosen.learning_rate:g}", f"{chosen.c1:g}", f"{chosen.c3:g}")
+    test = _spread([one.best.scored.test])
+    return (one.dataset, one.objective, str(len(one.trials)), *shown, str(test), theirs)
+
+
+def _sentences(one: Searched) -> list[str]:
+    known = paper.known(one.dataset)
+    mean = _spread([t.scored.test for t in one.uniform])
+    top = _spread([one.best.scored.test])
+    said = f"{one.dataset}, search by {one.objective}: "
+    if known is None:
+        return [
+            said
+            + f"the best trial reaches {top.percent:.1f} on test, the mean is {mean.percent:.1f}."
+        ]
+    return [
+        said
+        + f"the mean over uniform trials is {difference(mean.percent, paper.SEARCH[known].test_mean)}; "
+        f"the best trial's {top.percent:.1f} is {difference(top.percent, paper.MAIN['paper', known])}."
+    ]
