@@ -1,0 +1,77 @@
+"""The weights of multi-class boosting, for labellers instead of classifiers.
+
+Zhu, Zou, Rosset and Hastie, Multi-class AdaBoost (SAMME), Statistics and its Interface 2009:
+
+    alpha = ln((1 - e) / e) + ln(m - 1),      w_i <- w_i exp(alpha [i is wrong]) / sum
+
+where e is the weighted share of mistakes among m classes. Chance makes (m - 1)/m mistakes and has alpha 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.votes.votes import Votes
+
+Real = NDArray[np.float64]
+
+
+def boosting_weight(error: float | Real, m: int) -> Real:
+    """alpha of an error rate, at least 0: a labeller no better than chance has no say.
+
+    >>> boosting_weight(np.array([0.1, 0.5, 0.9]), m=2).round(3)
+    array([2.197, 0.   , 0.   ])
+    >>> float(boosting_weight(0.5, m=3).round(3))  # ln(1) + ln(2): better than chance among three
+    0.693
+    """
+    e = np.asarray(error, np.float64)
+    return np.asarray(np.maximum(np.log((1 - e) / e) + np.log(m - 1), 0), np.float64)
+
+
+def reweighted(weights: Real, wrong: NDArray[np.bool_], alpha: float) -> Real:
+    """(n,): the documents' weights after a round, those that came out wrong raised; they sum to 1.
+
+    >>> reweighted(np.full(4, 0.25), np.array([True, False, False, False]), np.log(3)).round(3)
+    array([0.5  , 0.167, 0.167, 0.167])
+    """
+    raised = weights * np.exp(alpha * wrong)
+    return np.asarray(raised / raised.sum())
+
+
+def source_errors(votes: Votes, answers: NDArray[np.int64], weights: Real) -> Real:
+    """(k,): the weighted share of each source's votes that contradict the answers, (n,).
+
+    Documents without an answer (-1) do not count. Two imagined votes at random are added to every source,
+    so that none is thought perfect, and one that never votes is at chance.
+
+    >>> votes = Votes.from_array([[0, 1], [0, 0], [0, 1], [0, -1]])
+    >>> source_errors(votes, np.zeros(4, np.int64), np.full(4, 0.25)).round(3)
+    array([0.167, 0.6  ])
+    """
+    one = weights.sum() / max(np.count_nonzero(weights), 1)  # the weight of an average document
+    counts = votes.voted & (answers >= 0)[:, None]  # (n, k)
+    wrong = counts & (votes.matrix != answers[:, None])
+    chance = (votes.m - 1) / votes.m
+    return np.asarray((weights @ wrong + 2 * one * chance) / (weights @ counts + 2 * one))
+
+
+def agreement_errors(votes: Votes) -> Real:
+    """(k,): the share of each source's votes that contradict the majority of the other sources.
+
+    A document counts where the others have a single favourite.
+
+    >>> votes = Votes.from_array([[0, 0, 0], [1, 1, 0], [0, 0, 1]])
+    >>> agreement_errors(votes).round(2)  # the third is contradicted in two of three
+    array([0.33, 0.33, 0.6 ])
+    """
+    errors = np.empty(votes.k)
+    counts, rows, even = votes.counts(), np.arange(votes.n), np.ones(votes.n)
+    for j in range(votes.k):
+        others = counts.copy()
+        voted = votes.voted[:, j]
+        others[rows[voted], votes.matrix[voted, j]] -= 1
+        top = np.sort(others, axis=1)[:, -2:]  # (n, 2)
+        answers = np.where(top[:, 1] > top[:, 0], others.argmax(axis=1), -1)
+        errors[j] = source_errors(votes, answers, even)[j]
+    return errors
