@@ -8,6 +8,7 @@ import numpy as np
 
 from unruly.peers.labels import paper_learner
 from unruly.peers.system import Documents, Lesson, Proba
+from unruly.peers.ties import settled
 from unruly.progress import SILENT, Progress
 from unruly.settings import Settings
 from unruly.training.cotrained import CoTrained
@@ -18,6 +19,7 @@ class FittedPaper:
     """Both heads after co-training."""
 
     learner: CoTrained
+    seed: int
 
     @property
     def parameters(self) -> int:
@@ -39,9 +41,9 @@ class FittedPaper:
         return self.learner.gold_used
 
     def predict_proba(self, documents: Documents) -> Proba:
-        """(n, m): the more confident head's opinion where they disagree."""
+        """(n, m): the more confident head's opinion where they disagree; ties are drawn by the seed."""
         heads = self.learner.heads(documents.features, documents.votes)
-        return heads.combined.astype(np.float64)
+        return settled(heads.combined.astype(np.float64), documents.corpus.texts, self.seed)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class PapersMethod:
 
     def fit(self, lesson: Lesson, progress: Progress = SILENT) -> FittedPaper:
         """Train both networks."""
-        return FittedPaper(paper_learner(lesson, self.settings, progress))
+        return FittedPaper(paper_learner(lesson, self.settings, progress), lesson.seed)
 
 
 def whole() -> PapersMethod:

@@ -12,12 +12,12 @@ from unruly.labelmodels.matrix_completion import MatrixCompletion
 from unruly.labelmodels.one_coin import OneCoin
 from unruly.labelmodels.weighted_vote import WeightedVote
 from unruly.peers.system import Documents, Lesson, Proba
+from unruly.peers.ties import settled
 from unruly.progress import SILENT, Progress
 from unruly.settings import Settings
 from unruly.training.denoiser_alone import DenoiserAlone
 
 Shares = tuple[float, ...]
-TIE = 1e-6  # how much of the prior is mixed in, so that ties go to the commoner class
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,61 +26,61 @@ class FittedVotes:
 
     model: LabelModel
     parameters: int
+    seed: int
     gold_used: tuple[str, ...] = ()
 
     def predict_proba(self, documents: Documents) -> Proba:
-        """(n, m): the soft labels; the prior where no source voted, and a breath of it to settle ties."""
+        """(n, m): the soft labels; the prior where no source voted; ties are drawn by the seed."""
         said = self.model.predict_proba(documents.votes)
-        return (1 - TIE) * said + TIE * self.model.prior_
+        return settled(said, documents.corpus.texts, self.seed)
 
 
 @dataclass(frozen=True)
 class VotesOnly:
-    """One label model. The lesson's prior is used if it has one, else the model's own way to a prior.
+    """One label model, with the lesson's prior if it has one, else with an even one.
 
     Clean labels and validation documents are not looked at.
     """
 
-    make: Callable[[Shares | None, int], LabelModel]  # from the prior and the seed
+    make: Callable[[Shares, int], LabelModel]  # from the prior and the seed
     learnt: Callable[[LabelModel], int]  # how many numbers it has learnt
 
     def fit(self, lesson: Lesson, progress: Progress = SILENT) -> FittedVotes:
         """Learn how the sources behave."""
-        model = self.make(lesson.prior, lesson.seed).fit(lesson.documents.votes)
-        return FittedVotes(model, self.learnt(model))
+        votes = lesson.documents.votes
+        model = self.make(lesson.prior or (1 / votes.m,) * votes.m, lesson.seed).fit(votes)
+        return FittedVotes(model, self.learnt(model), lesson.seed)
 
 
 def majority_vote() -> VotesOnly:
-    """Every source has one vote; ties go to the class that wins more often."""
+    """Every source has one vote."""
     return VotesOnly(lambda prior, seed: MajorityVote(prior=prior, seed=seed), lambda model: 0)
 
 
 def weighted_vote() -> VotesOnly:
     """Votes weighed by how far sources agree."""
-    return VotesOnly(
-        lambda prior, _: WeightedVote(prior or "uniform"), lambda model: model.accuracies_.size
-    )
+    return VotesOnly(lambda prior, _: WeightedVote(prior), lambda model: model.accuracies_.size)
 
 
 def one_coin() -> VotesOnly:
     """Dawid-Skene with one number for each source."""
-    return VotesOnly(lambda prior, _: OneCoin(prior or "uniform"), _rates)
+    return VotesOnly(lambda prior, _: OneCoin(prior), _rates)
 
 
 def dawid_skene() -> VotesOnly:
     """Dawid-Skene with a confusion matrix for each source."""
-    return VotesOnly(lambda prior, _: DawidSkene(prior or "uniform"), _rates)
+    return VotesOnly(lambda prior, _: DawidSkene(prior), _rates)
 
 
 def matrix_completion() -> VotesOnly:
     """Snorkel's generative model."""
-    return VotesOnly(lambda prior, _: MatrixCompletion(prior or "uniform"), _rates)
+    return VotesOnly(lambda prior, _: MatrixCompletion(prior), _rates)
 
 
 def denoiser() -> VotesOnly:
     """The paper's attention over votes, without features."""
     return VotesOnly(
-        lambda prior, seed: DenoiserAlone(replace(Settings.paper(), seed=seed), prior or "uniform"),
+        lambda prior, seed: DenoiserAlone(replace(Settings.paper(), seed=seed), prior),
         _attention,
     )
 
