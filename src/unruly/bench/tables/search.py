@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -70,10 +71,14 @@ def searches(outcomes: Sequence[Outcome]) -> tuple[Searched, ...]:
 
 
 def _trials(several: Sequence[Outcome]) -> tuple[Trial, ...]:
-    return tuple(
-        Trial(number, chosen_by(o.run), drawn_as(number), objective(o))
-        for number, o in enumerate(several)
-    )
+    """Numbered from 0 within each seed."""
+    found: list[Trial] = []
+    made: Counter[int] = Counter()
+    for o in several:
+        number = made[o.run.seed]
+        made[o.run.seed] += 1
+        found.append(Trial(number, chosen_by(o.run), drawn_as(number), objective(o)))
+    return tuple(found)
 
 
 def _spread(values: Sequence[float | None]) -> Spread:

@@ -1,0 +1,80 @@
+"""The search: every trial inside the paper's ranges, resumed as if it had never stopped."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unruly.bench.paper_figures import RANGES, SEARCH_TRIALS, Chosen, Ranges
+from unruly.bench.search import GUIDED, UNIFORM, Scored, Trial, best, grid, propose, search
+from unruly.errors import InputError
+
+SMALL = Ranges(hidden=(32, 64), learning_rate=(0.01,), c1=(0.1, 0.5, 0.9), c3=(0.1, 0.5))
+
+
+def hill(chosen: Chosen) -> Scored:
+    """Highest at hidden 64, rate 0.01, c1 0.3, c3 0.2."""
+    away = abs(chosen.c1 - 0.3) + abs(chosen.c3 - 0.2) + abs(chosen.hidden - 64) / 256
+    return Scored(-away - 10 * abs(chosen.learning_rate - 0.01))
+
+
+def test_the_grid_is_the_papers_number_of_trials() -> None:
+    every = grid()
+    assert len(every) == len(set(every)) == SEARCH_TRIALS
+    assert Chosen(512, 0.05, 0.9, 0.1) in every
+    assert Chosen(512, 0.05, 0.9, 0.2) not in every
+
+
+@settings(max_examples=10, deadline=None)
+@given(stop=st.integers(0, 20), seed=st.integers(0, 3))
+def test_an_interrupted_search_goes_on_to_the_same_trials(stop: int, seed: int) -> None:
+    whole = list(search(hill, [], 20, seed))
+    rest = list(search(hill, whole[:stop][::-1], 20, seed))
+    assert whole[:stop] + rest == whole
+
+
+def test_trials_are_in_the_ranges_and_never_repeat() -> None:
+    made = list(search(hill, [], 40, seed=1))
+    chosen = [trial.chosen for trial in made]
+    assert len(set(chosen)) == 40
+    for one in chosen:
+        assert one.hidden in RANGES.hidden
+        assert one.learning_rate in RANGES.learning_rate
+        assert one.c1 + one.c3 <= 1 + 1e-9
+    assert {trial.drawn for trial in made} == {UNIFORM, GUIDED}
+    assert all(trial.drawn == UNIFORM for trial in made[:6])
+
+
+def test_guided_trials_climb() -> None:
+    made = list(search(hill, [], 60, seed=0))
+    guided = [t.scored.objective for t in made[20:] if t.drawn == GUIDED]
+    uniform = [t.scored.objective for t in made[20:] if t.drawn == UNIFORM]
+    assert sum(guided) / len(guided) > sum(uniform) / len(uniform)
+
+
+def test_another_seed_tries_other_things() -> None:
+    assert [propose([], seed)[0] for seed in range(5)] != [propose([], 0)[0]] * 5
+
+
+def test_a_small_space_is_tried_out_and_then_done() -> None:
+    made = list(search(hill, [], 100, ranges=SMALL))
+    assert sorted(t.chosen.c1 for t in made) == sorted(c.c1 for c in grid(SMALL))
+    assert list(search(hill, made, 100, ranges=SMALL)) == []
+    with pytest.raises(InputError, match="all 10 combinations have been tried"):
+        propose(made, 0, SMALL)
+
+
+def test_the_best_is_the_earliest_of_equals() -> None:
+    made = [
+        Trial(n, Chosen(32, 0.01, 0.1, 0.1), UNIFORM, Scored(s)) for n, s in enumerate((1, 2, 2))
+    ]
+    assert best(made).number == 1
+
+
+def test_nonsense_is_refused() -> None:
+    with pytest.raises(InputError, match="0 trials"):
+        list(search(hill, [], 0))
+    made = list(search(hill, [], 3))
+    with pytest.raises(InputError, match="some are missing"):
+        list(search(hill, made[1:], 5))
