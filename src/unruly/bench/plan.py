@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from unruly.bench.datasets import Folder
 from unruly.bench.keywords import KEYWORD_METHODS, origin
 from unruly.bench.making import Keywords
-from unruly.bench.paper_figures import CLEAN_SHARES, DEFAULTS, RANGES, Chosen, Ranges
+from unruly.bench.paper_figures import CLEAN_SHARES, RANGES, Chosen
+from unruly.bench.parameter_study import STUDY, changes
 from unruly.bench.quick import QUICK, QUICK_RANGES, QUICK_SHARES
 from unruly.bench.run import GIVEN, Failure, Outcome, Run, Setting
-from unruly.bench.search import Scored, Trial, propose
+from unruly.bench.search import Trial, propose, scored
 from unruly.peers.systems import SYSTEMS, entry
 
 PAPER = "paper"
@@ -112,14 +113,10 @@ class Plan:
 
     def _parameters(self, base: Run) -> Iterator[Run]:
         """One hyper-parameter at a time; the others stay at the paper's defaults."""
-        for setting in study(self._ranges):
+        for settings in changes(QUICK_RANGES if self.quick else STUDY):
             yield self._run(
-                base, PAPER, (setting,), experiment="parameters", selection=self.selections[-1]
+                base, PAPER, settings, experiment="parameters", selection=self.selections[-1]
             )
-
-    @property
-    def _ranges(self) -> Ranges:
-        return QUICK_RANGES if self.quick else RANGES
 
     def _run(
         self,
@@ -153,20 +150,6 @@ class Plan:
             past.append(Trial(len(past), chosen, drawn, scored(outcome)))
 
 
-def study(ranges: Ranges) -> tuple[Setting, ...]:
-    """The values of the parameter study; c1 and c3 as far as the other's default leaves room.
-
-    >>> [value for name, value in study(RANGES) if name == "c3"][-1]
-    0.8
-    """
-    return (
-        *(("c1", c1) for c1 in ranges.c1 if c1 + DEFAULTS.c3 <= 1 + 1e-9),
-        *(("c3", c3) for c3 in ranges.c3 if c3 + DEFAULTS.c1 <= 1 + 1e-9),
-        *(("learning_rate", rate) for rate in ranges.learning_rate),
-        *(("hidden", hidden) for hidden in ranges.hidden),
-    )
-
-
 def trial_run(base: Run, chosen: Chosen) -> Run:
     """The run of one trial."""
     values: tuple[Setting, ...] = (
@@ -176,16 +159,6 @@ def trial_run(base: Run, chosen: Chosen) -> Run:
         ("c3", chosen.c3),
     )
     return replace(base, settings=(*base.settings, *values))
-
-
-def scored(outcome: Outcome) -> Scored:
-    """What the search is told: validation accuracy where gold is used, else foretold votes."""
-    gold = outcome.run.selection == "gold"
-    return Scored(
-        objective=outcome.valid_accuracy if gold else outcome.held_out_votes,
-        valid=outcome.valid_accuracy,
-        test=outcome.accuracy,
-    )
 
 
 def _alone(run: Run) -> Chain:

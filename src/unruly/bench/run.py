@@ -133,9 +133,8 @@ class Outcome:
     noise_before: Noise  # majority vote; ties and documents without votes by chance
     noise_after: Noise  # what the method says of its own training documents
     version: str = ""  # of unruly
-    # In a search: votes on validation documents that agree with the answer given without them. No gold.
-    held_out_votes: float = math.nan
-    vote_likelihood: float = math.nan  # of votes hidden from it: what a search without gold goes by
+    # In a search: how likely the texts alone make the votes on validation documents. No gold.
+    vote_likelihood: float = math.nan
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it: NaN becomes null."""
@@ -153,9 +152,8 @@ class Outcome:
         given["by_matched"] = tuple(Matched(*counts) for counts in plain["by_matched"])
         for noise in ("noise_before", "noise_after"):
             given[noise] = Noise(*map(_number, plain[noise]))
-        for figure in ("macro_f1", "ece", "valid_accuracy", "held_out_votes"):
+        for figure in ("macro_f1", "ece", "valid_accuracy", "vote_likelihood"):
             given[figure] = _number(plain.get(figure))
-        given["vote_likelihood"] = _number(plain.get("vote_likelihood"))
         given["f1"] = tuple(map(_number, plain["f1"]))
         for several in ("gold_used", "documents", "classes"):
             given[several] = tuple(plain[several])

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from unruly.bench.paper_figures import RANGES, Chosen, Ranges
+from unruly.bench.run import Outcome
 from unruly.errors import InputError
 from unruly.extras import need
 from unruly.progress import SILENT, Progress, stage
@@ -49,6 +50,16 @@ class Trial:
 
 
 TrialRunner = Callable[[Chosen], Scored]
+
+
+def scored(outcome: Outcome) -> Scored:
+    """What a search is told of a run: validation accuracy where it uses gold, else how likely it finds votes."""
+    gold = outcome.run.selection == "gold"
+    return Scored(
+        objective=outcome.valid_accuracy if gold else outcome.vote_likelihood,
+        valid=outcome.valid_accuracy,
+        test=outcome.accuracy,
+    )
 
 
 def grid(ranges: Ranges = RANGES) -> tuple[Chosen, ...]:

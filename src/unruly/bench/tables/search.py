@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from unruly.bench import paper_figures as paper
 from unruly.bench.parameter_study import chosen_by
 from unruly.bench.run import Outcome
-from unruly.bench.search import UNIFORM, Scored, Trial, best, drawn_as
+from unruly.bench.search import UNIFORM, Trial, best, drawn_as, scored
 from unruly.bench.tables.beside_paper import conditions, difference
 from unruly.bench.tables.markdown import NOTHING, markdown, page
 from unruly.bench.tables.spread import Spread
@@ -48,16 +48,6 @@ class Searched:
         return f"{said} ({self.encoder})" if self.encoder else said
 
 
-def objective(outcome: Outcome) -> Scored:
-    """What a search is told of a trial: validation accuracy with gold, else how likely it finds votes."""
-    gold = outcome.run.selection == "gold"
-    return Scored(
-        objective=outcome.valid_accuracy if gold else outcome.vote_likelihood,
-        valid=outcome.valid_accuracy,
-        test=outcome.accuracy,
-    )
-
-
 def searches(outcomes: Sequence[Outcome]) -> tuple[Searched, ...]:
     """Every search among the outcomes; those of several seeds are one after the other."""
     found = cells(outcomes, "search", ("paper",))
@@ -77,7 +67,7 @@ def _trials(several: Sequence[Outcome]) -> tuple[Trial, ...]:
     for o in several:
         number = made[o.run.seed]
         made[o.run.seed] += 1
-        found.append(Trial(number, chosen_by(o.run), drawn_as(number), objective(o)))
+        found.append(Trial(number, chosen_by(o.run), drawn_as(number), scored(o)))
     return tuple(found)
 
 
