@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 
 from unruly.bench.datasets import Folder
 from unruly.bench.keywords import KEYWORD_METHODS, origin
@@ -159,6 +160,12 @@ def trial_run(base: Run, chosen: Chosen) -> Run:
         ("c3", chosen.c3),
     )
     return replace(base, settings=(*base.settings, *values))
+
+
+def installed() -> tuple[str, ...]:
+    """All methods that this machine can run: one of them is another library's."""
+    missing = {"snorkel-package"} if find_spec("snorkel") is None else set()
+    return tuple(known.name for known in SYSTEMS if known.name not in missing)
 
 
 def _alone(run: Run) -> Chain:

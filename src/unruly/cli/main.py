@@ -29,6 +29,7 @@ COMMANDS = {
     "worth": "Tell how many hand labels a project's rules are worth.",
     "explain": "Tell why a text gets its label.",
     "report": "Write everything about a model into one HTML page.",
+    "bench": "Compare all methods on data sets with true labels, beside the paper's figures.",
     "cache": "Show or empty the cache of votes and features.",
     "completion": "Print the tab completion script of your shell.",
 }
