@@ -26,6 +26,7 @@ COMMANDS = {
     "fit": "Learn a classifier from a project's rules and texts, and save it.",
     "predict": "Label every text of a file.",
     "evaluate": "Score a model against gold labels.",
+    "compare": "Run several methods on a project, and compare them.",
     "worth": "Tell how many hand labels a project's rules are worth.",
     "explain": "Tell why a text gets its label.",
     "report": "Write everything about a model into one HTML page.",

@@ -1,0 +1,216 @@
+"""Systems side by side on one's own documents: with gold how right they are, without it how they differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.errors import InputError
+from unruly.labelmodels.majority_vote import majority_vote
+from unruly.model.ledger import Ledger, Use
+from unruly.model.metrics import Share
+from unruly.peers.comparing import Answers, Failed, try_system
+from unruly.peers.comparison_task import ComparisonTask
+from unruly.peers.gold_scores import GoldScores, gold_scores
+from unruly.peers.systems import SYSTEMS, Entry, entry
+from unruly.peers.unseen_votes import hidden_rows
+from unruly.progress import SILENT, Progress, stage
+
+QUICK = ("majority-vote", "dawid-skene", "snorkel", "bert-mlp", "mean-teacher", "paper", "default")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system's figures; those of a failed one are None."""
+
+    entry: Entry
+    failure: str | None = None
+    stability: float | None = None  # share of answers that two fits have in common, the mean
+    majority: float | None = None  # share of covered documents where it follows a clear majority
+    unseen: float | None = None  # mean log-likelihood of votes that it was not shown
+    gold: GoldScores | None = None
+    seconds: float | None = None
+    parameters: int | None = None
+    gold_used: tuple[str, ...] = ()
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        gold = self.gold
+        return {
+            "name": self.entry.name,
+            "title": self.entry.title,
+            "cites": self.entry.cites,
+            "failure": self.failure,
+            "accuracy": _plain(gold.accuracy) if gold else None,
+            "macro_f1": _plain(gold.macro_f1) if gold else None,
+            "f1": [_plain(share) for share in gold.f1] if gold else None,
+            "stability": self.stability,
+            "follows_majority": self.majority,
+            "unseen_votes": self.unseen,
+            "cpu_seconds": self.seconds,
+            "parameters": self.parameters,
+            "gold_used": list(self.gold_used),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All rows, and how far every two systems agree."""
+
+    rows: tuple[Row, ...]
+    agreement: NDArray[np.float64]  # (r, r): of the systems that ran, in the order of `ran`
+    classes: tuple[str, ...]
+    documents: int
+    covered: int
+    hidden: int  # documents whose votes were hidden for `unseen`
+    seeds: int
+    encoder: str
+    scored_on: str | None
+    repeats: int
+    ledger: Ledger
+
+    @property
+    def ran(self) -> tuple[Row, ...]:
+        """The rows of systems that did not fail."""
+        return tuple(row for row in self.rows if row.failure is None)
+
+    @property
+    def failed(self) -> tuple[Row, ...]:
+        """The rows of those that did."""
+        return tuple(row for row in self.rows if row.failure is not None)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "documents": self.documents,
+            "covered": self.covered,
+            "hidden": self.hidden,
+            "seeds": self.seeds,
+            "encoder": self.encoder,
+            "classes": list(self.classes),
+            "scored_on": self.scored_on,
+            "repeats": self.repeats,
+            "systems": [row.to_plain() for row in self.rows],
+            "agreement": {
+                "names": [row.entry.name for row in self.ran],
+                "shares": self.agreement.tolist(),
+            },
+            "ledger": self.ledger.to_plain(),
+            "gold": str(self.ledger),
+        }
+
+
+def chosen(methods: str | None) -> tuple[Entry, ...]:
+    """The systems behind `--methods`: names with commas between, "all", or None for a quick choice.
+
+    >>> [e.title for e in chosen("majority-vote, bert-mlp")]
+    ['Majority vote', 'BERT-MLP']
+    """
+    if methods is None:
+        return tuple(entry(name) for name in QUICK)
+    if methods.strip() == "all":
+        return SYSTEMS
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    if not names:
+        raise InputError("--methods names no system: give names with commas between, or all")
+    return tuple(entry(name) for name in dict.fromkeys(names))
+
+
+def compare(
+    task: ComparisonTask,
+    entries: Sequence[Entry],
+    *,
+    seeds: int = 2,
+    first_seed: int = 0,
+    progress: Progress = SILENT,
+) -> Comparison:
+    """Fit every system once for each seed, and once more with some votes hidden."""
+    documents = task.documents
+    hidden = hidden_rows(documents.features, documents.votes, first_seed)
+    numbers = tuple(range(first_seed, first_seed + seeds))
+    fits = seeds + int(hidden.any())
+    with stage(progress, "comparing", fits * len(entries), "fit"):
+        found = [(e, try_system(e, task, numbers, hidden, progress)) for e in entries]
+    answers = [result.training[0] for _, result in found if isinstance(result, Answers)]
+    scored = task.scored
+    return Comparison(
+        rows=tuple(_row(e, result, task) for e, result in found),
+        agreement=agreement(answers),
+        classes=documents.votes.classes,
+        documents=documents.n,
+        covered=int(documents.votes.covered.sum()),
+        hidden=int(hidden.sum()),
+        seeds=seeds,
+        encoder=task.encoder,
+        scored_on=scored.origin if scored else None,
+        repeats=scored.repeats if scored else 0,
+        ledger=_ledger(task, [result for _, result in found]),
+    )
+
+
+def agreement(answers: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+    """(r, r): the share of documents to which every two of r systems give the same answer.
+
+    >>> agreement([np.array([0, 1]), np.array([0, 0])]).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    return np.array([[float((a == b).mean()) for b in answers] for a in answers]).reshape(
+        len(answers), len(answers)
+    )
+
+
+def stability(answers: NDArray[np.int64]) -> float | None:
+    """The share of answers that two fits have in common, the mean over all pairs of f fits, (f, n).
+
+    >>> stability(np.array([[0, 1, 1, 0], [0, 1, 1, 1]]))
+    0.75
+    """
+    pairs = list(combinations(answers, 2))
+    return float(np.mean([(a == b).mean() for a, b in pairs])) if pairs else None
+
+
+def _row(entry: Entry, result: Answers | Failed, task: ComparisonTask) -> Row:
+    if isinstance(result, Failed):
+        return Row(entry, failure=result.reason)
+    winners = majority_vote(task.documents.votes)
+    clear = winners >= 0
+    follows = float((result.training[0] == winners)[clear].mean()) if clear.any() else None
+    gold = None
+    if task.scored is not None and result.scored is not None:
+        gold = gold_scores(task.scored.gold, result.scored, task.documents.votes.m)
+    return Row(
+        entry,
+        stability=stability(result.training),
+        majority=follows,
+        unseen=result.unseen,
+        gold=gold,
+        seconds=result.seconds,
+        parameters=result.parameters,
+        gold_used=result.gold_used,
+    )
+
+
+def _ledger(task: ComparisonTask, results: Sequence[Answers | Failed]) -> Ledger:
+    ledger = Ledger()
+    for result in results:
+        if isinstance(result, Answers):
+            ledger = ledger.add_words(result.gold_used)
+    if task.scored is not None:
+        ledger = ledger.add(Use.SCORING, len(task.scored.gold), task.scored.origin)
+    return ledger
+
+
+def _plain(share: Share) -> dict[str, float | None]:
+    """A figure and its interval; null where there was nothing to score."""
+    known = not math.isnan(share.value)
+    return {
+        "value": share.value if known else None,
+        "low": share.low if known else None,
+        "high": share.high if known else None,
+    }

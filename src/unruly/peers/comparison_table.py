@@ -1,0 +1,161 @@
+"""A comparison as tables and sentences: for the screen, for Markdown, and for a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from unruly.files import written_whole
+from unruly.model.metrics import Share
+from unruly.peers.comparison import Comparison, Row
+
+Cells = list[tuple[str, ...]]
+Table = tuple[tuple[str, ...], Cells]
+NOTHING = "–"
+ENDINGS = (".json", ".md", ".csv")
+
+
+def figures_table(comparison: Comparison) -> Table:
+    """Header and rows: one row for each system; a failed one has its reason in the sentences below."""
+    gold = comparison.scored_on is not None
+    header = ["system"]
+    if gold:
+        header += ["accuracy", "macro F1", *_class_columns(comparison)]
+    header += ["stability", "follows majority"]
+    if comparison.hidden:
+        header.append("unseen votes")
+    header += ["CPU s", "gold used"]
+    return tuple(header), [_cells(row, comparison) for row in comparison.rows]
+
+
+def agreement_table(comparison: Comparison) -> Table:
+    """Who gives how many of the same answers as whom; columns go by the rows' numbers."""
+    ran = comparison.ran
+    header = ("same answers", *(str(place + 1) for place in range(len(ran))))
+    rows = []
+    for place, row in enumerate(ran):
+        shares = [_percent(float(share)) for share in comparison.agreement[place]]
+        rows.append((f"{place + 1} {row.entry.title}", *shares))
+    return header, rows
+
+
+def sentences(comparison: Comparison) -> tuple[str, ...]:
+    """What to know beside the tables."""
+    c = comparison
+    told = [
+        f"{c.documents:,} documents, {c.covered:,} of them with a vote; features: {c.encoder}; "
+        f"{c.seeds} {'seed' if c.seeds == 1 else 'seeds'}"
+    ]
+    if c.scored_on is None:
+        told.append(
+            "without gold labels nothing here tells who is right: systems that read texts can be ranked "
+            "by unseen votes, and low stability or few answers in common ask for a closer look"
+        )
+    else:
+        told.append(f"accuracy and F1 are those on {c.scored_on}, with 95 % intervals")
+    if c.repeats:
+        told.append(f"{c.repeats:,} of the scored documents repeat training documents")
+    if c.hidden:
+        told.append(
+            f"unseen votes: mean log-likelihood of the votes on {c.hidden:,} documents, hidden from "
+            f"learning; knowing nothing gives {math.log(1 / len(c.classes)):.3f}"
+        )
+    else:
+        told.append("unseen votes: too few documents have votes to hide some of them")
+    told += [f"{row.entry.name} did not run: {row.failure}" for row in c.failed]
+    return (*told, str(c.ledger))
+
+
+def write_comparison(comparison: Comparison, path: Path) -> None:
+    """Write everything as .json, the tables and sentences as .md, or a row for each system as .csv."""
+    match path.suffix.lower():
+        case ".json":
+            text = json.dumps(comparison.to_plain(), ensure_ascii=False, indent=2, allow_nan=False)
+        case ".csv":
+            text = _csv(comparison)
+        case _:
+            text = _markdown(comparison)
+    with written_whole(path) as part:
+        part.write_text(text.rstrip("\n") + "\n", encoding="utf-8", newline="")
+
+
+def _class_columns(comparison: Comparison) -> list[str]:
+    """F1 of each class where there are two; with more, the macro F1 has to do."""
+    two = len(comparison.classes) == 2
+    return [f"F1 {name}" for name in comparison.classes] if two else []
+
+
+def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
+    columns = len(_class_columns(comparison))
+    width = (2 + columns if comparison.scored_on else 0) + (1 if comparison.hidden else 0) + 3
+    if row.failure is not None:
+        return (row.entry.title, *[NOTHING] * width, "did not run")
+    cells = [row.entry.title]
+    if comparison.scored_on is not None and row.gold is not None:
+        shares = [row.gold.accuracy, row.gold.macro_f1, *row.gold.f1[:columns]]
+        cells += [_share(share) for share in shares]
+    cells += [_percent(row.stability), _percent(row.majority)]
+    if comparison.hidden:
+        cells.append(NOTHING if row.unseen is None else f"{row.unseen:.3f}")
+    seconds = NOTHING if row.seconds is None else f"{row.seconds:.1f}"
+    return (*cells, seconds, "; ".join(row.gold_used) or "none")
+
+
+def _percent(share: float | None) -> str:
+    return NOTHING if share is None else f"{share:.1%}"
+
+
+def _share(share: Share) -> str:
+    """Short enough that a table of many fits a terminal: `93.4 (91.0–95.1)`, in per cent."""
+    if math.isnan(share.value):
+        return NOTHING
+    return f"{100 * share.value:.1f} ({100 * share.low:.1f}–{100 * share.high:.1f})"
+
+
+def _markdown(comparison: Comparison) -> str:
+    tables = [_markdown_table(*figures_table(comparison))]
+    if len(comparison.ran) > 1:
+        tables.append(_markdown_table(*agreement_table(comparison)))
+    told = "\n".join(f"- {text}" for text in sentences(comparison))
+    return "\n\n".join([*tables, told])
+
+
+def _markdown_table(header: Sequence[str], rows: Cells) -> str:
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(
+        "| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines
+    )
+
+
+def _csv(comparison: Comparison) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    f1 = [f"f1_{name}" for name in comparison.classes]
+    scores = [
+        f"{name}{end}" for name in ("accuracy", "macro_f1", *f1) for end in ("", "_low", "_high")
+    ]
+    others = ("stability", "follows_majority", "unseen_votes", "cpu_seconds", "parameters")
+    writer.writerow(["system", *scores, *others, "gold_used", "failure"])
+    for row in comparison.rows:
+        shares = [row.gold.accuracy, row.gold.macro_f1, *row.gold.f1] if row.gold else []
+        numbers = [_number(x) for share in shares for x in (share.value, share.low, share.high)]
+        numbers += [""] * (len(scores) - len(numbers))
+        rest = [row.stability, row.majority, row.unseen, row.seconds, row.parameters]
+        writer.writerow(
+            [
+                row.entry.name,
+                *numbers,
+                *map(_number, rest),
+                "; ".join(row.gold_used),
+                row.failure or "",
+            ]
+        )
+    return buffer.getvalue()
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or math.isnan(value) else f"{value:.6g}"
