@@ -52,21 +52,29 @@ def axes(figure: Figure, where: tuple[int, int, int] = (1, 1, 1)) -> Axes:
     return ax
 
 
-def legend(ax: Axes, columns: int = 3) -> None:
-    """The legend above the axes, where it covers nothing; none when nothing is named."""
-    if not ax.get_legend_handles_labels()[1]:
-        return
-    ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1.0),
+def legend(figure: Figure, columns: int = 3) -> None:
+    """One legend above all panels; what several of them name alike stands there once."""
+    handles: dict[str, Any] = {}
+    for ax in figure.axes:
+        found, labels = ax.get_legend_handles_labels()
+        for handle, label in zip(found, labels, strict=True):
+            handles.setdefault(label, handle)
+    figure.legend(
+        list(handles.values()),
+        list(handles),
+        loc="outside upper left",
         ncols=columns,
         frameon=False,
         fontsize=LETTERS - 1,
         labelcolor=INK,
-        handlelength=1.8,
-        columnspacing=1.2,
-        borderaxespad=0.2,
+        handlelength=2.4,
+        columnspacing=1.4,
     )
+
+
+def along(figure: Figure, text: str) -> None:
+    """What the horizontal axes of all panels show."""
+    figure.supxlabel(text, fontsize=LETTERS, color=INK)
 
 
 def heading(ax: Axes, text: str) -> None:
@@ -75,10 +83,10 @@ def heading(ax: Axes, text: str) -> None:
 
 
 def plain_ticks(axis: Any) -> None:
-    """Ticks as plain numbers on a logarithmic axis: 0.02, not 2 × 10⁻²."""
+    """Ticks as plain numbers on a logarithmic axis: 0.02, not 2 × 10⁻²; none between them."""
     ticker = need("matplotlib.ticker", extra="report", purpose="the pictures of the benchmark")
     axis.set_major_formatter(ticker.FormatStrFormatter("%g"))
-    axis.set_minor_formatter(ticker.NullFormatter())
+    axis.set_minor_locator(ticker.NullLocator())
 
 
 def svg_of(figure: Figure, name: str) -> str:
