@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from unruly.errors import NotFittedError, SettingsError
+from unruly.labelmodels.label_model import LabelModel
 from unruly.labelmodels.majority_vote import MajorityVote, Ties, majority_vote
 from unruly.votes.votes import Votes
 
@@ -87,6 +88,22 @@ def test_soft_votes_count_with_their_probabilities() -> None:
     votes = Votes(hard.matrix, hard.sources, hard.classes, hard.ids, {"model": soft})
     shares = MajorityVote().fit(votes).predict_proba(votes)
     np.testing.assert_allclose(shares, [[0.7, 0.3], [1.0, 0.0]], rtol=1e-6)
+
+
+@given(matrices)
+def test_accuracies_are_the_agreement_with_the_winner(matrix: np.ndarray) -> None:
+    votes = votes_of(matrix)
+    model = MajorityVote().fit(votes)
+    assert isinstance(model, LabelModel)
+    for j, found in enumerate(model.accuracies_):
+        rows = np.flatnonzero(votes.voted[:, j])
+        if not len(rows):
+            assert np.isnan(found)
+            continue
+        counts = votes.counts()[rows]
+        leads = counts == counts.max(axis=1, keepdims=True)
+        part = leads[np.arange(len(rows)), matrix[rows, j]] / leads.sum(axis=1)
+        assert found == pytest.approx(part.mean())
 
 
 def test_misuse_is_refused() -> None:

@@ -127,3 +127,16 @@ def _shaky_votes(gold: Gold, m: int, rng: np.random.Generator) -> NDArray[np.int
     other = (gold[:, None] + rng.integers(1, m, (n, 2))) % m
     said = np.where(rng.random((n, 2)) < [0.65, 0.4], gold[:, None], other)
     return np.where(rng.random((n, 2)) < 1 / 5, said, -1)
+
+
+def same_twice(system: System, task: PlantedTask, lesson: Lesson | None = None) -> bool:
+    """Whether the same lesson gives the same bytes, and the order of test documents does not matter."""
+    first, second = system.fit(lesson or task.lesson), system.fit(lesson or task.lesson)
+    said = first.predict_proba(task.test)
+    order = np.random.default_rng(0).permutation(task.test.n)
+    moved = first.predict_proba(task.test.take(order))
+    return (
+        said.tobytes() == second.predict_proba(task.test).tobytes()
+        and np.array_equal(said.argmax(axis=1)[order], moved.argmax(axis=1))
+        and bool(np.allclose(said[order], moved, atol=1e-5))
+    )

@@ -74,9 +74,6 @@ def package() -> SnorkelPipeline:
 
 def snorkel_labels(votes: Votes, prior: tuple[float, ...] | None, seed: int) -> Proba:
     """(n, m): soft labels from snorkel's `LabelModel`; sources that never vote are left out."""
-    model_room: Any = need(
-        "snorkel.labeling.model", extra="peers", purpose="Snorkel's label models"
-    )
     matrix = votes.matrix[:, votes.voted.any(axis=0)].astype(np.int64)
     if matrix.shape[1] < 3:
         raise InputError(
@@ -85,6 +82,9 @@ def snorkel_labels(votes: Votes, prior: tuple[float, ...] | None, seed: int) -> 
         )
     balance = None if prior is None else list(prior)
     with _borrowed_randomness():
+        model_room: Any = need(
+            "snorkel.labeling.model", extra="peers", purpose="Snorkel's label models"
+        )
         model = model_room.LabelModel(cardinality=votes.m, verbose=False)
         model.fit(matrix, class_balance=balance, n_epochs=EPOCHS, seed=seed, progress_bar=False)
         return np.asarray(model.predict_proba(matrix), dtype=np.float64)

@@ -34,8 +34,9 @@ class DenoiserAlone:
     0.731.
 
     The equations know no class prior: `prior`, given or estimated, is the answer for documents without
-    a vote. `accuracies_` are the shares of each source's votes that name the denoised label; as the
-    attention confirms whom it has come to trust, they order sources less well than those of other models.
+    a vote. `accuracies_` are the shares of each source's votes that name the denoised label. As the
+    attention confirms whom it has come to trust, it ends with a strict order of sources, headed mostly
+    but not always by a good one: trust these accuracies less than those of the other label models.
 
     W. Ren, Y. Li, H. Su, D. Kartchner, C. Mitchell and C. Zhang (2020), Denoising multi-source weak
     supervision for neural text classification, Findings of EMNLP.
