@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 
 import pytest
 from tests.bench.handmade import outcome, seeds
@@ -20,6 +21,7 @@ from unruly.bench.charts import (
     search,
     sources,
 )
+from unruly.bench.charts.gallery import write_pictures
 from unruly.bench.dataset_facts import DatasetFacts, SourceFacts
 from unruly.bench.paper_figures import CLEAN_SHARES, DATASETS, Ranges
 from unruly.bench.parameter_study import changes
@@ -152,3 +154,13 @@ def test_bubbles_name_every_source_and_bear_those_that_never_vote() -> None:
     assert "– / 0" in svg
     assert sources.chart([]) is None
     assert svg.index("youtube 1") < svg.index("spouse 1")
+
+
+def test_the_gallery_writes_what_there_is_to_see(tmp_path: Path) -> None:
+    run = {"experiment": "clean", "clean": 0.05}
+    files = write_pictures(seeds("mine", "paper", 0.8, run=run), [], tmp_path / "pictures")
+    assert [path.name for path in files] == ["clean-labels.svg", "README.md"]
+    assert "![Accuracy with clean labels](clean-labels.svg)" in files[-1].read_text("utf-8")
+    assert ET.fromstring(files[0].read_text("utf-8")).tag.endswith("svg")
+    assert write_pictures([], [], tmp_path / "none") == ()
+    assert not (tmp_path / "none").exists()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from unruly.cli.screen import Screen, json_option, quiet_option
-from unruly.errors import InputError
+from unruly.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from unruly.bench.datasets import Folder
@@ -246,9 +246,14 @@ def _results(store: Store, output: Path) -> Results:
 
 
 def _show(screen: Screen, results: Results, output: Path, made: int, failed: int) -> None:
+    from unruly.bench.charts.gallery import write_pictures
     from unruly.bench.page import OPENING, write_results
 
     files = write_results(results, output)
+    try:
+        files += write_pictures(results.outcomes, results.facts, output / "pictures")
+    except MissingExtraError as missing:
+        screen.remark(f"no pictures: {missing}")
     screen.answer(
         {
             "runs": len(results.outcomes),
