@@ -14,7 +14,7 @@ the first `max_tokens` tokens of a document are read. Adam takes the place of pl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from unruly.errors import SettingsError
+from unruly.peers.best_weights import BestWeights
+from unruly.peers.labels import clean_labels, clean_used
 from unruly.peers.pseudo_documents import PseudoDocuments, expand_seeds, pseudo_documents
 from unruly.peers.seed_keywords import Seeds, complete_seeds
 from unruly.peers.self_training import share_changed, sharpened
@@ -31,7 +33,7 @@ from unruly.peers.vocabulary import PAD, TokenIds, Vocabulary, tokens
 from unruly.peers.word_vectors import word_vectors
 from unruly.progress import SILENT, Progress, stage
 from unruly.settings import Settings
-from unruly.training.clean_labels import UNKNOWN, Gold, checked
+from unruly.training.clean_labels import UNKNOWN, Gold
 from unruly.training.compute import computing
 
 _LEAST = 5  # tokens that a document is filled up to: the widest filter
@@ -85,7 +87,6 @@ class WeSTClass:
             keep=(word for own in seeds for word in own),
         )
         corpus = vocabulary.encode(lists)
-        clean = checked(lesson.clean, lesson.documents.n, votes.m)
         with computing(Settings(device="cpu")):
             generator = torch.Generator().manual_seed(lesson.seed)
             vectors = self._vectors(corpus, vocabulary, generator, progress)
@@ -97,13 +98,12 @@ class WeSTClass:
                 hidden=self.hidden,
                 generator=generator,
             )
-            fitted = FittedWeSTClass(
-                network, vocabulary, self.max_tokens, seeds, origin, _gold_used(clean, lesson)
-            )
-            run = _Run(self, fitted, generator)
+            fitted = FittedWeSTClass(network, vocabulary, self.max_tokens, seeds, origin)
+            best = BestWeights(network, fitted.predict_proba, lesson.valid)
+            run = _Run(self, fitted, best, generator)
             run.pretrain(pseudo, progress)
-            run.self_train(corpus, clean, lesson.valid, progress)
-        return fitted
+            run.self_train(corpus, clean_labels(lesson), progress)
+        return replace(fitted, gold_used=(*clean_used(lesson), *best.gold_used))
 
     def _vectors(
         self,
@@ -189,6 +189,7 @@ class _Run:
 
     system: WeSTClass
     fitted: FittedWeSTClass
+    best: BestWeights
     generator: torch.Generator
 
     def pretrain(self, pseudo: PseudoDocuments, progress: Progress) -> None:
@@ -206,16 +207,10 @@ class _Run:
                     self._step(optimizer, ids[:, :used], labels[rows])
                 progress.advance(1)
 
-    def self_train(
-        self,
-        corpus: TokenIds,
-        clean: Gold,
-        valid: tuple[Documents, Gold] | None,
-        progress: Progress,
-    ) -> None:
+    def self_train(self, corpus: TokenIds, clean: Gold, progress: Progress) -> None:
         """On the real documents, with targets made of the network's own answers."""
-        optimizer, best = self._optimizer(), _Best(self.fitted, valid)
-        best.offer()
+        optimizer = self._optimizer()
+        self.best.offer()
         proba = self.fitted.answers(corpus)
         rounds = self.system.rounds if self.system.self_train else 0
         with stage(progress, "self-training", rounds, "round"):
@@ -223,14 +218,14 @@ class _Run:
                 targets = sharpened(proba)
                 targets[clean != UNKNOWN] = np.eye(targets.shape[1])[clean[clean != UNKNOWN]]
                 self._round(optimizer, corpus, torch.from_numpy(targets).float())
-                best.offer()
+                judged = self.best.offer()
                 after = self.fitted.answers(corpus)
                 changed = share_changed(proba.argmax(axis=1), after.argmax(axis=1))
                 proba = after
-                progress.advance(1, f"{changed:.2%} changed")
+                progress.advance(1, f"{changed:.2%} changed  {judged}")
                 if changed < self.system.delta:
                     break
-        best.restore()
+        self.best.restore()
 
     def _round(
         self, optimizer: torch.optim.Optimizer, corpus: TokenIds, targets: torch.Tensor
@@ -255,30 +250,6 @@ class _Run:
         return torch.optim.Adam(self.fitted.network.parameters(), lr=self.system.learning_rate)
 
 
-class _Best:
-    """Keeps the weights of the best round on validation labels, where there are any."""
-
-    def __init__(self, fitted: FittedWeSTClass, valid: tuple[Documents, Gold] | None) -> None:
-        self.fitted, self.valid = fitted, valid
-        self.score = -1.0
-        self.weights: dict[str, torch.Tensor] | None = None
-
-    def offer(self) -> None:
-        if self.valid is None:
-            return
-        documents, gold = self.valid
-        known = gold >= 0
-        right = self.fitted.predict_proba(documents).argmax(axis=1)[known] == gold[known]
-        if float(right.mean()) > self.score:
-            self.score = float(right.mean())
-            state = self.fitted.network.state_dict()
-            self.weights = {name: weight.clone() for name, weight in state.items()}
-
-    def restore(self) -> None:
-        if self.weights is not None:
-            self.fitted.network.load_state_dict(self.weights)
-
-
 def batches(order: torch.Tensor, size: int) -> list[torch.Tensor]:
     """Row numbers in runs of `size`; a last run of one document joins the one before.
 
@@ -300,12 +271,3 @@ def _with_directions(
         direction = rng.standard_normal(vectors.shape[1])
         placed[word] = direction / np.linalg.norm(direction)
     return placed
-
-
-def _gold_used(clean: Gold, lesson: Lesson) -> tuple[str, ...]:
-    used = []
-    if (clean != UNKNOWN).any():
-        used.append(f"training: {int((clean != UNKNOWN).sum())} clean labels")
-    if lesson.valid is not None:
-        used.append(f"choice of the round: {lesson.valid[0].n} validation documents")
-    return tuple(used)

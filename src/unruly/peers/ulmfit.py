@@ -1,0 +1,256 @@
+"""ULMFiT: a language model learnt from the corpus, fine-tuned into a classifier.
+
+Howard and Ruder (2018), Universal language model fine-tuning for text classification:
+
+1. a language model reads the corpus, from scratch or from pre-trained weights (`pretrained`, the folder
+   that `LanguageModel.save` writes), then fine-tuned with a lower rate for each lower layer;
+2. the classifier on top is trained with discriminative rates (each layer's divided by 2.6), a slanted
+   triangular schedule, and gradual unfreezing: the head alone in the first epoch, one more layer in
+   each epoch after it, and all layers from then on. Each epoch of unfreezing has a schedule of its own,
+   the remaining epochs share one.
+
+The sizes are for a processor, and both parts have a budget of tokens, so that the cost is bounded however
+large the corpus is; only the first `max_tokens` tokens of a document are classified. Rates, Adam's betas,
+the schedule and the proportions of dropouts are the paper's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional as F
+
+from unruly.errors import InputError, SettingsError
+from unruly.peers.best_weights import BestWeights
+from unruly.peers.labels import clean_used, denoised_labels, majority_labels
+from unruly.peers.language_model import LanguageModel, open_language_model
+from unruly.peers.language_training import BETAS, LanguageTraining
+from unruly.peers.pooled_classifier import PooledClassifier
+from unruly.peers.slanted_triangular import SlantedTriangular, discriminative_rates
+from unruly.peers.system import Documents, Lesson, Proba
+from unruly.peers.vocabulary import TokenIds, Vocabulary, tokens
+from unruly.progress import SILENT, Progress, stage
+from unruly.settings import Settings
+from unruly.training.clean_labels import Gold
+from unruly.training.compute import computing
+
+Labels = Literal["majority", "denoised"]
+_ANSWERED = 256  # documents answered together
+
+
+@dataclass(frozen=True)
+class ULMFiT:
+    """Language model, then classifier; its labels are majority votes or denoised ones."""
+
+    labels: Labels = "majority"
+    pretrained: str | Path | None = None  # a folder with a language model's weights
+    max_words: int = 10_000  # in the vocabulary
+    min_count: int = 2
+    vector_size: int = 100
+    hidden: tuple[int, ...] = (
+        150,
+    )  # of the layers below the last, which is as wide as the vectors
+    language: LanguageTraining = field(default_factory=LanguageTraining)
+    max_tokens: int = 120  # of a document, for the classifier
+    epochs: int = 6
+    classifier_tokens: int = (
+        1_500_000  # most words read in all epochs; a random part of large corpora
+    )
+    batch_size: int = 64
+    learning_rate: float = 0.01
+    decay: float = 2.6  # of the rate, for each layer further down
+    unfreeze: bool = True  # one layer after the other; else all at once
+    head: int = 50  # width of the head's hidden layer
+    dropout: float = 0.4  # of the head's input
+    settings: Settings = field(default_factory=Settings.paper)  # of the denoising
+
+    def __post_init__(self) -> None:
+        for name in ("max_words", "vector_size", "max_tokens", "epochs", "batch_size", "head"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} = {getattr(self, name)}: must be at least 1")
+
+    def fit(self, lesson: Lesson, progress: Progress = SILENT) -> FittedULMFiT:
+        """Learn the language of all documents, and the classes of those that have a label."""
+        labels, gold_used = self._labelled(lesson, progress)
+        lists = [tokens(text) for text in lesson.documents.corpus.texts]
+        vocabulary = Vocabulary.learn(lists, most=self.max_words, min_count=self.min_count)
+        corpus = vocabulary.encode(lists)
+        generator = torch.Generator().manual_seed(lesson.seed)
+        with computing(Settings(device="cpu")):
+            body = self._language_model(corpus, vocabulary, generator, progress)
+            m = lesson.documents.votes.m
+            network = PooledClassifier(body, m, self.head, generator)
+            fitted = FittedULMFiT(network, vocabulary, self.max_tokens)
+            best = BestWeights(network, fitted.predict_proba, lesson.valid)
+            _FineTuning(self, fitted, best, generator).run(corpus, labels, progress)
+        used = tuple(dict.fromkeys((*gold_used, *best.gold_used)))
+        return replace(fitted, gold_used=used)
+
+    def _labelled(self, lesson: Lesson, progress: Progress) -> tuple[Gold, tuple[str, ...]]:
+        if self.labels == "denoised":
+            labels, used = denoised_labels(lesson, self.settings, progress)
+        else:
+            labels, used = majority_labels(lesson), clean_used(lesson)
+        if not (labels >= 0).any():
+            raise InputError("no document has a label to learn from: write rules that match")
+        return labels, used
+
+    def _language_model(
+        self,
+        corpus: TokenIds,
+        vocabulary: Vocabulary,
+        generator: torch.Generator,
+        progress: Progress,
+    ) -> LanguageModel:
+        if self.pretrained is None:
+            sizes = [self.vector_size, *self.hidden, self.vector_size]
+            body, decay = LanguageModel(len(vocabulary), sizes, generator), 1.0
+        else:
+            known, words = open_language_model(self.pretrained)
+            body, decay = known.adapted(words, vocabulary), self.decay
+        self.language.run(body, corpus, vocabulary, generator, decay=decay, progress=progress)
+        return body
+
+
+def denoised() -> ULMFiT:
+    """On labels denoised by the paper's method."""
+    return ULMFiT(labels="denoised")
+
+
+def pretrain(
+    texts: list[str],
+    folder: str | Path,
+    system: ULMFiT | None = None,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> None:
+    """Learn a language model from texts of one's own and write it, to be used as `pretrained`."""
+    own = system or ULMFiT()
+    lists = [tokens(text) for text in texts]
+    vocabulary = Vocabulary.learn(lists, most=own.max_words, min_count=own.min_count)
+    generator = torch.Generator().manual_seed(seed)
+    with computing(Settings(device="cpu")):
+        body = own._language_model(vocabulary.encode(lists), vocabulary, generator, progress)
+    body.save(folder, vocabulary)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedULMFiT:
+    """The language model with its head."""
+
+    network: PooledClassifier
+    vocabulary: Vocabulary
+    max_tokens: int
+    gold_used: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> int:
+        """All weights, word vectors included."""
+        return sum(weight.numel() for weight in self.network.parameters())
+
+    def predict_proba(self, documents: Documents) -> Proba:
+        """(n, m): from the texts alone."""
+        corpus = self.vocabulary.encode([tokens(text) for text in documents.corpus.texts])
+        proba = np.zeros((corpus.n, len(self.network.b2)))
+        order = np.argsort(corpus.lengths, kind="stable")
+        self.network.eval()
+        with computing(Settings(device="cpu")):
+            for start in range(0, corpus.n, _ANSWERED):
+                rows = order[start : start + _ANSWERED]
+                ids = torch.from_numpy(corpus.padded(rows, self.max_tokens))
+                proba[rows] = self.network(ids).double().softmax(dim=1).numpy()
+        return proba
+
+
+@dataclass(frozen=True, eq=False)
+class _FineTuning:
+    """The classifier's training."""
+
+    system: ULMFiT
+    fitted: FittedULMFiT
+    best: BestWeights
+    generator: torch.Generator
+
+    def run(self, corpus: TokenIds, labels: Gold, progress: Progress) -> None:
+        """Stage by stage: ever more layers, each stage on its own slanted triangle."""
+        rows = np.flatnonzero(labels >= 0)
+        count = self._documents(np.minimum(corpus.lengths[rows], self.system.max_tokens))
+        groups = self.fitted.network.groups()
+        with stage(progress, "fine-tuning the classifier", self.system.epochs, "epoch"):
+            for open_layers, epochs in self._stages(len(groups)):
+                train = groups[len(groups) - open_layers :]
+                rates = discriminative_rates(
+                    self.system.learning_rate, open_layers, self.system.decay
+                )
+                optimizer = torch.optim.Adam([{"params": own} for own in train], betas=BETAS)
+                drawn = [self._batches(rows, corpus, count) for _ in range(epochs)]
+                plan = SlantedTriangular(sum(map(len, drawn)))
+                _freeze(groups[: len(groups) - open_layers], train)
+                t = 0
+                for epoch in drawn:
+                    for batch in epoch:
+                        for own, rate in zip(optimizer.param_groups, rates, strict=True):
+                            own["lr"] = rate * plan.share(t)
+                        loss = self._step(optimizer, corpus, batch, labels)
+                        t += 1
+                    progress.advance(1, f"loss {loss:.3f}  {self.best.offer()}")
+        _freeze([], groups)
+        self.best.restore()
+        self.fitted.network.eval()
+
+    def _stages(self, layers: int) -> list[tuple[int, int]]:
+        """(how many layers are open, for how many epochs)."""
+        total = self.system.epochs
+        if not self.system.unfreeze:
+            return [(layers, total)]
+        opening = [(i, 1) for i in range(1, min(layers, total + 1))]
+        rest = total - len(opening)
+        return [*opening, (layers, rest)] if rest else opening
+
+    def _documents(self, lengths: NDArray[np.int64]) -> int:
+        """How many documents an epoch may have within the budget."""
+        mean = max(float(lengths.mean()), 1.0)
+        most = int(self.system.classifier_tokens / self.system.epochs / mean)
+        return min(len(lengths), max(most, self.system.batch_size))
+
+    def _batches(
+        self, rows: NDArray[np.int64], corpus: TokenIds, count: int
+    ) -> list[NDArray[np.int64]]:
+        """`count` random documents in batches of about the same length, the batches shuffled."""
+        drawn = rows[torch.randperm(len(rows), generator=self.generator).numpy()[:count]]
+        by_length = drawn[np.argsort(corpus.lengths[drawn], kind="stable")]
+        pieces = max(1, round(count / self.system.batch_size))
+        batches = np.array_split(by_length, pieces)
+        order = torch.randperm(pieces, generator=self.generator)
+        return [batches[int(i)] for i in order]
+
+    def _step(
+        self,
+        optimizer: torch.optim.Optimizer,
+        corpus: TokenIds,
+        rows: NDArray[np.int64],
+        labels: Gold,
+    ) -> float:
+        network = self.fitted.network
+        network.train(len(rows) > 1)  # one document alone has no mean to be normalised by
+        ids = torch.from_numpy(corpus.padded(rows, self.system.max_tokens))
+        with torch.enable_grad():
+            scores = network(
+                ids, self.system.language.dropouts, self.system.dropout, self.generator
+            )
+            loss = F.cross_entropy(scores, torch.from_numpy(labels[rows]))
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        return float(loss.detach())
+
+
+def _freeze(closed: list[list[torch.nn.Parameter]], opened: list[list[torch.nn.Parameter]]) -> None:
+    for groups, trained in ((closed, False), (opened, True)):
+        for weight in (weight for own in groups for weight in own):
+            weight.requires_grad_(trained)
