@@ -123,8 +123,17 @@ def test_noise_reductions_are_in_points() -> None:
     assert lines_with(said, "| The paper's method | youtube |") == [
         "| The paper's method | youtube | 20.0 ± 0.0 | 15.0 ± 1.4 | 5.00 | 4.49 | 30.0 ± 0.0 | 15.0 ± 0.0 | 15.00 |"
     ]
-    assert lines_with(said, "youtube 5.00 fewer, 0.51 points more than the paper's 4.49")
-    assert lines_with(said, "15.00 points fewer on average over youtube; the paper says 23.92")
+    assert lines_with(said, "in points: youtube 5.00 fewer, in the paper 4.49 fewer.")
+    assert lines_with(
+        said, "on all documents: 15.00 points fewer on average over youtube; in the paper 23.92"
+    )
+
+
+def test_noise_that_grew_is_said_to_have_grown() -> None:
+    worse = outcome("yelp", "default", 0.9, noise_after=Noise(0.25, 0.31))
+    said = noise.table([worse])
+    assert lines_with(said, "yelp 5.00 more, in the paper 12.60 fewer")
+    assert lines_with(said, "1.00 points more on average over yelp")
 
 
 def test_supervised_models_stand_beside_the_papers_and_tell_the_gain() -> None:

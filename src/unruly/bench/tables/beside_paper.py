@@ -56,7 +56,7 @@ def conditions(outcomes: Iterable[Outcome]) -> str:
     seeds = len({o.run.seed for o in every})
     said = (
         f"Features: {', '.join(encoders)} here, bert-base-uncased in the paper; "
-        f"{seeds} {'seed' if seeds == 1 else 'seeds'} here (mean ± standard deviation), not said in the paper."
+        f"{'one seed' if seeds == 1 else f'{seeds} seeds'} here, how many in the paper is not said."
     )
     if sizes:
         said += f" Training / test documents here (in the paper): {'; '.join(sizes)}."

@@ -98,19 +98,22 @@ def _sentences(found: Sequence[NoiseLine]) -> list[str]:
             if (known := paper.known(line.dataset))
         ]
         if parts:
-            said.append(f"{title}, matched documents: {', '.join(parts)}.")
+            said.append(
+                f"{title}, wrong labels on matched documents, in points: {'; '.join(parts)}."
+            )
         ours = [line.cut_all for line in mine]
         said.append(
-            f"{title}, all documents: {sum(ours) / len(ours):.2f} points fewer on average over "
-            f"{', '.join(line.dataset for line in mine)}; the paper says {paper.NOISE_REDUCTION_ALL:.2f} on "
-            "average over its five, without saying how it labels documents without a vote beforehand."
+            f"{title}, on all documents: {_fewer(sum(ours) / len(ours))} on average over "
+            f"{', '.join(line.dataset for line in mine)}; in the paper {paper.NOISE_REDUCTION_ALL:.2f} points "
+            "fewer on average over its five data sets, how documents without a vote were labelled before is not said."
         )
     return said
 
 
 def _compared(line: NoiseLine, theirs: float) -> str:
-    gap = round(line.cut_matched - theirs, 2)
-    how = (
-        "as" if abs(gap) < 0.005 else f"{abs(gap):.2f} points {'more' if gap > 0 else 'less'} than"
-    )
-    return f"{line.dataset} {line.cut_matched:.2f} fewer, {how} the paper's {theirs:.2f}"
+    cut = line.cut_matched
+    return f"{line.dataset} {_fewer(cut, '')}, in the paper {theirs:.2f} fewer"
+
+
+def _fewer(cut: float, unit: str = " points") -> str:
+    return f"{abs(cut):.2f}{unit} {'fewer' if cut >= 0 else 'more'}"

@@ -54,9 +54,9 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         "pictures, without figures; it says that accuracy is stable unless a loss weight is too large and, on "
         "spouse, the learning rate too small or the hidden size too large.",
         *(
-            _block(title, parameter, by_dataset)
+            part
             for title, by_parameter in curves(outcomes).items()
-            for parameter, by_dataset in by_parameter.items()
+            for part in (f"{title}:", *(_block(*one) for one in by_parameter.items()))
         ),
         "\n".join(f"- {said}" for said in _sentences(curves(outcomes))),
         gold_words(titled),
@@ -64,7 +64,7 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
     )
 
 
-def _block(title: str, parameter: str, by_dataset: dict[str, dict[float, Spread]]) -> str:
+def _block(parameter: str, by_dataset: dict[str, dict[float, Spread]]) -> str:
     values = sorted({value for line in by_dataset.values() for value in line})
     default = getattr(paper.DEFAULTS, parameter)
     body = [
@@ -74,7 +74,7 @@ def _block(title: str, parameter: str, by_dataset: dict[str, dict[float, Spread]
         )
         for value in values
     ]
-    return f"{title}:\n\n" + markdown((NAMES[parameter], *by_dataset), body)
+    return markdown((NAMES[parameter], *by_dataset), body)
 
 
 def _sentences(found: dict[str, Curves]) -> list[str]:

@@ -28,7 +28,9 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
     if not any(way.method.endswith("-denoised") for way in found):
         return None
     columns, named = datasets(found), several_encoders(found)
-    in_pairs = sorted(found, key=lambda w: (w.encoder, w.selection, METHODS.index(w.method)))
+    in_pairs = sorted(
+        found, key=lambda w: (w.encoder, w.selection == "gold", METHODS.index(w.method))
+    )
     titled = {_title(way, named): way for way in in_pairs}
     every = [o for by_dataset in found.values() for several in by_dataset.values() for o in several]
     body, said = [], []
