@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.peers.planted_task import planted_task, same_twice
 
-from unruly.errors import InputError
+from unruly.errors import InputError, SettingsError
 from unruly.peers.mean_teacher import MeanTeacher, School, follow
 from unruly.peers.mlp import Mlp
 from unruly.training.clean_labels import share
@@ -105,6 +105,12 @@ def test_it_is_repeatable_and_the_ledger_is_complete() -> None:
         "training: 100 clean labels",
         "choice of the epoch: 200 validation documents",
     )
+
+
+def test_nonsense_is_refused() -> None:
+    for wrong in ({"decay": 1.0}, {"dropout": 1.0}, {"ramp_up": -0.1}, {"noise": -1.0}):
+        with pytest.raises(SettingsError, match=next(iter(wrong))):
+            MeanTeacher(**wrong)  # type: ignore[arg-type]
 
 
 def test_without_any_vote_it_refuses() -> None:

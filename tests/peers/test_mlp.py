@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.peers.planted_task import planted_task, right
 
-from unruly.errors import InputError
+from unruly.errors import InputError, SettingsError
 from unruly.features.encoder import Block, Features
 from unruly.peers.labels import hard_targets
 from unruly.peers.mlp import Mlp, Network
@@ -130,6 +130,9 @@ def test_small_corpora_get_more_epochs() -> None:
 
 
 def test_nonsense_is_refused() -> None:
+    for wrong in ({"hidden": 0}, {"epochs": 0}, {"learning_rate": 0.0}, {"weight_decay": -1.0}):
+        with pytest.raises(SettingsError, match=next(iter(wrong))):
+            Mlp(**wrong)
     task = planted_task()
     features, targets = task.train.features, hard_targets(task.gold, 2)
     with pytest.raises(InputError, match="no document has a label"):

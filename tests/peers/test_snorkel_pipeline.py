@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import torch
 from tests.peers.planted_task import planted_task, same_twice
 
-from unruly.errors import InputError
+from unruly.errors import InputError, MissingExtraError, SettingsError
 from unruly.peers.mlp import Mlp
 from unruly.peers.snorkel_pipeline import SnorkelPipeline, own, package, snorkel_labels
 from unruly.peers.system import Documents
@@ -87,3 +88,14 @@ def test_too_few_sources_are_refused() -> None:
     pytest.importorskip("snorkel")
     with pytest.raises(InputError, match="needs three sources that vote, and there are 2"):
         package().fit(lesson)
+
+
+def test_a_missing_package_and_a_wrong_prior_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes = planted_task().train.votes
+    with pytest.raises(SettingsError, match="3 numbers, but there are 2 classes"):
+        snorkel_labels(votes, (0.5, 0.3, 0.2), seed=0)
+    for name in [name for name in sys.modules if name.split(".")[0] == "snorkel"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "snorkel", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'unruly\[peers\]'"):
+        snorkel_labels(votes, None, seed=0)

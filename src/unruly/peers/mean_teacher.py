@@ -19,7 +19,7 @@ from math import exp
 import torch
 from torch import Tensor
 
-from unruly.errors import InputError
+from unruly.errors import InputError, SettingsError
 from unruly.peers.labels import clean_used, hard_targets, majority_labels
 from unruly.peers.mlp import FittedMlp, Judge, Mlp, Network
 from unruly.peers.system import Lesson
@@ -43,6 +43,14 @@ class MeanTeacher:
     ramp_up: float = 0.3  # share of the steps
     noise: float = 0.15  # standard deviation, of standardised features
     dropout: float = 0.1  # share of features left out
+
+    def __post_init__(self) -> None:
+        for name in ("decay", "ramp_up", "dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SettingsError(f"{name} = {getattr(self, name)!r}: must be a share below 1")
+        for name in ("consistency", "noise"):
+            if not getattr(self, name) >= 0:
+                raise SettingsError(f"{name} = {getattr(self, name)!r}: must be 0 or more")
 
     def fit(self, lesson: Lesson, progress: Progress = SILENT) -> FittedMlp:
         """Train the student step by step; the teacher follows."""

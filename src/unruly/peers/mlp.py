@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unruly.errors import InputError
+from unruly.errors import InputError, SettingsError
 from unruly.features.encoder import Features
 from unruly.peers.system import Documents, Proba
 from unruly.progress import SILENT, Progress, stage
@@ -127,6 +127,16 @@ class Mlp:
     batch_size: int = 256
     weight_decay: float = 0.001
     fewest_steps: int = 400  # small corpora get more epochs, up to so many steps
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "epochs", "batch_size"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} = {getattr(self, name)!r}: must be 1 or more")
+        if not self.learning_rate > 0:
+            raise SettingsError(f"learning_rate = {self.learning_rate!r}: must be above 0")
+        for name in ("weight_decay", "fewest_steps"):
+            if not getattr(self, name) >= 0:
+                raise SettingsError(f"{name} = {getattr(self, name)!r}: must be 0 or more")
 
     def fit(
         self,

@@ -23,6 +23,7 @@ import torch
 from unruly.errors import InputError
 from unruly.extras import need
 from unruly.labelmodels.matrix_completion import MatrixCompletion
+from unruly.labelmodels.prior import fixed_prior
 from unruly.peers.labels import Targets, clean_used, with_clean
 from unruly.peers.mlp import FittedMlp, Mlp
 from unruly.peers.system import Lesson, Proba
@@ -80,7 +81,7 @@ def snorkel_labels(votes: Votes, prior: tuple[float, ...] | None, seed: int) -> 
             f"snorkel's label model needs three sources that vote, and there are {matrix.shape[1]}: "
             "use majority vote, or write more rules"
         )
-    balance = None if prior is None else list(prior)
+    balance = None if prior is None else _balance(prior, votes.m)
     with _borrowed_randomness():
         model_room: Any = need(
             "snorkel.labeling.model", extra="peers", purpose="Snorkel's label models"
@@ -88,6 +89,13 @@ def snorkel_labels(votes: Votes, prior: tuple[float, ...] | None, seed: int) -> 
         model = model_room.LabelModel(cardinality=votes.m, verbose=False)
         model.fit(matrix, class_balance=balance, n_epochs=EPOCHS, seed=seed, progress_bar=False)
         return np.asarray(model.predict_proba(matrix), dtype=np.float64)
+
+
+def _balance(prior: tuple[float, ...], m: int) -> list[float]:
+    """The prior, refused as our own label models refuse it."""
+    shares = fixed_prior(prior, np.zeros((1, m)))
+    assert shares is not None  # only the word "learn" gives none
+    return list(shares.tolist())
 
 
 @contextmanager

@@ -48,7 +48,11 @@ class VotesOnly:
     def fit(self, lesson: Lesson, progress: Progress = SILENT) -> FittedVotes:
         """Learn how the sources behave."""
         votes = lesson.documents.votes
-        model = self.make(lesson.prior or (1 / votes.m,) * votes.m, lesson.seed).fit(votes)
+        model = self.make(lesson.prior or (1 / votes.m,) * votes.m, lesson.seed)
+        if isinstance(model, DenoiserAlone):  # the only one that takes its time
+            model.fit(votes, progress=progress)
+        else:
+            model.fit(votes)
         return FittedVotes(model, self.learnt(model), lesson.seed)
 
 
