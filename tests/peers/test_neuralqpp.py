@@ -124,6 +124,16 @@ def test_a_single_source_still_teaches() -> None:
     assert right(fitted.predict_proba(task.test), task.test_gold) > 0.8
 
 
+def test_a_source_that_never_votes_has_no_component() -> None:
+    task = planted_task()
+    silent = np.full((task.train.n, 1), -1)
+    votes = Votes.from_array(
+        np.concatenate([task.train.votes.matrix, silent], axis=1), classes=task.train.votes.classes
+    )
+    fitted = QUICK.fit(Lesson(Documents(task.train.corpus, votes, task.train.features)))
+    assert all(alpha[-1] == 0 for alpha in fitted.alphas)
+
+
 def test_without_a_single_vote_it_says_so() -> None:
     task = planted_task()
     silent = Votes.from_array(np.full((task.train.n, 2), -1), classes=task.train.votes.classes)

@@ -87,10 +87,8 @@ def command(
     task = task_of(opened, progress)
     found = compare(task, entries, seeds=seeds, first_seed=opened.settings.seed, progress=progress)
     screen.answer(found.to_plain())
-    header, rows = comparison_table.figures_table(found)
-    screen.table(table_of(header, rows))
-    if len(found.ran) > 1:
-        screen.table(table_of(*comparison_table.agreement_table(found)))
+    for header, rows in comparison_table.tables(found):
+        screen.table(table_of(header, rows))
     for line in comparison_table.sentences(found):
         screen.say(line)
     if output is not None:

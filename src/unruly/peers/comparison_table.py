@@ -19,26 +19,43 @@ NOTHING = "–"
 ENDINGS = (".json", ".md", ".csv")
 
 
-def figures_table(comparison: Comparison) -> Table:
-    """Header and rows: one row for each system; a failed one has its reason in the sentences below."""
-    gold = comparison.scored_on is not None
-    header = ["system"]
-    if gold:
-        header += ["accuracy", "macro F1", *_class_columns(comparison)]
-    header += ["stability", "follows majority"]
-    if comparison.hidden:
-        header.append("unseen votes")
-    header += ["CPU s", "gold used"]
-    return tuple(header), [_cells(row, comparison) for row in comparison.rows]
+def tables(comparison: Comparison) -> list[Table]:
+    """All tables: scores where there is gold, what can be told without it, and who agrees with whom."""
+    found = [gold_table(comparison)] if comparison.scored_on is not None else []
+    found.append(behaviour_table(comparison))
+    if len(comparison.ran) > 1:
+        found.append(agreement_table(comparison))
+    return found
+
+
+def gold_table(comparison: Comparison) -> Table:
+    """One row for each system: accuracy and F1 in per cent; why a system failed is told in a sentence."""
+    columns = _class_columns(comparison)
+    header = ("system", "accuracy", "macro F1", *columns)
+    rows = []
+    for row in comparison.rows:
+        shares = [NOTHING] * (len(header) - 1)
+        if row.gold is not None:
+            found = [row.gold.accuracy, row.gold.macro_f1, *row.gold.f1[: len(columns)]]
+            shares = [_share(share) for share in found]
+        rows.append((row.entry.title, *shares))
+    return header, rows
+
+
+def behaviour_table(comparison: Comparison) -> Table:
+    """One row for each system: what needs no gold, what it cost, and what gold it was given."""
+    unseen = ("unseen votes",) if comparison.hidden else ()
+    header = ("system", "stability", "follows majority", *unseen, "CPU s", "gold used")
+    return header, [_behaviour(row, bool(comparison.hidden)) for row in comparison.rows]
 
 
 def agreement_table(comparison: Comparison) -> Table:
-    """Who gives how many of the same answers as whom; columns go by the rows' numbers."""
+    """Who gives how many of the same answers as whom, in per cent; columns go by the rows' numbers."""
     ran = comparison.ran
-    header = ("same answers", *(str(place + 1) for place in range(len(ran))))
+    header = ("same answers, %", *(str(place + 1) for place in range(len(ran))))
     rows = []
     for place, row in enumerate(ran):
-        shares = [_percent(float(share)) for share in comparison.agreement[place]]
+        shares = [f"{100 * share:.0f}" for share in comparison.agreement[place].tolist()]
         rows.append((f"{place + 1} {row.entry.title}", *shares))
     return header, rows
 
@@ -89,20 +106,18 @@ def _class_columns(comparison: Comparison) -> list[str]:
     return [f"F1 {name}" for name in comparison.classes] if two else []
 
 
-def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
-    columns = len(_class_columns(comparison))
-    width = (2 + columns if comparison.scored_on else 0) + (1 if comparison.hidden else 0) + 3
-    if row.failure is not None:
-        return (row.entry.title, *[NOTHING] * width, "did not run")
-    cells = [row.entry.title]
-    if comparison.scored_on is not None and row.gold is not None:
-        shares = [row.gold.accuracy, row.gold.macro_f1, *row.gold.f1[:columns]]
-        cells += [_share(share) for share in shares]
-    cells += [_percent(row.stability), _percent(row.majority)]
-    if comparison.hidden:
-        cells.append(NOTHING if row.unseen is None else f"{row.unseen:.3f}")
+def _behaviour(row: Row, unseen: bool) -> tuple[str, ...]:
+    told = (NOTHING if row.unseen is None else f"{row.unseen:.3f}",) if unseen else ()
     seconds = NOTHING if row.seconds is None else f"{row.seconds:.1f}"
-    return (*cells, seconds, "; ".join(row.gold_used) or "none")
+    gold = "; ".join(row.gold_used) or "none"
+    return (
+        row.entry.title,
+        _percent(row.stability),
+        _percent(row.majority),
+        *told,
+        seconds,
+        "did not run" if row.failure is not None else gold,
+    )
 
 
 def _percent(share: float | None) -> str:
@@ -110,18 +125,16 @@ def _percent(share: float | None) -> str:
 
 
 def _share(share: Share) -> str:
-    """Short enough that a table of many fits a terminal: `93.4 (91.0–95.1)`, in per cent."""
+    """Short enough that many fit beside each other: `93.4 (91–95)`, in per cent."""
     if math.isnan(share.value):
         return NOTHING
-    return f"{100 * share.value:.1f} ({100 * share.low:.1f}–{100 * share.high:.1f})"
+    return f"{100 * share.value:.1f} ({100 * share.low:.0f}–{100 * share.high:.0f})"
 
 
 def _markdown(comparison: Comparison) -> str:
-    tables = [_markdown_table(*figures_table(comparison))]
-    if len(comparison.ran) > 1:
-        tables.append(_markdown_table(*agreement_table(comparison)))
+    drawn = [_markdown_table(*table) for table in tables(comparison)]
     told = "\n".join(f"- {text}" for text in sentences(comparison))
-    return "\n\n".join([*tables, told])
+    return "\n\n".join([*drawn, told])
 
 
 def _markdown_table(header: Sequence[str], rows: Cells) -> str:

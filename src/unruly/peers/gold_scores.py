@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.model.metrics import Share, confusion, f1_scores, wilson
+from unruly.model.metrics import Share, f1_scores, wilson
 
 Labels = NDArray[np.int64]
 _BOOTSTRAPS = 400
@@ -34,25 +33,26 @@ def gold_scores(gold: Labels, answers: Labels, m: int, seed: int = 0) -> GoldSco
     """
     n = len(gold)
     hits = float((answers == gold).mean(axis=0).sum())
-    drawn = np.random.default_rng(seed).integers(0, n, (_BOOTSTRAPS, n))
-    whole = _class_f1(gold, answers, m)  # (m,)
-    samples = np.stack([_class_f1(gold[rows], answers[:, rows], m) for rows in drawn])
+    # Documents with the same label and the same answers are alike: a sample of the documents is a sample
+    # of these kinds.
+    kinds, counts = np.unique(np.vstack([gold, answers]), axis=1, return_counts=True)  # (1 + s, u)
+    drawn = np.random.default_rng(seed).multinomial(n, counts / n, _BOOTSTRAPS)  # (b, u)
+    whole, *samples = (_class_f1(kinds, count, m) for count in (counts, *drawn))  # each (m,)
+    spread = np.stack(samples)  # (b, m)
     return GoldScores(
         wilson(hits, n),
-        _share(_mean(whole[None])[0], _mean(samples), n),
-        tuple(_share(whole[r], samples[:, r], n) for r in range(m)),
+        _share(_mean(whole[None])[0], _mean(spread), n),
+        tuple(_share(whole[r], spread[:, r], n) for r in range(m)),
     )
 
 
-def _class_f1(gold: Labels, answers: Labels, m: int) -> NDArray[np.float64]:
-    """(m,): F1 of each class, the mean over fits."""
-    return _over_fits(lambda said: f1_scores(confusion(gold, said, m)), answers)
-
-
-def _over_fits(
-    score: Callable[[Labels], NDArray[np.float64]], answers: Labels
-) -> NDArray[np.float64]:
-    return _mean(np.stack([score(said) for said in answers]).T)
+def _class_f1(kinds: Labels, counts: Labels, m: int) -> NDArray[np.float64]:
+    """(m,): F1 of each class, the mean over fits; `counts` documents of each of u kinds, (1 + s, u)."""
+    tables = [
+        np.bincount(kinds[0] * m + said, weights=counts, minlength=m * m).reshape(m, m)
+        for said in kinds[1:]
+    ]
+    return _mean(np.stack([f1_scores(table) for table in tables]).T)
 
 
 def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:

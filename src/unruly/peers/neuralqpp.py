@@ -45,6 +45,7 @@ from unruly.progress import SILENT, Progress, stage
 from unruly.settings import Settings
 from unruly.training.compute import computing
 from unruly.training.training_set import moments, standardised
+from unruly.votes.votes import Votes
 
 Real = NDArray[np.float64]
 _ROWS = 8192  # documents that are answered together
@@ -85,9 +86,9 @@ class NeuralQPP:
         votes = lesson.documents.votes
         centre, scale = moments(lesson.documents.features)
         task = Task.of(lesson.documents, centre, scale)
-        alpha = boosting_weight(agreement_errors(votes), votes.m)
+        alpha = _weights(agreement_errors(votes), votes)
         if not alpha.any():  # nobody agrees with anybody: all labellers count the same
-            alpha = np.ones(votes.k)
+            alpha = np.asarray(votes.voted.any(axis=0), np.float64)
         weights = np.full(votes.n, 1 / max(votes.n, 1))
         fitted = FittedNeuralQPP((), (), (), centre, scale, clean_used(lesson))
         for number in range(self.rounds):
@@ -105,7 +106,7 @@ class NeuralQPP:
             weights = reweighted(weights, wrong, beta)
             answers = fitted.of_tensor(task.x).argmax(1)
             errors = source_errors(votes, answers, np.full(votes.n, 1.0))
-            alpha = boosting_weight(errors, votes.m)
+            alpha = _weights(errors, votes)
             if not alpha.any():
                 break
         return fitted
@@ -230,6 +231,11 @@ class Task:
         """Some documents only."""
         i = torch.from_numpy(rows)
         return Task(self.x[i], self.votes[i], self.targets[i], self.weights[i])
+
+
+def _weights(errors: Real, votes: Votes) -> Real:
+    """(k,): the boosting weight of each source that votes at all."""
+    return np.asarray(votes.voted.any(axis=0) * boosting_weight(errors, votes.m), np.float64)
 
 
 def weighted_votes(lesson: Lesson, alpha: Real) -> NDArray[np.float32]:

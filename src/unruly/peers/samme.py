@@ -42,18 +42,19 @@ def reweighted(weights: Real, wrong: NDArray[np.bool_], alpha: float) -> Real:
 def source_errors(votes: Votes, answers: NDArray[np.int64], weights: Real) -> Real:
     """(k,): the weighted share of each source's votes that contradict the answers, (n,).
 
-    Documents without an answer (-1) do not count. Two imagined votes at random are added to every source,
-    so that none is thought perfect, and one that never votes is at chance.
+    Documents without an answer (-1) do not count. Two imagined votes are added to every source, wrong half
+    as often as chance: none is thought perfect, and one that cannot be judged is thought useful, as
+    boosting thinks of all weak learners.
 
     >>> votes = Votes.from_array([[0, 1], [0, 0], [0, 1], [0, -1]])
     >>> source_errors(votes, np.zeros(4, np.int64), np.full(4, 0.25)).round(3)
-    array([0.167, 0.6  ])
+    array([0.083, 0.5  ])
     """
     one = weights.sum() / max(np.count_nonzero(weights), 1)  # the weight of an average document
     counts = votes.voted & (answers >= 0)[:, None]  # (n, k)
     wrong = counts & (votes.matrix != answers[:, None])
-    chance = (votes.m - 1) / votes.m
-    return np.asarray((weights @ wrong + 2 * one * chance) / (weights @ counts + 2 * one))
+    imagined = (votes.m - 1) / votes.m / 2  # the error rate of the imagined votes
+    return np.asarray((weights @ wrong + 2 * one * imagined) / (weights @ counts + 2 * one))
 
 
 def agreement_errors(votes: Votes) -> Real:
@@ -63,7 +64,7 @@ def agreement_errors(votes: Votes) -> Real:
 
     >>> votes = Votes.from_array([[0, 0, 0], [1, 1, 0], [0, 0, 1]])
     >>> agreement_errors(votes).round(2)  # the third is contradicted in two of three
-    array([0.33, 0.33, 0.6 ])
+    array([0.17, 0.17, 0.5 ])
     """
     errors = np.empty(votes.k)
     counts, rows, even = votes.counts(), np.arange(votes.n), np.ones(votes.n)
