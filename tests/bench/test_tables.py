@@ -191,9 +191,9 @@ def test_clean_labels_by_share() -> None:
 def test_the_parameter_study_counts_the_default_once() -> None:
     study = {"experiment": "parameters"}
     several = [
-        outcome("youtube", "paper", 0.90, {**study, "settings": (("c1", 0.2),)}),
-        outcome("youtube", "paper", 0.90, {**study, "settings": (("hidden", 128),)}),
-        outcome("youtube", "paper", 0.80, {**study, "settings": (("c1", 0.9),)}),
+        outcome("youtube", "paper", 0.90, {**study, "settings": (("c1", 0.2), ("epochs", 9))}),
+        outcome("youtube", "paper", 0.90, {**study, "settings": (("hidden", 128), ("epochs", 9))}),
+        outcome("youtube", "paper", 0.80, {**study, "settings": (("c1", 0.9), ("epochs", 9))}),
         outcome("youtube", "paper", 0.94, {**study, "settings": (("c1", 0.3), ("epochs", 9))}),
     ]
     curves = parameter_study.curves(several)["The paper's method"]

@@ -25,6 +25,7 @@ WITHOUT_EPOCHS = (
     "one-coin",
     "dawid-skene",
     "matrix-completion",
+    "denoiser",
     "default",
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from unruly.bench import paper_figures as paper
 from unruly.bench.run import GIVEN, Outcome
 from unruly.bench.tables.spread import Spread
-from unruly.bench.tables.ways import in_order
+from unruly.bench.tables.ways import in_order, shortened
 
 SAME = 0.05  # points that the paper's own rounding hides
 
@@ -58,6 +58,8 @@ def conditions(outcomes: Iterable[Outcome]) -> str:
         f"Features: {', '.join(encoders)} here, bert-base-uncased in the paper; "
         f"{'one seed' if seeds == 1 else f'{seeds} seeds'} here, how many in the paper is not said."
     )
+    if short := sum(shortened(o.run) for o in every):
+        said += f" {short} of {len(every)} runs were trained in short (`--quick`): for a first look only."
     if sizes:
         said += f" Training / test documents here (in the paper): {'; '.join(sizes)}."
     return said

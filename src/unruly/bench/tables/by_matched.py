@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unruly.bench.run import Outcome
 from unruly.bench.tables.beside_paper import conditions, gold_words
@@ -97,7 +97,7 @@ def _sentences(found: dict[Way, dict[str, list[Outcome]]], named: bool) -> list[
     """Ours against BERT-MLP where sources voted least, in points."""
     said = []
     for way, by_dataset in found.items():
-        rival = Way("bert-mlp", way.selection, way.encoder)
+        rival = replace(way, method="bert-mlp")
         if way.method == "bert-mlp" or rival not in found:
             continue
         parts = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from unruly.bench import paper_figures as paper
 from unruly.bench.run import Outcome
@@ -57,7 +58,7 @@ def _title(way: Way, named: bool) -> str:
 
 def _gain(way: Way, found: Cells, named: bool) -> str:
     """What denoised labels bring over majority ones, ours and the paper's."""
-    plain = Way(way.method.removesuffix("-denoised"), way.selection, way.encoder)
+    plain = replace(way, method=way.method.removesuffix("-denoised"))
     after, before = accuracies(found[way]), accuracies(found.get(plain, {}))
     said = []
     for dataset in (d for d in after if d in before):

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from unruly.bench.paper_figures import DATASETS
-from unruly.bench.run import GIVEN, Outcome
+from unruly.bench.parameter_study import PARAMETERS
+from unruly.bench.run import GIVEN, Outcome, Run
 from unruly.peers.systems import SYSTEMS, entry
 
 
@@ -17,6 +18,7 @@ class Way:
     method: str
     selection: str  # "none" or "gold"
     encoder: str
+    prior: bool = False  # the method was told the share of each class
 
     def title(self, encoders: bool = False) -> str:
         """As a table names it; with the encoder where there are several.
@@ -25,6 +27,7 @@ class Way:
         "The paper's method, epoch by gold"
         """
         said = entry(self.method).title + (", epoch by gold" if self.selection == "gold" else "")
+        said += ", prior given" if self.prior else ""
         return f"{said} ({self.encoder})" if encoders else said
 
 
@@ -36,7 +39,8 @@ def cells(
 ) -> Cells:
     """The outcomes of one experiment, each list being the seeds of one cell.
 
-    Where a cell was run on fewer documents (`--rows`) and on more, those on most count.
+    Where a cell was run on fewer documents (`--rows`) and on more, those on most count; where it was run
+    in short (`--quick`) and in full, those in full.
     """
     chosen = [
         o
@@ -46,7 +50,8 @@ def cells(
     encoder = _encoder_beside_given(chosen)
     found: Cells = {}
     for o in sorted(chosen, key=_place):
-        way = Way(o.run.method, o.run.selection, encoder(o.run.encoder))
+        told = o.run.prior is not None
+        way = Way(o.run.method, o.run.selection, encoder(o.run.encoder), told)
         found.setdefault(way, {}).setdefault(o.run.dataset, []).append(o)
     return {
         way: {dataset: _fullest(several) for dataset, several in by_dataset.items()}
@@ -78,6 +83,17 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(names), key=place))
 
 
+def shortened(run: Run) -> bool:
+    """Whether a run had less training than its method's own: what `--quick` does.
+
+    >>> shortened(Run("imdb", "paper", settings=(("epochs", 100),)))
+    True
+    >>> shortened(Run("imdb", "paper", experiment="parameters", settings=(("c1", 0.5),)))
+    False
+    """
+    return any(name not in PARAMETERS for name, _ in run.settings)
+
+
 def _place(o: Outcome) -> tuple[int, bool, int]:
     names = [known.name for known in SYSTEMS]
     at = names.index(o.run.method) if o.run.method in names else len(names)
@@ -94,4 +110,5 @@ def _encoder_beside_given(outcomes: Sequence[Outcome]) -> Callable[[str], str]:
 def _fullest(several: Sequence[Outcome]) -> list[Outcome]:
     most = max(o.documents[0] for o in several)
     kept = [o for o in several if o.documents[0] == most]
+    kept = [o for o in kept if not shortened(o.run)] or kept
     return list({replace(o.run, data=""): o for o in kept}.values())  # the latest of equals
