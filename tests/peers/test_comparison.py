@@ -10,12 +10,13 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.peers.planted_task import planted_task, right
 
 from unruly.errors import InputError
 from unruly.peers.comparison import QUICK, Comparison, agreement, chosen, compare, stability
 from unruly.peers.comparison_task import ComparisonTask, Scored
-from unruly.peers.system import Lesson
+from unruly.peers.system import Documents, Lesson
 from unruly.peers.systems import SYSTEMS, Entry, entry
 from unruly.progress import SILENT, Progress
 
@@ -62,7 +63,9 @@ def test_only_the_supervised_system_learns_from_gold_and_the_ledger_says_so() ->
     used = {row.entry.name: row.gold_used for row in found.rows}
     assert used["majority-vote"] == used["bert-mlp"] == ()
     assert used["bert-mlp-gold"] == ("training: 400 clean labels",)
-    assert str(found.ledger) == ("gold labels: 400 for training; 200 for scoring (the test file)")
+    assert str(found.ledger) == (
+        "gold labels: 400 for training (bert-mlp-gold); 200 for scoring (the test file)"
+    )
 
 
 def test_without_gold_agreement_stability_and_unseen_votes() -> None:
@@ -85,9 +88,9 @@ def test_without_gold_agreement_stability_and_unseen_votes() -> None:
 def test_clean_labels_reach_the_systems() -> None:
     clean = np.where(np.arange(400) < 30, planted_task().gold, -1)
     task = replace(planted_comparison_task(gold=False), clean=clean)
-    found = compare(task, chosen("bert-mlp"), seeds=1)
+    found = compare(task, chosen("bert-mlp,implyloss"), seeds=1)
     assert found.rows[0].gold_used == ("training: 30 clean labels",)
-    assert str(found.ledger) == "gold labels: 30 for training"
+    assert str(found.ledger) == "gold labels: 30 for training (every system)"
 
 
 def test_the_same_comparison_twice() -> None:
@@ -128,6 +131,28 @@ def test_a_failure_is_a_row_and_the_others_run(
     assert [row.entry.name for row in found.ran] == ["majority-vote"]
     assert found.agreement.tolist() == [[1.0]]
     assert json.dumps(found.to_plain(), allow_nan=False)
+
+
+class Nan:
+    """Its answers are no numbers."""
+
+    parameters, gold_used = 0, ()
+
+    def fit(self, lesson: Lesson, progress: Progress = SILENT) -> Nan:
+        return self
+
+    def predict_proba(self, documents: Documents) -> NDArray[np.float64]:
+        return np.full((documents.n, documents.votes.m), np.nan)
+
+
+def test_answers_that_are_no_numbers_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("unruly.peers.broken")
+    module.__dict__["make"] = Nan
+    monkeypatch.setitem(sys.modules, "unruly.peers.broken", module)
+    broken = Entry("broken", "Broken", "broken:make", "", "peers")
+    found = compare(planted_comparison_task(), [broken], seeds=1)
+    assert found.rows[0].failure is not None
+    assert "not finite" in found.rows[0].failure
 
 
 def test_a_missing_package_is_told() -> None:

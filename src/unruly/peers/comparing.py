@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import UnrulyError
+from unruly.errors import InputError, UnrulyError
 from unruly.peers.comparison_task import ComparisonTask
 from unruly.peers.system import Documents, Fitted, Lesson
 from unruly.peers.systems import Entry
@@ -92,4 +92,10 @@ def _fit(
 
 
 def _answers(fitted: Fitted, documents: Documents) -> Labels:
-    return np.asarray(fitted.predict_proba(documents).argmax(axis=1), np.int64)
+    proba = fitted.predict_proba(documents)  # (n, m)
+    if proba.shape != (documents.n, documents.votes.m) or not np.isfinite(proba).all():
+        raise InputError(
+            f"its answers are of the shape {proba.shape} or not finite: expected a probability for each "
+            f"of {documents.n} documents and {documents.votes.m} classes"
+        )
+    return np.asarray(proba.argmax(axis=1), np.int64)

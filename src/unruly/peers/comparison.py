@@ -150,7 +150,7 @@ def compare(
         encoder=task.encoder,
         scored_on=scored.origin if scored else None,
         repeats=scored.repeats if scored else 0,
-        ledger=_ledger(task, [result for _, result in found]),
+        ledger=_ledger(task, found),
     )
 
 
@@ -196,11 +196,17 @@ def _row(entry: Entry, result: Answers | Failed, task: ComparisonTask) -> Row:
     )
 
 
-def _ledger(task: ComparisonTask, results: Sequence[Answers | Failed]) -> Ledger:
+def _ledger(task: ComparisonTask, found: Sequence[tuple[Entry, Answers | Failed]]) -> Ledger:
+    """Every use of true labels, with the systems that it was for."""
+    ran = [(e.name, result) for e, result in found if isinstance(result, Answers)]
+    users: dict[tuple[Use, int], list[str]] = {}
+    for name, result in ran:
+        for used in Ledger().add_words(result.gold_used).entries:
+            users.setdefault((used.use, used.labels), []).append(name)
     ledger = Ledger()
-    for result in results:
-        if isinstance(result, Answers):
-            ledger = ledger.add_words(result.gold_used)
+    for (use, labels), names in users.items():
+        every = len(names) == len(ran) > 1
+        ledger = ledger.add(use, labels, "every system" if every else ", ".join(names))
     if task.scored is not None:
         ledger = ledger.add(Use.SCORING, len(task.scored.gold), task.scored.origin)
     return ledger

@@ -88,7 +88,7 @@ def _unseen(ax: Axes, comparison: Comparison) -> None:
     nothing = float(np.log(1 / len(comparison.classes)))
     ax.axvline(nothing, color=SOFT, linestyle=":", linewidth=1)
     ax.set_title("unseen votes: log-likelihood", loc="left", fontsize=10, color=INK)
-    ax.set_xlabel("higher is better; dotted: knowing nothing", fontsize=9, color=SOFT)
+    ax.set_xlabel("to the right: likelier; dotted: knowing nothing", fontsize=9, color=SOFT)
 
 
 def _agreement(ax: Axes, comparison: Comparison) -> None:

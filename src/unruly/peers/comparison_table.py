@@ -69,8 +69,8 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     ]
     if c.scored_on is None:
         told.append(
-            "without gold labels nothing here tells who is right: systems that read texts can be ranked "
-            "by unseen votes, and low stability or few answers in common ask for a closer look"
+            "without gold labels nothing here tells who is right: low stability and few answers in common "
+            "ask for a closer look, and unseen votes reward learning the votes, mistakes included"
         )
     else:
         told.append(f"accuracy and F1 are those on {c.scored_on}, with 95 % intervals")

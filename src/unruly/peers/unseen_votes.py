@@ -41,7 +41,7 @@ def without_votes(documents: Documents, rows: NDArray[np.bool_]) -> Documents:
 
 
 def unseen_likelihood(fitted: Fitted, documents: Documents, rows: NDArray[np.bool_]) -> float:
-    """The mean log-likelihood of the votes on the hidden documents, given their texts; higher is better."""
+    """The mean log-likelihood of the votes on the hidden documents, given their texts; higher is likelier."""
     asked = without_votes(documents, rows).take(np.flatnonzero(rows))
     proba = fitted.predict_proba(asked)  # (r, m)
     counts = documents.votes.take(rows).counts().astype(np.float64)  # (r, m)
