@@ -42,8 +42,8 @@ class Dropouts:
     inputs: float = 0.4  # of the first layer
     between: float = 0.3  # of the layers above
     recurrent: float = 0.5  # weights from a layer's output to itself
-    outputs: float = 0.4  # of the last layer
-    scale: float = 0.3
+    outputs: float = 0.4  # of the last layer, where it tells the next word
+    scale: float = 0.1  # a small network that starts from nothing needs little
 
 
 class Layer(nn.Module):
@@ -113,17 +113,15 @@ class LanguageModel(nn.Module):
         x = self.embedding[ids]  # (n, length, e)
         if drop is not None:
             kept = dropped(torch.ones(len(self.embedding), 1), drop.words * drop.scale, generator)
-            x = x * kept[ids] * _mask(x, drop.inputs * drop.scale, generator)
+            x = x * kept[ids] * one_mask(x, drop.inputs * drop.scale, generator)
         after: State = []
         for i, layer in enumerate(self.stack):
             w_hh: Tensor = layer.w_hh
             if drop is not None:
                 w_hh = dropped(w_hh, drop.recurrent * drop.scale, generator)
-                x = x if i == 0 else x * _mask(x, drop.between * drop.scale, generator)
+                x = x if i == 0 else x * one_mask(x, drop.between * drop.scale, generator)
             x, own = layer(x, state[i], w_hh)
             after.append(own)
-        if drop is not None:
-            x = x * _mask(x, drop.outputs * drop.scale, generator)
         return x, after
 
     def groups(self) -> list[list[nn.Parameter]]:
@@ -221,7 +219,7 @@ def dropped(values: Tensor, share: float, generator: torch.Generator | None) -> 
     return values * kept / (1 - share)
 
 
-def _mask(x: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
+def one_mask(x: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
     """(n, 1, d): one mask for all steps of a text."""
     return dropped(torch.ones(x.shape[0], 1, x.shape[2]), share, generator)
 

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.peers.language_model import Dropouts, LanguageModel, State
+from unruly.peers.language_model import Dropouts, LanguageModel, State, one_mask
 from unruly.peers.sampled_softmax import next_word_loss, sampled_next_word_loss
 from unruly.peers.slanted_triangular import SlantedTriangular, discriminative_rates
 from unruly.peers.vocabulary import END, TokenIds, Vocabulary
@@ -26,9 +26,9 @@ class LanguageTraining:
 
     epochs: int = 15
     tokens: int = 500_000
-    streams: int = 32  # texts read side by side
+    streams: int = 20  # texts read side by side
     steps: int = 35  # words that the gradient reaches back
-    learning_rate: float = 0.004
+    learning_rate: float = 0.01
     extra_words: int = 500  # random words that the right one is told from; 0: all words
     dropouts: Dropouts = field(default_factory=Dropouts)
 
@@ -120,6 +120,8 @@ class _Course:
             own["lr"] = rate * self.schedule.share(t)
         with torch.enable_grad():
             out, after = self.model(piece[:, :-1], state, self.training.dropouts, generator)
+            drop = self.training.dropouts
+            out = out * one_mask(out, drop.outputs * drop.scale, generator)
             loss = self.training.loss(self.model, out, piece[:, 1:], share, generator)
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]

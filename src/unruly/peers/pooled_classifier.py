@@ -26,7 +26,8 @@ class PooledClassifier(nn.Module):
         super().__init__()
         self.body = body
         wide = 3 * body.embedding.shape[1]
-        self.norm1, self.norm2 = nn.BatchNorm1d(wide), nn.BatchNorm1d(hidden)
+        self.norm1 = nn.BatchNorm1d(wide, momentum=None)  # plain means since `fresh_norms`
+        self.norm2 = nn.BatchNorm1d(hidden, momentum=None)
         self.w1 = _scaled((hidden, wide), generator)
         self.b1 = nn.Parameter(torch.zeros(hidden))
         self.w2 = _scaled((classes, hidden), generator)
@@ -47,6 +48,11 @@ class PooledClassifier(nn.Module):
         pooled = self.norm1(concat_pooling(states, lengths + 1))  # (n, 3e)
         h = F.linear(dropped(pooled, share, generator), self.w1, self.b1).relu()
         return F.linear(dropped(self.norm2(h), share / 4, generator), self.w2, self.b2)
+
+    def fresh_norms(self) -> None:
+        """Forget the means and variances of the epoch before: the layers below were others then."""
+        self.norm1.reset_running_stats()
+        self.norm2.reset_running_stats()
 
     def groups(self) -> list[list[nn.Parameter]]:
         """The layers from the bottom to the head, as they are unfrozen."""

@@ -24,7 +24,9 @@ Seeds = tuple[tuple[str, ...], ...]  # for each class, its words
 
 # Parts of a regular expression that are no plain words: what must not follow or stand before, escapes,
 # character classes, numbers of repeats, the marks that open a group.
-_NO_WORDS = re.compile(r"\(\?<?![^)]*\)|\\.|\[[^\]]*\]|\{[^}]*\}|\(\?[a-zA-Z<>=:#-]*")
+_NO_WORDS = re.compile(
+    r"\(\?<?![^)]*\)|\\.|\[[^\]]*\]|\{[^}]*\}|\(\?(?:P?<\w+>|<?=|>|[a-zA-Z-]*:|[a-zA-Z-]+\))"
+)
 _PLAIN = re.compile(r"[^\W\d_]{2,}(?![?*+\w])")
 
 
