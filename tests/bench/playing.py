@@ -34,5 +34,5 @@ class Playing(Shelf):
             os.kill(os.getpid(), signal.SIGKILL)
         if run.method == self.failing:
             return Failure(run, "no luck")
-        made = outcome(run.dataset, run.method, 0.5, vote_likelihood=-0.5)
+        made = outcome(run.dataset, run.method, 0.5, foretold_votes=-0.5)
         return replace(made, run=run)

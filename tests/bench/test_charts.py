@@ -83,7 +83,7 @@ def trials() -> list[Outcome]:
                 "settings": tuple(vars(t.chosen).items()),
             },
             valid_accuracy=t.scored.objective,
-            vote_likelihood=-t.scored.objective,
+            foretold_votes=-t.scored.objective,
         )
         for selection in ("none", "gold")
         for t in made

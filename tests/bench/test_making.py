@@ -109,13 +109,13 @@ def test_noise_leaves_out_documents_whose_truth_is_not_known() -> None:
 def test_the_same_run_gives_the_same_outcome(tiny: Dataset) -> None:
     run = replace(RUN, method="paper", settings=(("epochs", 5),), selection="gold")
     one, two = make(run, tiny), make(run, tiny)
-    assert replace(one, cpu=0, seconds=0, vote_likelihood=0) == replace(
-        two, cpu=0, seconds=0, vote_likelihood=0
+    assert replace(one, cpu=0, seconds=0, foretold_votes=0) == replace(
+        two, cpu=0, seconds=0, foretold_votes=0
     )
     assert any("epoch" in use for use in one.gold_used)
 
 
 def test_a_search_is_also_scored_without_gold(tiny: Dataset) -> None:
     run = replace(RUN, method="paper", settings=(("epochs", 5),), experiment="search")
-    assert np.isfinite(make(run, tiny).vote_likelihood)
-    assert np.isnan(make(replace(run, experiment="main"), tiny).vote_likelihood)
+    assert np.isfinite(make(run, tiny).foretold_votes)
+    assert np.isnan(make(replace(run, experiment="main"), tiny).foretold_votes)

@@ -91,7 +91,7 @@ def test_a_search_tries_again_what_it_tried_before(folders: tuple[Folder, ...]) 
     def answer(run: Run) -> Outcome:
         hidden = run.setting("hidden")
         assert isinstance(hidden, int)
-        return outcome("one", "paper", 0.5, vote_likelihood=-1 / hidden)
+        return outcome("one", "paper", 0.5, foretold_votes=-1 / hidden)
 
     first, second = trials(plan, answer), trials(plan, answer)
     assert first == second

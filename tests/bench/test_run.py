@@ -76,8 +76,8 @@ def test_an_outcome_comes_back_from_json_with_its_gaps() -> None:
     back = Outcome.from_plain(json.loads(text))
     assert math.isnan(back.f1[1])
     assert math.isnan(back.valid_accuracy)
-    assert replace(back, f1=(), valid_accuracy=0, vote_likelihood=0) == replace(
-        made, f1=(), valid_accuracy=0, vote_likelihood=0
+    assert replace(back, f1=(), valid_accuracy=0, foretold_votes=0) == replace(
+        made, f1=(), valid_accuracy=0, foretold_votes=0
     )
 
 

@@ -217,7 +217,7 @@ def trial(number: int, valid: float, test: float, selection: str = "gold") -> Ou
         test,
         {"experiment": "search", "selection": selection, "settings": settings},
         valid_accuracy=valid,
-        vote_likelihood=-valid,
+        foretold_votes=-valid,
     )
 
 

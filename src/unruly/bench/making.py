@@ -13,9 +13,9 @@ from threadpoolctl import threadpool_limits
 
 from unruly import __version__
 from unruly.bench.datasets import Dataset, Split
+from unruly.bench.foretold_votes import foretold_votes
 from unruly.bench.run import Matched, Noise, Outcome, Run
 from unruly.bench.tuning import system_for
-from unruly.bench.vote_likelihood import vote_likelihood
 from unruly.errors import InputError
 from unruly.model.metrics import calibration_error, confusion, f1_scores, macro_f1
 from unruly.peers.system import Fitted, Lesson
@@ -78,7 +78,7 @@ def measured(run: Run, dataset: Dataset, fitted: Fitted, spent: tuple[float, flo
         macro_f1=macro_f1(table),
         ece=calibration_error(gold, proba),
         valid_accuracy=_accuracy(dataset.valid, fitted),
-        vote_likelihood=_foretold(run, dataset, fitted),
+        foretold_votes=_foretold(run, dataset, fitted),
         cpu=spent[0],
         seconds=spent[1],
         parameters=fitted.parameters,
@@ -161,4 +161,4 @@ def _foretold(run: Run, dataset: Dataset, fitted: Fitted) -> float:
     if run.experiment != "search":
         return math.nan
     documents = (dataset.valid or dataset.train).documents
-    return vote_likelihood(fitted, documents)
+    return foretold_votes(fitted, documents)

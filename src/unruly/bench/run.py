@@ -133,8 +133,8 @@ class Outcome:
     noise_before: Noise  # majority vote; ties and documents without votes by chance
     noise_after: Noise  # what the method says of its own training documents
     version: str = ""  # of unruly
-    # In a search: how likely the texts alone make the votes on validation documents. No gold.
-    vote_likelihood: float = math.nan
+    # In a search: hidden votes on validation documents that it agrees with, each class alike. No gold.
+    foretold_votes: float = math.nan
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it: NaN becomes null."""
@@ -152,7 +152,7 @@ class Outcome:
         given["by_matched"] = tuple(Matched(*counts) for counts in plain["by_matched"])
         for noise in ("noise_before", "noise_after"):
             given[noise] = Noise(*map(_number, plain[noise]))
-        for figure in ("macro_f1", "ece", "valid_accuracy", "vote_likelihood"):
+        for figure in ("macro_f1", "ece", "valid_accuracy", "foretold_votes"):
             given[figure] = _number(plain.get(figure))
         given["f1"] = tuple(map(_number, plain["f1"]))
         for several in ("gold_used", "documents", "classes"):

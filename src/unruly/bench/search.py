@@ -53,10 +53,10 @@ TrialRunner = Callable[[Chosen], Scored]
 
 
 def scored(outcome: Outcome) -> Scored:
-    """What a search is told of a run: validation accuracy where it uses gold, else how likely it finds votes."""
+    """What a search is told of a run: validation accuracy where it uses gold, else foretold votes."""
     gold = outcome.run.selection == "gold"
     return Scored(
-        objective=outcome.valid_accuracy if gold else outcome.vote_likelihood,
+        objective=outcome.valid_accuracy if gold else outcome.foretold_votes,
         valid=outcome.valid_accuracy,
         test=outcome.accuracy,
     )

@@ -22,7 +22,7 @@ from unruly.bench.run import Outcome
 from unruly.bench.search import GUIDED, UNIFORM, Trial
 from unruly.bench.tables.search import Searched, searches
 
-ALONG = {"gold": "validation accuracy (gold), %", "none": "likelihood of hidden votes (log)"}
+ALONG = {"gold": "validation accuracy (gold), %", "none": "hidden votes foretold, %"}
 
 
 def chart(outcomes: Sequence[Outcome]) -> str | None:
@@ -47,7 +47,7 @@ def _draw(ax: Axes, one: Searched) -> None:
     for drawn, mark, colour in ((UNIFORM, "o", BLUE), (GUIDED, "^", ORANGE)):
         mine = [trial for trial in one.trials if trial.drawn == drawn]
         ax.plot(
-            [_along(one, t) for t in mine],
+            [_along(t) for t in mine],
             [100 * (t.scored.test or 0.0) for t in mine],
             mark,
             color=colour,
@@ -57,7 +57,7 @@ def _draw(ax: Axes, one: Searched) -> None:
         )
     best = one.best
     ring = {"markerfacecolor": "none", "markeredgecolor": RED, "markersize": 11}
-    at = [_along(one, best)], [100 * (best.scored.test or 0.0)]
+    at = [_along(best)], [100 * (best.scored.test or 0.0)]
     ax.plot(*at, "o", markeredgewidth=1.8, label="taken", **ring)
     if known := paper.known(one.dataset):
         mean = paper.SEARCH[known].test_mean
@@ -65,5 +65,5 @@ def _draw(ax: Axes, one: Searched) -> None:
     ax.set_xlabel(ALONG[one.selection], color=INK)
 
 
-def _along(one: Searched, trial: Trial) -> float:
-    return trial.scored.objective * (100 if one.selection == "gold" else 1)
+def _along(trial: Trial) -> float:
+    return 100 * trial.scored.objective

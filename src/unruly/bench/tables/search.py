@@ -18,7 +18,7 @@ from unruly.bench.tables.ways import cells, datasets, several_encoders
 TITLE = "Hyper-parameter search"
 OBJECTIVES = {
     "gold": "accuracy on gold validation labels",
-    "none": "the likelihood of validation documents' votes, no gold",
+    "none": "hidden votes foretold, no gold",
 }
 
 
