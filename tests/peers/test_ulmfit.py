@@ -28,7 +28,7 @@ SMALL = ULMFiT(
     vector_size=24,
     hidden=(32,),
     language=LANGUAGE,
-    epochs=12,
+    epochs=10,
     batch_size=16,
     head=16,
     learning_rate=0.03,
@@ -36,16 +36,16 @@ SMALL = ULMFiT(
 TINY = replace(SMALL, vector_size=8, hidden=(8,), epochs=4, language=replace(LANGUAGE, epochs=1))
 
 
-@pytest.mark.parametrize(("m", "bar"), [(2, 0.75), (3, 0.6)])
-def test_it_learns_without_any_gold(m: int, bar: float) -> None:
-    task = planted_task(m=m)
+@pytest.mark.parametrize(("n", "m", "bar"), [(200, 2, 0.75), (300, 3, 0.55)])
+def test_it_learns_without_any_gold(n: int, m: int, bar: float) -> None:
+    task = planted_task(n=n, m=m)
     fitted = SMALL.fit(Lesson(task.train))
     assert fitted.gold_used == ()
     assert right(fitted.predict_proba(task.test), task.test_gold) > bar
 
 
 def test_denoised_labels_teach_too() -> None:
-    task = planted_task()
+    task = planted_task(n=200)
     system = replace(SMALL, labels="denoised", settings=replace(Settings.paper(), epochs=60))
     assert task.accuracy(system, Lesson(task.train)) > 0.75
 
@@ -83,7 +83,7 @@ def test_true_labels_are_used_and_owned_up_to() -> None:
 
 
 def test_clean_labels_alone_suffice() -> None:
-    task = planted_task()
+    task = planted_task(n=200)
     silent = Votes(
         np.full_like(task.train.votes.matrix, -1),
         task.train.votes.sources,
@@ -91,7 +91,7 @@ def test_clean_labels_alone_suffice() -> None:
         task.train.votes.ids,
     )
     documents = Documents(task.train.corpus, silent, task.train.features)
-    assert task.accuracy(SMALL, Lesson(documents, clean=task.gold)) > 0.8
+    assert task.accuracy(SMALL, Lesson(documents, clean=task.gold)) > 0.75
     with pytest.raises(InputError, match="no document has a label"):
         TINY.fit(Lesson(documents))
 
