@@ -55,7 +55,7 @@ def panels(several: Sequence[Panel], across: int = 3) -> Figure:
 def _small(panel: Panel) -> float:
     """Letters that fit under a panel."""
     letters = sum(len(tick) + 1 for tick in (panel.ticks or {}).values())
-    return min(LETTERS - 1, 300 / max(letters, 1))
+    return min(LETTERS - 1, 255 / max(letters, 1))
 
 
 def _draw(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
