@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unruly.labelmodels.planted import planted_votes
-from unruly.peers.samme import agreement_errors, boosting_weight, reweighted, source_errors
+from unruly.peers.samme import boosting_weight, reweighted, source_errors
 from unruly.votes.votes import Votes
 
 
@@ -52,10 +51,3 @@ def test_a_source_that_cannot_be_judged_is_thought_useful() -> None:
     errors = source_errors(votes, np.array([0, 2]), np.ones(2))
     assert errors[1] == pytest.approx(1 / 3)  # chance is wrong in 2 of 3
     assert boosting_weight(errors, 3)[1] > 0
-
-
-def test_noise_is_told_from_sense_without_gold() -> None:
-    votes, _ = planted_votes(2000, [0.9, 0.8, 0.8, 0.5], 0.7, seed=1)
-    alpha = boosting_weight(agreement_errors(votes), 2)
-    assert alpha[3] < 0.3 < alpha[:3].min()
-    assert alpha.argmax() == 0

@@ -20,8 +20,9 @@ boosting, ours since neither paper writes it out. A round
    it got wrong;
 4. renews each alpha by how often the networks so far, weighted by beta, contradict the source.
 
-alpha begins as each source's agreement with the majority of the others. The answer is the mean of the
-networks by beta; votes on new documents are not looked at.
+All alpha begin equal. (Begun as each source's agreement with the others, they drop sources that rarely
+stand beside another: 61 instead of 73 % right on the validation documents of agnews.) The answer is the
+mean of the networks by beta; votes on new documents are not looked at.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from unruly.errors import InputError
 from unruly.peers.flat_network import FlatNetwork, batches
 from unruly.peers.labels import clean_used, with_clean
 from unruly.peers.mlp import Mlp
-from unruly.peers.samme import agreement_errors, boosting_weight, reweighted, source_errors
+from unruly.peers.samme import boosting_weight, reweighted, source_errors
 from unruly.peers.system import Documents, Lesson, Proba
 from unruly.progress import SILENT, Progress, stage
 from unruly.settings import Settings
@@ -86,9 +87,7 @@ class NeuralQPP:
         votes = lesson.documents.votes
         centre, scale = moments(lesson.documents.features)
         task = Task.of(lesson.documents, centre, scale)
-        alpha = _weights(agreement_errors(votes), votes)
-        if not alpha.any():  # nobody agrees with anybody: all labellers count the same
-            alpha = np.asarray(votes.voted.any(axis=0), np.float64)
+        alpha = np.asarray(votes.voted.any(axis=0), np.float64)  # (k,): all count the same
         weights = np.full(votes.n, 1 / max(votes.n, 1))
         fitted = FittedNeuralQPP((), (), (), centre, scale, clean_used(lesson))
         for number in range(self.rounds):

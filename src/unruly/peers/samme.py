@@ -55,24 +55,3 @@ def source_errors(votes: Votes, answers: NDArray[np.int64], weights: Real) -> Re
     wrong = counts & (votes.matrix != answers[:, None])
     imagined = (votes.m - 1) / votes.m / 2  # the error rate of the imagined votes
     return np.asarray((weights @ wrong + 2 * one * imagined) / (weights @ counts + 2 * one))
-
-
-def agreement_errors(votes: Votes) -> Real:
-    """(k,): the share of each source's votes that contradict the majority of the other sources.
-
-    A document counts where the others have a single favourite.
-
-    >>> votes = Votes.from_array([[0, 0, 0], [1, 1, 0], [0, 0, 1]])
-    >>> agreement_errors(votes).round(2)  # the third is contradicted in two of three
-    array([0.17, 0.17, 0.5 ])
-    """
-    errors = np.empty(votes.k)
-    counts, rows, even = votes.counts(), np.arange(votes.n), np.ones(votes.n)
-    for j in range(votes.k):
-        others = counts.copy()
-        voted = votes.voted[:, j]
-        others[rows[voted], votes.matrix[voted, j]] -= 1
-        top = np.sort(others, axis=1)[:, -2:]  # (n, 2)
-        answers = np.where(top[:, 1] > top[:, 0], others.argmax(axis=1), -1)
-        errors[j] = source_errors(votes, answers, even)[j]
-    return errors
