@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,6 +72,16 @@ def test_the_best_is_the_earliest_of_equals() -> None:
         Trial(n, Chosen(32, 0.01, 0.1, 0.1), UNIFORM, Scored(s)) for n, s in enumerate((1, 2, 2))
     ]
     assert best(made).number == 1
+
+
+def test_trials_without_an_objective_are_borne_and_never_the_best() -> None:
+    def judged(chosen: Chosen) -> Scored:
+        return hill(chosen) if chosen.hidden > 64 else Scored(math.nan)
+
+    made = list(search(judged, [], 12))
+    assert any(math.isnan(trial.scored.objective) for trial in made)
+    assert best(made).chosen.hidden > 64
+    assert len(list(search(lambda _: Scored(math.nan), [], 9))) == 9
 
 
 def test_nonsense_is_refused() -> None:

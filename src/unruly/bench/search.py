@@ -11,6 +11,7 @@ the same trials.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ _ASKS = 20  # proposals that were tried already, after which an untried one is d
 class Scored:
     """What one choice gave. The search sees the objective alone, and never `test`."""
 
-    objective: float  # higher is better
+    objective: float  # higher is better; NaN where there was nothing to judge by
     valid: float | None = None  # accuracy on gold validation labels
     test: float | None = None  # accuracy on test labels, for the reader
 
@@ -106,8 +107,13 @@ def search(
 
 
 def best(trials: Sequence[Trial]) -> Trial:
-    """The trial with the highest objective; the earliest of equals."""
-    return max(trials, key=lambda trial: (trial.scored.objective, -trial.number))
+    """The trial with the highest objective; the earliest of equals; one without an objective comes last."""
+
+    def worth(trial: Trial) -> tuple[float, int]:
+        value = trial.scored.objective
+        return (-math.inf if math.isnan(value) else value, -trial.number)
+
+    return max(trials, key=worth)
 
 
 def propose(past: Sequence[Trial], seed: int, ranges: Ranges = RANGES) -> tuple[Chosen, str]:
@@ -146,7 +152,8 @@ def _guided(past: Sequence[Trial], seed: int, ranges: Ranges) -> Chosen | None:
         sampler = optuna.samplers.TPESampler(seed=state, n_startup_trials=0)
         study = optuna.create_study(direction="maximize", sampler=sampler)
         for trial in past:
-            study.add_trial(_told(optuna, trial, ranges))
+            if math.isfinite(trial.scored.objective):
+                study.add_trial(_told(optuna, trial, ranges))
         for _ in range(_ASKS):
             asked = _chosen(study.ask(), ranges)
             if asked not in tried:
