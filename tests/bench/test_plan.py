@@ -102,6 +102,7 @@ def test_a_search_tries_again_what_it_tried_before(folders: tuple[Folder, ...]) 
 def test_a_search_ends_where_a_trial_fails(folders: tuple[Folder, ...]) -> None:
     plan = Plan(folders[:1], experiments=("search",), trials=9)
     assert len(trials(plan, lambda run: Failure(run, "no luck"))) == 1
+    assert len(trials(plan, lambda run: outcome("one", "paper", 0.5))) == 1  # no votes to go by
 
 
 def test_quick_is_another_run(folders: tuple[Folder, ...]) -> None:

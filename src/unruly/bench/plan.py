@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -142,12 +143,12 @@ class Plan:
         )
 
     def _trials(self, base: Run) -> Chain:
-        """A search, trial by trial; it ends where one fails, for the rest depends on it."""
+        """A search, trial by trial; it ends where one has no score, for the rest depends on it."""
         past: list[Trial] = []
         while len(past) < self.trials:
             chosen, drawn = propose(past, base.seed, RANGES)
             outcome = yield trial_run(base, chosen)
-            if isinstance(outcome, Failure):
+            if isinstance(outcome, Failure) or math.isnan(scored(outcome).objective):
                 return
             past.append(Trial(len(past), chosen, drawn, scored(outcome)))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from unruly.cli.lists import among, names_in, priors_in
 from unruly.cli.screen import Screen, json_option, quiet_option
 from unruly.errors import InputError, MissingExtraError
 
@@ -136,6 +138,8 @@ def command(
             rules=rules,
             quick=quick,
         )
+        if quick and _untouched(context, "jobs"):
+            jobs = min(2, os.cpu_count() or 1)
         made, failed = _run(plan, store, jobs, output, screen.progress())
     results = _results(store, output)
     if not results.outcomes and not results.failures:
@@ -178,7 +182,7 @@ def _folders(
                 "with --download (the published ones are jieyuz2/WRENCH on the Hugging Face hub)"
             )
     else:
-        names = _names(datasets)
+        names = names_in(datasets)
     if fetch:
         for name in names:
             if not is_wrench(data / name):
@@ -208,18 +212,18 @@ def _plan(
 
     if rules is not None and not rules.is_dir():
         raise InputError(f"{rules}: there is no such folder of rules")
-    asked = tuple(entry(name).name for name in _names(methods)) if methods else installed()
+    asked = tuple(entry(name).name for name in names_in(methods)) if methods else installed()
     classes = {f.name: Votes.from_wrench(f.path, "test").classes for f in folders}
     return Plan(
         folders=folders,
         methods=asked,
-        experiments=_among(experiments, EXPERIMENTS, "experiment"),
+        experiments=among(experiments, EXPERIMENTS, "experiment"),
         encoder=encoder,
         seeds=seeds,
-        selections=_among(selection, SELECTIONS, "selection"),
+        selections=among(selection, SELECTIONS, "selection"),
         rows=rows,
         trials=trials,
-        priors=_priors(priors, tuple(classes)),
+        priors=priors_in(priors, tuple(classes)),
         keywords={name: keywords_of(rules, name, own) for name, own in classes.items()},
         quick=quick,
     )
@@ -270,35 +274,3 @@ def _show(screen: Screen, results: Results, output: Path, made: int, failed: int
         f"{made:,} runs made, {failed:,} of them failed; {len(results.outcomes):,} in "
         f"{output / 'runs.jsonl'}; tables in {output / 'README.md'}"
     )
-
-
-def _names(given: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip() for name in given.split(",") if name.strip()))
-
-
-def _among(given: str, known: tuple[str, ...], what: str) -> tuple[str, ...]:
-    names = _names(given)
-    for name in names:
-        if name not in known:
-            raise InputError(f"no {what} is called {name!r}: there are {', '.join(known)}")
-    if not names:
-        raise InputError(f"no {what} is named: there are {', '.join(known)}")
-    return names
-
-
-def _priors(given: tuple[str, ...], datasets: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
-    """`spouse=0.9,0.1` as shares by data set."""
-    found: dict[str, tuple[float, ...]] = {}
-    for text in given:
-        name, _, shares = text.partition("=")
-        try:
-            found[name] = tuple(float(share) for share in shares.split(","))
-        except ValueError:
-            raise InputError(
-                f"--prior {text}: expected a data set and its class shares, as in spouse=0.9,0.1"
-            ) from None
-        if abs(sum(found[name]) - 1) > 1e-6 or min(found[name]) <= 0:
-            raise InputError(f"--prior {text}: the shares must be above 0 and sum to 1")
-        if name not in datasets:
-            raise InputError(f"--prior {text}: {name!r} is not among the data sets")
-    return found
