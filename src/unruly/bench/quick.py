@@ -14,15 +14,15 @@ QUICK_SEEDS, QUICK_TRIALS = 2, 8
 _PAPER: tuple[Setting, ...] = (("epochs", 100),)
 _DENOISING: tuple[Setting, ...] = (("settings.epochs", 100),)
 _ULMFIT: tuple[Setting, ...] = (
-    ("epochs", 3),
-    ("classifier_tokens", 40_000),
-    ("language.epochs", 3),
-    ("language.tokens", 60_000),
+    ("epochs", 4),
+    ("classifier_tokens", 100_000),
+    ("language.epochs", 5),
+    ("language.tokens", 100_000),
 )
 QUICK: dict[str, tuple[Setting, ...]] = {
     **dict.fromkeys(("paper", "rule-only", "neural-only", "neural-self", "rule-neural"), _PAPER),
     "bert-mlp-denoised": _DENOISING,
     "ulmfit": _ULMFIT,
     "ulmfit-denoised": (*_ULMFIT, *_DENOISING),
-    "westclass": (("beta", 200), ("pretrain_epochs", 8), ("rounds", 4), ("batches", 20)),
+    "westclass": (("beta", 300), ("pretrain_epochs", 12), ("rounds", 8), ("batches", 20)),
 }
