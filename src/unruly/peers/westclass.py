@@ -53,7 +53,7 @@ class WeSTClass:
     min_count: int = 5  # occurrences of a word in it
     vector_size: int = 100
     window: int = 5
-    negatives: int = 1  # the shift of PMI: log of so many; 1 is best for factorisation
+    negatives: int = 1  # the shift of PMI: log of so many; 5 empties a small vocabulary
     expand: int = 50  # most words of a class that the distribution is fitted to; 0: the seeds alone
     alpha: float = 0.2  # the share of background words, and of label smoothing
     beta: int = 500  # pseudo-documents of each class
