@@ -27,8 +27,8 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         TITLE,
         "Accuracy on the test documents in per cent, mean ± standard deviation over seeds. The second column says "
         "what true labels the method was given for; those of the test documents are for scoring alone. The "
-        "paper's method has the paper's own hyper-parameters for each data set, which the paper chose by gold "
-        "validation labels; no other method has any that were chosen for a data set.",
+        "paper's method, also where it makes labels for another, has the paper's own hyper-parameters for each of "
+        "its data sets, which the paper chose by gold validation labels; nothing else was chosen for a data set.",
         method_rows(found, papers),
         "Where ours differ from the paper's by more than chance (1.96 standard deviations of seeds and of the draw "
         "of test documents together):",
