@@ -30,7 +30,7 @@ def lines(data: Path) -> list[bytes]:
 
 
 def test_two_methods_and_every_experiment(unruly: Unruly, data: Path) -> None:
-    more = ("--seeds", "1", "--trials", "2", "--quick")
+    more = ("--seeds", "1", "--trials", "2", "--quick", "--jobs", "1")
     args = options(data, "majority-vote,paper", "--datasets", "tiny", *more)
     done = unruly(*args, "--json")
     assert done.code == 0, done.err
