@@ -180,6 +180,7 @@ def load(
     corpora = {split: Corpus.from_wrench(folder, split) for split in splits}
     encoder, cache = encoder_from(parts), Cache()
     fitted = encoder.fit(corpora["train"], cache)
+    fitted = fitted.blotted(corpora["train"], Votes.from_wrench(folder, "train"), cache)
     encoded = {}
     for split, corpus in corpora.items():
         assert corpus.gold is not None

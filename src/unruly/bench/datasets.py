@@ -97,13 +97,14 @@ class Folder:
         cache: Cache | None = None,
         progress: Progress = SILENT,
     ) -> Dataset:
-        """Read and encode, at most so many training documents drawn by chance.
+        """Read and encode, at most so many training and so many validation documents, drawn by chance.
 
         Encoders that learn from the texts learn from those training documents alone.
         """
         corpora = {split: Corpus.from_wrench(self.path, split) for split in self.splits}
         kept = {split: np.arange(len(corpus)) for split, corpus in corpora.items()}
-        kept["train"] = drawn(len(corpora["train"]), rows)
+        for split in {"train", "valid"} & set(kept):  # all test documents are scored
+            kept[split] = drawn(len(corpora[split]), rows)
         corpora = {split: corpus.take(kept[split]) for split, corpus in corpora.items()}
         if encoder == GIVEN:
             features = {split: self._given(split, kept[split]) for split in self.splits}

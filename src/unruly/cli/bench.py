@@ -43,7 +43,11 @@ if TYPE_CHECKING:
     help="What reads the texts; several with + between. A data set with features of its own uses those.",
 )
 @click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="Runs of each.")
-@click.option("--rows", type=click.IntRange(1), help="Training documents at most, drawn by chance.")
+@click.option(
+    "--rows",
+    type=click.IntRange(1),
+    help="Training documents at most, and validation documents, drawn by chance.",
+)
 @click.option(
     "--trials",
     type=click.IntRange(1),

@@ -39,10 +39,20 @@ def save_encoder(several: Several, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     kept = []
     for number, part in enumerate(several.parts):
-        inside = folder / f"block{number}"
-        inside.mkdir()
-        part.encoder.save(inside)
-        kept.append({"kind": kind_of(part.encoder), "view": part.view, "scales": part.scales})
+        like = [other.encoder for other in several.parts].index(part.encoder)
+        if like == number:  # an encoder that reads twice is kept once
+            inside = folder / f"block{number}"
+            inside.mkdir()
+            part.encoder.save(inside)
+        kept.append(
+            {
+                "kind": kind_of(part.encoder),
+                "view": part.view,
+                "scales": part.scales,
+                "like": like,
+                "unread": part.unread,
+            }
+        )
     plan = {"format": FORMAT, "blocks": kept}
     (folder / "encoder.json").write_text(json.dumps(plan), encoding="utf-8")
 
@@ -58,9 +68,15 @@ def load_encoder(folder: Path) -> Several:
             f"{folder}: the encoder has the format {plan.get('format')!r}, this version reads {FORMAT}: "
             "pip install --upgrade unruly"
         )
+    encoders: list[Encoder] = []
+    for number, block in enumerate(plan["blocks"]):
+        own = block["like"] == number
+        encoders.append(
+            _load(block["kind"], folder / f"block{number}") if own else encoders[block["like"]]
+        )
     parts = tuple(
-        Part(_load(block["kind"], folder / f"block{i}"), block["view"], tuple(block["scales"]))
-        for i, block in enumerate(plan["blocks"])
+        Part(encoder, block["view"], tuple(block["scales"]), tuple(block["unread"]))
+        for encoder, block in zip(encoders, plan["blocks"], strict=True)
     )
     one_each = {part.encoder.name: part.encoder for part in parts}
     return Several(tuple(one_each.values()), parts)

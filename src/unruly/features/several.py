@@ -18,9 +18,12 @@ from unruly.features.encoder import Block, Encoder, Features
 from unruly.features.given import Given
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM
+from unruly.features.rule_words import rule_words, without
+from unruly.features.static import Static
 from unruly.features.views import TEXT, seen, views_of
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
 
 SAMPLE = 512  # documents that a block's scale is measured on
 
@@ -32,12 +35,14 @@ class Part:
     encoder: Encoder
     view: str = TEXT
     scales: tuple[float, ...] = ()
+    unread: tuple[str, ...] = ()  # words that are blotted out before it reads
 
     def raw(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> NDArray[np.float32]:
         """(n, width), before scaling."""
         if isinstance(self.encoder, Given):
             return self.encoder.of(corpus)
-        return _encoded(self.encoder, seen(corpus, self.view).to_list(), cache, progress)
+        texts = without(seen(corpus, self.view), self.unread).to_list()
+        return _encoded(self.encoder, texts, cache, progress)
 
     def blocks(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> tuple[Block, ...]:
         """One block, or one for each hidden layer, on the common scale."""
@@ -56,6 +61,7 @@ class Part:
         pieces = encoder.pieces if isinstance(encoder, MiniLM) else ((encoder.name, encoder.width),)
         ends = np.cumsum([width for _, width in pieces])[:-1]
         told = "" if self.view == TEXT else f", {self.view}"
+        told += ", without the rules' words" if self.unread else ""
         names = [f"{name}{told}" for name, _ in pieces]
         return list(zip(names, np.split(values, ends, axis=1), strict=True))
 
@@ -96,6 +102,26 @@ class Several:
                 fitted = _fitted(encoder, seen(corpus, view).to_list(), cache, progress)
                 parts.append(_scaled(Part(fitted, view), corpus, cache, progress))
         return replace(self, parts=tuple(parts))
+
+    def blotted(
+        self,
+        corpus: Corpus,
+        votes: Votes,
+        cache: Cache | None = None,
+        progress: Progress = SILENT,
+    ) -> Several:
+        """The same, with one more part for each encoder that counts words: it reads on without the rules' words.
+
+        The encoder is the one already fitted. Relation data is left as it is: its views are parts already.
+        """
+        able = [p for p in self.parts if isinstance(p.encoder, Lsa | Static) and p.view == TEXT]
+        if not able or corpus.relation is not None:
+            return self
+        words = rule_words(corpus.texts, votes)
+        if not words:
+            return self
+        more = [_scaled(Part(part.encoder, unread=words), corpus, cache, progress) for part in able]
+        return replace(self, parts=(*self.parts, *more))
 
     def encode(
         self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT

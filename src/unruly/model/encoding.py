@@ -12,6 +12,7 @@ from unruly.features.encoder import Features
 from unruly.model.container import Container
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:  # encoders bring heavy libraries: they are imported when a text is to be encoded
     from unruly.features.cache import Cache
@@ -42,11 +43,17 @@ class Encoding:
         cache: Cache | None,
         progress: Progress = SILENT,
         folder: Path | None = None,
+        votes: Votes | None = None,
     ) -> Encoding:
-        """Choose the encoder that `spec` asks for, and fit it on the training texts."""
+        """Choose the encoder that `spec` asks for, and fit it on the training texts.
+
+        With their votes, it also reads them without the words that rules read (`features.rule_words`).
+        """
         from unruly.features.spec import encoder_from
 
         encoder = encoder_from(spec, folder).fit(corpus, cache, progress)
+        if votes is not None:
+            encoder = encoder.blotted(corpus, votes, cache, progress)
         return cls(encoder.name, encoder, None)
 
     def features(

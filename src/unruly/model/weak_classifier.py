@@ -126,7 +126,13 @@ class WeakClassifier:
         check_rows(documents, cast)
         encoding = None
         if documents.corpus is not None:
-            encoding = Encoding.fitted(self.encoder, documents.corpus, self._cache(), progress)
+            encoding = Encoding.fitted(
+                self.encoder,
+                documents.corpus,
+                self._cache(),
+                progress,
+                votes=cast if settings.method == "default" else None,
+            )
         order = fitting.Order(
             documents=documents,
             votes=cast,
@@ -290,7 +296,11 @@ class WeakClassifier:
         """The settings, with what was given beside them."""
         if self.keep_documents < 0:
             raise SettingsError(f"keep_documents = {self.keep_documents}: must be 0 or more")
-        settings = self.settings or Settings()
+        settings = Settings() if self.settings is None else self.settings
+        if not isinstance(settings, Settings):
+            raise SettingsError(
+                f"settings = {settings!r}: must be Settings, as in WeakClassifier(settings=Settings(hidden=64))"
+            )
         return replace(
             settings,
             method=settings.method if self.method is None else self.method,

@@ -59,7 +59,7 @@ class ULMFiT:
     max_tokens: int = 120  # of a document, for the classifier
     epochs: int = 50  # most; fewer where all `classifier_tokens` are read before
     least_epochs: int = 8  # over a random part of the documents, where the budget asks for it
-    classifier_tokens: int = 1_500_000  # most words read in all epochs
+    classifier_tokens: int = 800_000  # most words read in all epochs
     batch_size: int = 32
     learning_rate: float = 0.01
     decay: float = 2.6  # of the rate, for each layer further down

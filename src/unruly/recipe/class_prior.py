@@ -2,9 +2,10 @@
 
 Nothing decides more. Learnt inside the loop it collapses, so it is settled beforehand:
 
-    auto      run the loop once from a uniform start with the hold released, and take the class mass that it
-              drifts to if it is to be believed (see `believed`); else uniform. Where votes cover less than
-              a third of the documents, or fewer than 500, it would be hearsay: uniform
+    auto      run the loop once from a uniform start with the hold released. If the class mass that it drifts
+              to is to be believed (see `believed`), take the mean, in logarithms, of it and of the vote
+              shares, for the run overshoots where votes fall short; else uniform. Where votes cover less
+              than a third of the documents, or fewer than 500, it would be hearsay: uniform
     uniform   equal shares of the classes that sources vote for
     votes     the mean vote shares of covered documents
     numbers   as given
@@ -31,7 +32,8 @@ Prior = str | Sequence[float] | None
 FAR = 3.0  # odds factor from uniform beyond which the released run is far from it
 LEAN = 2.0  # the same, for what the class-balanced classifier answers
 FURTHER = 2.25  # the same, where votes are nearer to uniform than the released run
-STRONG = 0.10  # share of changed answers above which a guessed prior is warned of
+STRONG = 0.10  # share of changed answers above which a guessed prior is warned of,
+CONTESTED = 1.5  # if votes or texts lean away from it by such a factor in odds
 COVERED, FEWEST = (
     1 / 3,
     500,
@@ -146,17 +148,39 @@ def sensitivity(fitted: Posteriors) -> float:
     return max(changed, default=0.0)
 
 
-def prior_notes(held: HeldPrior, changed: float) -> tuple[str, ...]:
-    """What the user is told of the prior, a sentence each."""
+def leaning(held: Real64, others: Sequence[Real64]) -> float:
+    """The largest factor in odds by which another guess at the shares of the classes leans away from this one.
+
+    >>> round(leaning(np.array([0.5, 0.5]), [np.array([0.6, 0.4]), np.array([0.4, 0.6])]), 2)
+    1.5
+    """
+    if len(held) < 2:
+        return 1.0
+    mine = _log_odds(held)
+    return float(np.exp(max((np.abs(_log_odds(one) - mine).max() for one in others), default=0.0)))
+
+
+def prior_notes(held: HeldPrior, changed: float, lean: float) -> tuple[str, ...]:
+    """What the user is told of the prior, a sentence each.
+
+    `changed`: the share of answers that a neighbouring prior would change (see `sensitivity`). It is large
+    on most data, for the balance is held, so it is a warning only where votes or texts lean away from the
+    guess (`lean`, see `leaning`).
+    """
     told = f"Class prior: {held.origin}."
-    if held.trusted or changed <= STRONG:
+    if held.trusted:
         return (told,)
-    return (
-        told,
-        f"Warning: the answers depend strongly on the class prior, which is a guess: were one class twice or "
-        f"half as likely, up to {changed:.0%} of them would change. If you know the shares of the classes, "
-        "give them: prior = [...] under [task], --prior, or class_prior= in Python.",
+    depends = (
+        f"were one class twice or half as likely, up to {changed:.0%} of the answers would change. If you know the "
+        "shares of the classes, give them: prior = [...] under [task], --prior, or class_prior= in Python."
     )
+    if changed > STRONG and lean > CONTESTED:
+        return (
+            told,
+            "Warning: the answers depend strongly on the class prior, which is a guess, and votes or texts lean away "
+            f"from it (by a factor of {lean:.1f} in odds): {depends}",
+        )
+    return (f"{told[:-1]}; {depends}",) if changed > STRONG else (told,)
 
 
 def _automatic(
@@ -178,8 +202,13 @@ def _automatic(
     mass = np.maximum(drifted.q.mean(axis=0), 0.05 / evidence.m)
     mass = mass / mass.sum()
     named = np.bincount(drifted.first.argmax(axis=1), minlength=evidence.m) / evidence.n
-    if believed(mass, named, vote_prior(evidence)):
-        return mass, "estimated from votes and texts, which are far from balanced"
+    voted = vote_prior(evidence)
+    if believed(mass, named, voted):
+        between = np.sqrt(mass * _proper(voted))
+        return (
+            between / between.sum(),
+            "estimated from votes and texts, which are far from balanced",
+        )
     return even, "uniform, for votes and texts do not speak clearly against it"
 
 

@@ -10,7 +10,14 @@ from unruly.features.encoder import Features
 from unruly.progress import SILENT, Progress
 from unruly.recipe.balanced import class_balanced
 from unruly.recipe.class_hold import class_hold
-from unruly.recipe.class_prior import Prior, held_prior, prior_notes, sensitivity
+from unruly.recipe.class_prior import (
+    Prior,
+    held_prior,
+    leaning,
+    prior_notes,
+    sensitivity,
+    vote_prior,
+)
 from unruly.recipe.evidence import Evidence
 from unruly.recipe.fallback import fall_back
 from unruly.recipe.guard import BELIEVED, contradicted_sources, guard, text_knows
@@ -102,7 +109,11 @@ def fit_recipe(
             *verdict.notes,
             *_unnamed(votes, evidence),
             *contradicted_sources(accuracies, evidence, fitted.pi, votes.sources),
-            *prior_notes(held, sensitivity(fitted)),
+            *prior_notes(
+                held,
+                sensitivity(fitted),
+                leaning(held.shares, (vote_prior(evidence), balanced.shares)),
+            ),
         ),
     )
     return fall_back(recipe, verdict, balanced, evidence)
