@@ -67,6 +67,7 @@ class Scenario:
     prior: tuple[float, ...] = ()
     given: tuple[float, ...] = ()
     signal: float = 1.0
+    echo: float = 0.0  # how loudly the words that fired a source are heard in the text
     first: tuple[float, float] | None = None  # accuracy and coverage of source 0
 
 
@@ -100,6 +101,17 @@ GRID = (
     Scenario("13 % positives, prior given as 50 %", "u", prior=(0.87, 0.13), given=(0.5, 0.5)),
     Scenario("30 % positives, prior unknown", prior=(0.7, 0.3)),
     Scenario("7 % positives, prior unknown", prior=(0.93, 0.07)),
+    Scenario("13 % positives, weak text", signal=0.5, prior=(0.87, 0.13)),
+    Scenario(
+        "13 % positives, weak text, one-class sources only",
+        "u",
+        signal=0.5,
+        one_class=1.0,
+        prior=(0.87, 0.13),
+    ),
+    Scenario("text echoes the rules", echo=1.0),
+    Scenario("weak text that echoes the rules", "e", signal=0.5, echo=1.0),
+    Scenario("text does nothing but echo the rules", "u", signal=0.0, echo=1.0),
     Scenario("four classes, skewed", m=4, k=16, prior=(0.6, 0.25, 0.1, 0.05)),
     Scenario("ten classes", m=10, k=60, n=3000, coverage=(0.02, 0.1)),
     Scenario("73 sources", k=73, coverage=(0.005, 0.03)),
@@ -193,7 +205,7 @@ def planted(scenario: Scenario, seed: int) -> Case:
         seed=seed,
     )
     truth = gold.astype(np.int64)
-    features = planted_features(votes, truth, signal=s.signal, seed=seed)
+    features = planted_features(votes, truth, signal=s.signal, echo=s.echo, seed=seed)
     return Case(s.name, s.should, features, votes, truth, s.given or None)
 
 
@@ -206,7 +218,8 @@ def real(folder: Path, encoders: str, most: int) -> Iterator[Case]:
         features = Features.from_array(np.load(stored), stored.name)
     else:
         cache = Cache()
-        features = encoder_from(encoders.split("+")).fit(corpus, cache).encode(corpus, cache)
+        encoder = encoder_from(encoders.split("+")).fit(corpus, cache).blotted(corpus, votes, cache)
+        features = encoder.encode(corpus, cache)
     rng = np.random.default_rng(0)
     everything = rng.permutation(len(gold))
     shares = np.bincount(gold, minlength=votes.m) / len(gold)
