@@ -18,6 +18,7 @@ ROOMS = [
     "extras",
     "files",
     "progress",
+    "drawing",
     "texts",
     "votes",
     "rules",

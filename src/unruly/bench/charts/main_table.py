@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unruly.bench import paper_figures as paper
-from unruly.bench.charts.dot_panels import Dot, dot_panels
-from unruly.bench.charts.drawing import svg_of
+from unruly.bench.charts.dot_panels import Dot
+from unruly.bench.charts.main_panels import main_panels
 from unruly.bench.run import Outcome
 from unruly.bench.tables.spread import Spread
-from unruly.bench.tables.ways import Way, cells, datasets, several_encoders
+from unruly.bench.tables.ways import Way
 from unruly.votes.interval import wilson
 
 # The supervised BERT-MLP of the main experiment has all training labels, as in the last rows of the paper's.
@@ -18,20 +18,8 @@ FIGURES = {**paper.CLEAN[1.0], **paper.SUPERVISED, **paper.ABLATIONS, **paper.MA
 
 def chart(outcomes: Sequence[Outcome]) -> str | None:
     """Dots are means over seeds; thin lines the 95 % interval for so many test documents, thick ones ± sd."""
-    found = cells(outcomes, "main")
-    if not found:
-        return None
-    named = several_encoders(found)
-    panels = {
-        dataset: {
-            way.title(named): _dot(way, dataset, found[way][dataset])
-            for way in found
-            if dataset in found[way]
-        }
-        for dataset in datasets(found)
-    }
     label = "test accuracy, % (thin: 95 % interval; thick: ± sd of seeds)"
-    return svg_of(dot_panels(panels, label), "main-table")
+    return main_panels(outcomes, _dot, name="main-table", label=label)
 
 
 def _dot(way: Way, dataset: str, several: Sequence[Outcome]) -> Dot:

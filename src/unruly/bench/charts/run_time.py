@@ -5,30 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unruly.bench import paper_figures as paper
-from unruly.bench.charts.dot_panels import Dot, dot_panels
-from unruly.bench.charts.drawing import svg_of
+from unruly.bench.charts.dot_panels import Dot
+from unruly.bench.charts.main_panels import main_panels
 from unruly.bench.run import Outcome
-from unruly.bench.tables.ways import Way, cells, datasets, several_encoders
+from unruly.bench.tables.ways import Way
 
 
 def chart(outcomes: Sequence[Outcome]) -> str | None:
     """Dots are means over seeds, lines go from the fastest to the slowest run; a logarithmic axis."""
-    found = cells(outcomes, "main")
-    if not found:
-        return None
-    named = several_encoders(found)
-    panels = {
-        dataset: {
-            way.title(named): _dot(way, dataset, found[way][dataset])
-            for way in found
-            if dataset in found[way]
-        }
-        for dataset in datasets(found)
-    }
-    return svg_of(
-        dot_panels(panels, "CPU seconds of learning (lines: fastest to slowest seed)", log=True),
-        "run-time",
-    )
+    label = "CPU seconds of learning (lines: fastest to slowest seed)"
+    return main_panels(outcomes, _dot, name="run-time", label=label, log=True)
 
 
 def _dot(way: Way, dataset: str, several: Sequence[Outcome]) -> Dot:

@@ -6,12 +6,13 @@ the reader's choice of light or dark reaches the pictures too.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from typing import Any
 
-from unruly.extras import need
+from unruly.drawing import Axes as Axes
+from unruly.drawing import Figure as Figure
+from unruly.drawing import Style
 from unruly.model.metrics import Share
 
 INK, SOFT, GRID, PAPER = "#010101", "#020202", "#030303", "#040404"
@@ -29,31 +30,19 @@ VARIABLES = {
 }
 WIDTH, HEIGHT = 420.0, 300.0  # points; narrow enough that a phone need not shrink the letters much
 LETTERS = 12.0
-
-Figure = Any  # matplotlib is imported late, and optional
-Axes = Any
+STYLE = Style(INK, SOFT, GRID, "none", LETTERS, purpose="the charts of a report")
 
 
 def figure(width: float = WIDTH, height: float = HEIGHT) -> Figure:
     """An empty figure of so many points, no global state behind it."""
-    made = need("matplotlib.figure", extra="report", purpose="the charts of a report")
-    return made.Figure(figsize=(width / 72, height / 72), layout="constrained")
+    return STYLE.figure(width, height)
 
 
 def axes(figure: Figure, where: Any = 111) -> Axes:
     """Axes without a box: two quiet spines, a light grid."""
     ax = figure.add_subplot(where)
     ax.set_facecolor("none")
-    ax.grid(color=GRID, linewidth=0.8)
-    ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color(SOFT)
-    ax.tick_params(colors=SOFT, labelcolor=INK, labelsize=LETTERS - 1, length=3)
-    ax.xaxis.label.set(color=INK, size=LETTERS)
-    ax.yaxis.label.set(color=INK, size=LETTERS)
-    return ax
+    return STYLE.quiet(ax)
 
 
 def legend(ax: Axes, columns: int = 3) -> None:
@@ -73,13 +62,13 @@ def legend(ax: Axes, columns: int = 3) -> None:
 
 def percent_axis(axis: Any) -> None:
     """Ticks as whole per cent."""
-    ticker = need("matplotlib.ticker", extra="report", purpose="the charts of a report")
+    ticker = STYLE.module("matplotlib.ticker")
     axis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
 
 
 def whole_axis(axis: Any) -> None:
     """Ticks at whole numbers only."""
-    ticker = need("matplotlib.ticker", extra="report", purpose="the charts of a report")
+    ticker = STYLE.module("matplotlib.ticker")
     axis.set_major_locator(ticker.MaxNLocator(integer=True))
 
 
@@ -93,22 +82,11 @@ def whiskers(shares: Sequence[Share]) -> list[list[float]]:
 
 def svg_of(figure: Figure, name: str) -> str:
     """The figure as an `<svg>` element, the same bytes for the same figure."""
-    matplotlib = need("matplotlib", extra="report", purpose="the charts of a report")
-    buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        figure.savefig(
-            buffer,
-            format="svg",
-            transparent=True,
-            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-        )
-    return _for_page(buffer.getvalue(), name)
+    return _for_page(STYLE.svg(figure, name), name)
 
 
 def _for_page(svg: str, name: str) -> str:
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", svg)
     svg = re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1>", svg, count=1)
