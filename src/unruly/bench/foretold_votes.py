@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from unruly.peers.system import Documents, Fitted
-from unruly.votes.votes import ABSTAIN, Votes
+from unruly.peers.unseen_votes import without_votes
 
 
 def foretold_votes(fitted: Fitted, documents: Documents) -> float:
@@ -39,10 +39,6 @@ def _answers(
     fitted: Fitted, asked: Documents, silent: int
 ) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """(n,): the class that the system gives when this source says nothing."""
-    votes = asked.votes
-    matrix = votes.matrix.copy()
-    matrix[:, silent] = ABSTAIN
-    soft = {name: values for name, values in votes.soft.items() if name != votes.sources[silent]}
-    hidden = Votes(matrix, votes.sources, votes.classes, votes.ids, soft)
-    proba = fitted.predict_proba(Documents(asked.corpus, hidden, asked.features))
+    hidden = np.arange(asked.votes.k)[None, :] == silent  # (1, k)
+    proba = fitted.predict_proba(without_votes(asked, hidden))
     return np.asarray(proba.argmax(axis=1))

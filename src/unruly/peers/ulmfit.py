@@ -32,6 +32,7 @@ from unruly.peers.best_weights import BestWeights
 from unruly.peers.labels import clean_used, denoised_labels, majority_labels
 from unruly.peers.language_model import LanguageModel, open_language_model
 from unruly.peers.language_training import BETAS, LanguageTraining
+from unruly.peers.length_order import answers_by_length
 from unruly.peers.pooled_classifier import PooledClassifier
 from unruly.peers.slanted_triangular import SlantedTriangular, discriminative_rates
 from unruly.peers.system import Documents, Lesson, Proba
@@ -155,15 +156,15 @@ class FittedULMFiT:
     def predict_proba(self, documents: Documents) -> Proba:
         """(n, m): from the texts alone."""
         corpus = self.vocabulary.encode([tokens(text) for text in documents.corpus.texts])
-        proba = np.zeros((corpus.n, len(self.network.b2)))
-        order = np.argsort(corpus.lengths, kind="stable")
         self.network.eval()
         with computing(Settings(device="cpu")):
-            for start in range(0, corpus.n, _ANSWERED):
-                rows = order[start : start + _ANSWERED]
-                ids = torch.from_numpy(corpus.padded(rows, self.max_tokens))
-                proba[rows] = self.network(ids).double().softmax(dim=1).numpy()
-        return proba
+            return answers_by_length(
+                self.network,
+                corpus,
+                len(self.network.b2),
+                together=_ANSWERED,
+                most=self.max_tokens,
+            )
 
 
 @dataclass(frozen=True, eq=False)

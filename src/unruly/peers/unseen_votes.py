@@ -28,12 +28,13 @@ def hidden_rows(features: Features, votes: Votes, seed: int) -> NDArray[np.bool_
     return hide_votes(features, votes, replace(Settings(), selection="votes", p=0, seed=seed))
 
 
-def without_votes(documents: Documents, rows: NDArray[np.bool_]) -> Documents:
-    """The same documents, as if no source had voted on some of them."""
+def without_votes(documents: Documents, hidden: NDArray[np.bool_]) -> Documents:
+    """The same documents without some votes: all on some documents (n,), or some cells (n, k), (1, k)."""
     votes = documents.votes
-    matrix = np.where(rows[:, None], ABSTAIN, votes.matrix).astype(np.int8)
+    cells = np.broadcast_to(hidden if hidden.ndim == 2 else hidden[:, None], votes.matrix.shape)
+    matrix = np.where(cells, ABSTAIN, votes.matrix).astype(np.int8)
     soft = {
-        name: np.where(rows[:, None], np.float32(1 / votes.m), values)
+        name: np.where(cells[:, [votes.sources.index(name)]], np.float32(1 / votes.m), values)
         for name, values in votes.soft.items()
     }
     silenced = Votes(matrix, votes.sources, votes.classes, votes.ids, soft)

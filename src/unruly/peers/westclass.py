@@ -24,6 +24,7 @@ from torch.nn import functional as F
 from unruly.errors import SettingsError
 from unruly.peers.best_weights import BestWeights
 from unruly.peers.labels import clean_labels, clean_used
+from unruly.peers.length_order import answers_by_length
 from unruly.peers.pseudo_documents import PseudoDocuments, expand_seeds, pseudo_documents
 from unruly.peers.seed_keywords import Seeds, complete_seeds
 from unruly.peers.self_training import share_changed, sharpened
@@ -173,14 +174,14 @@ class FittedWeSTClass:
 
     def answers(self, corpus: TokenIds) -> Proba:
         """(n, m): the same for texts that are numbers already; documents of like length together."""
-        proba = np.zeros((corpus.n, self.network.b2.shape[0]))
-        order = np.argsort(corpus.lengths, kind="stable")
-        with torch.no_grad():
-            for start in range(0, corpus.n, _ANSWERED):
-                rows = order[start : start + _ANSWERED]
-                ids = torch.from_numpy(corpus.padded(rows, self.max_tokens, _LEAST))
-                proba[rows] = self.network(ids).double().softmax(dim=1).numpy()
-        return proba
+        return answers_by_length(
+            self.network,
+            corpus,
+            len(self.network.b2),
+            together=_ANSWERED,
+            most=self.max_tokens,
+            least=_LEAST,
+        )
 
 
 @dataclass(frozen=True, eq=False)
