@@ -14,6 +14,7 @@ from unruly.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from unruly.bench.datasets import Folder
+    from unruly.bench.making import Keywords
     from unruly.bench.page import Results
     from unruly.bench.plan import Plan
     from unruly.bench.store import Store
@@ -125,21 +126,23 @@ def command(
     store = Store(output / "runs.jsonl")
     made = failed = 0
     if not tables_only:
+        from unruly.bench.plan import Plan
         from unruly.bench.quick import QUICK_SEEDS, QUICK_TRIALS
+        from unruly.bench.run import EXPERIMENTS, SELECTIONS
 
         context = click.get_current_context()
         folders = _folders(data, _quick_default(datasets, quick), fetch, screen.progress())
-        plan = _plan(
-            folders,
-            methods=methods,
-            experiments=experiments,
-            selection=selection,
+        plan = Plan(
+            folders=folders,
+            methods=_methods(methods),
+            experiments=among(experiments, EXPERIMENTS, "experiment"),
             encoder=encoder,
             seeds=QUICK_SEEDS if quick and _untouched(context, "seeds") else seeds,
+            selections=among(selection, SELECTIONS, "selection"),
             rows=rows,
             trials=QUICK_TRIALS if quick and _untouched(context, "trials") else trials,
-            priors=priors,
-            rules=rules,
+            priors=priors_in(priors, tuple(folder.name for folder in folders)),
+            keywords=_keywords(rules, folders),
             quick=quick,
         )
         if quick and _untouched(context, "jobs"):
@@ -194,43 +197,23 @@ def _folders(
     return tuple(folder_of(data, name) for name in names)
 
 
-def _plan(
-    folders: tuple[Folder, ...],
-    *,
-    methods: str | None,
-    experiments: str,
-    selection: str,
-    encoder: str,
-    seeds: int,
-    rows: int | None,
-    trials: int,
-    priors: tuple[str, ...],
-    rules: Path | None,
-    quick: bool,
-) -> Plan:
-    from unruly.bench.keywords import keywords_of
-    from unruly.bench.plan import Plan, installed
-    from unruly.bench.run import EXPERIMENTS, SELECTIONS
+def _methods(typed: str | None) -> tuple[str, ...]:
+    """The methods asked for; all that can run here where none is named."""
+    from unruly.bench.plan import installed
     from unruly.peers.systems import entry
+
+    return tuple(entry(name).name for name in names_in(typed)) if typed else installed()
+
+
+def _keywords(rules: Path | None, folders: tuple[Folder, ...]) -> dict[str, Keywords]:
+    """The seed words of each data set."""
+    from unruly.bench.keywords import keywords_of
     from unruly.votes.votes import Votes
 
     if rules is not None and not rules.is_dir():
         raise InputError(f"{rules}: there is no such folder of rules")
-    asked = tuple(entry(name).name for name in names_in(methods)) if methods else installed()
-    classes = {f.name: Votes.from_wrench(f.path, "test").classes for f in folders}
-    return Plan(
-        folders=folders,
-        methods=asked,
-        experiments=among(experiments, EXPERIMENTS, "experiment"),
-        encoder=encoder,
-        seeds=seeds,
-        selections=among(selection, SELECTIONS, "selection"),
-        rows=rows,
-        trials=trials,
-        priors=priors_in(priors, tuple(classes)),
-        keywords={name: keywords_of(rules, name, own) for name, own in classes.items()},
-        quick=quick,
-    )
+    classes = {folder.name: Votes.from_wrench(folder.path, "test").classes for folder in folders}
+    return {name: keywords_of(rules, name, own) for name, own in classes.items()}
 
 
 def _run(plan: Plan, store: Store, jobs: int, output: Path, progress: Progress) -> tuple[int, int]:

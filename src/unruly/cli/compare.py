@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from unruly.cli.encoder_option import encoder_option, with_encoder
 from unruly.cli.outputs import check_output
 from unruly.cli.screen import Screen, json_option, quiet_option
 
@@ -22,11 +22,7 @@ NOBODY_RAN = 1
     "denoiser, snorkel-package, westclass, implyloss, neuralqpp, ulmfit, bert-mlp-denoised, "
     "ulmfit-denoised, bert-mlp-gold, rule-only, neural-only, neural-self, rule-neural.",
 )
-@click.option(
-    "--encoder",
-    multiple=True,
-    help="What reads the texts: auto, lsa, minilm, a folder or a hub name. Several may be given.",
-)
+@encoder_option
 @click.option(
     "--seeds",
     type=click.IntRange(1, 50),
@@ -80,9 +76,7 @@ def command(
     if chart is not None:
         check_output(chart, comparison_chart.ENDINGS)
         comparison_chart.need_charts()
-    opened = Project.read(project)
-    if encoder:
-        opened = replace(opened, encoder=encoder)
+    opened = with_encoder(Project.read(project), encoder)
     progress = screen.progress()
     task = task_of(opened, progress)
     found = compare(task, entries, seeds=seeds, first_seed=opened.settings.seed, progress=progress)

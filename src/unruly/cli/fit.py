@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from unruly.cli.encoder_option import encoder_option, with_encoder
 from unruly.cli.outputs import check_output
 from unruly.cli.screen import Screen, json_option, quiet_option
 from unruly.cli.setting_options import setting_options, typed_settings
@@ -22,11 +23,7 @@ from unruly.errors import InputError
     required=True,
     help="The model file to write.",
 )
-@click.option(
-    "--encoder",
-    multiple=True,
-    help="What reads the texts: auto, lsa, minilm, a folder or a hub name. Several may be given.",
-)
+@encoder_option
 @click.option("--prior", help="The share of each class: uniform, votes, or numbers as in 0.9,0.1.")
 @click.option(
     "--score/--no-score", default=True, help="Score against gold labels where there are any."
@@ -64,8 +61,7 @@ def command(
     check_output(output)
     opened = Project.read(project)
     opened = replace(opened, settings=replace(opened.settings, **typed_settings(context)))
-    if encoder:
-        opened = replace(opened, encoder=encoder)
+    opened = with_encoder(opened, encoder)
     if prior is not None:
         opened = replace(opened, prior=_prior(prior))
     fitted = fit_project(opened, screen.progress(), score=score)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from unruly.cli.encoder_option import encoder_option, with_encoder
 from unruly.cli.screen import Screen, json_option, quiet_option
 from unruly.errors import InputError
 
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("project", type=click.Path(path_type=Path))
-@click.option(
-    "--encoder",
-    multiple=True,
-    help="What reads the texts: auto, lsa, minilm, a folder or a hub name. Several may be given.",
-)
+@encoder_option
 @click.option(
     "--draws",
     type=click.IntRange(2, 100),
@@ -55,9 +51,7 @@ def command(
     from unruly.project.project import Project
 
     screen = Screen(quiet, as_json)
-    opened = Project.read(project)
-    if encoder:
-        opened = replace(opened, encoder=encoder)
+    opened = with_encoder(Project.read(project), encoder)
     worth = project_worth(opened, draws, screen.progress())
     screen.answer(worth.to_plain())
     rows = [(f"{r.labels:,}", f"{r.accuracy:.1%}", f"± {r.deviation:.1%}") for r in worth.rungs]
