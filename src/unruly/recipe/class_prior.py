@@ -3,9 +3,9 @@
 Nothing decides more. Learnt inside the loop it collapses, so it is settled beforehand:
 
     auto      run the loop once from a uniform start with the hold released. If the class mass that it drifts
-              to is to be believed (see `believed`), take the mean, in logarithms, of it and of the vote
-              shares, for the run overshoots where votes fall short; else uniform. Where votes cover less
-              than a third of the documents, or fewer than 500, it would be hearsay: uniform
+              to is to be believed (see `believed`), take a mean, in logarithms, of it and of the vote
+              shares: text that is sure counts for the one, doubt for the other; else uniform. Where votes
+              cover less than a third of the documents, or fewer than 500, it would be hearsay: uniform
     uniform   equal shares of the classes that sources vote for
     votes     the mean vote shares of covered documents
     numbers   as given
@@ -122,6 +122,16 @@ def believed(mass: Real64, balanced: Real64, voted: Real64) -> bool:
     most = int(np.abs(_log_odds(mass)).argmax())
     support = (_log_odds(balanced)[most] + _log_odds(voted)[most]) / 2
     return leans and bool(support * np.sign(_log_odds(mass)[most]) > np.log(1.25))
+
+
+def certainty(lp: Real64) -> float:
+    """How sure text is on average, from log-probabilities (n, m): 0 where all classes are alike to it, 1 where one is certain.
+
+    >>> certainty(np.log(np.array([[0.75, 0.25], [0.25, 0.75]])))
+    0.5
+    """
+    m = lp.shape[1]
+    return float((np.exp(lp.max(axis=1)).mean() - 1 / m) / (1 - 1 / m))
 
 
 def neighbours(prior: Real64) -> Iterator[Real64]:
