@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unruly.errors import UnrulyError as UnrulyError
     from unruly.model.gold_scorer import GoldScorer as GoldScorer
+    from unruly.model.loading import load as load
     from unruly.model.weak_classifier import WeakClassifier as WeakClassifier
-    from unruly.model.weak_classifier import load as load
     from unruly.project.project import Project as Project
     from unruly.rules.function import rule as rule
     from unruly.rules.rule import Rule as Rule
@@ -34,7 +34,7 @@ _HOMES = {
     "GoldScorer": "unruly.model.gold_scorer",
     "Votes": "unruly.votes.votes",
     "WeakClassifier": "unruly.model.weak_classifier",
-    "load": "unruly.model.weak_classifier",
+    "load": "unruly.model.loading",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -45,7 +45,7 @@ def command(
       unruly evaluate spam.unruly test.csv --label is_spam
     """
     from unruly.cli.documents import must_have_gold, named
-    from unruly.model.weak_classifier import load
+    from unruly.model.loading import load
 
     screen = Screen(quiet, as_json)
     documents = must_have_gold(named(data, split, text=text, id=id_, label=label))

@@ -51,7 +51,7 @@ def command(
       unruly explain spam.unruly --data test.csv --id 17
     """
     from unruly.cli.documents import one_document
-    from unruly.model.weak_classifier import load
+    from unruly.model.loading import load
 
     screen = Screen(quiet, as_json)
     loaded = load(model, functions or None)

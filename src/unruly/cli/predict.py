@@ -52,8 +52,8 @@ def command(
       unruly predict spam.unruly comments.csv -o labelled.csv
     """
     from unruly.cli.documents import named
+    from unruly.model.loading import load
     from unruly.model.prediction_file import predict_file
-    from unruly.model.weak_classifier import load
 
     screen = Screen(quiet, as_json)
     check_output(output, TABLES)

@@ -57,6 +57,20 @@ def validation_of(valid: Any, classes: tuple[str, ...], numbered: bool) -> Valid
     return Validation(documents, votes, gold)
 
 
+def cast_votes(
+    documents: Documents, votes: Any, rules: RuleBook | None, progress: Progress = SILENT
+) -> tuple[Votes, bool]:
+    """The votes to learn from, given or cast by the rules; and whether classes go by number."""
+    if votes is not None:
+        cast, numbered = votes_of(votes, documents.ids)
+        if rules is not None:
+            cast = aligned(cast, tuple(rules.sources.classes), rules.sources.names)
+        return cast, numbered and rules is None
+    if rules is None or documents.corpus is None:
+        raise InputError("fit needs votes: a Votes, a matrix, or texts with sources=")
+    return rules.vote(documents.corpus, progress), False
+
+
 @dataclass(frozen=True, eq=False)
 class Order:
     """All that a fit is asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from unruly.errors import SettingsError
@@ -45,6 +46,24 @@ def split_parameters(
 def changed(settings: Settings | None, inner: Mapping[str, Any]) -> Settings:
     """The settings with some of them replaced."""
     return Settings.from_plain({**(settings or Settings()).to_plain(), **inner}, "settings")
+
+
+def settled(settings: Settings | None, method: str | None, seed: int | None) -> Settings:
+    """The settings, with the method and the seed that were given beside them.
+
+    >>> settled(Settings(hidden=7), None, 3).seed
+    3
+    """
+    inside = Settings() if settings is None else settings
+    if not isinstance(inside, Settings):
+        raise SettingsError(
+            f"settings = {inside!r}: must be Settings, as in WeakClassifier(settings=Settings(hidden=64))"
+        )
+    return replace(
+        inside,
+        method=inside.method if method is None else method,
+        seed=inside.seed if seed is None else seed,
+    )
 
 
 def shown(parameters: Mapping[str, Any], usual: Mapping[str, Any]) -> str:

@@ -8,7 +8,6 @@ model is read without importing scikit-learn.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,17 +17,19 @@ from numpy.typing import ArrayLike, NDArray
 from unruly.errors import InputError, NotFittedError, SettingsError
 from unruly.features.encoder import Features
 from unruly.model import explaining, fitting, storage
+from unruly.model.asking import named_votes, one_document, scoring_gold, vote_agreement
 from unruly.model.class_prior import ClassPrior, checked_prior
 from unruly.model.encoding import Encoding, plain_spec
 from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.explanation import Explanation
 from unruly.model.fitted import Fitted
-from unruly.model.inputs import Documents, aligned, check_rows, corpus_gold, labels_of, votes_of
+from unruly.model.inputs import Documents, check_rows, labels_of
 from unruly.model.ledger import Ledger, Use
 from unruly.model.parameters import (
     changed,
     classifier_tags,
     deep_parameters,
+    settled,
     shown,
     split_parameters,
 )
@@ -122,7 +123,7 @@ class WeakClassifier:
         settings = self._settings()
         documents = Documents.of(X)
         rules = RuleBook.behind(votes) if sources is None else RuleBook(sources)
-        cast, numbered = self._votes(documents, votes, rules, progress)
+        cast, numbered = fitting.cast_votes(documents, votes, rules, progress)
         check_rows(documents, cast)
         encoding = None
         if documents.corpus is not None:
@@ -182,8 +183,8 @@ class WeakClassifier:
         """
         documents = Documents.of(X)
         if isinstance(y, Votes) or (y is not None and np.ndim(y) == 2):
-            return self._vote_agreement(documents, y)
-        gold = self._gold(documents, y)
+            return vote_agreement(self._fitted(), documents, y, self._cache())
+        gold = scoring_gold(self._fitted(), documents, y)
         right = (self.predictions(documents).numbers == gold)[gold >= 0]
         weight = None if sample_weight is None else np.asarray(sample_weight)[gold >= 0]
         return float(np.average(right, weights=weight))
@@ -199,7 +200,7 @@ class WeakClassifier:
     ) -> Evaluation:
         """All figures against gold labels (those of the corpus when `y` is left out)."""
         fitted, documents = self._fitted(), Documents.of(X)
-        gold = self._gold(documents, y)
+        gold = scoring_gold(fitted, documents, y)
         answers = self.predictions(documents, votes, progress=progress)
         name = Path(documents.corpus.name).name if documents.corpus is not None else ""
         return evaluate(
@@ -234,15 +235,7 @@ class WeakClassifier:
         self, X: Any, votes: Any = None, *, words: int = 8, neighbours: int = 5
     ) -> Explanation:
         """Why one document gets its label: a text, a corpus of one, or one row of features."""
-        if isinstance(X, str):
-            X = [X]
-        elif isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fiub":
-            X = X[None, :]
-        documents = Documents.of(X)
-        if documents.n != 1:
-            raise InputError(f"explain takes one document at a time, not {documents.n}")
-        if votes is not None and not isinstance(votes, Votes) and np.ndim(votes) == 1:
-            votes = [votes]
+        documents, votes = one_document(X, votes)
         given = self._given_votes(documents, votes)
         return explaining.explain(
             self._fitted(), documents, given, words=words, neighbours=neighbours
@@ -296,69 +289,15 @@ class WeakClassifier:
         """The settings, with what was given beside them."""
         if self.keep_documents < 0:
             raise SettingsError(f"keep_documents = {self.keep_documents}: must be 0 or more")
-        settings = Settings() if self.settings is None else self.settings
-        if not isinstance(settings, Settings):
-            raise SettingsError(
-                f"settings = {settings!r}: must be Settings, as in WeakClassifier(settings=Settings(hidden=64))"
-            )
-        return replace(
-            settings,
-            method=settings.method if self.method is None else self.method,
-            seed=settings.seed if self.seed is None else self.seed,
-        )
+        return settled(self.settings, self.method, self.seed)
 
     def _cache(self) -> Cache | None:
         from unruly.features.cache import Cache  # brings SciPy and scikit-learn, for lsa
 
         return Cache() if self.cache else None
 
-    def _votes(
-        self, documents: Documents, votes: Any, rules: RuleBook | None, progress: Progress
-    ) -> tuple[Votes, bool]:
-        if votes is not None:
-            cast, numbered = votes_of(votes, documents.ids)
-            if rules is not None:
-                cast = aligned(cast, tuple(rules.sources.classes), rules.sources.names)
-            return cast, numbered and rules is None
-        if rules is None or documents.corpus is None:
-            raise InputError("fit needs votes: a Votes, a matrix, or texts with sources=")
-        return rules.vote(documents.corpus, progress), False
-
     def _given_votes(self, documents: Documents, votes: Any) -> Votes | None:
-        """Votes on new documents, with the model's names when only a matrix is given."""
-        if votes is None or isinstance(votes, Votes):
-            return votes
-        fitted = self._fitted()
-        array = np.asarray(votes)
-        if array.ndim != 2 or array.shape[1] != len(fitted.sources):
-            raise InputError(
-                f"votes must be a matrix with one column for each of the {len(fitted.sources)} sources, "
-                f"not of shape {array.shape}"
-            )
-        ids = documents.ids if len(array) == documents.n else None  # else refused, with both counts
-        return Votes.from_array(array, classes=fitted.classes, sources=fitted.sources, ids=ids)
-
-    def _vote_agreement(self, documents: Documents, votes: Any) -> float:
-        cast = self._given_votes(documents, votes)
-        assert cast is not None
-        fitted = self._fitted()
-        cast = fitted.votes(documents, cast)
-        said = fitted.learner.heads(
-            fitted.features(documents, self._cache()), cast
-        ).classifier.argmax(axis=1)
-        if not cast.covered.any():
-            raise InputError("none of these documents has a vote: there is nothing to agree with")
-        return float((cast.matrix == said[:, None])[cast.voted].mean())
-
-    def _gold(self, documents: Documents, y: Any) -> NDArray[np.int64]:
-        fitted = self._fitted()
-        if y is None:
-            gold = corpus_gold(documents.corpus, fitted.classes, fitted.numbered)
-        else:
-            gold = labels_of(y, fitted.classes, documents.ids, "gold labels")
-        if not (gold >= 0).any():
-            raise InputError("no document has a gold label: there is nothing to score against")
-        return gold
+        return named_votes(self._fitted(), documents, votes)
 
     def _fitted(self) -> Fitted:
         fitted = getattr(self, "_fitted_model", None)
@@ -391,34 +330,3 @@ class WeakClassifier:
             "keep_documents": self.keep_documents,
             "cache": self.cache,
         }
-
-
-def load(path: str | Path, functions: Functions = None) -> WeakClassifier:
-    """A saved model, ready to predict.
-
-    `functions` is the Python file (or files) with the model's rules of kind `function`, where it has
-    any: a model file carries no code, and only files named here are run.
-
-    >>> import tempfile
-    >>> from unruly.rules.keywords import Keywords
-    >>> from unruly.rules.rule import Rule
-    >>> from unruly.rules.source import Source
-    >>> loved = Source("loved", [Rule("good", Keywords(["lovely", "great"]))])
-    >>> hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
-    >>> texts = [
-    ...     "a lovely film",
-    ...     "great, just great",
-    ...     "an awful film",
-    ...     "boring and awful",
-    ...     "a film",
-    ... ]
-    >>> model = WeakClassifier("lsa", cache=False)
-    >>> path = Path(tempfile.mkdtemp()) / "films.unruly"
-    >>> model.fit(texts, sources=Sources(["bad", "good"], [loved, hated])).save(path)
-    >>> again = load(path)
-    >>> again.predict(["what a great film", "so boring"]).tolist()
-    ['good', 'bad']
-    >>> again.explain("what a great film").votes[0].matched
-    ('great',)
-    """
-    return WeakClassifier.load(path, functions)
