@@ -86,3 +86,8 @@ def section(name: str, title: str, *parts: str) -> str:
     """One part of the page, with an anchor."""
     inside = "\n".join(part for part in parts if part)
     return f'<section id="{name}"><h2>{escape(title)}</h2>\n{inside}\n</section>'
+
+
+def side_by_side(*parts: str) -> str:
+    """Pieces beside each other where there is room."""
+    return '<div class="pair">' + "".join(parts) + "</div>"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from unruly.report.advice_section import advice_section
 from unruly.report.facts import Facts
 from unruly.report.markup import escape
 from unruly.report.sections import (
-    advice_section,
     agreement_section,
     confidence_section,
     confusion_section,

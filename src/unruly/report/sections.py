@@ -12,7 +12,7 @@ from unruly.report.charts.matched_chart import matched_chart
 from unruly.report.charts.noise_chart import noise_chart
 from unruly.report.charts.reliability_chart import reliability_chart
 from unruly.report.charts.training_curves import training_curves
-from unruly.report.charts.words import percent, points_words, share_words
+from unruly.report.charts.words import percent, share_words
 from unruly.report.facts import Facts
 from unruly.report.instructive import Instructive
 from unruly.report.markup import (
@@ -23,6 +23,7 @@ from unruly.report.markup import (
     listed,
     paragraph,
     section,
+    side_by_side,
     table,
 )
 from unruly.report.source_facts import estimated_how
@@ -120,7 +121,7 @@ def noise_section(facts: Facts) -> str:
         "noise",
         "Noise, before and after",
         paragraph(told) if told else "",
-        _side_by_side(_drawn(noise, before, GIVE_GOLD), _drawn(matched, by_number, GIVE_GOLD)),
+        side_by_side(_drawn(noise, before, GIVE_GOLD), _drawn(matched, by_number, GIVE_GOLD)),
     )
 
 
@@ -138,7 +139,7 @@ def confidence_section(facts: Facts) -> str:
     return section(
         "confidence",
         "Confidence and calibration",
-        _side_by_side(
+        side_by_side(
             _drawn(confidence_chart(facts.slices), histogram, GIVE_DATA),
             _drawn(calibration_chart(facts.slices, error), meaning, GIVE_GOLD),
         ),
@@ -175,69 +176,6 @@ def documents_section(facts: Facts) -> str:
     ]
     told = f"Of {facts.documents}. Words that a rule matched are marked in the colour of the class it names."
     return section("documents", "Instructive documents", paragraph(told), *parts)
-
-
-def advice_section(facts: Facts) -> str:
-    """What to do next."""
-    given = facts.advice
-    parts = []
-    for title, tips, none in (
-        ("Sources that hurt", given.hurting, "None found."),
-        ("Redundant sources", given.redundant, "None found."),
-        (
-            "Classes with thin coverage",
-            given.thin,
-            "None: every class has votes of several sources.",
-        ),
-    ):
-        told = "".join(f"<li><b>{escape(t.subject)}</b>: {escape(t.says)}</li>" for t in tips)
-        parts.append(
-            f"<div><h3>{escape(title)}</h3>"
-            + (f"<ul>{told}</ul>" if told else paragraph(none))
-            + "</div>"
-        )
-    return section("advice", "Advice", _side_by_side(*parts), _words(facts), _adds(facts))
-
-
-def _words(facts: Facts) -> str:
-    head = "<h3>Words that would make good next rules</h3>"
-    if not facts.words:
-        return head + paragraph(
-            "No word stands out for one class beyond those that rules know already."
-        )
-    told = (
-        "They go with one class in the model's own answers, no rule knows them yet, and those that reach documents "
-        "without votes come first. The model judges itself here: look at a word before you trust it."
-    )
-    header = ("word", "class", "documents", "without votes", "share of the class", "usual share")
-    rows = [
-        (
-            w.word,
-            w.label,
-            f"{w.documents:,}",
-            f"{w.uncovered:,}",
-            percent(w.share, 0),
-            percent(w.usual, 0),
-        )
-        for w in facts.words
-    ]
-    return head + paragraph(told) + table(header, rows, kind="next")
-
-
-def _adds(facts: Facts) -> str:
-    if not facts.adds:
-        return ""
-    told = (
-        "Each source is silenced in turn and the model asked again. Nothing is trained anew, so what the text "
-        "classifier has learnt from the source stays."
-    )
-    scored = facts.evaluation is not None
-    header = ["source", "answers that change without it", *(["what it adds to accuracy"] * scored)]
-    rows = [
-        [name, percent(s.changed), *([points_words(s.adds) if s.adds else "–"] * scored)]
-        for name, s in facts.adds.items()
-    ]
-    return "<h3>What each source adds</h3>" + paragraph(told) + table(header, rows)
 
 
 def _document(d: Instructive, facts: Facts) -> str:
@@ -321,7 +259,3 @@ def _lacking(what: str, command: str = "") -> str:
     """What would stand here, and the command that brings it."""
     told = f"<br>To see it: <code>{escape(command)}</code>" if command else ""
     return f'<p class="lacking">{escape(what)}{told}</p>'
-
-
-def _side_by_side(*parts: str) -> str:
-    return '<div class="pair">' + "".join(parts) + "</div>"

@@ -6,38 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unruly.errors import InputError
+from unruly.votes.array import ABSTAIN as ABSTAIN
+from unruly.votes.array import MOST_CLASSES as MOST_CLASSES
+from unruly.votes.array import class_numbers
+from unruly.votes.match import Match as Match
+from unruly.votes.match import Provenance
 
 if TYPE_CHECKING:
     from unruly.texts.corpus import Corpus
     from unruly.votes.summary import Summary
-
-ABSTAIN = -1
-MOST_CLASSES = 127
-
-
-@dataclass(frozen=True)
-class Match:
-    """Why one source voted as it did on one document."""
-
-    source: str
-    rule: int  # which of the source's rules decided, counted from 0
-    label: str
-    spans: tuple[tuple[int, int], ...]  # character ranges of the text that the rule matched
-    reason: str  # the rule in words, e.g. 'keywords: subscribe'
-
-
-class Provenance(Protocol):
-    """Whoever made the votes, and can still tell why."""
-
-    def matches(self, row: int) -> tuple[Match, ...]:
-        """What fired on this document, one `Match` for each source that voted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,29 +93,12 @@ class Votes:
         >>> Votes.from_array([[1, 0], [2, 2]], abstain=0).matrix.tolist()
         [[0, -1], [1, 1]]
         """
-        raw = np.asarray(array)
-        if raw.ndim != 2:
-            raise InputError(
-                f"votes must be a matrix of documents × sources, not {raw.ndim}-dimensional"
-            )
-        if raw.dtype.kind == "f" and not np.array_equal(raw, np.round(raw)):
-            raise InputError("votes must be whole numbers: class numbers, or the abstain value")
-        if raw.dtype.kind not in "iufb":
-            raise InputError(f"votes must be whole numbers, not {raw.dtype}")
-        whole = raw.astype(np.int64)
-        none = whole == abstain
-        shift = 1 if abstain == 0 else 0
-        matrix = np.where(none, ABSTAIN, whole - shift)
+        matrix = class_numbers(array, abstain)
         high = int(matrix.max(initial=0))
-        if int(matrix.min(initial=0)) < ABSTAIN or high >= MOST_CLASSES:
-            raise InputError(
-                f"votes range from {int(whole.min())} to {int(whole.max())} with abstain={abstain}: "
-                f"class numbers must lie between 0 and {MOST_CLASSES - 1}"
-            )
         names = tuple(classes) if classes else tuple(str(c) for c in range(max(2, high + 1)))
-        n, k = raw.shape
+        n, k = matrix.shape
         return cls(
-            matrix=matrix.astype(np.int8),
+            matrix=matrix,
             sources=tuple(sources) if sources else tuple(f"source_{j}" for j in range(k)),
             classes=names,
             ids=_ids(ids, n),
