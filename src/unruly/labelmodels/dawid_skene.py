@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, SettingsError
 from unruly.labelmodels.ballots import Ballots
+from unruly.labelmodels.em import Soft, settle
 from unruly.labelmodels.log_linear import LogLinear, fitted, likeliest, posterior
 from unruly.labelmodels.prior import Prior, fixed_prior
 from unruly.votes.votes import Votes
@@ -66,13 +67,13 @@ class DawidSkene:
         check_cast(ballots)
         prior = fixed_prior(self.prior, ballots.cast)
         self.prior_ = learnt_prior(ballots, self.smoothing) if prior is None else prior
-        q = ballots.shares(self.prior_)
-        for step in range(1, self.max_iter + 1):
-            self.n_iter_ = step
+
+        def step(q: Soft) -> Soft:
             self.rates_ = _m_step(ballots, q, self.smoothing)
-            before, q = q, self._e_step(ballots)
-            if moved(ballots, before, q) < self.tolerance:
-                break
+            return self._e_step(ballots)
+
+        first, often = ballots.shares(self.prior_), self.max_iter
+        q, self.n_iter_ = settle(ballots, first, step, max_iter=often, tolerance=self.tolerance)
         self.accuracies_ = accuracies(ballots, q)
         self.classes_, self.sources_ = votes.classes, votes.sources
         self._rule = LogLinear(votes.sources, votes.classes, *self._evidence(), self.prior_)
@@ -150,11 +151,6 @@ def accuracies(ballots: Ballots, q: NDArray[np.float64]) -> NDArray[np.float64]:
     right = np.einsum("jcc->j", ballots.joint(q))
     cast = ballots.cast.sum(axis=1)
     return np.where(cast > 0, right / np.where(cast > 0, cast, 1.0), np.nan)
-
-
-def moved(ballots: Ballots, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
-    """How far the soft labels went, on average over documents."""
-    return float(np.einsum("u,u->", ballots.counts, np.abs(after - before).max(axis=1))) / ballots.n
 
 
 def check_cast(ballots: Ballots) -> None:

@@ -16,8 +16,8 @@ from unruly.labelmodels.dawid_skene import (
     check_em,
     evidence,
     learnt_prior,
-    moved,
 )
+from unruly.labelmodels.em import Soft, settle
 from unruly.labelmodels.log_linear import LogLinear, fitted, likeliest, posterior
 from unruly.labelmodels.prior import Prior, fixed_prior
 from unruly.votes.votes import Votes
@@ -69,13 +69,13 @@ class OneCoin:
         check_cast(ballots)
         prior = fixed_prior(self.prior, ballots.cast)
         self.prior_ = learnt_prior(ballots) if prior is None else prior
-        q = ballots.shares(self.prior_)
-        for step in range(1, self.max_iter + 1):
-            self.n_iter_ = step
+
+        def step(q: Soft) -> Soft:
             self._m_step(ballots, q)
-            before, q = q, self._e_step(ballots)
-            if moved(ballots, before, q) < self.tolerance:
-                break
+            return self._e_step(ballots)
+
+        first, often = ballots.shares(self.prior_), self.max_iter
+        q, self.n_iter_ = settle(ballots, first, step, max_iter=often, tolerance=self.tolerance)
         self.accuracies_ = accuracies(ballots, q)
         self.classes_, self.sources_ = votes.classes, votes.sources
         self._rule = LogLinear(votes.sources, votes.classes, *self._evidence(ballots), self.prior_)
