@@ -17,6 +17,7 @@ ROOMS = [
     "errors",
     "extras",
     "files",
+    "plural",
     "progress",
     "drawing",
     "texts",

@@ -15,6 +15,7 @@ def test_the_source_table(unruly: Unruly, spam: Path) -> None:
     assert header[:6] == ["source", "j", "Polarity", "Coverage", "Overlaps", "Conflicts"]
     for name in ("subscribe", "about_the_song", "short", "total", "majority vote"):
         assert name in done.out
+    assert "Polarity: 0 = ham, 1 = spam" in done.out
     assert "examples: 14 of 14 hold" in done.out
     assert "\x1b" not in done.out
 

@@ -100,6 +100,7 @@ def test_the_test_file_is_scored_where_there_is_one(unruly: Unruly, spam: Path) 
     done = unruly("fit", spam, "-o", "m.unruly", *FIT)
     assert "against the gold labels of the test file" in done.out
     assert "2 for scoring" in done.out
+    assert "flatters" not in done.out
 
 
 def test_every_setting_is_an_option_with_its_own_words() -> None:
@@ -115,7 +116,7 @@ def test_every_setting_is_an_option_with_its_own_words() -> None:
         (["--hidden", "0"], "error: hidden = 0: must be a whole number from 1"),
         (["--hidden", "many"], "error: Invalid value for '--hidden'"),
         (["--c1", "0.8", "--c3", "0.8"], "error: c1 = 0.8 and c3 = 0.8: together"),
-        (["--prior", "0.9"], "error: prior: 1 numbers for 2 classes"),
+        (["--prior", "0.9"], "error: prior: 1 number for 2 classes"),
         (["--prior", "0.9,x"], "error: --prior 0.9,x: expected"),
         (["--prior", "guess"], "error: prior = 'guess': expected"),
         (["--encoder", "lsaa"], "error: encoder: there is no encoder 'lsaa': did you mean lsa?"),

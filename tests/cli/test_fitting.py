@@ -54,6 +54,8 @@ def test_scoring_is_optional_and_changes_nothing(project: Project) -> None:
     scored, plain = fit_project(project), fit_project(project, score=False)
     assert scored.evaluation is not None
     assert scored.scored_on == "the train file"
+    assert "this flatters" in str(scored)
+    assert "this flatters" not in str(plain)
     assert plain.evaluation is None
     assert plain.to_plain()["evaluation"] is None
     assert scored.model.ledger_.gold_free

@@ -68,6 +68,19 @@ def test_neighbours_are_training_documents_with_their_beginnings(
     assert corpus.texts[first.id] == first.text
 
 
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_text_is_near_to_nothing(model: WeakClassifier, text: str) -> None:
+    told = model.explain(text)
+    assert told.neighbours == ()
+    assert "nearest training documents: none, for the text is empty" in str(told)
+
+
+def test_a_text_of_unknown_words_alone_is_near_to_nothing(model: WeakClassifier) -> None:
+    told = model.explain("zzzz qqqq")
+    assert all(near.similarity > 0 for near in told.neighbours)
+    assert "the text is empty" not in str(told)
+
+
 def test_text_json_and_object_tell_the_same(model: WeakClassifier) -> None:
     told = model.explain(TEXT)
     plain = json.loads(told.to_json())

@@ -56,7 +56,7 @@ def test_a_split_without_gold_has_none(tmp_path: Path) -> None:
         ({"0": {"label": 5, "weak_labels": [0], "data": {"text": "x"}}}, None, "entry '0': the label 5 is not a class"),
         ({"0": {"label": 0, "weak_labels": [0], "data": {"text": 7}}}, None, "entry '0': data.text is 7, not a string"),
         ({"0": {"label": 0}}, None, "entry '0': expected"),
-        ({**ITEMS, "2": {"label": 0, "weak_labels": [0], "data": {"text": "x"}}}, None, "entry '2': 1 votes, but the first entry has 2"),
+        ({**ITEMS, "2": {"label": 0, "weak_labels": [0], "data": {"text": "x"}}}, None, "entry '2': 1 vote, but the first entry has 2"),
         ([], None, "expected one JSON object of documents, found a list"),
         ({}, None, "the split is empty"),
         (ITEMS, {"1": "HAM", "2": "SPAM"}, "label.json: expected class numbers from 0"),

@@ -138,6 +138,21 @@ def test_without_gold_there_are_no_scores() -> None:
     assert str(summary).splitlines()[-1] == "majority vote: coverage 0.500, ties 0.500"
 
 
+def test_the_numbers_of_classes_are_explained_where_classes_have_names() -> None:
+    named = Votes.from_array([[0, 1]], classes=["ham", "<spam>"]).summary()
+    assert named.legend() == "Polarity: 0 = ham, 1 = <spam>"
+    assert str(named).splitlines()[-2] == named.legend()
+    assert "1 = &lt;spam&gt;; majority vote" in named._repr_html_()
+    numbered = Votes.from_array([[0, 1]]).summary()
+    assert numbered.legend() == ""
+    assert "Polarity:" not in str(numbered)
+
+
+def test_one_document_is_not_told_as_several() -> None:
+    summary = Votes.from_array([[0], [1]]).summary(gold=[0, -1])
+    assert "of the 1 document with one winner" in summary.majority_line()
+
+
 def test_the_same_figures_in_every_dress() -> None:
     matrix, gold = draw(50, 3, 2, 0)
     summary = Votes.from_array(
@@ -152,7 +167,7 @@ def test_the_same_figures_in_every_dress() -> None:
     assert plain["documents"] == 50
     assert "&lt;a&gt;" in summary._repr_html_()
     assert "<a>" not in summary._repr_html_()
-    assert len(str(summary).splitlines()) == 6
+    assert len(str(summary).splitlines()) == 7  # with the legend and majority vote
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_arrays_that_are_no_votes(array: list[Any], expected: str) -> None:
 def test_names_ids_and_soft_votes_are_checked() -> None:
     with pytest.raises(InputError, match="two sources are named 'a'"):
         Votes.from_array([[0, 1]], sources=["a", "a"])
-    with pytest.raises(InputError, match="1 source names are given"):
+    with pytest.raises(InputError, match="votes have 2 columns, but 1 name of sources"):
         Votes.from_array([[0, 1]], sources=["a"])
     with pytest.raises(InputError, match="the id 'x' occurs more than once"):
         Votes.from_array([[0], [1]], ids=["x", "x"])

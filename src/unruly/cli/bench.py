@@ -11,6 +11,7 @@ import click
 from unruly.cli.lists import among, names_in, priors_in
 from unruly.cli.screen import Screen, json_option, quiet_option
 from unruly.errors import InputError, MissingExtraError
+from unruly.plural import plural
 
 if TYPE_CHECKING:
     from unruly.bench.datasets import Folder
@@ -258,6 +259,6 @@ def _show(screen: Screen, results: Results, output: Path, made: int, failed: int
     for error in dict.fromkeys(failure.error for failure in results.failures):
         screen.remark(f"failed: {error}")
     screen.remark(
-        f"{made:,} runs made, {failed:,} of them failed; {len(results.outcomes):,} in "
+        f"{plural(made, 'run')} made, {failed:,} of them failed; {len(results.outcomes):,} in "
         f"{output / 'runs.jsonl'}; tables in {output / 'README.md'}"
     )

@@ -34,6 +34,8 @@ def command(project: Path, split: str, as_json: bool, quiet: bool) -> None:
     checked = check_project(project, split, screen.progress(), Cache.default())
     screen.answer(checked.to_plain())
     screen.table(source_table(checked.summary))
+    if legend := checked.summary.legend():
+        screen.say(legend)
     screen.say(checked.summary.majority_line())
     held = checked.examples - len(checked.failures)
     screen.say(

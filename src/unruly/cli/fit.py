@@ -46,8 +46,9 @@ def command(
 
     No gold label is used in training. Labels of the file under `clean` in [data] are the exception,
     and those of the validation file when --selection gold or --calibrate asks for them; the ledger
-    that is printed, and kept in the model, says so. Gold labels of the test file (without one, of the
-    training file) score the result. Options below override [encoder] and [train] of the project.
+    that is printed, and kept in the model, says so. Gold labels of the test file score the result;
+    without a test file those of the training file do, which flatters. Options below override
+    [encoder] and [train] of the project.
 
     \b
     Example:

@@ -14,6 +14,12 @@ from unruly.project.project import Project
 from unruly.rules.cache import Cache
 from unruly.texts.corpus import Corpus
 
+TRAIN_FILE = "the train file"
+FLATTERS = (
+    "this flatters: the model has learnt from these very documents, and new ones may fare worse; "
+    'name others by test = "..." under [data]'
+)
+
 
 @dataclass(frozen=True, eq=False)
 class FittedProject:
@@ -34,7 +40,9 @@ class FittedProject:
     def __str__(self) -> str:
         lines = [str(self.model.summary_)]
         if self.evaluation is not None:
-            lines += ["", f"against the gold labels of {self.scored_on}", str(self.evaluation)]
+            lines += ["", f"against the gold labels of {self.scored_on}"]
+            lines += [FLATTERS] if self.scored_on == TRAIN_FILE else []
+            lines.append(str(self.evaluation))
         return "\n".join(lines)
 
 
@@ -57,10 +65,11 @@ def fit_project(
         valid=_validation(project),
         progress=progress,
     )
-    split, documents = ("test", project.corpus("test")) if project.data.test else ("train", corpus)
+    documents = project.corpus("test") if project.data.test else corpus
     if not score or not _has_gold(documents):
         return FittedProject(model, None, None)
-    return FittedProject(model, f"the {split} file", model.evaluate(documents, progress=progress))
+    scored_on = "the test file" if project.data.test else TRAIN_FILE
+    return FittedProject(model, scored_on, model.evaluate(documents, progress=progress))
 
 
 def _validation(project: Project) -> Corpus | None:

@@ -8,6 +8,7 @@ import click
 
 from unruly.cli.outputs import TABLES, check_output
 from unruly.cli.screen import Screen, functions_option, json_option, quiet_option
+from unruly.plural import plural
 
 SPLITS = ("train", "valid", "test")
 
@@ -73,4 +74,4 @@ def command(
         }
     )
     labels = ", ".join(f"{name} {count:,}" for name, count in written.labels.items())
-    screen.remark(f"{output}: {written.documents:,} documents: {labels}")
+    screen.remark(f"{output}: {plural(written.documents, 'document')}: {labels}")

@@ -8,6 +8,7 @@ import click
 
 from unruly.cli.outputs import TABLES, check_output
 from unruly.cli.screen import Screen, json_option, quiet_option
+from unruly.plural import plural
 from unruly.project.data import SPLITS
 from unruly.project.project import Project
 from unruly.project.voting import vote_split
@@ -57,5 +58,5 @@ def command(
         }
     )
     screen.remark(
-        f"{output}: {votes.n:,} documents, {votes.k} sources; {votes.coverage:.1%} of the documents have a vote"
+        f"{output}: {plural(votes.n, 'document')}, {plural(votes.k, 'source')}; {votes.coverage:.1%} of the documents have a vote"
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unruly.errors import InputError
+from unruly.plural import plural
 from unruly.votes.votes import ABSTAIN, Votes
 
 # Telling rows apart pays as long as each distinct one stands for a few documents.
@@ -46,7 +47,7 @@ class Ballots:
         """The ballots behind these votes; refuses votes without documents, sources or a single vote."""
         if not votes.n or not votes.k:
             raise InputError(
-                f"no votes: {votes.n} documents and {votes.k} sources, need one of each"
+                f"no votes: {plural(votes.n, 'document')} and {plural(votes.k, 'source')}, need one of each"
             )
         if votes.soft:
             return cls(_soft(votes), np.ones(votes.n), None, votes.k, votes.m)

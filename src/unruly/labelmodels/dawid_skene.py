@@ -13,6 +13,7 @@ from unruly.labelmodels.ballots import Ballots
 from unruly.labelmodels.em import Soft, settle
 from unruly.labelmodels.log_linear import LogLinear, fitted, likeliest, posterior
 from unruly.labelmodels.prior import Prior, fixed_prior
+from unruly.plural import plural
 from unruly.votes.votes import Votes
 
 
@@ -157,7 +158,7 @@ def check_cast(ballots: Ballots) -> None:
     """Refuse votes that are all abstentions: there is nothing to learn from."""
     if not ballots.cast.any():
         raise InputError(
-            f"no source votes on any of the {ballots.n} documents: a label model needs votes to learn from"
+            f"no source votes on any of the {plural(ballots.n, 'document')}: a label model needs votes to learn from"
         )
 
 

@@ -20,6 +20,7 @@ from unruly.model.metrics import (
     paired_gain,
     wilson,
 )
+from unruly.plural import plural
 from unruly.training.heads import Heads
 from unruly.votes.votes import Votes
 
@@ -121,10 +122,15 @@ class Evaluation:
         ]
         if self.repeats:
             lines.append(
-                f"{self.repeats:,} of {whole.model.documents:,} documents repeat training documents"
+                f"{self.repeats:,} of {plural(whole.model.documents, 'document')} repeat training documents"
             )
         if self.unlabelled:
-            lines.append(f"{self.unlabelled:,} documents have no gold label and were left out")
+            out = (
+                "has no gold label and was"
+                if self.unlabelled == 1
+                else "have no gold label and were"
+            )
+            lines.append(f"{plural(self.unlabelled, 'document')} {out} left out")
         return "\n".join([*lines, str(self.ledger)])
 
 
@@ -143,7 +149,7 @@ def evaluate(
     documents that also stand among the training documents.
     """
     if len(gold) != votes.n:
-        raise InputError(f"{votes.n} documents, but {len(gold)} gold labels")
+        raise InputError(f"{plural(votes.n, 'document')}, but {plural(len(gold), 'gold label')}")
     known = gold >= 0
     if not known.any():
         raise InputError("no document has a gold label: there is nothing to score against")

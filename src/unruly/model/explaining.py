@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.model.explanation import Explanation, Opinion, Vote
+from unruly.model.explanation import Explanation, Opinion, Vote, is_empty
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents, silence
 from unruly.model.prediction import DECIDED
@@ -45,7 +45,9 @@ def explain(
         pseudo_label=_pseudo_label(fitted, votes) if cast else None,
         denoiser=_opinion(heads.denoiser[0], fitted.classes) if cast else None,
         classifier=_opinion(heads.classifier[0], fitted.classes),
-        neighbours=fitted.neighbourhood.nearest(
+        neighbours=()
+        if is_empty(text)
+        else fitted.neighbourhood.nearest(
             features.matrix()[0], fitted.classes, fitted.sources, neighbours
         ),
         words=_words(fitted, documents.corpus, said, words),

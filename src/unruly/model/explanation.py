@@ -121,6 +121,8 @@ class Explanation:
         if self.neighbours:
             lines += ["", "nearest training documents"]
             lines += [f"  {_neighbour(neighbour)}" for neighbour in self.neighbours]
+        elif is_empty(self.text):
+            lines += ["", "nearest training documents: none, for the text is empty"]
         return "\n".join([*lines, "", self.gold])
 
     def _votes(self) -> list[str]:
@@ -139,6 +141,15 @@ class Explanation:
             *(row.rstrip() for row in rows),
             f"majority vote {most}; by reliability {self.pseudo_label}",
         ]
+
+
+def is_empty(text: str | None) -> bool:
+    """Whether there is a text, but nothing in it.
+
+    >>> is_empty(" "), is_empty("a"), is_empty(None)
+    (True, False, False)
+    """
+    return text is not None and not text.strip()
 
 
 def _decision(decided_by: str) -> str:

@@ -20,6 +20,7 @@ from unruly.model.prediction import Predictions
 from unruly.model.repeats import repeated, row_digests, text_digests
 from unruly.model.rulebook import RuleBook
 from unruly.model.summary import FitSummary
+from unruly.plural import plural
 from unruly.progress import SILENT, Progress
 from unruly.settings import Settings
 from unruly.training.heads import Learner
@@ -74,7 +75,7 @@ class Fitted:
         if given.width != widths:
             told = f", which {self.encoder.name} gives" if self.encoder else ""
             raise InputError(
-                f"the model was fitted on {widths} features for each document{told}, not {given.width}"
+                f"the model was fitted on {plural(widths, 'feature')} for each document{told}, not {given.width}"
             )
         return given
 

@@ -26,6 +26,7 @@ from unruly.model.ledger import Ledger
 from unruly.model.neighbours import Neighbourhood, sample_rows, snippet, unit_length
 from unruly.model.rulebook import RuleBook
 from unruly.model.summary import summarise
+from unruly.plural import plural
 from unruly.progress import SILENT, Progress
 from unruly.settings import Settings
 from unruly.texts.corpus import Corpus
@@ -125,7 +126,9 @@ def fit(order: Order, progress: Progress = SILENT) -> Fit:
             learner,
             heads,
             order.votes,
-            encoder=order.encoder.name if order.encoder else f"given, {features.width} features",
+            encoder=order.encoder.name
+            if order.encoder
+            else f"given, {plural(features.width, 'feature')}",
             method=order.settings.method,
             prior=_prior_held(learner),
             notes=_notes(learner),

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError
 from unruly.features.encoder import Features
+from unruly.plural import plural
 from unruly.texts.corpus import Corpus
 from unruly.texts.gold import gold_numbers
 from unruly.votes.votes import ABSTAIN, Votes
@@ -113,7 +114,7 @@ def check_rows(documents: Documents, votes: Votes) -> None:
     """Refuse votes on other documents than these."""
     if documents.n != votes.n:
         raise InputError(
-            f"there are {documents.n} documents and votes on {votes.n}: they must be the same documents"
+            f"{plural(documents.n, 'document')} and votes on {votes.n:,}: they must be the same documents"
         )
     if not documents.n:
         raise InputError("there are no documents: give at least one")
@@ -197,7 +198,7 @@ def labels_of(
         given = _by_id(given, ids, what)
     values = given if isinstance(given, pl.Series) else pl.Series(_listed(given), strict=False)
     if len(values) != len(ids):
-        raise InputError(f"{what}: there are {len(values)} for {len(ids)} documents")
+        raise InputError(f"{what}: there are {len(values):,} for {plural(len(ids), 'document')}")
     return gold_numbers(values, classes, lambda row: f"{what}, row {row}").astype(np.int64)
 
 

@@ -52,8 +52,10 @@ class Neighbourhood:
         sources: tuple[str, ...],
         count: int = 5,
     ) -> tuple[Neighbour, ...]:
-        """The training documents whose features point the same way, nearest first."""
+        """The training documents whose features point the same way, nearest first; none for zeros."""
         direction = unit_length(features[None, :])[0]  # (d,)
+        if not direction.any():
+            return ()
         cosine = self.directions.astype(np.float32) @ direction  # (s,)
         best = np.argsort(-cosine, kind="stable")[:count]
         return tuple(

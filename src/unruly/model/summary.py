@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unruly.model.ledger import Ledger
+from unruly.plural import plural
 from unruly.training.heads import Heads, Learner
 from unruly.votes.votes import Votes
 
@@ -103,7 +104,7 @@ class FitSummary:
             f"documents   {self.documents:,}, of which {self.covered:,} ({self.coverage:.1%}) have votes",
             f"labels      {shares}",
             f"encoder     {self.encoder}",
-            f"method      {self.method}, {self.epochs} epochs{kept}",
+            f"method      {self.method}, {plural(self.epochs, 'epoch')}{kept}",
             f"heads agree {heads} (on documents with votes)",
             *([] if self.prior is None else [f"class prior {_prior(self.classes, self.prior)}"]),
             *_table(self.sources),

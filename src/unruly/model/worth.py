@@ -19,6 +19,7 @@ from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.model.ledger import Ledger, Use
 from unruly.model.metrics import Share, wilson
+from unruly.plural import plural
 from unruly.progress import SILENT, Progress, stage
 
 FEWEST = 20  # labels in the pool, and documents to score on
@@ -58,12 +59,10 @@ class Worth:
         low = f"{first:,} or fewer" if self.low is None else f"{_round(self.low):,}"
         high = f"more than {last:,}" if self.high is None else f"{_round(self.high):,}"
         if self.labels is not None:
-            return (
-                f"these rules are worth about {_round(self.labels):,} hand labels ({low} to {high})"
-            )
+            return f"these rules are worth about {plural(_round(self.labels), 'hand label')} ({low} to {high})"
         if self.rules.value >= self.rungs[-1].accuracy:
-            return f"these rules are worth more than the {last:,} hand labels there are to compare with"
-        return f"these rules are worth fewer than {first:,} hand labels"
+            return f"these rules are worth more than the {plural(last, 'hand label')} there are to compare with"
+        return f"these rules are worth fewer than {plural(first, 'hand label')}"
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -195,7 +194,7 @@ def _drawn(
         with computing(Settings()):
             model = fit_hand_labels(pool.take(chosen), labels[chosen], m, seed)
         rows.append(model.log_proba(scored).argmax(axis=1) == gold)
-        progress.advance(1, f"{size:,} labels")
+        progress.advance(1, plural(size, "label"))
     return np.array(rows)
 
 
@@ -227,10 +226,10 @@ def _round(labels: float) -> int:
 def _check(gold: Labels, labels: Labels) -> None:
     if len(labels) < FEWEST or len(np.unique(labels)) < 2:
         raise InputError(
-            f"{len(labels)} gold labels of {len(np.unique(labels))} classes to train on are too few to compare with: "
+            f"{plural(len(labels), 'gold label')} of {plural(len(np.unique(labels)), 'class', 'classes')} to train on are too few to compare with: "
             f"at least {FEWEST} of two classes are needed"
         )
     if len(gold) < FEWEST:
         raise InputError(
-            f"{len(gold)} documents with gold labels are too few to score on: at least {FEWEST} are needed"
+            f"{plural(len(gold), 'document')} with gold labels are too few to score on: at least {FEWEST} are needed"
         )

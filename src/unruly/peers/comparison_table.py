@@ -12,6 +12,7 @@ from pathlib import Path
 from unruly.files import written_whole
 from unruly.model.metrics import Share
 from unruly.peers.comparison import Comparison, Row
+from unruly.plural import plural
 
 Cells = list[tuple[str, ...]]
 Table = tuple[tuple[str, ...], Cells]
@@ -64,8 +65,8 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     """What to know beside the tables."""
     c = comparison
     told = [
-        f"{c.documents:,} documents, {c.covered:,} of them with a vote; features: {c.encoder}; "
-        f"{c.seeds} {'seed' if c.seeds == 1 else 'seeds'}"
+        f"{plural(c.documents, 'document')}, {c.covered:,} of them with a vote; features: {c.encoder}; "
+        f"{plural(c.seeds, 'seed')}"
     ]
     if c.scored_on is None:
         told.append(
@@ -78,7 +79,7 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
         told.append(f"{c.repeats:,} of the scored documents repeat training documents")
     if c.hidden:
         told.append(
-            f"unseen votes: mean log-likelihood of the votes on {c.hidden:,} documents, hidden from "
+            f"unseen votes: mean log-likelihood of the votes on {plural(c.hidden, 'document')}, hidden from "
             f"learning; knowing nothing gives {math.log(1 / len(c.classes)):.3f}"
         )
     else:

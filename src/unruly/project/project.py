@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import ProjectError
+from unruly.plural import plural
 from unruly.project.data import DataFiles
 from unruly.rules.sources import Sources
 from unruly.settings import Settings
@@ -129,7 +130,7 @@ def check_prior(prior: Prior, classes: tuple[str, ...]) -> None:
         )
     if len(prior) != len(classes):
         raise ProjectError(
-            f"prior: {len(prior)} numbers for {len(classes)} classes: give one share for each "
+            f"prior: {plural(len(prior), 'number')} for {len(classes)} classes: give one share for each "
             f"({', '.join(classes)})"
         )
     if any(not 0 < share < 1 for share in prior):

@@ -14,6 +14,7 @@ from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.fitted import Fitted
 from unruly.model.ledger import Ledger, Use
 from unruly.model.summary import FitSummary
+from unruly.plural import plural
 from unruly.progress import SILENT, Progress
 from unruly.report.advice import Advice, advice
 from unruly.report.answers import Answers, answers
@@ -110,7 +111,7 @@ def _from_answers(
         summary=fitted.summary,
         ledger=fitted.ledger if evaluation is None else evaluation.ledger,
         history=fitted.learner.history,
-        documents=f"the {seen.votes.n:,} documents of {seen.name}",
+        documents=f"the {plural(seen.votes.n, 'document')} of {seen.name}",
         scored_on=None if gold is None else _gold_words(gold, held),
         noise_on=None if noisy.gold is None else _gold_words(noisy.gold, noisy),
         evaluation=evaluation,
@@ -146,7 +147,7 @@ def _from_sample(model: str, fitted: Fitted) -> Facts:
         summary=fitted.summary,
         ledger=fitted.ledger,
         history=fitted.learner.history,
-        documents=f"the {votes.n:,} training documents that the model keeps",
+        documents=f"the {plural(votes.n, 'training document')} that the model keeps",
         scored_on=None,
         noise_on=None,
         evaluation=None,
@@ -183,7 +184,7 @@ def _evaluation(fitted: Fitted, held: Answers, gold: NDArray[np.int64]) -> Evalu
 
 
 def _gold_words(gold: NDArray[np.int64], held: Answers) -> str:
-    return f"the {int((gold >= 0).sum()):,} gold labels of {held.name}"
+    return f"the {plural(int((gold >= 0).sum()), 'gold label')} of {held.name}"
 
 
 def _reliability(fitted: Fitted) -> tuple[float, ...]:

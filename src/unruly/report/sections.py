@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unruly.plural import plural
 from unruly.report.charts.agreement_map import agreement_map
 from unruly.report.charts.bubble_chart import bubble_chart
 from unruly.report.charts.calibration_chart import calibration_chart
@@ -238,10 +239,11 @@ def _model_rows(facts: Facts) -> list[tuple[str, str]]:
         (
             "classes",
             ", ".join(
-                f"{c} ({n:,} answers)" for c, n in zip(summary.classes, summary.labels, strict=True)
+                f"{c} ({plural(n, 'answer')})"
+                for c, n in zip(summary.classes, summary.labels, strict=True)
             ),
         ),
-        ("method", f"{summary.method}, {summary.epochs} epochs"),
+        ("method", f"{summary.method}, {plural(summary.epochs, 'epoch')}"),
         ("encoder", summary.encoder),
         ("gold labels", str(facts.ledger).removeprefix("gold labels: ")),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unruly.model.evaluation import Evaluation, Part
+from unruly.plural import plural
 from unruly.report.charts.words import percent, points_words, share_words
 from unruly.report.facts import Facts
 
@@ -45,7 +46,9 @@ def _with_gold(facts: Facts, evaluation: Evaluation) -> Verdict:
         *_repeats(evaluation),
     ]
     if whole.model.documents < TOO_FEW:
-        sentences.append(f"Only {whole.model.documents} gold labels: the bounds are wide.")
+        sentences.append(
+            f"Only {plural(whole.model.documents, 'gold label')}: the bounds are wide."
+        )
     return Verdict(headline, tone, (*sentences, *_warnings(facts)))
 
 

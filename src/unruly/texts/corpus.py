@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError
+from unruly.plural import plural
 from unruly.progress import SILENT, Progress
 from unruly.texts.gold import UNKNOWN as UNKNOWN
 
@@ -44,7 +45,9 @@ class Corpus:
         if len(self.ids) != n or (self.columns.width and self.columns.height != n):
             raise InputError(f"{self.name}: ids, texts and columns differ in length")
         if self.gold is not None and len(self.gold) != n:
-            raise InputError(f"{self.name}: {n} texts, but {len(self.gold)} gold labels")
+            raise InputError(
+                f"{self.name}: {plural(n, 'text')}, but {plural(len(self.gold), 'gold label')}"
+            )
 
     @classmethod
     def of(

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
+from unruly.plural import plural
 from unruly.texts.assemble import assemble
 from unruly.texts.corpus import Corpus
 from unruly.texts.layout import Layout
@@ -131,7 +132,7 @@ def _votes(items: dict[str, dict[str, Any]], key: str, path: Path) -> NDArray[np
     for entry, row in zip(items, rows, strict=True):
         if len(row) != width:
             raise InputError(
-                f"{path}, entry {entry!r}: {len(row)} votes, but the first entry has {width}"
+                f"{path}, entry {entry!r}: {plural(len(row), 'vote')}, but the first entry has {width}"
             )
     return np.array(rows, dtype=np.int8).reshape(len(rows), width)
 

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from unruly.extras import need
+from unruly.plural import plural
 from unruly.votes.interval import Interval
 
 
@@ -66,6 +67,7 @@ class Summary:
     source_0  0  [0]          0.750     0.500      0.250        2          1      0.667  [0.208, 0.939]
     source_1  1  [0, 1]       0.500     0.500      0.250        2          0      1.000  [0.342, 1.000]
     total        [0, 1]       0.750     0.500      0.250        4          1      0.800  [0.507, 1.000]
+    Polarity: 0 = ham, 1 = spam
     majority vote: coverage 0.750, ties 0.250; of the 2 documents with one winner and gold, 1.000 right [0.342, 1.000]
     """
 
@@ -131,6 +133,12 @@ class Summary:
             header += ["Correct", "Incorrect", "Emp. Acc.", "95 % interval"]
         return header, [_cells(row) for row in (*self.sources, self.total)]
 
+    def legend(self) -> str:
+        """What the numbers under Polarity mean, in a line; empty where classes are named by them."""
+        if all(name == str(r) for r, name in enumerate(self.classes)):
+            return ""
+        return "Polarity: " + ", ".join(f"{r} = {name}" for r, name in enumerate(self.classes))
+
     def majority_line(self) -> str:
         """Majority vote in one sentence."""
         vote = self.majority
@@ -143,7 +151,7 @@ class Summary:
             if checked
             else ""
         )
-        return f"{line}; of the {checked} documents with one winner and gold{right}"
+        return f"{line}; of the {plural(checked, 'document')} with one winner and gold{right}"
 
     def __str__(self) -> str:
         header, rows = self.cells()
@@ -155,7 +163,7 @@ class Summary:
                 for c, (cell, width) in enumerate(zip(line, widths, strict=True))
             ]
             lines.append("  ".join(padded).rstrip())
-        return "\n".join([*lines, self.majority_line()])
+        return "\n".join([*lines, *filter(None, [self.legend()]), self.majority_line()])
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -165,7 +173,8 @@ class Summary:
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
         )
-        caption = f"<caption>{escape(self.majority_line())}</caption>"
+        told = "; ".join(filter(None, [self.legend(), self.majority_line()]))
+        caption = f"<caption>{escape(told)}</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unruly.errors import InputError
+from unruly.plural import plural
 from unruly.votes.array import ABSTAIN as ABSTAIN
 from unruly.votes.array import MOST_CLASSES as MOST_CLASSES
 from unruly.votes.array import class_numbers
@@ -51,13 +52,15 @@ class Votes:
         n, k = self.matrix.shape
         if len(self.sources) != k:
             raise InputError(
-                f"votes have {k} columns, but {len(self.sources)} source names are given"
+                f"votes have {plural(k, 'column')}, but {plural(len(self.sources), 'name')} of sources: give one for each column"
             )
         if len(set(self.sources)) != k:
             twice = next(s for s in self.sources if self.sources.count(s) > 1)
             raise InputError(f"two sources are named {twice!r}: give each source its own name")
         if len(self.ids) != n:
-            raise InputError(f"votes have {n} rows, but {len(self.ids)} ids are given")
+            raise InputError(
+                f"votes have {plural(n, 'row')}, but {plural(len(self.ids), 'id')}: give one for each row"
+            )
         if not 2 <= len(self.classes) <= MOST_CLASSES:
             raise InputError(f"votes need 2 to {MOST_CLASSES} classes, not {len(self.classes)}")
         if n and k:
@@ -71,7 +74,7 @@ class Votes:
         for source, values in self.soft.items():
             if source not in self.sources or values.shape != (n, len(self.classes)):
                 raise InputError(
-                    f"soft votes of {source!r} must be {n} documents × {len(self.classes)} classes"
+                    f"soft votes of {source!r} must be {plural(n, 'document')} × {len(self.classes)} classes"
                 )
         self.matrix.flags.writeable = False
 
@@ -288,7 +291,9 @@ class Votes:
     def matches(self, row: int) -> tuple[Match, ...]:
         """Which rule of which source fired on this document, and on which spans of its text."""
         if not -self.n <= row < self.n:
-            raise InputError(f"there is no document {row}: the votes have {self.n} rows, from 0")
+            raise InputError(
+                f"there is no document {row}: the votes have {plural(self.n, 'row')}, from 0"
+            )
         if self.provenance is None:
             raise InputError(
                 "these votes were read from a file or an array, so the rules behind them are not "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from unruly.plural import plural
 from unruly.report.charts.chart import Chart
 from unruly.report.charts.drawing import (
     BAD,
@@ -129,7 +130,7 @@ def _says(shown: Sequence[SourceFacts]) -> str:
     worst = min(shown, key=lambda s: s.estimated.value if s.estimated else 1.0)
     widest = max(shown, key=lambda s: s.coverage)
     said = (
-        f"{len(shown)} sources; the larger the bubble, the more say it has. The widest is {widest.name} with {percent(widest.coverage)} of the documents. "
+        f"{plural(len(shown), 'source')}; the larger the bubble, the more say it has. The widest is {widest.name} with {percent(widest.coverage)} of the documents. "
         f"Estimated accuracy runs from {share_words(worst.estimated)} for {worst.name} to "
         f"{share_words(best.estimated)} for {best.name}."
     )

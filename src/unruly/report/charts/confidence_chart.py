@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from unruly.plural import plural
 from unruly.report.charts.chart import Chart
 from unruly.report.charts.drawing import MODEL, OTHER, axes, figure, legend, percent_axis, svg_of
 from unruly.report.charts.words import percent
@@ -30,7 +31,7 @@ def confidence_chart(slices: Sequence[Slice]) -> Chart | None:
     return Chart(
         name="confidence",
         title="Confidence",
-        says=f"Of {total:,} documents, {percent(sure, 0)} get their label with a confidence of 90 % or more.",
+        says=f"Of {plural(total, 'document')}, {percent(sure, 0)} get their label with a confidence of 90 % or more.",
         svg=svg_of(drawing, "confidence"),
         header=("confidence", "with votes", "without votes"),
         rows=tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from unruly.plural import plural
 from unruly.report.charts.chart import Chart
 from unruly.report.charts.drawing import (
     GOOD,
@@ -96,7 +97,5 @@ def _row(e: Epoch) -> tuple[str, ...]:
 def _says(history: Sequence[Epoch]) -> str:
     first, last = history[0], history[-1]
     kept = next((e.number for e in history if e.kept), None)
-    said = (
-        f"Over {len(history)} epochs the total loss goes from {first.total:.3f} to {last.total:.3f}"
-    )
+    said = f"Over {plural(len(history), 'epoch')} the total loss goes from {first.total:.3f} to {last.total:.3f}"
     return said + ("." if kept is None else f"; epoch {kept} is kept (dotted line).")
