@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tests.peers.planted_task import planted_task, right
+from tests.peers.same_bits import same_bits_whatever_torch_drew_before
 
 from unruly.errors import InputError, SettingsError
 from unruly.peers.best_weights import BestWeights
@@ -21,6 +22,7 @@ from unruly.peers.vocabulary import Vocabulary
 from unruly.progress import SILENT
 from unruly.settings import Settings
 from unruly.texts.corpus import Corpus
+from unruly.training.compute import computing
 from unruly.votes.votes import Votes
 
 LANGUAGE = LanguageTraining(epochs=3, streams=8, steps=12)
@@ -51,15 +53,7 @@ def test_denoised_labels_teach_too() -> None:
 
 
 def test_the_same_lesson_gives_the_same_bits_whatever_torch_drew_before() -> None:
-    task = planted_task(n=100)
-    first = TINY.fit(task.lesson).predict_proba(task.test)
-    torch.rand(7)
-    state = torch.get_rng_state()
-    again = TINY.fit(task.lesson).predict_proba(task.test)
-    assert first.tobytes() == again.tobytes()
-    assert torch.equal(state, torch.get_rng_state())  # nor is it drawn from
-    other = TINY.fit(replace(task.lesson, seed=1)).predict_proba(task.test)
-    assert not np.array_equal(first, other)
+    same_bits_whatever_torch_drew_before(TINY)
 
 
 def test_an_answer_does_not_depend_on_the_documents_beside_it() -> None:
@@ -103,7 +97,7 @@ def test_layers_are_unfrozen_one_by_one_from_the_head_down() -> None:
     corpus, g = vocabulary.encode(lists), torch.Generator().manual_seed(0)
     labels = task.gold
     for epochs in range(1, 5):
-        with torch.no_grad():
+        with computing(Settings(device="cpu")):
             body = TINY._language_model(
                 corpus, vocabulary, torch.Generator().manual_seed(0), SILENT
             )

@@ -7,35 +7,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tests.peers.planted_task import PlantedTask, planted_task, right
+from tests.peers.planted_task import planted_task, right
+from tests.peers.same_bits import same_bits_whatever_torch_drew_before
 
 from unruly.errors import InputError, SettingsError
 from unruly.peers.system import Documents, Lesson
 from unruly.peers.systems import entry
 from unruly.peers.text_cnn import TextCNN
+from unruly.peers.unseen_votes import without_votes
 from unruly.peers.westclass import WeSTClass
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import Votes
 
 QUICK = WeSTClass(beta=100, gamma=10, pretrain_epochs=10, rounds=4, learning_rate=0.01, window=3)
-
-
-def without_votes(task: PlantedTask) -> Documents:
-    """The same documents, and sources that never say anything."""
-    given = task.train
-    silent = Votes(
-        np.full_like(given.votes.matrix, -1),
-        given.votes.sources,
-        given.votes.classes,
-        given.votes.ids,
-    )
-    return Documents(given.corpus, silent, given.features)
 
 
 @pytest.mark.parametrize(("m", "bar"), [(2, 0.75), (3, 0.6)])
 def test_it_learns_from_seed_words_without_a_vote(m: int, bar: float) -> None:
     task = planted_task(m=m)
-    fitted = QUICK.fit(Lesson(without_votes(task), keywords=task.keywords))
+    silent = without_votes(task.train, np.ones(task.train.n, np.bool_))
+    fitted = QUICK.fit(Lesson(silent, keywords=task.keywords))
     assert fitted.gold_used == ()
     assert set(fitted.seeds_from) == {"rules"}
     assert right(fitted.predict_proba(task.test), task.test_gold) > bar
@@ -49,16 +39,7 @@ def test_without_keywords_the_votes_give_the_seeds_and_it_says_so() -> None:
 
 
 def test_the_same_lesson_gives_the_same_bits_whatever_torch_drew_before() -> None:
-    task = planted_task(n=100)
-    system = replace(QUICK, pretrain_epochs=2, rounds=1)
-    first = system.fit(task.lesson).predict_proba(task.test)
-    torch.rand(7)
-    state = torch.get_rng_state()
-    again = system.fit(task.lesson).predict_proba(task.test)
-    assert first.tobytes() == again.tobytes()
-    assert torch.equal(state, torch.get_rng_state())  # nor is it drawn from
-    other = system.fit(replace(task.lesson, seed=1)).predict_proba(task.test)
-    assert not np.array_equal(first, other)
+    same_bits_whatever_torch_drew_before(replace(QUICK, pretrain_epochs=2, rounds=1))
 
 
 def test_true_labels_are_owned_up_to() -> None:
