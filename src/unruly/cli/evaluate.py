@@ -6,20 +6,16 @@ from pathlib import Path
 
 import click
 
+from unruly.cli.data_options import label_option, split_option, text_options
 from unruly.cli.screen import Screen, functions_option, json_option, quiet_option
-
-SPLITS = ("train", "valid", "test")
 
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--text", help="The column with the texts, where that is not obvious.")
-@click.option("--id", "id_", help="The column with the ids.")
-@click.option("--label", help="The column with the gold labels; label or gold where there is one.")
-@click.option(
-    "--split", type=click.Choice(SPLITS), default="test", help="Of a project: which file."
-)
+@text_options
+@label_option
+@split_option
 @functions_option
 @json_option
 @quiet_option

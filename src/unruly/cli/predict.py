@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
+from unruly.cli.data_options import split_option, text_options
 from unruly.cli.outputs import TABLES, check_output
 from unruly.cli.screen import Screen, functions_option, json_option, quiet_option
 from unruly.plural import plural
-
-SPLITS = ("train", "valid", "test")
 
 
 @click.command()
@@ -23,11 +22,8 @@ SPLITS = ("train", "valid", "test")
     required=True,
     help="The file to write: .parquet, .csv, .tsv or .jsonl.",
 )
-@click.option("--text", help="The column with the texts, where that is not obvious.")
-@click.option("--id", "id_", help="The column with the ids.")
-@click.option(
-    "--split", type=click.Choice(SPLITS), default="test", help="Of a project: which file."
-)
+@text_options
+@split_option
 @functions_option
 @json_option
 @quiet_option

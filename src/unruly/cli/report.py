@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from unruly.cli.data_options import label_option, text_options
 from unruly.cli.outputs import check_output
 from unruly.cli.screen import Screen, functions_option, json_option, quiet_option
 
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="The documents: a project, a file of texts, or a WRENCH folder.",
 )
-@click.option("--text", help="The column with the texts, where that is not obvious.")
-@click.option("--id", "id_", help="The column with the ids.")
-@click.option("--label", help="The column with the gold labels; label or gold where there is one.")
+@text_options
+@label_option
 @functions_option
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
 @json_option
