@@ -25,7 +25,7 @@ EVEN = np.array([0.5, 0.5])
 
 
 def shares_of(weights: list[float]) -> np.ndarray:
-    return np.asarray(weights) / np.sum(weights)
+    return np.asarray(np.asarray(weights) / np.sum(weights))
 
 
 WEIGHTS = st.lists(st.floats(0.05, 1.0), min_size=3, max_size=3)
