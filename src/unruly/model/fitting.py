@@ -72,6 +72,19 @@ def cast_votes(
     return rules.vote(documents.corpus, progress), False
 
 
+def encoding_of(
+    encoder: Any,
+    documents: Documents,
+    votes: Votes | None,
+    cache: Cache | None,
+    progress: Progress = SILENT,
+) -> Encoding | None:
+    """The encoder, fitted to the texts; with votes it reads them without the rules' words too."""
+    if documents.corpus is None:
+        return None
+    return Encoding.fitted(encoder, documents.corpus, cache, progress, votes=votes)
+
+
 @dataclass(frozen=True, eq=False)
 class Order:
     """All that a fit is asked for."""

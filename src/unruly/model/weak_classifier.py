@@ -125,15 +125,8 @@ class WeakClassifier:
         rules = RuleBook.behind(votes) if sources is None else RuleBook(sources)
         cast, numbered = fitting.cast_votes(documents, votes, rules, progress)
         check_rows(documents, cast)
-        encoding = None
-        if documents.corpus is not None:
-            encoding = Encoding.fitted(
-                self.encoder,
-                documents.corpus,
-                self._cache(),
-                progress,
-                votes=cast if settings.method == "default" else None,
-            )
+        read_twice = cast if settings.method == "default" else None
+        encoding = fitting.encoding_of(self.encoder, documents, read_twice, self._cache(), progress)
         order = fitting.Order(
             documents=documents,
             votes=cast,

@@ -17,6 +17,7 @@ from unruly.plural import plural
 from unruly.votes.array import ABSTAIN as ABSTAIN
 from unruly.votes.array import MOST_CLASSES as MOST_CLASSES
 from unruly.votes.array import class_numbers
+from unruly.votes.ids import unique_ids
 from unruly.votes.match import Match as Match
 from unruly.votes.match import Provenance
 
@@ -104,7 +105,7 @@ class Votes:
             matrix=matrix,
             sources=tuple(sources) if sources else tuple(f"source_{j}" for j in range(k)),
             classes=names,
-            ids=_ids(ids, n),
+            ids=unique_ids(ids, n),
         )
 
     @classmethod
@@ -167,7 +168,7 @@ class Votes:
             matrix=np.concatenate([part.matrix for part in parts]),
             sources=first.sources,
             classes=first.classes,
-            ids=_ids(pl.concat([part.ids for part in parts]), sum(part.n for part in parts)),
+            ids=unique_ids(pl.concat([part.ids for part in parts]), sum(part.n for part in parts)),
             soft={s: np.concatenate([part.soft[s] for part in parts]) for s in first.soft},
         )
 
@@ -300,13 +301,3 @@ class Votes:
                 "known: match the rules again with sources.vote(corpus)"
             )
         return self.provenance.matches(row % self.n)
-
-
-def _ids(ids: Sequence[object] | pl.Series | None, n: int) -> pl.Series:
-    if ids is None:
-        return pl.Series("id", range(n), dtype=pl.Int64)
-    series = ids if isinstance(ids, pl.Series) else pl.Series("id", list(ids))
-    if series.n_unique() != len(series):
-        twice = series.filter(series.is_duplicated())[0]
-        raise InputError(f"the id {twice!r} occurs more than once: ids must be unique")
-    return series.alias("id")
