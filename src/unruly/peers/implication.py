@@ -63,7 +63,7 @@ def joint_scores(classes: Tensor, holds: Tensor, votes: Tensor) -> Tensor:
 
         score_r = P_theta(r) + mean over j in J of (P_j if l_j = r else 1 - P_j)
 
-    J are the rules that fire on the document and hold there (P_j > 1/2, as in the authors' code); where
+    J are the rules that fire on the document and hold there (P_j > 1/2); where
     there are none, the classifier answers alone. `classes` (n, m) is P_theta, `holds` (n, k) is P_j,
     `votes` (n, k) are class numbers, -1 where a rule does not fire.
 

@@ -41,7 +41,7 @@ _ROWS = 8192  # documents that are answered together
 
 @dataclass(frozen=True)
 class ImplyLoss:
-    """The hyper-parameters: gamma and q as in the authors' code, the rest as all networks here have it."""
+    """The hyper-parameters: gamma and q are common choices, not tuned here; the rest as all networks here have it."""
 
     mlp: Mlp = field(default_factory=Mlp)  # the size of both networks, and how they are trained
     gamma: float = 0.1  # how much the implication weighs
