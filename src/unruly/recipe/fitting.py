@@ -23,7 +23,6 @@ from unruly.recipe.fallback import fall_back
 from unruly.recipe.guard import BELIEVED, contradicted_sources, guard, text_knows
 from unruly.recipe.intervals import Accuracies, source_accuracies
 from unruly.recipe.log_odds import Real64
-from unruly.recipe.loudness import lowered
 from unruly.recipe.opinion_pool import OpinionPool
 from unruly.recipe.posteriors import WHOLE, Ingredients, Posteriors, posteriors, regressions
 from unruly.recipe.recipe import Recipe
@@ -96,7 +95,7 @@ def fit_recipe(
         classes=votes.classes,
         sources=votes.sources,
         texts=said,
-        classifier=lowered(trained.classifier, said, features) if trained else None,
+        classifier=trained.classifier if trained else None,
         pool=trained.pool if trained else pool,
         b=fitted.b,
         vote_bias=vote_bias,

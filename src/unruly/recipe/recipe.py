@@ -1,7 +1,6 @@
 """What the default recipe has learnt, and what it says of documents.
 
-    lp'  = mean of (mean over encoders of log p_e) and log z~           text: regressions and the classifier,
-                                                                        which speaks no louder (`loudness`)
+    lp'  = mean of (mean over encoders of log p_e) and log z~           text: regressions and the classifier
     ev'  = the opinions of the sources that voted, by attention         votes: the denoiser
     p    = softmax((tau lp' + ev' + b) / tau)                           both, tempered back to one document's worth
 
