@@ -52,7 +52,7 @@ def test_a_source_that_always_or_never_votes_has_no_words() -> None:
 
 
 def test_few_documents_tell_nothing() -> None:
-    texts, votes = planted(30)
+    texts, votes = planted(900)
     assert rule_words(pl.Series(texts), votes) == ()
 
 
@@ -73,7 +73,7 @@ def test_whole_words_only_whatever_their_case(words: list[str]) -> None:
 
 
 def test_the_encoder_reads_twice_and_is_saved_once(tmp_path: Path) -> None:
-    texts, votes = planted(600)
+    texts, votes = planted(1200)
     corpus = Corpus.from_texts(texts)
     both = Several((Lsa(dim=8, chars=False),)).fit(corpus).blotted(corpus, votes)
     features = both.encode(corpus)
@@ -89,7 +89,7 @@ def test_the_encoder_reads_twice_and_is_saved_once(tmp_path: Path) -> None:
 
 
 def test_a_blotted_word_makes_no_difference_to_the_second_reading() -> None:
-    texts, votes = planted(600)
+    texts, votes = planted(1200)
     corpus = Corpus.from_texts(texts)
     encoder = Several((Lsa(dim=8, chars=False),)).fit(corpus).blotted(corpus, votes)
     plain, with_word = (
@@ -99,7 +99,7 @@ def test_a_blotted_word_makes_no_difference_to_the_second_reading() -> None:
 
 
 def test_only_the_default_reads_twice() -> None:
-    texts, votes = planted(400)
+    texts, votes = planted(1200)
     ours = WeakClassifier(encoder="lsa", cache=False).fit(Corpus.from_texts(texts), votes)
     paper = WeakClassifier(encoder="lsa", method="paper", settings=Settings(epochs=2), cache=False)
     paper.fit(Corpus.from_texts(texts), votes)

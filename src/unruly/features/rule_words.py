@@ -4,7 +4,8 @@ A source made of keywords votes on every document that holds one of them. So w i
 
     share of documents with w on which j votes  >= 0.995,    and by chance that is rare:  c_j ^ n_w < 1e-4
 
-with c_j the share of all documents on which j votes and n_w the number of documents with w (20 or more).
+with c_j the share of all documents on which j votes and n_w the number of documents with w (20 or more). Fewer than 1,000
+documents are not asked.
 
 What for: an encoder that counts words can learn by heart which of them make a rule fire, and then only
 repeats the rules, their mistakes included. Reading the texts once more without these words, it has to say
@@ -21,7 +22,8 @@ from scipy.sparse import csr_array
 
 from unruly.votes.votes import Votes
 
-FEWEST = 20  # documents with the word
+FEWEST = 20  # documents with the word,
+DOCUMENTS = 1_000  # and in all: in few texts, what goes with a rule's word cannot be told from it
 ALWAYS = 0.995  # of them have the source's vote
 CHANCE = 1e-4
 MOST = 500  # words, the commonest first
@@ -32,11 +34,15 @@ _WORD = r"\w+"
 def rule_words(texts: pl.Series, votes: Votes) -> tuple[str, ...]:
     """The words, in lower case, commonest first.
 
-    >>> texts = pl.Series(["please subscribe", "what a song", "nice song", "now subscribe"] * 20)
-    >>> votes = Votes.from_array([[1], [-1], [-1], [1]] * 20, classes=["ham", "spam"])
+    >>> texts = pl.Series(
+    ...     ["please subscribe", "what a song", "please, a song", "do subscribe"] * 250
+    ... )
+    >>> votes = Votes.from_array([[1], [-1], [-1], [1]] * 250, classes=["ham", "spam"])
     >>> rule_words(texts, votes)
-    ('subscribe', 'now', 'please')
+    ('subscribe', 'do')
     """
+    if len(texts) < DOCUMENTS:
+        return ()
     rows = np.arange(len(texts))
     if len(rows) > SAMPLE:
         rows = np.sort(np.random.default_rng(0).choice(rows, SAMPLE, replace=False))
