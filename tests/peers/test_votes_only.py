@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.peers.planted_task import planted_task, right, same_twice
 
+from unruly.labelmodels.denoiser_alone import DenoiserAlone
 from unruly.labelmodels.label_model import LabelModel
 from unruly.peers import votes_only
 from unruly.peers.system import Documents, Lesson
 from unruly.peers.systems import SYSTEMS, VOTES
 from unruly.settings import Settings
-from unruly.training.denoiser_alone import DenoiserAlone
 from unruly.votes.votes import Votes
 
 NAMES = tuple(entry.name for entry in SYSTEMS if entry.group == VOTES)

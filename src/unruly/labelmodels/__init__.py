@@ -1,1 +1,1 @@
-"""Room 6: label models. Votes to soft labels, one model a file."""
+"""Room 7: label models. Votes to soft labels, one model a file."""

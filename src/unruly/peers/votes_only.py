@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from unruly.labelmodels.dawid_skene import DawidSkene
+from unruly.labelmodels.denoiser_alone import DenoiserAlone
 from unruly.labelmodels.label_model import LabelModel
 from unruly.labelmodels.majority_vote import MajorityVote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
@@ -15,7 +16,6 @@ from unruly.peers.system import Documents, Lesson, Proba
 from unruly.peers.ties import settled
 from unruly.progress import SILENT, Progress
 from unruly.settings import Settings
-from unruly.training.denoiser_alone import DenoiserAlone
 
 Shares = tuple[float, ...]
 

@@ -1,1 +1,1 @@
-"""Room 7: the paper's networks, losses and training loop, each equation in the file of its name."""
+"""Room 6: the paper's networks, losses and training loop, each equation in the file of its name."""

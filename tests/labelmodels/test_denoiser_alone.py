@@ -9,12 +9,12 @@ import pytest
 
 from unruly.errors import InputError, NotFittedError, SettingsError
 from unruly.features.encoder import Features
+from unruly.labelmodels.denoiser_alone import DenoiserAlone
 from unruly.labelmodels.label_model import LabelModel
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.labelmodels.planted import planted_votes
 from unruly.settings import Settings
 from unruly.training.cotraining import cotrain
-from unruly.training.denoiser_alone import DenoiserAlone
 from unruly.votes.votes import Votes
 
 QUICK = replace(Settings.paper(), epochs=60)
