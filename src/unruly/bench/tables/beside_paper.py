@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from unruly.bench import paper_figures as paper
 from unruly.bench.run import GIVEN, Outcome
 from unruly.bench.tables.spread import Spread
 from unruly.bench.tables.ways import in_order, shortened
+from unruly.peers.systems import entry
 
 SAME = 0.05  # points that the paper's own rounding hides
 
@@ -53,16 +54,30 @@ def conditions(outcomes: Iterable[Outcome]) -> str:
     encoders = sorted(
         {"the folder's own features" if o.run.encoder == GIVEN else o.run.encoder for o in every}
     )
-    seeds = len({o.run.seed for o in every})
     said = (
         f"Features: {', '.join(encoders)} here, bert-base-uncased in the paper; "
-        f"{'one seed' if seeds == 1 else f'{seeds} seeds'} here, how many in the paper is not said."
+        f"{_seeds(every)} here, how many in the paper is not said."
     )
     if short := sum(shortened(o.run) for o in every):
         said += f" {short} of {len(every)} runs were trained in short (`--quick`): for a first look only."
     if sizes:
         said += f" Training / test documents here (in the paper): {'; '.join(sizes)}."
     return said
+
+
+def _seeds(outcomes: Sequence[Outcome]) -> str:
+    """How many seeds there are, and which methods have fewer on some data set."""
+    found: dict[tuple[str, str], set[int]] = {}
+    for o in outcomes:
+        found.setdefault((o.run.method, o.run.dataset), set()).add(o.run.seed)
+    most = max((len(seeds) for seeds in found.values()), default=0)
+    fewer: dict[str, int] = {}
+    for (method, _), seeds in found.items():
+        if len(seeds) < most:
+            fewer[method] = min(len(seeds), fewer.get(method, most))
+    told = "one seed" if most == 1 else f"{most} seeds"
+    rest = ", ".join(f"{entry(method).title} {least}" for method, least in fewer.items())
+    return f"{told} (but {rest})" if rest else told
 
 
 def gold_words(titled: Mapping[str, Iterable[Outcome]]) -> str:
