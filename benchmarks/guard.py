@@ -116,6 +116,39 @@ GRID = (
     Scenario("ten classes", m=10, k=60, n=3000, coverage=(0.02, 0.1)),
     Scenario("73 sources", k=73, coverage=(0.005, 0.03)),
     Scenario("73 sources, 13 % positives", k=73, coverage=(0.005, 0.03), prior=(0.87, 0.13)),
+    Scenario(
+        "13 % positives, 73 good one-class sources on 4 in 10 documents",
+        n=4500,
+        k=73,
+        one_class=1.0,
+        accuracy=(0.85, 1.0),
+        coverage=(0.002, 0.015),
+        prior=(0.87, 0.13),
+    ),
+    Scenario(
+        "13 % positives, votes on 2 in 10 documents",
+        n=4000,
+        coverage=(0.01, 0.03),
+        prior=(0.87, 0.13),
+    ),
+    Scenario(
+        "votes on 2 in 10 documents, half of them by a coin",
+        "u",
+        n=4000,
+        coverage=(0.01, 0.03),
+        signal=0.5,
+        first=(0.5, 0.15),
+    ),
+    Scenario(
+        "six classes, 68 one-class sources, one class rare",
+        n=5000,
+        k=68,
+        m=6,
+        one_class=1.0,
+        accuracy=(0.4, 0.95),
+        coverage=(0.005, 0.05),
+        prior=(0.22, 0.22, 0.2, 0.18, 0.16, 0.02),
+    ),
     Scenario("a class nobody votes for", m=3, unheard=1, prior=(0.45, 0.45, 0.1), one_class=1.0),
 )
 
@@ -209,17 +242,21 @@ def planted(scenario: Scenario, seed: int) -> Case:
     return Case(s.name, s.should, features, votes, truth, s.given or None)
 
 
-def real(folder: Path, encoders: str, most: int) -> Iterator[Case]:
-    """One data set as it is, with its prior given if it is skewed, and cut to 13 % and 30 %."""
+def encoded(folder: Path, encoders: str) -> tuple[Features, Votes, Labels]:
+    """The training documents of one data set."""
     corpus, votes = Corpus.from_wrench(folder, "train"), Votes.from_wrench(folder, "train")
     gold = np.asarray(corpus.gold, np.int64)
     stored = folder / "train_features.npy"
     if stored.is_file():
-        features = Features.from_array(np.load(stored), stored.name)
-    else:
-        cache = Cache()
-        encoder = encoder_from(encoders.split("+")).fit(corpus, cache).blotted(corpus, votes, cache)
-        features = encoder.encode(corpus, cache)
+        return Features.from_array(np.load(stored), stored.name), votes, gold
+    cache = Cache()
+    encoder = encoder_from(encoders.split("+")).fit(corpus, cache).blotted(corpus, votes, cache)
+    return encoder.encode(corpus, cache), votes, gold
+
+
+def real(folder: Path, encoders: str, most: int) -> Iterator[Case]:
+    """One data set as it is, with its prior given if it is skewed, and cut to 13 % and 30 %."""
+    features, votes, gold = encoded(folder, encoders)
     rng = np.random.default_rng(0)
     everything = rng.permutation(len(gold))
     shares = np.bincount(gold, minlength=votes.m) / len(gold)

@@ -14,9 +14,8 @@ from unruly.recipe.class_prior import (
     leaning,
     neighbours,
     prior_notes,
-    vote_prior,
 )
-from unruly.recipe.evidence import Evidence
+from unruly.recipe.evidence import Evidence, vote_prior
 from unruly.recipe.planted_features import planted_features
 from unruly.recipe.posteriors import regressions
 from unruly.settings import Settings

@@ -15,7 +15,7 @@ from unruly.labelmodels.planted import planted_votes
 from unruly.model.evaluation import majority_shares as shares_of_votes
 from unruly.model.fitted import commonest_vote
 from unruly.recipe.balanced import class_balanced
-from unruly.recipe.class_prior import HeldPrior, believed
+from unruly.recipe.class_prior import HeldPrior
 from unruly.recipe.evidence import Evidence
 from unruly.recipe.fitting import fit_recipe
 from unruly.recipe.guard import (
@@ -213,22 +213,3 @@ def test_the_variance_of_the_text_signal_is_that_of_all_deals() -> None:
     dealt = [text_signal(proba, rng.permutation(named)) for _ in range(2000)]
     assert np.mean(dealt) == pytest.approx(0, abs=0.08)
     assert np.std(dealt) == pytest.approx(1, abs=0.08)
-
-
-@pytest.mark.parametrize(
-    ("mass", "balanced", "voted", "answer"),
-    [
-        ((0.9, 0.1), (0.8, 0.2), (0.8, 0.2), True),
-        ((0.7, 0.3), (0.66, 0.34), (0.6, 0.4), True),  # further than the votes
-        ((0.3, 0.7), (0.38, 0.62), (0.23, 0.77), False),  # within the votes' own bias
-        ((0.98, 0.02), (0.5, 0.5), (0.5, 0.5), False),  # nothing supports it
-        ((0.02, 0.98), (0.6, 0.4), (0.7, 0.3), False),  # turned round
-        ((0.55, 0.45), (0.55, 0.45), (0.55, 0.45), False),  # not far enough
-    ],
-)
-def test_when_a_drift_of_the_prior_is_believed(
-    mass: tuple[float, ...], balanced: tuple[float, ...], voted: tuple[float, ...], answer: bool
-) -> None:
-    shares = [np.array(part) for part in (mass, balanced, voted)]
-    assert believed(*shares) is answer
-    assert believed(*(part[::-1] for part in shares)) is answer

@@ -111,6 +111,13 @@ def shares(evidence: Evidence, prior: Real64) -> Real64:
     return np.where(total > 0, (counts + 1e-3 * prior) / (total + 1e-3), prior)
 
 
+def vote_prior(evidence: Evidence) -> Real64:
+    """(m,): the mean vote shares of covered documents; uniform when there are none."""
+    even = np.full(evidence.m, 1 / evidence.m)
+    covered = evidence.covered
+    return shares(evidence, even)[covered].mean(axis=0) if covered.any() else even
+
+
 def _mass(votes: Votes, j: int) -> NDArray[np.float32]:
     """(n, m): what one source says of each document, zeros where it abstains."""
     voted = votes.voted[:, j]

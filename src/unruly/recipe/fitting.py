@@ -16,9 +16,8 @@ from unruly.recipe.class_prior import (
     leaning,
     prior_notes,
     sensitivity,
-    vote_prior,
 )
-from unruly.recipe.evidence import Evidence
+from unruly.recipe.evidence import Evidence, vote_prior
 from unruly.recipe.fallback import fall_back
 from unruly.recipe.guard import BELIEVED, contradicted_sources, guard, text_knows
 from unruly.recipe.intervals import Accuracies, source_accuracies
