@@ -31,16 +31,21 @@ def test_when_a_drift_of_the_prior_is_believed(
     mass: tuple[float, ...], balanced: tuple[float, ...], voted: tuple[float, ...], answer: bool
 ) -> None:
     shares = [np.array(part) for part in (mass, balanced, voted)]
-    assert believed(Drift(*shares, sure=0.8)) is answer
-    assert believed(Drift(*(part[::-1] for part in shares), sure=0.8)) is answer
+    assert believed(Drift(shares[0], shares[1], shares[2], 0.8)) is answer
+    turned = [part[::-1] for part in shares]
+    assert believed(Drift(turned[0], turned[1], turned[2], 0.8)) is answer
 
 
 SHARE = st.floats(0.02, 0.98)
 
 
+def pairs(one: float, two: float, three: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return np.array([one, 1 - one]), np.array([two, 1 - two]), np.array([three, 1 - three])
+
+
 @given(SHARE, SHARE, st.floats(0, 1))
 def test_the_estimate_lies_between_drift_and_votes(mass: float, voted: float, sure: float) -> None:
-    drift = Drift(*(np.array([p, 1 - p]) for p in (mass, 0.5, voted)), sure=sure)
+    drift = Drift(*pairs(mass, 0.5, voted), sure)
     low, high = sorted((mass, voted))
     assert low - 1e-9 <= drift.estimate[0] <= high + 1e-9
 
