@@ -22,6 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from unruly.recipe.evidence import Evidence
 from unruly.recipe.log_odds import Real64
@@ -54,14 +55,12 @@ def corrected_prior(guess: Real64, q: Real64, labels: NDArray[np.integer]) -> tu
     >>> corrected_prior(guess, np.eye(2)[labels], labels)[0].round(2).tolist()
     [0.5, 0.5]
     """
-    from scipy.stats import chi2
-
     n, m = q.shape
     wrong = np.eye(m)[labels] - q  # (n, m)
     d = wrong.mean(axis=0)
     v = (wrong.var(axis=0) * n + 0.1) / max(n - 1, 1) / n  # a tenth of a document of doubt
     strength = float((d**2 / v).sum()) * (m - 1) / m
-    if m < 2 or chi2.sf(strength, m - 1) > _CHANCE:
+    if m < 2 or chdtrc(m - 1, strength) > _CHANCE:
         return guess, f"as guessed, which {n} clean labels do not speak against"
     moved = np.maximum(guess + (1 - (m - 1) / strength) * d, np.minimum(_LEAST, guess))
     return moved / moved.sum(), f"corrected by {n} clean labels"

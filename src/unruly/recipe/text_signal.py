@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc, gammaln, ndtri
 
 from unruly.recipe.log_odds import Real64
 
@@ -65,8 +66,6 @@ def signal_by_source(
     >>> signal_by_source(knows, [truth, 1 - truth], np.ones(600, bool)) > 5
     True
     """
-    from scipy.stats import chi2, norm
-
     total = 0.0
     for said in votes:
         classes = np.unique(said[said >= 0])
@@ -76,9 +75,18 @@ def signal_by_source(
             total += text_signal(np.stack([1 - p, p], axis=1), spoke) ** 2
         else:
             total += text_signal(proba, said) ** 2
-    log_rarity = chi2.logsf(total, max(len(votes), 1))
-    return (
-        float(norm.isf(np.exp(log_rarity)))
-        if log_rarity > -700
-        else float((-2 * log_rarity) ** 0.5)
-    )
+    return _as_normal(total, max(len(votes), 1))
+
+
+def _as_normal(total: float, freedom: int) -> float:
+    """The z that is as rare as this sum of `freedom` squares.
+
+    >>> round(_as_normal(1.0, 1), 2), round(_as_normal(10_000.0, 5), 1)
+    (0.48, 99.9)
+    """
+    rarity = chdtrc(freedom, total)
+    if rarity > 0:
+        return -float(ndtri(rarity))
+    half = freedom / 2  # too rare for a number: the leading term of its logarithm
+    logarithm = (half - 1) * np.log(total / 2) - total / 2 - gammaln(half)
+    return float((-2 * logarithm) ** 0.5)
