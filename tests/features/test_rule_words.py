@@ -108,6 +108,10 @@ def test_only_the_default_reads_twice() -> None:
     one = Corpus.from_texts(["word1 word9"])
     assert len(ours.encoder_.features(one).blocks) == 2
     assert len(paper.encoder_.features(one).blocks) == 1
+    told = "lsa: each text is read once more without 3 words that sources vote by ("
+    assert [note.startswith(told) for note in ours.encoder_.notes()] == [True]
+    assert ours.encoder_.notes()[0] in str(ours.summary_)
+    assert paper.encoder_.notes() == ()
 
 
 def test_text_that_only_echoes_the_rules_is_not_believed_twice() -> None:

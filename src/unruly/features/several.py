@@ -123,6 +123,12 @@ class Several:
         more = [_scaled(Part(part.encoder, unread=words), corpus, cache, progress) for part in able]
         return replace(self, parts=(*self.parts, *more))
 
+    @property
+    def second_reading(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The encoders that read each text twice, and the words that they leave out the second time."""
+        twice = [part for part in self.parts if part.unread]
+        return tuple(part.encoder.name for part in twice), twice[0].unread if twice else ()
+
     def encode(
         self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
     ) -> Features:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.model.container import Container
+from unruly.plural import plural
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
@@ -19,6 +20,7 @@ if TYPE_CHECKING:  # encoders bring heavy libraries: they are imported when a te
     from unruly.features.several import Several
 
 FOLDER = "encoder"  # where the container keeps it
+_NAMED = 8  # words that a note names
 
 
 class Encoding:
@@ -61,6 +63,17 @@ class Encoding:
     ) -> Features:
         """The features of these documents."""
         return self._ready().encode(corpus, cache, progress)
+
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of how texts are read, a sentence each."""
+        encoders, words = self._ready().second_reading
+        if not encoders:
+            return ()
+        named = ", ".join(words[:_NAMED]) + (", ..." if len(words) > _NAMED else "")
+        return (
+            f"{' and '.join(encoders)}: each text is read once more without {plural(len(words), 'word')} that "
+            f"sources vote by ({named}), so that text does not only repeat them.",
+        )
 
     def _ready(self) -> Several:
         if self._encoder is None:

@@ -144,7 +144,7 @@ def fit(order: Order, progress: Progress = SILENT) -> Fit:
             else f"given, {plural(features.width, 'feature')}",
             method=order.settings.method,
             prior=_prior_held(learner),
-            notes=_notes(learner),
+            notes=(*_notes(learner), *(order.encoder.notes() if order.encoder else ())),
             ledger=ledger,
         ),
         neighbourhood=_neighbourhood(order, features, heads),

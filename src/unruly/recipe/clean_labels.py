@@ -27,8 +27,8 @@ from scipy.special import chdtrc
 from unruly.recipe.evidence import Evidence
 from unruly.recipe.log_odds import Real64
 
-_MOST = 10.0  # documents that one with a clean label counts for
-_CHANCE = 0.01  # how often a good guess may be moved
+MOST = 10.0  # documents that one with a clean label counts for
+CHANCE = 0.01  # how often a good guess may be moved
 _LEAST = 0.005  # of the documents, for any class
 
 
@@ -38,7 +38,7 @@ def clean_weight(labels: int, m: int) -> float:
     >>> clean_weight(5, 2), clean_weight(50, 2), clean_weight(1000, 2)
     (1.0, 2.5, 10.0)
     """
-    return float(np.clip(labels / (10 * max(m, 1)), 1.0, _MOST))
+    return float(np.clip(labels / (10 * max(m, 1)), 1.0, MOST))
 
 
 def unseen(evidence: Evidence) -> Evidence:
@@ -60,7 +60,7 @@ def corrected_prior(guess: Real64, q: Real64, labels: NDArray[np.integer]) -> tu
     d = wrong.mean(axis=0)
     v = (wrong.var(axis=0) * n + 0.1) / max(n - 1, 1) / n  # a tenth of a document of doubt
     strength = float((d**2 / v).sum()) * (m - 1) / m
-    if m < 2 or chdtrc(m - 1, strength) > _CHANCE:
+    if m < 2 or chdtrc(m - 1, strength) > CHANCE:
         return guess, f"as guessed, which {n} clean labels do not speak against"
     moved = np.maximum(guess + (1 - (m - 1) / strength) * d, np.minimum(_LEAST, guess))
     return moved / moved.sum(), f"corrected by {n} clean labels"
