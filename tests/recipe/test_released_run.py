@@ -20,8 +20,9 @@ from unruly.settings import Settings
     ("mass", "balanced", "voted", "answer"),
     [
         ((0.9, 0.1), (0.8, 0.2), (0.8, 0.2), True),
-        ((0.7, 0.3), (0.66, 0.34), (0.6, 0.4), True),  # further than the votes
-        ((0.3, 0.7), (0.38, 0.62), (0.23, 0.77), False),  # within the votes' own bias
+        ((0.7, 0.3), (0.66, 0.34), (0.6, 0.4), True),  # all three agree
+        ((0.34, 0.66), (0.38, 0.62), (0.23, 0.77), False),  # votes lean, text hardly follows
+        ((0.15, 0.85), (0.28, 0.72), (0.48, 0.52), False),  # votes do not support it
         ((0.98, 0.02), (0.5, 0.5), (0.5, 0.5), False),  # nothing supports it
         ((0.02, 0.98), (0.6, 0.4), (0.7, 0.3), False),  # turned round
         ((0.55, 0.45), (0.55, 0.45), (0.55, 0.45), False),  # not far enough
@@ -34,6 +35,12 @@ def test_when_a_drift_of_the_prior_is_believed(
     assert believed(Drift(shares[0], shares[1], shares[2], 0.8)) is answer
     turned = [part[::-1] for part in shares]
     assert believed(Drift(turned[0], turned[1], turned[2], 0.8)) is answer
+
+
+def test_the_same_drift_needs_surer_text() -> None:
+    mass, named, voted = np.array([0.69, 0.31]), np.array([0.66, 0.34]), np.array([0.69, 0.31])
+    assert believed(Drift(mass, named, voted, 0.87))
+    assert not believed(Drift(mass, named, voted, 0.75))
 
 
 SHARE = st.floats(0.02, 0.98)

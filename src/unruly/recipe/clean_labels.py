@@ -13,7 +13,7 @@ allows (chi-squared with m - 1 degrees of freedom, 1 %) the guess stays as it is
 spoilt by twenty labels, and a bad one is corrected by them.
 
 In the loop, the documents with clean labels stay fixed. Each counts for n/10m documents, at least 1 and at
-most 10: a few must not outweigh all that votes say, many may.
+most 3: a few must not outweigh all that votes say, many may.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scipy.special import chdtrc
 from unruly.recipe.evidence import Evidence
 from unruly.recipe.log_odds import Real64
 
-MOST = 10.0  # documents that one with a clean label counts for
+MOST = 3.0  # documents that one with a clean label counts for
 CHANCE = 0.01  # how often a good guess may be moved
 _LEAST = 0.005  # of the documents, for any class
 
@@ -36,7 +36,7 @@ def clean_weight(labels: int, m: int) -> float:
     """How many documents one with a clean label counts for, when there are so many labels of m classes.
 
     >>> clean_weight(5, 2), clean_weight(50, 2), clean_weight(1000, 2)
-    (1.0, 2.5, 10.0)
+    (1.0, 2.5, 3.0)
     """
     return float(np.clip(labels / (10 * max(m, 1)), 1.0, MOST))
 

@@ -29,12 +29,10 @@ _ROUNDS = 6
 
 @dataclass(frozen=True)
 class Limits:
-    """Odds factors by which something must differ from uniform (see `believed`)."""
+    """From where on a drift is believed (see `believed`)."""
 
-    far: float = 3.0  # the released run
-    lean: float = 2.0  # what the class-balanced classifier answers
-    further: float = 2.25  # the released run, where votes are nearer to uniform
-    support: float = 1.25  # balanced classifier and votes, each, the released run's way
+    far: float = 4.0  # log-odds of the drift over text's doubt
+    support: float = 1.25  # odds factor by which balanced classifier and votes, each, lean its way
 
 
 LIMITS = Limits()
@@ -75,30 +73,25 @@ def released(
 def believed(drift: Drift, limits: Limits = LIMITS) -> bool:
     """Whether the class mass of the released run speaks of the documents, rather than of its own drift.
 
-    Noise in votes pulls their shares and the balanced classifier's answers towards uniform, never away
-    from it. So the mass must be far from uniform, or further than the votes are, or the balanced
-    classifier must lean clearly; and each of these two must lean the same way, else the run has only
-    amplified itself.
+    The mass must be far from uniform by the measure of text's doubt: its log-odds over 1 - sure. Noise in
+    votes pulls their shares and the balanced classifier's answers towards uniform, never away from it. So
+    each of these two must lean the same way, else the run has only amplified itself.
 
     >>> def drift(mass, named, voted):
     ...     return Drift(*(np.array([p, 1 - p]) for p in (mass, named, voted)), sure=0.8)
     >>> believed(drift(0.87, 0.71, 0.7))
     True
-    >>> believed(drift(0.3, 0.38, 0.23))  # biased votes
+    >>> believed(drift(0.34, 0.38, 0.23))  # biased votes
     False
     >>> believed(drift(0.1, 0.5, 0.53))  # amplified from nothing
     False
     """
-    far = odds_factor(drift.mass)
-    leans = (
-        far > limits.far
-        or odds_factor(drift.named) > limits.lean
-        or far > max(limits.further, odds_factor(drift.voted))
-    )
-    most = int(np.abs(class_odds(drift.mass)).argmax())
-    way = np.sign(class_odds(drift.mass)[most])
+    away = class_odds(drift.mass)  # (m,)
+    most = int(np.abs(away).argmax())
+    way = np.sign(away[most])
     support = min(way * class_odds(other)[most] for other in (drift.named, drift.voted))
-    return leans and bool(support > np.log(limits.support))
+    far = abs(away[most]) / max(1 - drift.sure, 1e-3)
+    return bool(far > limits.far and support > np.log(limits.support))
 
 
 def certainty(lp: Real64) -> float:
@@ -109,18 +102,6 @@ def certainty(lp: Real64) -> float:
     """
     m = lp.shape[1]
     return float((np.exp(lp.max(axis=1)).mean() - 1 / m) / (1 - 1 / m))
-
-
-def odds_factor(prior: Real64) -> float:
-    """The largest factor by which a class's odds differ from what they are when all classes are alike.
-
-    >>> odds_factor(np.array([0.8, 0.2]))
-    4.0
-    """
-    if len(prior) == 1:
-        return 1.0
-    odds = prior / (1 - prior) * (len(prior) - 1)
-    return round(float(max(odds.max(), 1 / odds.min())), 9)
 
 
 def class_odds(shares: Real64) -> Real64:
