@@ -128,7 +128,7 @@ def measure_worth(
         high=_inside(high, steps),
         draws=draws,
         ledger=ledger.add(Use.SCORING, len(gold), origin).add(
-            Use.SCORING, steps[-1], "the classifier to compare with"
+            Use.SCORING, steps[-1], "to train the classifier that the rules are compared with"
         ),
     )
 
