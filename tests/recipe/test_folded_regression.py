@@ -111,3 +111,27 @@ def test_a_fold_with_nothing_to_learn_from_knows_nothing() -> None:
     model.fit(np.array([[1.0, 0.0]]), np.ones(1), 5)
     np.testing.assert_allclose(np.exp(model.out_of_fold()), 0.5, atol=1e-6)
     assert np.isfinite(model.regression().weights).all()
+
+
+def test_a_first_lesson_that_comes_again_ends_where_it_ended() -> None:
+    values, gold, fold = made()
+    model = FoldedRegression(values, M, fold, FOLDS, 0.01)
+    one, other, even = np.eye(M)[gold], np.eye(M)[(gold + 1) % M], np.ones(N)
+
+    def taught(*lessons: Any) -> Any:
+        model.reset()
+        for lesson in lessons:
+            model.fit(lesson, even, 7)
+        return model.out_of_fold()
+
+    alone = taught(one)
+    assert np.array_equal(taught(one), alone)
+    turned = taught(other)
+    assert not np.allclose(turned, alone), "another lesson is another lesson"
+    assert np.array_equal(taught(one), alone)
+    further = taught(one, one)
+    assert not np.allclose(further, alone), "a second lesson goes on from the first"
+    fresh = FoldedRegression(values, M, fold, FOLDS, 0.01)
+    for _ in range(2):
+        fresh.fit(one, even, 7)
+    assert np.array_equal(fresh.out_of_fold(), further)
