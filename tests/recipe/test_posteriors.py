@@ -111,3 +111,34 @@ def test_five_copies_of_a_poor_source_do_not_take_over() -> None:
     loud = Votes.from_array(np.hstack([task.votes.matrix, task.votes.matrix[:, [0] * 5]]))
     one, other = loop(task.features, task.votes), loop(task.features, loud)
     assert accuracy(other, task) > accuracy(one, task) - 0.02
+
+
+def test_the_loop_goes_back_to_where_it_foretold_votes_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task = small_task(1500)
+    evidence = Evidence.of(task.votes, np.full(task.votes.n, -1))
+    told = iter([0.70, 0.75, 0.74, 0.71])  # falls by more than 0.03 in the fourth round
+    monkeypatch.setattr("unruly.recipe.posteriors.left_out_agreement", lambda *_: next(told))
+    with computing(Settings()):
+        texts = regressions(task.features, 2, Settings())
+        found = posteriors(texts, evidence, np.array([0.5, 0.5]), tau=3.0, rounds=8)
+        said = texts[0].out_of_fold()
+        plain = regressions(task.features, 2, Settings())
+        two = posteriors(
+            plain,
+            evidence,
+            np.array([0.5, 0.5]),
+            tau=3.0,
+            rounds=2,
+            ingredients=replace(WHOLE, turn_back=False),
+        )
+    assert found.rounds == 2
+    assert np.array_equal(found.q, two.q)
+    assert np.array_equal(said, plain[0].out_of_fold()), "the regressions went back, too"
+
+
+def test_few_documents_never_turn_the_loop_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = small_task(300)
+    monkeypatch.setattr("unruly.recipe.posteriors.left_out_agreement", lambda *_: 1 / 0)
+    assert loop(few.features, few.votes).rounds > 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,22 @@ class Evidence:
     def known(self) -> NDArray[np.bool_]:
         """(n,): documents with a clean label."""
         return np.asarray(self.clean >= 0)
+
+    @cached_property
+    def _columns(self) -> Any:
+        return self.said.tocsc()
+
+    def votes_of(self, j: int) -> tuple[NDArray[np.intp], Real64]:
+        """(v,), (v, m): the documents that source j votes on, and what it says of them.
+
+        >>> evidence = Evidence.of(Votes.from_array([[0, 1], [-1, 0]]), np.full(2, -1))
+        >>> rows, said = evidence.votes_of(1)
+        >>> rows.tolist(), said.tolist()
+        ([0, 1], [[0.0, 1.0], [1.0, 0.0]])
+        """
+        own = self._columns[:, j * self.m : (j + 1) * self.m].tocsr()
+        rows = np.flatnonzero(np.diff(own.indptr))
+        return rows, own[rows].toarray().astype(np.float64)
 
     def counts(self) -> Real64:
         """(n, m): how many votes each class has."""

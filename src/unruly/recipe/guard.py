@@ -160,11 +160,11 @@ def text_knows(
 def _signal(balanced: Balanced, evidence: Evidence) -> float:
     """The stronger of two: with the majority of the votes, and with each source by itself."""
     proba = np.exp(balanced.lp)
-    columns = evidence.said.tocsc()
     votes = []
     for j in range(evidence.k):
-        own = columns[:, j * evidence.m : (j + 1) * evidence.m].toarray()  # (n, m)
-        votes.append(np.where(own.any(axis=1), own.argmax(axis=1), -1))
+        rows, said = evidence.votes_of(j)
+        votes.append(np.full(evidence.n, -1))
+        votes[-1][rows] = said.argmax(axis=1)
     return max(
         text_signal(proba, clear_majority(evidence)),
         signal_by_source(proba, votes, evidence.covered),

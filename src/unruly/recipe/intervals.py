@@ -46,18 +46,15 @@ class Accuracies:
 def source_accuracies(fitted: Posteriors, evidence: Evidence) -> Accuracies:
     """The accuracy of each source that voted, with its interval."""
     opinion = opinions(fitted.T, fitted.r)  # (k, c, y)
-    columns = evidence.said.tocsc()
-    rows = [_one(fitted, columns, opinion, j) for j in range(evidence.k)]
+    rows = [_one(fitted, evidence, opinion, j) for j in range(evidence.k)]
     estimate, half = np.array(rows).reshape(-1, 2).T
     return Accuracies(estimate, np.maximum(estimate - half, 0), np.minimum(estimate + half, 1))
 
 
-def _one(fitted: Posteriors, columns: object, opinion: Real64, j: int) -> tuple[float, float]:
+def _one(fitted: Posteriors, evidence: Evidence, opinion: Real64, j: int) -> tuple[float, float]:
     """The estimate and half the interval's length, of one source."""
-    m, tau = len(fitted.pi), fitted.tau
-    own = columns[:, j * m : (j + 1) * m].tocsr()  # type: ignore[index]  # (n, m), sparse
-    rows = np.flatnonzero(np.diff(own.indptr))
-    said = own[rows].toarray().astype(np.float64)  # (v, m)
+    tau = fitted.tau
+    rows, said = evidence.votes_of(j)  # (v,), (v, m)
     votes = said.sum()
     alone = fitted.ev[rows] + fitted.b - said @ opinion[j]  # (v, m): the others' evidence
     text = tau * fitted.lp[rows]

@@ -9,7 +9,9 @@ n documents, k sources, m classes, E encoders. One round:
     ev    = sum_j r_j log T[j, :, vote_ij]                                                 (n, m)
     q     = softmax(tau lp + ev + b),   b such that mean_i q_i = pi                        (n, m)
 
-It starts from vote shares, with the classes re-weighted to the prior pi, which stays fixed. It follows
+It starts from vote shares, with the classes re-weighted to the prior pi, which stays fixed. It ends when q
+settles, or when text and the other sources foretell each source's votes worse than before: then it goes
+back to the round in which they did so best (see `left_out_votes`). It follows
 Dawid and Skene (1979) in how sources are counted and Raykar et al. (2010) in learning a classifier
 inside the loop; out-of-fold text, tau and the hold on the class balance keep it from believing itself.
 """
@@ -27,6 +29,7 @@ from unruly.recipe.class_hold import class_hold
 from unruly.recipe.clean_labels import clean_weight
 from unruly.recipe.evidence import Evidence, shares
 from unruly.recipe.folded_regression import FoldedRegression
+from unruly.recipe.left_out_votes import left_out_agreement
 from unruly.recipe.log_odds import Real64, softmax
 from unruly.recipe.redundancy import redundancy_discount
 from unruly.recipe.softmax_regression import pooled
@@ -35,6 +38,8 @@ from unruly.settings import Settings
 
 FIRST_STEPS, STEPS = 15, 3  # of the regressions: in the first round, in the others
 _SETTLED = 2e-3  # the loop ends when the posteriors move less than this on average
+_FALL = 0.03  # or when left-out votes are foretold so much worse than at best,
+_ENOUGH = 500  # if so many documents have votes
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Ingredients:
     redundancy: bool = True  # sources that repeat each other share one say
     networks: bool = True  # the two networks answer beside the regressions
     guard: bool = True  # what votes and texts speak against is not believed
+    turn_back: bool = True  # the loop goes back where it foretells votes worse than before
 
 
 WHOLE = Ingredients()
@@ -99,7 +105,7 @@ def posteriors(
     ingredients: Ingredients = WHOLE,
     progress: Progress = SILENT,
 ) -> Posteriors:
-    """Run the loop under this class prior (m,). The regressions are left as trained last."""
+    """Run the loop under this class prior (m,). The regressions are left as of the round that is returned."""
     q = _with_clean(shares(evidence, prior), evidence)
     targets, weight = _first_targets(q, evidence, prior)
     counts_for = clean_weight(int(evidence.known.sum()), evidence.m)
@@ -108,6 +114,8 @@ def posteriors(
     released = -(tau - 1) * np.log(prior)  # what b is when nothing is held: the prior counts once
     b = released - released.mean()
     first, moved = np.empty(0), list[float]()
+    watched = ingredients.turn_back and int(evidence.covered.sum()) >= _ENOUGH
+    watch = _Watch(evidence) if watched else None
     with stage(progress, "posteriors", rounds, "round"):
         for t in range(rounds):
             for text in texts:
@@ -122,7 +130,8 @@ def posteriors(
                 if ingredients.redundancy
                 else np.ones(evidence.k)
             )
-            ev = vote_evidence(evidence, opinions(behaviour, discount))
+            opinion = opinions(behaviour, discount)  # (k, c, y)
+            ev = vote_evidence(evidence, opinion)
             if ingredients.hold:
                 b = class_hold(tau * lp + ev, prior, b, 20 if t == 0 else 8)
             renewed = _with_clean(softmax(tau * lp + ev + b), evidence)
@@ -132,22 +141,46 @@ def posteriors(
             weight = np.where(evidence.known, counts_for, 1.0)
             first = lp if t == 0 else first
             progress.advance(1, f"moved {moved[-1]:.1%}")
+            now = Posteriors(
+                q=q,
+                lp=lp,
+                by_encoder=said,
+                ev=ev,
+                T=behaviour,
+                r=discount,
+                b=b,
+                pi=prior,
+                tau=tau,
+                first=first,
+                rounds=len(moved),
+                moved=tuple(moved),
+            )
+            if watch is not None and watch.fell(now, opinion, texts):
+                return watch.back(texts)
             if t and moved[-1] < _SETTLED:
                 break
-    return Posteriors(
-        q=q,
-        lp=lp,
-        by_encoder=said,
-        ev=ev,
-        T=behaviour,
-        r=discount,
-        b=b,
-        pi=prior,
-        tau=tau,
-        first=first,
-        rounds=len(moved),
-        moved=tuple(moved),
-    )
+    return now
+
+
+class _Watch:
+    """Remembers the round in which left-out votes were foretold best, to go back to it."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence, self.best = evidence, -1.0
+
+    def fell(self, now: Posteriors, opinion: Real64, texts: Sequence[FoldedRegression]) -> bool:
+        """Whether they are foretold so much worse now that the loop has run too far."""
+        foretold = left_out_agreement(now.scores + now.b, self.evidence, opinion, now.r)
+        if foretold > self.best:
+            self.best, self.then = foretold, now
+            self.weights = [text.weights for text in texts]
+        return foretold < self.best - _FALL
+
+    def back(self, texts: Sequence[FoldedRegression]) -> Posteriors:
+        """That round; the regressions are put back to what they were then."""
+        for text, weights in zip(texts, self.weights, strict=True):
+            text.weights = weights
+        return self.then
 
 
 def _with_clean(q: Real64, evidence: Evidence) -> Real64:

@@ -13,7 +13,7 @@ The run overshoots where text is unsure, and there votes fall short; hence the m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def released(
     ingredients: Ingredients = WHOLE,
 ) -> Drift:
     """The loop from a uniform start with nothing held."""
-    free = Ingredients(False, ingredients.out_of_fold, True, ingredients.redundancy, False)
+    free = replace(ingredients, hold=False, soft_labels=True, turn_back=False)
     even = np.full(evidence.m, 1 / evidence.m)
     rounds = min(_ROUNDS, settings.rounds)
     run = posteriors(texts, evidence, even, tau=settings.tau, rounds=rounds, ingredients=free)
