@@ -134,6 +134,8 @@ def test_the_loop_goes_back_to_where_it_foretold_votes_best(
             ingredients=replace(WHOLE, turn_back=False),
         )
     assert found.rounds == 2
+    assert "from round 4 to round 2" in found.notes[0]
+    assert two.notes == ()
     assert np.array_equal(found.q, two.q)
     assert np.array_equal(said, plain[0].out_of_fold()), "the regressions went back, too"
 

@@ -106,6 +106,7 @@ def fit_recipe(
         gold_used=_gold_used(gold, prior),
         notes=(
             *verdict.notes,
+            *fitted.notes,
             *_unnamed(votes, evidence),
             *contradicted_sources(accuracies, evidence, fitted.pi, votes.sources),
             *prior_notes(

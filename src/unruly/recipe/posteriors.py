@@ -19,7 +19,7 @@ inside the loop; out-of-fold text, tau and the hold on the class balance keep it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,6 +76,17 @@ class Posteriors:
     )
     rounds: int
     moved: tuple[float, ...]  # how far the posteriors moved in each round, mean total variation
+    tried: int = 0  # rounds that were run, where the loop went back to an earlier one
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of the loop, a sentence each."""
+        if not self.tried:
+            return ()
+        return (
+            f"Training went back from round {self.tried} to round {self.rounds}: further on, text and the other sources "
+            "foretold each source's votes worse.",
+        )
 
     @property
     def scores(self) -> Real64:
@@ -156,7 +167,7 @@ def posteriors(
                 moved=tuple(moved),
             )
             if watch is not None and watch.fell(now, opinion, texts):
-                return watch.back(texts)
+                return replace(watch.back(texts), tried=now.rounds)
             if t and moved[-1] < _SETTLED:
                 break
     return now
