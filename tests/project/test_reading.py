@@ -109,6 +109,8 @@ WRONG = [
     ),
     ("[0.75, 0.25]", "[1.0]", ":3: prior: 1 number for 2 classes"),
     ("[0.75, 0.25]", "[-0.5, 1.5]", ":3: prior: every share must lie between 0 and 1, not -0.5"),
+    ("[0.75, 0.25]", "[0.5, 1.5]", ":3: prior: every share must lie between 0 and 1, not 1.5"),
+    ("[0.75, 0.25]", "[0.5, nan]", ":3: prior: every share must lie between 0 and 1, not nan"),
     ("[0.75, 0.25]", '["a", 1]', ":3: prior: expected a number, found a text in quotes, 'a'"),
     ("[0.75, 0.25]", '"vote"', ":3: prior = 'vote': expected 'uniform', 'votes', or a share"),
     ("[0.75, 0.25]", "3", ":3: prior: expected 'uniform', 'votes' or a list of numbers, found"),

@@ -133,7 +133,8 @@ def check_prior(prior: Prior, classes: tuple[str, ...]) -> None:
             f"prior: {plural(len(prior), 'number')} for {len(classes)} classes: give one share for each "
             f"({', '.join(classes)})"
         )
-    if any(not 0 < share < 1 for share in prior):
-        raise ProjectError(f"prior: every share must lie between 0 and 1, not {min(prior):g}")
+    for share in prior:
+        if not 0 < share < 1:  # nan, too
+            raise ProjectError(f"prior: every share must lie between 0 and 1, not {share:g}")
     if abs(sum(prior) - 1) > 1e-6:
         raise ProjectError(f"prior: the shares of the classes add up to {sum(prior):g}, not to 1")

@@ -21,7 +21,7 @@ import numpy as np
 
 from unruly.recipe.class_hold import class_hold
 from unruly.recipe.clean_labels import corrected_prior, counted_prior, unseen
-from unruly.recipe.evidence import Evidence, vote_prior
+from unruly.recipe.evidence import ENOUGH, Evidence, vote_prior
 from unruly.recipe.folded_regression import FoldedRegression
 from unruly.recipe.log_odds import Real64, softmax
 from unruly.recipe.posteriors import WHOLE, Ingredients, Posteriors, posteriors
@@ -32,7 +32,6 @@ Prior = str | Sequence[float] | None
 
 STRONG = 0.10  # share of changed answers above which a guessed prior is warned of,
 CONTESTED = 1.5  # if votes or texts lean away from it by such a factor in odds
-FEWEST = 500  # documents with votes, to estimate a balance from
 _SAMPLE = 4_096  # documents that sensitivity is measured on
 
 
@@ -137,7 +136,7 @@ def _automatic(
     even = np.full(evidence.m, 1 / evidence.m)
     if evidence.m == 1:
         return even, "the only class that sources vote for"
-    if evidence.covered.sum() < FEWEST:
+    if evidence.covered.sum() < ENOUGH:
         return even, "uniform, for votes cover too few documents to tell how common the classes are"
     drift = released(texts, evidence, settings, ingredients)
     if believed(drift):

@@ -21,6 +21,7 @@ from unruly.recipe.log_odds import Real64
 from unruly.training.clean_labels import Gold
 from unruly.votes.votes import Votes
 
+ENOUGH = 500  # documents with votes, from which on they can tell a class balance or judge the loop
 _CHUNK = 8_192  # documents laid out densely at a time
 
 

@@ -27,7 +27,7 @@ from unruly.features.encoder import Features
 from unruly.progress import SILENT, Progress, stage
 from unruly.recipe.class_hold import class_hold
 from unruly.recipe.clean_labels import clean_weight
-from unruly.recipe.evidence import Evidence, shares
+from unruly.recipe.evidence import ENOUGH, Evidence, shares
 from unruly.recipe.folded_regression import FoldedRegression
 from unruly.recipe.left_out_votes import left_out_agreement
 from unruly.recipe.log_odds import Real64, softmax
@@ -38,8 +38,7 @@ from unruly.settings import Settings
 
 FIRST_STEPS, STEPS = 15, 3  # of the regressions: in the first round, in the others
 _SETTLED = 2e-3  # the loop ends when the posteriors move less than this on average
-_FALL = 0.03  # or when left-out votes are foretold so much worse than at best,
-_ENOUGH = 500  # if so many documents have votes
+_FALL = 0.03  # or when left-out votes are foretold so much worse than at best
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def posteriors(
     released = -(tau - 1) * np.log(prior)  # what b is when nothing is held: the prior counts once
     b = released - released.mean()
     first, moved = np.empty(0), list[float]()
-    watched = ingredients.turn_back and int(evidence.covered.sum()) >= _ENOUGH
+    watched = ingredients.turn_back and int(evidence.covered.sum()) >= ENOUGH
     watch = _Watch(evidence) if watched else None
     with stage(progress, "posteriors", rounds, "round"):
         for t in range(rounds):
