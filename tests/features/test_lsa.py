@@ -40,13 +40,39 @@ def test_weights_are_those_of_scikit_learn() -> None:
     np.testing.assert_allclose(ours, expected[:, column], rtol=1e-5)
 
 
+def test_the_second_block_has_idf_squared() -> None:
+    texts = ["", *reviews(40)]
+    terms = Lsa(chars=False).fit(texts).terms[0]
+    ours = terms.raised(terms.weigh(texts), 2).toarray()
+    plain = TfidfVectorizer(
+        ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+", min_df=1, norm=None
+    ).fit(texts)
+    column = [plain.vocabulary_[terms.grams.term(int(key))] for key in terms.keys]
+    squared = (plain.transform(texts).toarray() * plain.idf_)[:, column]
+    length = np.linalg.norm(squared, axis=1, keepdims=True)
+    np.testing.assert_allclose(ours, squared / np.maximum(length, 1e-9), rtol=1e-5)
+
+
 def test_axes_keep_what_a_full_decomposition_keeps() -> None:
     texts = reviews(60)
     lsa = Lsa(dim=5, chars=False).fit(texts)
-    weighed = lsa.terms[0].weigh(texts).toarray()
-    exact = np.linalg.svd(weighed, compute_uv=False)[:5]
-    ours = np.linalg.norm(lsa.encode(texts), axis=0)
-    np.testing.assert_allclose(np.sort(ours)[::-1], exact, rtol=0.02)
+    (terms,) = lsa.terms
+    common = terms.weigh(texts)
+    both = (common, terms.raised(common, 2))
+    for block, weighed in zip(np.split(lsa.encode(texts), 2, axis=1), both, strict=True):
+        exact = np.linalg.svd(weighed.toarray(), compute_uv=False)[:5]
+        ours = np.linalg.norm(block, axis=0)
+        np.testing.assert_allclose(np.sort(ours)[::-1], exact, rtol=0.02)
+
+
+def test_a_common_word_says_less_in_the_second_block() -> None:
+    texts = [f"the {word} the plot" for word in [*GOOD, *BAD] * 10]
+    lsa = Lsa(dim=8, chars=False).fit(texts)
+    apart = []
+    for block in np.split(lsa.encode(["the plot good", "the plot bad"]), 2, axis=1):
+        unit = block / np.linalg.norm(block, axis=1, keepdims=True)
+        apart.append(1 - float(unit[0] @ unit[1]))
+    assert apart[1] > apart[0] + 0.05
 
 
 def test_features_tell_good_from_bad() -> None:
@@ -104,7 +130,8 @@ def test_chinese_texts_are_told_apart() -> None:
 
 def test_fewer_texts_than_dimensions() -> None:
     lsa = Lsa(dim=256).fit(["a good film", "a bad film"])
-    assert lsa.width == 2
+    assert lsa.width == 4
+    assert lsa.pieces == (("lsa", 2), ("lsa, idf^2", 2))
     assert np.isfinite(lsa.encode(["good", ""])).all()
 
 
@@ -121,7 +148,7 @@ def test_odd_texts(odd_texts: list[str]) -> None:
 
 
 def test_no_text_to_encode_is_an_empty_matrix() -> None:
-    assert Lsa(dim=3).fit(reviews(9)).encode([]).shape == (0, 3)
+    assert Lsa(dim=3).fit(reviews(9)).encode([]).shape == (0, 6)
 
 
 def test_terms_without_keys_weigh_nothing() -> None:

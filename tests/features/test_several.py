@@ -29,7 +29,8 @@ def test_every_block_has_the_same_spread(static_folder: Path) -> None:
     loud = Given.from_array(1e4 + 1e3 * np.random.default_rng(0).normal(size=(80, 5)))
     encoders = (Lsa(dim=4), Static.open(static_folder), loud)
     features = Several(encoders).fit(CORPUS).encode(CORPUS)
-    assert [block.name for block in features.blocks] == ["lsa", "static tiny", "features"]
+    names = ["lsa", "lsa, idf^2", "static tiny", "features"]
+    assert [block.name for block in features.blocks] == names
     for block in features.blocks:
         assert spread(block.values) == pytest.approx(1, rel=0.01)
 
@@ -70,7 +71,13 @@ def test_relation_data_gets_its_views_unasked(static_folder: Path, tmp_path: Pat
     corpus = Corpus.from_frame(frame)
     fitted = Several((Lsa(dim=4), Static.open(static_folder))).fit(corpus)
     features = fitted.encode(corpus)
-    names = ["lsa, between", "lsa, tagged", "static tiny, between", "static tiny, around"]
+    lsa = [
+        "lsa, between",
+        "lsa, idf^2, between",
+        "lsa, tagged",
+        "lsa, idf^2, tagged",
+    ]
+    names = [*lsa, "static tiny, between", "static tiny, around"]
     assert [block.name for block in features.blocks] == names
     wed = np.arange(60) % 2 == 1
     between = features.blocks[0].values
@@ -84,7 +91,7 @@ def test_relation_data_gets_its_views_unasked(static_folder: Path, tmp_path: Pat
 
 def test_no_documents() -> None:
     fitted = Several((Lsa(dim=4),)).fit(CORPUS)
-    assert fitted.encode(CORPUS.take([])).matrix().shape == (0, 4)
+    assert fitted.encode(CORPUS.take([])).matrix().shape == (0, 8)
     with pytest.raises(InputError, match="there are no texts to encode"):
         Several((Lsa(),)).fit(CORPUS.take([]))
 

@@ -78,8 +78,8 @@ class Cache:
         """The encoder fitted on these texts, from disk when it was fitted on the same ones before."""
         if not isinstance(encoder, Lsa):
             return encoder.fit(texts, progress)
-        options = replace(encoder, terms=(), axes=None)
-        plan = repr((options.dim, options.chars, options.max_terms, options.seed, np.__version__))
+        options = replace(encoder, terms=(), axes=())
+        plan = repr((options, np.__version__))
         place = (
             self.folder / "fitted" / blake2b(f"{plan} {_digest(texts)}".encode()).hexdigest()[:32]
         )

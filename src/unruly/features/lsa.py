@@ -1,7 +1,10 @@
 """`lsa`: TF-IDF and a truncated singular value decomposition, fitted on the user's own texts.
 
-    x_it = (1 + log count_it) · (1 + log((1+n)/(1+df_t))),  each row of unit length
+    x_it = (1 + log count_it) · idf_t^a,   idf_t = 1 + log((1+n)/(1+df_t)),   each row of unit length
     X ≈ U S Vᵀ,   features of a text = x V                          (Deerwester et al., 1990)
+
+Twice, with a = 1 and with a = 2, as two blocks. With a = 1 much of what is kept is how people write: "you", "just", "they". With
+a = 2 it is what they write about, which tells more of long texts and less of very short ones.
 
 Words and pairs of words; runs of characters beside them where words are few or not to be had: short
 texts, and scripts that put no blanks between words.
@@ -61,6 +64,16 @@ class Terms:
         scaled = (value / length[row]).astype(np.float32)
         return csr_matrix((scaled, column, starts), shape=(len(texts), len(self.keys)))
 
+    def raised(self, weighed: csr_matrix, power: float) -> csr_matrix:
+        """(n, t): the same with idf to this power instead of 1, rows of unit length again."""
+        if power == 1:
+            return weighed
+        value = weighed.data * self.idf[weighed.indices] ** np.float32(power - 1)
+        row = np.repeat(np.arange(weighed.shape[0]), np.diff(weighed.indptr))
+        length = np.sqrt(np.bincount(row, weights=value**2, minlength=weighed.shape[0]))
+        scaled = (value / length[row]).astype(np.float32)
+        return csr_matrix((scaled, weighed.indices, weighed.indptr), shape=weighed.shape)
+
 
 @dataclass(frozen=True, eq=False)
 class Lsa:
@@ -68,16 +81,17 @@ class Lsa:
 
     >>> texts = ["a good film", "a bad film", "good, so good", "bad, so bad"]
     >>> lsa = Lsa(dim=2).fit(texts)
-    >>> lsa.encode(texts).shape
-    (4, 2)
+    >>> lsa.encode(texts).shape, lsa.pieces
+    ((4, 4), (('lsa', 2), ('lsa, idf^2', 2)))
     """
 
-    dim: int = 256
+    dim: int = 256  # axes of each block
     chars: bool | None = None  # runs of characters too; None: where they help
     max_terms: int = 60_000  # of words and pairs, and as many of runs
     seed: int = 0
+    powers: tuple[float, ...] = (1, 2)  # a: of idf, one block of features for each
     terms: tuple[Terms, ...] = ()
-    axes: NDArray[np.float32] | None = None  # V: (terms, width)
+    axes: tuple[NDArray[np.float32], ...] = ()  # V: (terms, dim) for each power; empty before `fit`
 
     def __post_init__(self) -> None:
         if self.dim < 1 or self.max_terms < 1:
@@ -92,13 +106,21 @@ class Lsa:
 
     @property
     def width(self) -> int:
-        """How many numbers a text becomes: `dim`, or fewer when there are few texts."""
-        return int(self._fitted().shape[1])
+        """How many numbers a text becomes: `dim` for each block, or fewer when there are few texts."""
+        return sum(axes.shape[1] for axes in self._fitted())
+
+    @property
+    def pieces(self) -> tuple[tuple[str, int], ...]:
+        """Name and width of each block that the features fall into."""
+        return tuple(
+            ("lsa" if power == 1 else f"lsa, idf^{power:g}", axes.shape[1])
+            for power, axes in zip(self.powers, self._fitted(), strict=True)
+        )
 
     @cached_property
     def identity(self) -> str:
         """A digest of the terms and weights."""
-        digest = hashlib.sha256(self._fitted().tobytes())
+        digest = hashlib.sha256(b"".join(axes.tobytes() for axes in self._fitted()))
         for terms in self.terms:
             digest.update(_vocabulary(terms.grams).encode("utf-8", "surrogatepass"))
             digest.update(terms.keys.tobytes() + terms.idf.tobytes())
@@ -115,18 +137,23 @@ class Lsa:
             if chars:
                 terms = (*terms, _char_terms(texts, self.max_terms, self.seed))
             terms = tuple(part for part in terms if len(part.keys))
-            axes = _axes(_weighed(terms, texts), self.dim, self.seed)
+            axes = tuple(
+                _axes(weighed, self.dim, self.seed)
+                for weighed in _weighed(terms, texts, self.powers)
+            )
             progress.advance(len(texts))
         return replace(self, terms=terms, axes=axes)
 
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
-        """(n, width): each text's TF-IDF row on the axes."""
-        axes = self._fitted()
-        out = np.zeros((len(texts), axes.shape[1]), dtype=np.float32)
+        """(n, width): each text's TF-IDF rows on the axes, block beside block."""
+        fitted = self._fitted()
+        out = np.zeros((len(texts), self.width), dtype=np.float32)
+        blocks = np.split(out, np.cumsum([axes.shape[1] for axes in fitted])[:-1], axis=1)
         with stage(progress, "encoding with lsa", len(texts), "texts"):
             for start, part in _batches(texts):
-                if self.terms:
-                    out[start : start + len(part)] = _weighed(self.terms, part) @ axes
+                weighed = _weighed(self.terms, part, self.powers)
+                for block, rows, axes in zip(blocks, weighed, fitted, strict=True):
+                    block[start : start + len(part)] = rows @ axes
                 progress.advance(len(part))
         return out
 
@@ -136,6 +163,7 @@ class Lsa:
         kept = {
             **options,
             "seed": self.seed,
+            "powers": self.powers,
             "terms": [
                 {
                     "kind": "words" if isinstance(part.grams, WordGrams) else "characters",
@@ -146,7 +174,9 @@ class Lsa:
         }
         text = json.dumps(kept, ensure_ascii=True)
         (folder / "lsa.json").write_text(text, encoding="utf-8")
-        tensors: dict[str, NDArray[np.generic]] = {"axes": np.ascontiguousarray(self._fitted())}
+        tensors: dict[str, NDArray[np.generic]] = {
+            f"axes{i}": axes for i, axes in enumerate(self._fitted())
+        }
         for i, part in enumerate(self.terms):
             tensors |= {f"keys{i}": part.keys, f"idf{i}": part.idf}
         save_file(tensors, folder / "lsa.safetensors")
@@ -165,12 +195,13 @@ class Lsa:
             chars=kept["chars"],
             max_terms=kept["max_terms"],
             seed=kept["seed"],
+            powers=tuple(kept["powers"]),
             terms=terms,
-            axes=tensors["axes"],
+            axes=tuple(tensors[f"axes{i}"] for i in range(len(kept["powers"]))),
         )
 
-    def _fitted(self) -> NDArray[np.float32]:
-        if self.axes is None:
+    def _fitted(self) -> tuple[NDArray[np.float32], ...]:
+        if not self.axes:
             raise NotFittedError("lsa is used before it was fitted: call fit(texts) first")
         return self.axes
 
@@ -219,15 +250,19 @@ def _choose(grams: WordGrams | CharGrams, texts: Sequence[str], least: int, most
     return Terms(grams, kept["key"].to_numpy().astype(np.int64), idf.astype(np.float32))
 
 
-def _weighed(terms: tuple[Terms, ...], texts: Sequence[str]) -> csr_matrix:
-    """(n, all terms): the parts side by side."""
+def _weighed(
+    terms: tuple[Terms, ...], texts: Sequence[str], powers: tuple[float, ...]
+) -> tuple[csr_matrix, ...]:
+    """(n, all terms) for each power of idf: the parts side by side."""
     if not terms:
-        return csr_matrix((len(texts), 0), dtype=np.float32)
-    rows = [
-        hstack([part.weigh(some) for part in terms], format="csr", dtype=np.float32)
-        for _, some in _batches(texts)
-    ]
-    return vstack(rows, format="csr") if len(rows) > 1 else rows[0]
+        return (csr_matrix((len(texts), 0), dtype=np.float32),) * len(powers)
+    rows = list[list[csr_matrix]]()  # batches, powers
+    for _, some in _batches(texts):
+        plain = [part.weigh(some) for part in terms]
+        pairs = list(zip(terms, plain, strict=True))
+        raised = [[part.raised(weighed, power) for part, weighed in pairs] for power in powers]
+        rows.append([hstack(parts, format="csr", dtype=np.float32) for parts in raised])
+    return tuple(vstack(batches, format="csr") for batches in zip(*rows, strict=True))
 
 
 def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:

@@ -45,7 +45,7 @@ class Part:
         return _encoded(self.encoder, texts, cache, progress)
 
     def blocks(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> tuple[Block, ...]:
-        """One block, or one for each hidden layer, on the common scale."""
+        """One block, or one for each hidden layer or weighting, on the common scale."""
         if len(corpus):
             values = self.raw(corpus, cache, progress)
         else:
@@ -58,7 +58,8 @@ class Part:
     def cut(self, values: NDArray[np.float32]) -> list[tuple[str, NDArray[np.float32]]]:
         """Name and columns of each block."""
         encoder = self.encoder
-        pieces = encoder.pieces if isinstance(encoder, MiniLM) else ((encoder.name, encoder.width),)
+        whole = ((encoder.name, encoder.width),)
+        pieces = encoder.pieces if isinstance(encoder, MiniLM | Lsa) else whole
         ends = np.cumsum([width for _, width in pieces])[:-1]
         told = "" if self.view == TEXT else f", {self.view}"
         told += ", without the rules' words" if self.unread else ""
@@ -75,7 +76,7 @@ class Several:
     >>> both = Several((Lsa(dim=2), Lsa(dim=3, chars=True))).fit(corpus)
     >>> features = both.encode(corpus)
     >>> [block.values.shape for block in features.blocks]
-    [(4, 2), (4, 3)]
+    [(4, 2), (4, 2), (4, 3), (4, 3)]
     """
 
     encoders: tuple[Encoder, ...]
