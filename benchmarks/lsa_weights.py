@@ -23,7 +23,7 @@ from unruly.settings import Settings
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
-CHOICES: tuple[tuple[float, ...], ...] = ((1,), (2,), (3,), (1, 2), (1, 3), (1, 4), (2, 4))
+CHOICES: tuple[tuple[float, ...], ...] = ((1,), (1.5,), (2,), (3,), (1, 2), (1, 3))
 
 
 def main() -> None:

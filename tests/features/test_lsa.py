@@ -40,17 +40,17 @@ def test_weights_are_those_of_scikit_learn() -> None:
     np.testing.assert_allclose(ours, expected[:, column], rtol=1e-5)
 
 
-def test_the_second_block_has_idf_squared() -> None:
+def test_the_second_block_has_idf_to_the_third() -> None:
     texts = ["", *reviews(40)]
     terms = Lsa(chars=False).fit(texts).terms[0]
-    ours = terms.raised(terms.weigh(texts), 2).toarray()
+    ours = terms.raised(terms.weigh(texts), 3).toarray()
     plain = TfidfVectorizer(
         ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+", min_df=1, norm=None
     ).fit(texts)
     column = [plain.vocabulary_[terms.grams.term(int(key))] for key in terms.keys]
-    squared = (plain.transform(texts).toarray() * plain.idf_)[:, column]
-    length = np.linalg.norm(squared, axis=1, keepdims=True)
-    np.testing.assert_allclose(ours, squared / np.maximum(length, 1e-9), rtol=1e-5)
+    cubed = (plain.transform(texts).toarray() * plain.idf_**2)[:, column]
+    length = np.linalg.norm(cubed, axis=1, keepdims=True)
+    np.testing.assert_allclose(ours, cubed / np.maximum(length, 1e-9), rtol=1e-5)
 
 
 def test_axes_keep_what_a_full_decomposition_keeps() -> None:
@@ -58,7 +58,7 @@ def test_axes_keep_what_a_full_decomposition_keeps() -> None:
     lsa = Lsa(dim=5, chars=False).fit(texts)
     (terms,) = lsa.terms
     common = terms.weigh(texts)
-    both = (common, terms.raised(common, 2))
+    both = (common, terms.raised(common, 3))
     for block, weighed in zip(np.split(lsa.encode(texts), 2, axis=1), both, strict=True):
         exact = np.linalg.svd(weighed.toarray(), compute_uv=False)[:5]
         ours = np.linalg.norm(block, axis=0)
@@ -131,7 +131,7 @@ def test_chinese_texts_are_told_apart() -> None:
 def test_fewer_texts_than_dimensions() -> None:
     lsa = Lsa(dim=256).fit(["a good film", "a bad film"])
     assert lsa.width == 4
-    assert lsa.pieces == (("lsa", 2), ("lsa, idf^2", 2))
+    assert lsa.pieces == (("lsa", 2), ("lsa, idf^3", 2))
     assert np.isfinite(lsa.encode(["good", ""])).all()
 
 

@@ -29,7 +29,7 @@ def test_every_block_has_the_same_spread(static_folder: Path) -> None:
     loud = Given.from_array(1e4 + 1e3 * np.random.default_rng(0).normal(size=(80, 5)))
     encoders = (Lsa(dim=4), Static.open(static_folder), loud)
     features = Several(encoders).fit(CORPUS).encode(CORPUS)
-    names = ["lsa", "lsa, idf^2", "static tiny", "features"]
+    names = ["lsa", "lsa, idf^3", "static tiny", "features"]
     assert [block.name for block in features.blocks] == names
     for block in features.blocks:
         assert spread(block.values) == pytest.approx(1, rel=0.01)
@@ -73,9 +73,9 @@ def test_relation_data_gets_its_views_unasked(static_folder: Path, tmp_path: Pat
     features = fitted.encode(corpus)
     lsa = [
         "lsa, between",
-        "lsa, idf^2, between",
+        "lsa, idf^3, between",
         "lsa, tagged",
-        "lsa, idf^2, tagged",
+        "lsa, idf^3, tagged",
     ]
     names = [*lsa, "static tiny, between", "static tiny, around"]
     assert [block.name for block in features.blocks] == names

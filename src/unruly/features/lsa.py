@@ -3,8 +3,8 @@
     x_it = (1 + log count_it) · idf_t^a,   idf_t = 1 + log((1+n)/(1+df_t)),   each row of unit length
     X ≈ U S Vᵀ,   features of a text = x V                          (Deerwester et al., 1990)
 
-Twice, with a = 1 and with a = 2, as two blocks. With a = 1 much of what is kept is how people write: "you", "just", "they". With
-a = 2 it is what they write about, which tells more of long texts and less of very short ones.
+Twice, with a = 1 and with a = 3, as two blocks. With a = 1 much of what is kept is how people write: "you", "just", "they". With
+a = 3 it is what they write about, which tells more of long texts and less of very short ones.
 
 Words and pairs of words; runs of characters beside them where words are few or not to be had: short
 texts, and scripts that put no blanks between words.
@@ -82,14 +82,14 @@ class Lsa:
     >>> texts = ["a good film", "a bad film", "good, so good", "bad, so bad"]
     >>> lsa = Lsa(dim=2).fit(texts)
     >>> lsa.encode(texts).shape, lsa.pieces
-    ((4, 4), (('lsa', 2), ('lsa, idf^2', 2)))
+    ((4, 4), (('lsa', 2), ('lsa, idf^3', 2)))
     """
 
     dim: int = 256  # axes of each block
     chars: bool | None = None  # runs of characters too; None: where they help
     max_terms: int = 60_000  # of words and pairs, and as many of runs
     seed: int = 0
-    powers: tuple[float, ...] = (1, 2)  # a: of idf, one block of features for each
+    powers: tuple[float, ...] = (1, 3)  # a: of idf, one block of features for each
     terms: tuple[Terms, ...] = ()
     axes: tuple[NDArray[np.float32], ...] = ()  # V: (terms, dim) for each power; empty before `fit`
 

@@ -25,6 +25,7 @@ def fall_back(recipe: Recipe, verdict: Verdict, balanced: Balanced, evidence: Ev
             b=plain.b,
             vote_bias=plain.b,
             tau=1.0,
+            temperature=1.0,
             answers=verdict.answers,
         )
     if verdict.answers == BALANCED:
@@ -38,6 +39,7 @@ def fall_back(recipe: Recipe, verdict: Verdict, balanced: Balanced, evidence: Ev
             b=none,
             vote_bias=none,
             tau=1.0,
+            temperature=1.0,
             answers=verdict.answers,
         )
     return recipe

@@ -24,7 +24,7 @@ from unruly.recipe.intervals import Accuracies, source_accuracies
 from unruly.recipe.log_odds import Real64
 from unruly.recipe.opinion_pool import OpinionPool
 from unruly.recipe.posteriors import WHOLE, Ingredients, Posteriors, posteriors, regressions
-from unruly.recipe.recipe import Recipe
+from unruly.recipe.recipe import TOO_SURE, Recipe
 from unruly.recipe.short_training import train_networks
 from unruly.recipe.source_behaviour import opinions
 from unruly.settings import Settings
@@ -99,6 +99,7 @@ def fit_recipe(
         b=fitted.b,
         vote_bias=vote_bias,
         tau=settings.tau,
+        temperature=TOO_SURE * settings.tau,
         prior=_over_all(held.shares, evidence, votes.m),
         reliability=_reliability(accuracies, fitted, evidence, votes.k),
         accuracy=_table(accuracies.spread_over(evidence.sources, votes.k)),
