@@ -145,3 +145,12 @@ def test_constant_features_do_no_harm(make: Make) -> None:
     data = planted()
     model = make().set_params(settings__standardise=True).fit(np.ones((200, 3)), data.votes)
     assert np.isfinite(model.predict_proba(np.ones((200, 3)), data.votes)).all()
+
+
+@pytest.mark.parametrize(
+    ("blank", "told"), [(20, "All 20 texts are blank"), (12, "12 of 20 texts are blank"), (9, "")]
+)
+def test_blank_texts_are_told(blank: int, told: str) -> None:
+    texts = [" " if i < blank else f"word{i % 2}" for i in range(20)]
+    model = WeakClassifier(encoder="lsa", cache=False).fit(texts, [[i % 2, -1] for i in range(20)])
+    assert (told in str(model.summary_)) if told else ("blank" not in str(model.summary_))

@@ -29,7 +29,7 @@ class Encoding:
     >>> corpus = Corpus.from_texts(["a good film", "a bad film", "so good", "so bad"])
     >>> encoding = Encoding.fitted({"name": "lsa", "dim": 2}, corpus, cache=None)
     >>> encoding.name, encoding.features(corpus).width
-    ('lsa', 2)
+    ('lsa', 4)
     """
 
     def __init__(self, name: str, encoder: Several | None, container: Container | None) -> None:

@@ -144,7 +144,11 @@ def fit(order: Order, progress: Progress = SILENT) -> Fit:
             else f"given, {plural(features.width, 'feature')}",
             method=order.settings.method,
             prior=_prior_held(learner),
-            notes=(*_notes(learner), *(order.encoder.notes() if order.encoder else ())),
+            notes=(
+                *_notes(learner),
+                *(order.encoder.notes() if order.encoder else ()),
+                *_blank(order.documents),
+            ),
             ledger=ledger,
         ),
         neighbourhood=_neighbourhood(order, features, heads),
@@ -152,6 +156,20 @@ def fit(order: Order, progress: Progress = SILENT) -> Fit:
         commonest=commonest_vote(order.votes),
     )
     return Fit(fitted, features, heads)
+
+
+def _blank(documents: Documents) -> tuple[str, ...]:
+    """A warning where half of the texts or more say nothing: most likely the wrong column."""
+    if documents.corpus is None:
+        return ()
+    texts = documents.corpus.texts
+    blank = int((texts.str.strip_chars() == "").sum())
+    if not blank or 2 * blank < len(texts):
+        return ()
+    which = "All" if blank == len(texts) else f"{blank:,} of"
+    return (
+        f"{which} {plural(len(texts), 'text')} are blank, and of those text can tell nothing: is it the right column?",
+    )
 
 
 def _features(order: Order, documents: Documents, progress: Progress) -> Features:
