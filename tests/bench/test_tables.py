@@ -87,11 +87,15 @@ def test_conditions_are_the_papers_beside_ours() -> None:
 def test_gold_use_is_told_for_every_line() -> None:
     said = gold_words(
         {
-            "A": [outcome("youtube", "paper", 0.9)],
-            "B": [outcome("youtube", "paper", 0.9, gold_used=GOLD_EPOCH)],
+            "A": [outcome("youtube", "bert-mlp", 0.9)],
+            "B": [outcome("youtube", "bert-mlp", 0.9, gold_used=GOLD_EPOCH)],
+            "C": [outcome("youtube", "bert-mlp-denoised", 0.9)],
+            "D": [outcome("trec", "paper", 0.9), outcome("youtube", "default", 0.9)],
+            "E": [outcome("youtube", "paper", 0.9, {"experiment": "search"})],
         }
     )
-    assert "nothing (A); choice of the epoch (B)" in said
+    told = "nothing (A, D, E); choice of the epoch (B); the paper's hyper-parameters (C)"
+    assert told in said
     assert "the paper chose epoch and hyper-parameters by gold" in said
 
 

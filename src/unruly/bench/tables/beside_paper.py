@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from unruly.bench import paper_figures as paper
-from unruly.bench.run import GIVEN, Outcome
+from unruly.bench.run import GIVEN, Outcome, Run
 from unruly.bench.tables.spread import Spread
 from unruly.bench.tables.ways import in_order, shortened
 from unruly.peers.systems import entry
 
 SAME = 0.05  # points that the paper's own rounding hides
+# They use the paper's hyper-parameters for its data sets, as the method itself or as the maker of labels.
+TUNED = (
+    "paper",
+    "rule-only",
+    "neural-only",
+    "neural-self",
+    "rule-neural",
+    "bert-mlp-denoised",
+    "ulmfit-denoised",
+)
 
 
 def difference(ours: float, papers: float) -> str:
@@ -80,11 +90,24 @@ def _seeds(outcomes: Sequence[Outcome]) -> str:
     return f"{told} (but {rest})" if rest else told
 
 
+def gold_use(outcomes: Sequence[Outcome]) -> str:
+    """What true labels the method was given for, in a few words."""
+    purposes = sorted({use.partition(":")[0] for o in outcomes for use in o.gold_used})
+    if any(_tuned(o.run) for o in outcomes):
+        purposes.append("the paper's hyper-parameters")
+    return ", ".join(purposes) or "nothing"
+
+
 def gold_words(titled: Mapping[str, Iterable[Outcome]]) -> str:
     """What true labels were used for by each line, the paper's use beside it."""
     used: dict[str, list[str]] = {}
     for title, outcomes in titled.items():
-        purposes = sorted({use.partition(":")[0] for o in outcomes for use in o.gold_used})
-        used.setdefault(" and ".join(purposes) or "nothing", []).append(title)
+        used.setdefault(gold_use(tuple(outcomes)), []).append(title)
     said = "; ".join(f"{purpose} ({', '.join(titles)})" for purpose, titles in used.items())
     return f"True labels were used here for: {said}. In the paper: {paper.GOLD}."
+
+
+def _tuned(run: Run) -> bool:
+    """Whether the paper's hyper-parameters for this data set were used: studies of them have their own."""
+    studied = run.experiment in ("parameters", "search")
+    return run.method in TUNED and not studied and paper.known(run.dataset) is not None

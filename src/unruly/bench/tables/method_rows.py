@@ -7,23 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from unruly.bench import paper_figures as paper
 from unruly.bench.run import Outcome
-from unruly.bench.tables.beside_paper import difference
+from unruly.bench.tables.beside_paper import difference, gold_use
 from unruly.bench.tables.markdown import NOTHING, markdown
 from unruly.bench.tables.spread import Spread
 from unruly.bench.tables.ways import Cells, Way, datasets, several_encoders
 from unruly.peers.systems import entry
 
 Papers = Mapping[paper.Cell, float]
-# They use the paper's hyper-parameters for its data sets, as the method itself or as the maker of labels.
-TUNED = (
-    "paper",
-    "rule-only",
-    "neural-only",
-    "neural-self",
-    "rule-neural",
-    "bert-mlp-denoised",
-    "ulmfit-denoised",
-)
 RARE = {"spouse": 1}  # data sets with a rare class: its number; F1 stands beside accuracy there
 
 
@@ -68,14 +58,6 @@ def beyond_chance(several: Sequence[Outcome], theirs: float, dataset: str) -> bo
         share * (1 - share) / n for share, n in zip((ours.mean, theirs), sizes, strict=True)
     )
     return abs(ours.mean - theirs) > 1.96 * math.sqrt(seeds + draws)
-
-
-def gold_use(outcomes: Sequence[Outcome]) -> str:
-    """What true labels the method was given for, in a few words."""
-    purposes = sorted({use.partition(":")[0] for o in outcomes for use in o.gold_used})
-    if any(o.run.method in TUNED and paper.known(o.run.dataset) for o in outcomes):
-        purposes.append("the paper's hyper-parameters")
-    return ", ".join(purposes) or "nothing"
 
 
 def _ours(
