@@ -17,7 +17,7 @@ from unruly.features.several import Part, Several
 from unruly.features.static import Static
 from unruly.features.transformer import Transformer
 
-FORMAT = 1
+FORMAT = 2  # 2: lsa has a block for each power of idf
 _KINDS: dict[str, Callable[[Path], Encoder]] = {
     "lsa": Lsa.load,
     "minilm": MiniLM.load,
@@ -66,7 +66,7 @@ def load_encoder(folder: Path) -> Several:
     if plan.get("format") != FORMAT:
         raise ModelFileError(
             f"{folder}: the encoder has the format {plan.get('format')!r}, this version reads {FORMAT}: "
-            "pip install --upgrade unruly"
+            "fit the model anew, or pip install --upgrade unruly"
         )
     encoders: list[Encoder] = []
     for number, block in enumerate(plan["blocks"]):
