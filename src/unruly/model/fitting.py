@@ -166,9 +166,8 @@ def _blank(documents: Documents) -> tuple[str, ...]:
     blank = int((texts.str.strip_chars() == "").sum())
     if not blank or 2 * blank < len(texts):
         return ()
-    which = "All" if blank == len(texts) else f"{blank:,} of"
     return (
-        f"{which} {plural(len(texts), 'text')} are blank, and of those text can tell nothing: is it the right column?",
+        f"{blank:,} of {plural(len(texts), 'text')} say nothing but blanks: is it the right column?",
     )
 
 
