@@ -164,7 +164,10 @@ class Settings:
         0, 0, 1_000_000, "stop after so many epochs without a better one; 0: never"
     )
     tau: float = _number(
-        4.0, 1.0, 100.0, "default recipe: how much text counts beside the votes, inside the loop"
+        4.0,
+        1.0,
+        100.0,
+        "default recipe: how much text counts beside the votes, at most; halved where that foretells votes better",
     )
     rounds: int = _whole(
         8, 1, 1000, "default recipe: most rounds of labels from text and votes together"

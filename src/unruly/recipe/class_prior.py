@@ -2,10 +2,8 @@
 
 Nothing decides more. Learnt inside the loop it collapses, so it is settled beforehand:
 
-    auto      run the loop once from a uniform start with the hold released. If the class mass that it drifts
-              to is to be believed (see `believed`), take a mean, in logarithms, of it and of the vote
-              shares: text that is sure counts for the one, doubt for the other; else uniform. Where votes
-              cover fewer than 500 documents it would be hearsay: uniform
+    auto      of many priors the one under which text and the other sources foretell each source's votes best
+              (see `foretold_prior`). Where votes cover fewer than 50 documents it would be hearsay: uniform
     uniform   equal shares of the classes that sources vote for
     votes     the mean vote shares of covered documents
     numbers   as given
@@ -21,11 +19,12 @@ import numpy as np
 
 from unruly.recipe.class_hold import class_hold
 from unruly.recipe.clean_labels import corrected_prior, counted_prior, unseen
-from unruly.recipe.evidence import ENOUGH, Evidence, vote_prior
+from unruly.recipe.evidence import Evidence, vote_prior
 from unruly.recipe.folded_regression import FoldedRegression
+from unruly.recipe.foretold_prior import foretold_prior
 from unruly.recipe.log_odds import Real64, softmax
 from unruly.recipe.posteriors import WHOLE, Ingredients, Posteriors, posteriors
-from unruly.recipe.released_run import believed, class_odds, proper, released
+from unruly.recipe.released_run import class_odds, proper
 from unruly.settings import Settings
 
 Prior = str | Sequence[float] | None
@@ -33,6 +32,7 @@ Prior = str | Sequence[float] | None
 STRONG = 0.10  # share of changed answers above which a guessed prior is warned of,
 CONTESTED = 1.5  # if votes or texts lean away from it by such a factor in odds
 _SAMPLE = 4_096  # documents that sensitivity is measured on
+_HEARSAY = 50  # documents with votes below which they cannot tell a class balance
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,12 +136,17 @@ def _automatic(
     even = np.full(evidence.m, 1 / evidence.m)
     if evidence.m == 1:
         return even, "the only class that sources vote for"
-    if evidence.covered.sum() < ENOUGH:
+    if evidence.covered.sum() < _HEARSAY:
         return even, "uniform, for votes cover too few documents to tell how common the classes are"
-    drift = released(texts, evidence, settings, ingredients)
-    if believed(drift):
-        return drift.estimate, "estimated from votes and texts, which are far from balanced"
-    return even, "uniform, for votes and texts do not speak clearly against it"
+    found = foretold_prior(texts, evidence, settings, ingredients)
+    if found.rivals:
+        told = " and ".join(
+            " to ".join(f"{share:.0%}" for share in rival) for rival in found.rivals
+        )
+        return even, f"uniform, for votes are foretold about as well under shares of {told}"
+    if np.allclose(found.prior, even):
+        return even, "uniform, under which votes are foretold as well as under any other"
+    return found.prior, "estimated: of those tried, the one under which votes are foretold best"
 
 
 def _by_clean(

@@ -22,8 +22,9 @@ from unruly.recipe.fallback import fall_back
 from unruly.recipe.guard import BELIEVED, contradicted_sources, guard, text_knows
 from unruly.recipe.intervals import Accuracies, source_accuracies
 from unruly.recipe.log_odds import Real64
+from unruly.recipe.loudness import heard_posteriors, loudness_notes
 from unruly.recipe.opinion_pool import OpinionPool
-from unruly.recipe.posteriors import WHOLE, Ingredients, Posteriors, posteriors, regressions
+from unruly.recipe.posteriors import WHOLE, Ingredients, Posteriors, regressions
 from unruly.recipe.recipe import TOO_SURE, Recipe
 from unruly.recipe.short_training import train_networks
 from unruly.recipe.source_behaviour import opinions
@@ -69,7 +70,7 @@ def fit_recipe(
         texts = regressions(features, evidence.m, settings)
         balanced = class_balanced(texts, evidence)
         held = held_prior(prior, texts, evidence, settings, ingredients)
-        fitted = posteriors(
+        fitted = heard_posteriors(
             texts,
             evidence,
             held.shares,
@@ -98,8 +99,8 @@ def fit_recipe(
         pool=trained.pool if trained else pool,
         b=fitted.b,
         vote_bias=vote_bias,
-        tau=settings.tau,
-        temperature=TOO_SURE * settings.tau,
+        tau=fitted.tau,
+        temperature=TOO_SURE * fitted.tau,
         prior=_over_all(held.shares, evidence, votes.m),
         reliability=_reliability(accuracies, fitted, evidence, votes.k),
         accuracy=_table(accuracies.spread_over(evidence.sources, votes.k)),
@@ -108,6 +109,7 @@ def fit_recipe(
         notes=(
             *verdict.notes,
             *fitted.notes,
+            *loudness_notes(fitted, settings.tau),
             *_unnamed(votes, evidence),
             *contradicted_sources(accuracies, evidence, fitted.pi, votes.sources),
             *prior_notes(

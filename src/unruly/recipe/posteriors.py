@@ -29,7 +29,7 @@ from unruly.recipe.class_hold import class_hold
 from unruly.recipe.clean_labels import clean_weight
 from unruly.recipe.evidence import ENOUGH, Evidence, shares
 from unruly.recipe.folded_regression import FoldedRegression
-from unruly.recipe.left_out_votes import left_out_agreement
+from unruly.recipe.left_out_votes import left_out_agreement, left_out_gain
 from unruly.recipe.log_odds import Real64, softmax
 from unruly.recipe.redundancy import redundancy_discount
 from unruly.recipe.softmax_regression import pooled
@@ -52,6 +52,7 @@ class Ingredients:
     networks: bool = True  # the two networks answer beside the regressions
     guard: bool = True  # what votes and texts speak against is not believed
     turn_back: bool = True  # the loop goes back where it foretells votes worse than before
+    loudness: bool = True  # tau is lowered where that foretells votes better
 
 
 WHOLE = Ingredients()
@@ -75,15 +76,15 @@ class Posteriors:
     )
     rounds: int
     moved: tuple[float, ...]  # how far the posteriors moved in each round, mean total variation
-    tried: int = 0  # rounds that were run, where the loop went back to an earlier one
+    left: Posteriors | None = None  # the round from which the loop went back to this one, if it did
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know of the loop, a sentence each."""
-        if not self.tried:
+        if self.left is None:
             return ()
         return (
-            f"Training went back from round {self.tried} to round {self.rounds}: further on, text and the other sources "
+            f"Training went back from round {self.left.rounds} to round {self.rounds}: further on, text and the other sources "
             "foretold each source's votes worse.",
         )
 
@@ -166,10 +167,20 @@ def posteriors(
                 moved=tuple(moved),
             )
             if watch is not None and watch.fell(now, opinion, texts):
-                return replace(watch.back(texts), tried=now.rounds)
+                return replace(watch.back(texts), left=now)
             if t and moved[-1] < _SETTLED:
                 break
     return now
+
+
+def gain(fitted: Posteriors, evidence: Evidence) -> float:
+    """g: how much likelier than by chance text and the other sources make each vote (see `left_out_votes`); at least 0.
+
+    Of the last round of the loop, also where it went back from there to an earlier one.
+    """
+    last = fitted.left or fitted
+    opinion = opinions(last.T, last.r)
+    return max(left_out_gain(last.scores + last.b, last.q, evidence, opinion, last.r), 0.0)
 
 
 class _Watch:

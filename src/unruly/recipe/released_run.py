@@ -1,7 +1,6 @@
-"""What the loop says of the shares of the classes when nothing holds them, and whether to believe it.
+"""What the loop says of the shares of the classes when nothing holds them.
 
     mass      where a run from a uniform start drifts to
-    named     what the class-balanced classifier of its first round answers
     voted     how the votes fall
     sure      how sure text is: its mean largest probability, scaled to 0 .. 1
 
@@ -27,23 +26,11 @@ _LEAST = 1e-4  # no class is ruled out
 _ROUNDS = 6
 
 
-@dataclass(frozen=True)
-class Limits:
-    """From where on a drift is believed (see `believed`)."""
-
-    far: float = 4.0  # log-odds of the drift over text's doubt
-    support: float = 1.25  # odds factor by which balanced classifier and votes, each, lean its way
-
-
-LIMITS = Limits()
-
-
 @dataclass(frozen=True, eq=False)
 class Drift:
     """What a run with the hold released says of the shares of the m classes."""
 
     mass: Real64  # (m,): where it drifts to
-    named: Real64  # (m,): what the class-balanced classifier of its first round answers
     voted: Real64  # (m,): how the votes fall
     sure: float  # how sure text is, 0 to 1
 
@@ -66,32 +53,7 @@ def released(
     rounds = min(_ROUNDS, settings.rounds)
     run = posteriors(texts, evidence, even, tau=settings.tau, rounds=rounds, ingredients=free)
     mass = np.maximum(run.q.mean(axis=0), 0.05 / evidence.m)
-    named = np.bincount(run.first.argmax(axis=1), minlength=evidence.m) / evidence.n
-    return Drift(mass / mass.sum(), proper(named), proper(vote_prior(evidence)), certainty(run.lp))
-
-
-def believed(drift: Drift, limits: Limits = LIMITS) -> bool:
-    """Whether the class mass of the released run speaks of the documents, rather than of its own drift.
-
-    The mass must be far from uniform by the measure of text's doubt: its log-odds over 1 - sure. Noise in
-    votes pulls their shares and the balanced classifier's answers towards uniform, never away from it. So
-    each of these two must lean the same way, else the run has only amplified itself.
-
-    >>> def drift(mass, named, voted):
-    ...     return Drift(*(np.array([p, 1 - p]) for p in (mass, named, voted)), sure=0.8)
-    >>> believed(drift(0.87, 0.71, 0.7))
-    True
-    >>> believed(drift(0.34, 0.38, 0.23))  # biased votes
-    False
-    >>> believed(drift(0.1, 0.5, 0.53))  # amplified from nothing
-    False
-    """
-    away = class_odds(drift.mass)  # (m,)
-    most = int(np.abs(away).argmax())
-    way = np.sign(away[most])
-    support = min(way * class_odds(other)[most] for other in (drift.named, drift.voted))
-    far = abs(away[most]) / max(1 - drift.sure, 1e-3)
-    return bool(far > limits.far and support > np.log(limits.support))
+    return Drift(mass / mass.sum(), proper(vote_prior(evidence)), certainty(run.lp))
 
 
 def certainty(lp: Real64) -> float:
