@@ -8,7 +8,7 @@
     pi*   = argmax  N g(pi) - (d(pi) / 1.5)^2 / 2,    N = 50 votes, or as many as there are; uniform has half a nat more
 
 Two classes: from uniform outwards on either side, to 5 and 95 %, as long as it gets better, and then finer around the best. If the best on either side of uniform are
-within three nats of each other and better than uniform, votes cannot tell which class is the rare one, and it is uniform. More classes: on the
+within five nats of each other and better than uniform, votes cannot tell which class is the rare one, and it is uniform. More classes: on the
 line from uniform through the votes' shares and beyond, voted^a, and where a run with nothing held drifts to (`released_run`).
 Of many documents, some thousands drawn at random tell.
 """
@@ -108,18 +108,27 @@ def foretold_prior(
 
 
 def _walked(trial: Callable[[Real64], Tried], value: Callable[[Tried], float]) -> list[Tried]:
-    """Uniform and, on either side, one balance after the other as long as they get better."""
+    """Uniform and, on either side, one balance after the other as long as they get better.
+
+    If one side is better than uniform, the other is walked to its end: there may be a rival beyond a valley.
+    """
+    sides = np.arange(_STEP, _MOST + _STEP / 2, _STEP)  # log-odds
     even = trial(two(0.0))
-    tried = [even]
-    for side in (-1, 1):
-        before, x = even, _STEP
-        while x <= _MOST:
-            one = trial(two(side * x))
-            tried.append(one)
-            if value(one) <= value(before):
+
+    def walk(side: int, start: Sequence[Tried], to_the_end: bool) -> list[Tried]:
+        found = [even, *start]
+        for x in sides[len(start) :]:
+            if not to_the_end and len(found) > 1 and value(found[-1]) <= value(found[-2]):
                 break
-            before, x = one, x + _STEP
-    return tried
+            found.append(trial(two(side * x)))
+        return found[1:]
+
+    rare, common = walk(-1, (), False), walk(1, (), False)
+    if max(map(value, rare)) > value(even):
+        common = walk(1, common, True)
+    if max(map(value, common)) > value(even):
+        rare = walk(-1, rare, True)
+    return [even, *rare, *common]
 
 
 def worth(voted: Real64, votes: float, scale: Scale = SCALE) -> Callable[[Tried], float]:
