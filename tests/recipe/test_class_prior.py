@@ -16,6 +16,7 @@ from unruly.recipe.class_prior import (
     prior_notes,
 )
 from unruly.recipe.evidence import Evidence, vote_prior
+from unruly.recipe.foretold_prior import Foretold
 from unruly.recipe.planted_features import planted_features
 from unruly.recipe.posteriors import regressions
 from unruly.settings import Settings
@@ -93,3 +94,15 @@ def test_neighbours_are_shares(weights: list[float]) -> None:
     found = list(neighbours(shares_of(weights)))
     assert len(found) == 6
     assert all(near.sum() == pytest.approx(1) and (near > 0).all() for near in found)
+
+
+def test_the_user_is_told_where_votes_cannot_tell_the_rare_class(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rivals = (np.array([0.88, 0.12]), np.array([0.27, 0.73]))
+    monkeypatch.setattr(
+        "unruly.recipe.class_prior.foretold_prior", lambda *_: Foretold(EVEN, rivals)
+    )
+    held, _ = held_on((0.5, 0.5))
+    assert held.shares.tolist() == [0.5, 0.5]
+    assert "which class is the rare one (88/12 and 27/73" in held.origin

@@ -140,10 +140,11 @@ def _automatic(
         return even, "uniform, for votes cover too few documents to tell how common the classes are"
     found = foretold_prior(texts, evidence, settings, ingredients)
     if found.rivals:
-        told = " and ".join(
-            " to ".join(f"{share:.0%}" for share in rival) for rival in found.rivals
+        one, other = ("/".join(f"{100 * p:.0f}" for p in rival) for rival in found.rivals)
+        return (
+            even,
+            f"uniform, for votes cannot tell which class is the rare one ({one} and {other} foretell them alike)",
         )
-        return even, f"uniform, for votes are foretold about as well under shares of {told}"
     if np.allclose(found.prior, even):
         return even, "uniform, under which votes are foretold as well as under any other"
     return found.prior, "estimated: of those tried, the one under which votes are foretold best"

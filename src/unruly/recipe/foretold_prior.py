@@ -5,10 +5,11 @@
             foretells votes worse
     d(pi)   how far pi is from the votes' own shares: the largest difference in log-odds of a class
 
-    pi*   = argmax  N g(pi) - (d(pi) / 1.5)^2 / 2,    N = 50 votes, or as many as there are; uniform has half a nat more
+    pi*   = argmax  N g(pi) - (d(pi) / 1.5)^2 / 2,    N = 50 votes, or as many as there are; uniform has half a nat more, and what
+                                                                                 is near to it counts as uniform
 
-Two classes: from uniform outwards on either side, to 5 and 95 %, as long as it gets better, and then finer around the best. If the best on either side of uniform are
-within five nats of each other and better than uniform, votes cannot tell which class is the rare one, and it is uniform. More classes: on the
+Two classes: from uniform outwards on either side, to 5 and 95 %, as long as it gets better, and then finer around the best. If
+both sides have a better one than uniform, votes cannot tell which class is the rare one, and it is uniform. More classes: on the
 line from uniform through the votes' shares and beyond, voted^a, and where a run with nothing held drifts to (`released_run`).
 Of many documents, some thousands drawn at random tell.
 """
@@ -31,6 +32,7 @@ _ROUNDS = 3
 _STEP, _MOST = 1.0, 3.0  # of the log-odds that are tried, for two classes
 _FINER = 2  # times that the step is halved around the best
 _POWERS = (0.0, 0.5, 1.0, 1.5, 2.0)  # a, for more classes
+_NEAR = 0.5  # log-odds of a class up to which a prior is as good as uniform
 _DOCUMENTS, _COVERED = 2_000, 1_000  # drawn of more: so many, and so many with votes if there are
 
 
@@ -157,17 +159,15 @@ def best(tried: Sequence[Tried], voted: Real64, votes: float, scale: Scale = SCA
     ([0.5, 0.5], [[0.73, 0.27], [0.12, 0.88]])
     """
     value = worth(voted, votes, scale)
-    if len(voted) > 2:
-        return Foretold(max(tried, key=value).prior)
     even = next(one for one in tried if one.even)
-    rare = max((one for one in tried if one.prior[1] < 0.5 and not one.even), key=value)
-    common = max((one for one in tried if one.prior[1] > 0.5 and not one.even), key=value)
-    if (
-        min(value(rare), value(common)) > value(even)
-        and abs(value(rare) - value(common)) < scale.apart
-    ):
-        return Foretold(even.prior, (rare.prior, common.prior))
-    return Foretold(max((even, rare, common), key=value).prior)
+    if len(voted) == 2:
+        rare = max((one for one in tried if one.prior[1] < 0.5 and not one.even), key=value)
+        common = max((one for one in tried if one.prior[1] > 0.5 and not one.even), key=value)
+        if min(value(rare), value(common)) > value(even):
+            return Foretold(even.prior, (rare.prior, common.prior))
+    found = max(tried, key=value)
+    near = bool(np.abs(class_odds(found.prior)).max() < _NEAR)
+    return Foretold(even.prior if near else found.prior)
 
 
 def two(log_odds: float) -> Real64:
