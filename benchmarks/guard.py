@@ -71,6 +71,8 @@ class Scenario:
     first: tuple[float, float] | None = None  # accuracy and coverage of source 0
 
 
+TEN = (0.3, 0.24, 0.13, 0.12, 0.11, 0.05, 0.02, 0.02, 0.005, 0.005)
+
 GRID = (
     Scenario("healthy"),
     Scenario("weak text", signal=0.5),
@@ -104,7 +106,6 @@ GRID = (
     Scenario("13 % positives, weak text", signal=0.5, prior=(0.87, 0.13)),
     Scenario(
         "13 % positives, weak text, one-class sources only",
-        "u",
         signal=0.5,
         one_class=1.0,
         prior=(0.87, 0.13),
@@ -133,7 +134,6 @@ GRID = (
     ),
     Scenario(
         "votes on 2 in 10 documents, half of them by a coin",
-        "u",
         n=4000,
         coverage=(0.01, 0.03),
         signal=0.5,
@@ -148,6 +148,29 @@ GRID = (
         accuracy=(0.4, 0.95),
         coverage=(0.005, 0.05),
         prior=(0.22, 0.22, 0.2, 0.18, 0.16, 0.02),
+    ),
+    Scenario(
+        "ten skewed classes, 26 one-class sources",
+        n=3000,
+        k=26,
+        m=10,
+        one_class=1.0,
+        accuracy=(0.4, 0.95),
+        coverage=(0.01, 0.12),
+        prior=TEN,
+        signal=0.8,
+    ),
+    Scenario(
+        "the same, weak text",
+        "e",
+        n=3000,
+        k=26,
+        m=10,
+        one_class=1.0,
+        accuracy=(0.4, 0.95),
+        coverage=(0.01, 0.12),
+        prior=TEN,
+        signal=0.5,
     ),
     Scenario("a class nobody votes for", m=3, unheard=1, prior=(0.45, 0.45, 0.1), one_class=1.0),
 )
