@@ -146,8 +146,11 @@ def _automatic(
             f"uniform, for votes cannot tell which class is the rare one ({one} and {other} foretell them alike)",
         )
     if np.allclose(found.prior, even):
-        return even, "uniform, under which votes are foretold as well as under any other"
-    return found.prior, "estimated: of those tried, the one under which votes are foretold best"
+        return even, "uniform, under which left-out votes are foretold as well as under any other"
+    return (
+        found.prior,
+        "estimated from votes and texts (of the shares tried, left-out votes are foretold best under these)",
+    )
 
 
 def _by_clean(
