@@ -23,7 +23,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +71,17 @@ class Scenario:
     first: tuple[float, float] | None = None  # accuracy and coverage of source 0
 
 
-TEN = (0.3, 0.24, 0.13, 0.12, 0.11, 0.05, 0.02, 0.02, 0.005, 0.005)
+TEN = Scenario(
+    "ten skewed classes, 26 one-class sources",
+    n=3000,
+    k=26,
+    m=10,
+    one_class=1.0,
+    accuracy=(0.4, 0.95),
+    coverage=(0.01, 0.12),
+    prior=(0.3, 0.24, 0.13, 0.12, 0.11, 0.05, 0.02, 0.02, 0.005, 0.005),
+    signal=0.8,
+)
 
 GRID = (
     Scenario("healthy"),
@@ -149,29 +159,8 @@ GRID = (
         coverage=(0.005, 0.05),
         prior=(0.22, 0.22, 0.2, 0.18, 0.16, 0.02),
     ),
-    Scenario(
-        "ten skewed classes, 26 one-class sources",
-        n=3000,
-        k=26,
-        m=10,
-        one_class=1.0,
-        accuracy=(0.4, 0.95),
-        coverage=(0.01, 0.12),
-        prior=TEN,
-        signal=0.8,
-    ),
-    Scenario(
-        "the same, weak text",
-        "e",
-        n=3000,
-        k=26,
-        m=10,
-        one_class=1.0,
-        accuracy=(0.4, 0.95),
-        coverage=(0.01, 0.12),
-        prior=TEN,
-        signal=0.5,
-    ),
+    TEN,
+    replace(TEN, name="the same, weak text", should="e", signal=0.5),
     Scenario("a class nobody votes for", m=3, unheard=1, prior=(0.45, 0.45, 0.1), one_class=1.0),
 )
 

@@ -32,7 +32,7 @@ def heard(
         texts = regressions(
             planted_features(votes, gold, signal=signal, seed=4), votes.m, Settings()
         )
-        return heard_posteriors(texts, evidence, prior, tau=4.0, rounds=8, ingredients=parts)
+        return heard_posteriors(texts, evidence, prior, Settings(), parts)
 
 
 def test_weak_text_is_lowered_and_strong_text_is_not() -> None:
@@ -50,7 +50,7 @@ def test_what_is_not_kept_leaves_no_trace() -> None:
     evidence, even = Evidence.of(task.votes, np.full(1500, -1)), np.array([0.5, 0.5])
     with computing(Settings()):
         texts, plain = (regressions(task.features, 2, Settings()) for _ in range(2))
-        one = heard_posteriors(texts, evidence, even, tau=4.0, rounds=8)
+        one = heard_posteriors(texts, evidence, even, Settings())
         other = posteriors(plain, evidence, even, tau=4.0, rounds=8)
         said = [text.out_of_fold() for text in texts]
         alike = [text.out_of_fold() for text in plain]
@@ -65,7 +65,7 @@ def test_few_documents_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = Evidence.of(task.votes, np.full(250, -1))
     with computing(Settings()):
         texts = regressions(task.features, 2, Settings())
-        assert heard_posteriors(texts, evidence, np.array([0.5, 0.5]), tau=4.0, rounds=4).tau == 4
+        assert heard_posteriors(texts, evidence, np.array([0.5, 0.5]), Settings(rounds=4)).tau == 4
 
 
 def test_text_is_never_lowered_below_its_own_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,4 +75,4 @@ def test_text_is_never_lowered_below_its_own_word(monkeypatch: pytest.MonkeyPatc
     evidence = Evidence.of(task.votes, np.full(1500, -1))
     with computing(Settings()):
         texts = regressions(task.features, 2, Settings())
-        assert heard_posteriors(texts, evidence, np.array([0.5, 0.5]), tau=4.0, rounds=2).tau == 1
+        assert heard_posteriors(texts, evidence, np.array([0.5, 0.5]), Settings(rounds=2)).tau == 1

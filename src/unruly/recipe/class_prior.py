@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unruly.progress import SILENT, Progress
 from unruly.recipe.class_hold import class_hold
 from unruly.recipe.clean_labels import corrected_prior, counted_prior, unseen
 from unruly.recipe.evidence import Evidence, vote_prior
@@ -50,6 +51,7 @@ def held_prior(
     evidence: Evidence,
     settings: Settings,
     ingredients: Ingredients = WHOLE,
+    progress: Progress = SILENT,
 ) -> HeldPrior:
     """The prior to hold, of what was asked for: None or "auto", "uniform", "votes", or numbers (one a class)."""
     if asked is not None and not isinstance(asked, str):
@@ -61,7 +63,7 @@ def held_prior(
     elif asked == "votes":
         guess, origin = vote_prior(evidence), "vote shares, as asked"
     else:
-        guess, origin = _automatic(texts, evidence, settings, ingredients)
+        guess, origin = _automatic(texts, evidence, settings, ingredients, progress)
     if evidence.known.any():
         shares, words = _by_clean(guess, texts, evidence, settings, ingredients)
         return HeldPrior(proper(shares), words, True)
@@ -132,13 +134,14 @@ def _automatic(
     evidence: Evidence,
     settings: Settings,
     ingredients: Ingredients,
+    progress: Progress,
 ) -> tuple[Real64, str]:
     even = np.full(evidence.m, 1 / evidence.m)
     if evidence.m == 1:
         return even, "the only class that sources vote for"
     if evidence.covered.sum() < _HEARSAY:
         return even, "uniform, for votes cover too few documents to tell how common the classes are"
-    found = foretold_prior(texts, evidence, settings, ingredients)
+    found = foretold_prior(texts, evidence, settings, ingredients, progress)
     if found.rivals:
         one, other = ("/".join(f"{100 * p:.0f}" for p in rival) for rival in found.rivals)
         return (

@@ -69,16 +69,8 @@ def fit_recipe(
     with computing(settings) as device:
         texts = regressions(features, evidence.m, settings)
         balanced = class_balanced(texts, evidence)
-        held = held_prior(prior, texts, evidence, settings, ingredients)
-        fitted = heard_posteriors(
-            texts,
-            evidence,
-            held.shares,
-            tau=settings.tau,
-            rounds=settings.rounds,
-            ingredients=ingredients,
-            progress=progress,
-        )
+        held = held_prior(prior, texts, evidence, settings, ingredients, progress)
+        fitted = heard_posteriors(texts, evidence, held.shares, settings, ingredients, progress)
         verdict = BELIEVED
         if ingredients.guard:
             signal = text_knows(features, balanced, evidence, settings)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unruly.progress import SILENT, Progress, stage
 from unruly.recipe.evidence import Evidence, vote_prior
 from unruly.recipe.folded_regression import FoldedRegression
 from unruly.recipe.log_odds import Real64
@@ -31,6 +32,7 @@ from unruly.settings import Settings
 _ROUNDS = 3
 _STEP, _MOST = 1.0, 3.0  # of the log-odds that are tried, for two classes
 _FINER = 2  # times that the step is halved around the best
+_AT_MOST = 11  # priors that are tried, then
 _POWERS = (0.0, 0.5, 1.0, 1.5, 2.0)  # a, for more classes
 _NEAR = 0.5  # log-odds of a class up to which a prior is as good as uniform
 _DOCUMENTS, _COVERED = 2_000, 1_000  # drawn of more: so many, and so many with votes if there are
@@ -43,9 +45,6 @@ class Scale:
     votes: float = 50.0  # N
     width: float = 1.5  # of the distance, in log-odds
     uniform: float = 0.5  # nats that the uniform prior is given
-    apart: float = (
-        3.0  # nats by which one side of uniform must be better than the other, where both beat it
-    )
 
 
 SCALE = Scale()
@@ -77,9 +76,20 @@ def foretold_prior(
     evidence: Evidence,
     settings: Settings,
     ingredients: Ingredients,
+    progress: Progress = SILENT,
 ) -> Foretold:
     """pi*."""
-    texts, evidence = _drawn(texts, evidence, settings)
+    with stage(progress, "class prior", _AT_MOST, "prior"):
+        return _searched(*_drawn(texts, evidence, settings), settings, ingredients, progress)
+
+
+def _searched(
+    texts: Sequence[FoldedRegression],
+    evidence: Evidence,
+    settings: Settings,
+    ingredients: Ingredients,
+    progress: Progress,
+) -> Foretold:
     held = replace(ingredients, hold=True, soft_labels=True, turn_back=False)
 
     def trial(prior: Real64) -> Tried:
@@ -91,6 +101,7 @@ def foretold_prior(
             rounds=min(_ROUNDS, settings.rounds),
             ingredients=held,
         )
+        progress.advance(1)
         return Tried(found.pi, gain(found, evidence))
 
     voted = proper(vote_prior(evidence))

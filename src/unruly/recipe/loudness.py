@@ -16,6 +16,7 @@ from unruly.recipe.evidence import Evidence
 from unruly.recipe.folded_regression import FoldedRegression
 from unruly.recipe.log_odds import Real64
 from unruly.recipe.posteriors import WHOLE, Ingredients, Posteriors, gain, posteriors
+from unruly.settings import Settings
 
 CLEARLY = 1.25  # g must be so many times as much
 _LEAST = 1.0  # below, text would count for less than it says
@@ -26,13 +27,11 @@ def heard_posteriors(
     texts: Sequence[FoldedRegression],
     evidence: Evidence,
     prior: Real64,
-    *,
-    tau: float,
-    rounds: int,
+    settings: Settings,
     ingredients: Ingredients = WHOLE,
     progress: Progress = SILENT,
 ) -> Posteriors:
-    """The loop's posteriors with text as loud as left-out votes bear out; `tau` at the loudest.
+    """The loop's posteriors with text as loud as left-out votes bear out; `settings.tau` at the loudest.
 
     Where votes cover too few documents to tell, it stays at that.
     """
@@ -43,12 +42,12 @@ def heard_posteriors(
             evidence,
             prior,
             tau=loud,
-            rounds=rounds,
+            rounds=settings.rounds,
             ingredients=ingredients,
             progress=progress,
         )
 
-    kept = run(tau)
+    kept = run(settings.tau)
     if not ingredients.loudness or int(evidence.covered.sum()) < _ENOUGH or evidence.m < 2:
         return kept
     while kept.tau / 2 >= _LEAST:
