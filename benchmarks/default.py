@@ -312,6 +312,7 @@ def ablation(task: Task, seeds: Sequence[int]) -> dict[str, object]:
         "hard labels": lambda: (task, plain, replace(WHOLE, soft_labels=False)),
         "no redundancy discount": lambda: (task, plain, replace(WHOLE, redundancy=False)),
         "never turns back": lambda: (task, plain, replace(WHOLE, turn_back=False)),
+        "text never lowered": lambda: (task, plain, replace(WHOLE, loudness=False)),
         "no networks": lambda: (task, plain, replace(WHOLE, networks=False)),
         "encoders concatenated": lambda: (concatenated(task), plain, WHOLE),
         "one round": lambda: (task, replace(plain, rounds=1), WHOLE),
