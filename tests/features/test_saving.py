@@ -52,7 +52,8 @@ def test_a_newer_format(tmp_path: Path) -> None:
     plan = saved(tmp_path / "a") / "encoder.json"
     plan.write_text(json.dumps({**json.loads(plan.read_text()), "format": 99}))
     with pytest.raises(
-        ModelFileError, match="format 99, this version reads 2: fit the model anew, or pip install"
+        ModelFileError,
+        match="format 99, this version reads 2 to 3: fit the model anew, or pip install",
     ):
         load_encoder(plan.parent)
 

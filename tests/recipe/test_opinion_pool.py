@@ -22,7 +22,7 @@ rng = np.random.default_rng(0)
 
 def pool_of(evidence: Evidence, q: Any, attention: Attention | None = None) -> OpinionPool:
     opinion = opinions(source_behaviour(evidence, q), np.ones(evidence.k)).astype(np.float32)
-    return OpinionPool(opinion, evidence.sources, evidence.classes, attention)
+    return OpinionPool(opinion, evidence.shades, evidence.sources, evidence.classes, attention)
 
 
 def test_an_even_split_is_exactly_the_product_of_opinions() -> None:

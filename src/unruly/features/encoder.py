@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +49,19 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
+class HeldWords:
+    """Which of the words that rules read each of n texts holds."""
+
+    words: tuple[str, ...]
+    holds: Any  # (n, w), sparse: 1 where a text holds a word
+
+
+@dataclass(frozen=True, eq=False)
 class Features:
     """The features of n documents, one block for each encoder."""
 
     blocks: tuple[Block, ...]
+    held: HeldWords | None = None  # None: no such words are known
 
     def __post_init__(self) -> None:
         if not self.blocks:
@@ -93,8 +102,10 @@ class Features:
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Features:
         """Some of the documents only."""
+        held = self.held
         return Features(
-            tuple(Block(block.name, block.values[rows], block.encoder) for block in self.blocks)
+            tuple(Block(block.name, block.values[rows], block.encoder) for block in self.blocks),
+            HeldWords(held.words, held.holds[rows]) if held is not None else None,
         )
 
     @property

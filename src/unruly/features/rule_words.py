@@ -11,15 +11,17 @@ What for: an encoder that counts words can learn by heart which of them make a r
 repeats the rules, their mistakes included. Reading the texts once more without these words, it has to say
 from the rest of the text what the document is; votes and text then err apart, as the recipe assumes. (That
 leaving out seed words helps was found for seed words given by hand: Dong et al., 2023, Debiasing made
-state-of-the-art.)
+state-of-the-art.) And a source's votes are told apart by the word that made it vote (`recipe.shades`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unruly.features.encoder import HeldWords
 from unruly.votes.votes import Votes
 
 FEWEST = 20  # documents with the word,
@@ -49,13 +51,40 @@ def rule_words(texts: pl.Series, votes: Votes) -> tuple[str, ...]:
     words, holds = _documents_with(texts.gather(rows))
     if not words:
         return ()
-    voted = (votes.matrix[rows] >= 0).astype(np.float64)  # (n, k)
-    count = np.asarray(holds.sum(axis=1), np.float64)  # (w,): n_w
-    share = (holds @ voted) / count[:, None]  # (w, k)
-    rarity = count[:, None] * np.log(np.maximum(voted.mean(axis=0), 1e-300))  # (w, k)
-    found = np.flatnonzero(((share >= ALWAYS) & (rarity < np.log(CHANCE))).any(axis=1))
-    order = found[np.lexsort((found, -count[found]))][:MOST]
+    found = np.flatnonzero(read_by(holds, votes.matrix[rows] >= 0).any(axis=1))
+    count = np.asarray(holds.sum(axis=0))[found]
+    order = found[np.lexsort((found, -count))][:MOST]
     return tuple(words[place] for place in order.tolist())
+
+
+def read_by(holds: csr_array, voted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(w, k): whether a source reads a word, from which words texts hold, (n, w), and where the sources vote, (n, k).
+
+    >>> holds = csr_array(np.repeat([[1, 0], [1, 1], [0, 1]], 30, axis=0))
+    >>> read_by(holds, np.repeat([[True], [True], [False]], 30, axis=0)).tolist()
+    [[True], [False]]
+    """
+    count = np.asarray(holds.sum(axis=0), np.float64)[:, None]  # (w, 1): n_w
+    share = (holds.T @ voted.astype(np.float64)) / np.maximum(count, 1)  # (w, k)
+    rarity = count * np.log(np.maximum(voted.mean(axis=0), 1e-300))  # (w, k)
+    return np.asarray((share >= ALWAYS) & (rarity < np.log(CHANCE)) & (count >= FEWEST))
+
+
+def held_words(texts: pl.Series, words: tuple[str, ...]) -> HeldWords:
+    """Which of these words each text holds, whatever their case.
+
+    >>> texts = pl.Series(["Please SUBSCRIBE, do subscribe", "subscriber"])
+    >>> held_words(texts, ("do", "subscribe")).holds.toarray().tolist()
+    [[1.0, 1.0], [0.0, 0.0]]
+    """
+    pattern = rf"(?i)\b(?:{'|'.join(words)})\b"
+    found = pl.DataFrame({"word": texts.str.extract_all(pattern)}).with_row_index("row")
+    each = found.explode("word").drop_nulls("word").with_columns(pl.col("word").str.to_lowercase())
+    number = pl.DataFrame({"word": words}).with_row_index("number")
+    cells = each.unique().join(number, on="word").sort("row", "number")
+    pair = (cells["row"].to_numpy(), cells["number"].to_numpy())
+    ones = np.ones(cells.height, np.float32)
+    return HeldWords(words, csr_array((ones, pair), shape=(len(texts), len(words))))
 
 
 def without(texts: pl.Series, words: tuple[str, ...]) -> pl.Series:
@@ -71,14 +100,14 @@ def without(texts: pl.Series, words: tuple[str, ...]) -> pl.Series:
 
 
 def _documents_with(texts: pl.Series) -> tuple[list[str], csr_array]:
-    """Words of 20 documents or more, sorted, and (w, n) which documents hold each."""
+    """Words of 20 documents or more, sorted, and (n, w) which documents hold each."""
     frame = pl.DataFrame({"word": texts.str.to_lowercase().str.extract_all(_WORD).list.unique()})
     each = frame.with_row_index("row").explode("word").drop_nulls("word")
     common = each.group_by("word").len().filter(pl.col("len") >= FEWEST).sort("word")
     if not common.height:
-        return [], csr_array((0, len(texts)))
+        return [], csr_array((len(texts), 0))
     number = common.select("word", pl.int_range(pl.len()).alias("number"))
     cells = each.join(number, on="word")
-    pair = (cells["number"].to_numpy(), cells["row"].to_numpy())
-    holds = csr_array((np.ones(cells.height), pair), shape=(common.height, len(texts)))
+    pair = (cells["row"].to_numpy(), cells["number"].to_numpy())
+    holds = csr_array((np.ones(cells.height), pair), shape=(len(texts), common.height))
     return common["word"].to_list(), holds

@@ -17,7 +17,8 @@ from unruly.features.several import Part, Several
 from unruly.features.static import Static
 from unruly.features.transformer import Transformer
 
-FORMAT = 2  # 2: lsa has a block for each power of idf
+FORMAT = 3  # 3: the words that rules read are kept, else none are known
+_OLDEST = 2
 _KINDS: dict[str, Callable[[Path], Encoder]] = {
     "lsa": Lsa.load,
     "minilm": MiniLM.load,
@@ -53,7 +54,7 @@ def save_encoder(several: Several, folder: Path) -> None:
                 "unread": part.unread,
             }
         )
-    plan = {"format": FORMAT, "blocks": kept}
+    plan = {"format": FORMAT, "blocks": kept, "words": several.words}
     (folder / "encoder.json").write_text(json.dumps(plan), encoding="utf-8")
 
 
@@ -63,9 +64,9 @@ def load_encoder(folder: Path) -> Several:
         plan = json.loads((folder / "encoder.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelFileError(f"{folder}: the encoder cannot be read: {error}") from None
-    if plan.get("format") != FORMAT:
+    if plan.get("format") not in range(_OLDEST, FORMAT + 1):
         raise ModelFileError(
-            f"{folder}: the encoder has the format {plan.get('format')!r}, this version reads {FORMAT}: "
+            f"{folder}: the encoder has the format {plan.get('format')!r}, this version reads {_OLDEST} to {FORMAT}: "
             "fit the model anew, or pip install --upgrade unruly"
         )
     encoders: list[Encoder] = []
@@ -79,7 +80,7 @@ def load_encoder(folder: Path) -> Several:
         for encoder, block in zip(encoders, plan["blocks"], strict=True)
     )
     one_each = {part.encoder.name: part.encoder for part in parts}
-    return Several(tuple(one_each.values()), parts)
+    return Several(tuple(one_each.values()), parts, tuple(plan.get("words", ())))
 
 
 def kind_of(encoder: Encoder) -> str:

@@ -18,7 +18,7 @@ from unruly.features.encoder import Block, Encoder, Features
 from unruly.features.given import Given
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM
-from unruly.features.rule_words import rule_words, without
+from unruly.features.rule_words import held_words, rule_words, without
 from unruly.features.static import Static
 from unruly.features.views import TEXT, seen, views_of
 from unruly.progress import SILENT, Progress
@@ -81,6 +81,7 @@ class Several:
 
     encoders: tuple[Encoder, ...]
     parts: tuple[Part, ...] = ()  # empty before `fit`
+    words: tuple[str, ...] = ()  # that rules read, if they were looked for and found
 
     def __post_init__(self) -> None:
         if not self.encoders:
@@ -111,18 +112,16 @@ class Several:
         cache: Cache | None = None,
         progress: Progress = SILENT,
     ) -> Several:
-        """The same, with one more part for each encoder that counts words: it reads on without the rules' words.
+        """The same, knowing the rules' words, with one more part for each encoder that counts words: it reads on without them.
 
         The encoder is the one already fitted. Relation data is left as it is: its views are parts already.
         """
-        able = [p for p in self.parts if isinstance(p.encoder, Lsa | Static) and p.view == TEXT]
-        if not able or corpus.relation is not None:
-            return self
-        words = rule_words(corpus.texts, votes)
+        words = rule_words(corpus.texts, votes) if corpus.relation is None else ()
         if not words:
             return self
+        able = [p for p in self.parts if isinstance(p.encoder, Lsa | Static) and p.view == TEXT]
         more = [_scaled(Part(part.encoder, unread=words), corpus, cache, progress) for part in able]
-        return replace(self, parts=(*self.parts, *more))
+        return replace(self, parts=(*self.parts, *more), words=words)
 
     @property
     def second_reading(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -133,11 +132,12 @@ class Several:
     def encode(
         self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
     ) -> Features:
-        """One block for each encoder and view."""
+        """One block for each encoder and view, and which of the rules' words each text holds."""
         if not self.parts:
             raise NotFittedError("the encoder is used before it was fitted: call fit(corpus) first")
         blocks = [part.blocks(corpus, cache, progress) for part in self.parts]
-        return Features(tuple(block for part in blocks for block in part))
+        held = held_words(corpus.texts, self.words) if self.words else None
+        return Features(tuple(block for part in blocks for block in part), held)
 
 
 def encode_corpus(

@@ -2,6 +2,8 @@
 
     O_i,(j,c) = 1 where source j voted c on document i; a soft vote spreads its 1 over the classes
 
+Where the words that sources read are known, O is also told apart by them (see `shades`).
+
 Only sources that voted and classes that were named (by a vote or by a clean label) take part: a silent
 source, or a class that nobody speaks for, leaves everything else exactly as it is.
 """
@@ -9,7 +11,7 @@ source, or a class that nobody speaks for, leaves everything else exactly as it 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from unruly.features.encoder import HeldWords
 from unruly.recipe.log_odds import Real64
+from unruly.recipe.shades import Shades
 from unruly.training.clean_labels import Gold
 from unruly.votes.votes import Votes
 
@@ -33,10 +37,14 @@ class Evidence:
     sources: NDArray[np.intp]  # (k,): which of the user's sources they are
     classes: NDArray[np.intp]  # (m,): which of the user's classes
     clean: Gold  # (n,): the true class where it is known, in the numbering of `classes`, else -1
+    shades: Shades  # of the k sources
+    shaded: Any  # (n, s * m), sparse, float32: O by shade
 
     @classmethod
-    def of(cls, votes: Votes, clean: Gold) -> Evidence:
+    def of(cls, votes: Votes, clean: Gold, held: HeldWords | None = None) -> Evidence:
         """The evidence of these votes; `clean` holds the user's class numbers, -1 where unknown.
+
+        `held`: the words that sources read, where the texts hold them.
 
         >>> votes = Votes.from_array([[0, -1, -1], [2, -1, 0]])
         >>> evidence = Evidence.of(votes, np.array([-1, -1]))
@@ -57,7 +65,17 @@ class Evidence:
             if blocks
             else sparse.csr_array((votes.n, 0), dtype=np.float32)
         )
-        return cls(said, sources, classes, number[clean])
+        shades, shaded = Shades.plain(len(sources)), said
+        if held is not None:
+            shades = Shades.of(votes.voted[:, sources], held.holds)
+            shaded = _shaded(blocks, shades, held.holds) if len(shades) > len(sources) else said
+        return cls(said, sources, classes, number[clean], shades, shaded)
+
+    def take(self, rows: NDArray[np.intp]) -> Evidence:
+        """The same of some documents."""
+        said = self.said[rows]
+        shaded = said if self.shaded is self.said else self.shaded[rows]
+        return replace(self, said=said, shaded=shaded, clean=self.clean[rows])
 
     @property
     def n(self) -> int:
@@ -100,6 +118,19 @@ class Evidence:
         rows = np.flatnonzero(np.diff(own.indptr))
         return rows, own[rows].toarray().astype(np.float64)
 
+    @cached_property
+    def _shaded_columns(self) -> Any:
+        return self.shaded.tocsc()
+
+    def opinion_of(self, j: int, opinion: Real64) -> Real64:
+        """(v, m): what source j adds on the documents that it votes on, from the opinions of all shades (s, c, y)."""
+        own = self.shades.of_source(j)
+        rows, said = self.votes_of(j)
+        if own.stop - own.start == 1:
+            return np.asarray(said @ opinion[own.start])
+        columns = self._shaded_columns[:, own.start * self.m : own.stop * self.m].tocsr()
+        return np.asarray(columns[rows] @ opinion[own].reshape(-1, self.m))
+
     def counts(self) -> Real64:
         """(n, m): how many votes each class has."""
         by_class = np.tile(np.eye(self.m, dtype=np.float32), (self.k, 1))  # (k * m, m)
@@ -115,6 +146,17 @@ class Evidence:
         for start in range(0, self.n, step):
             part = slice(start, min(start + step, self.n))
             yield part, self.said[part].toarray().reshape(part.stop - start, self.k, self.m)
+
+
+def _shaded(blocks: list[Any], shades: Shades, holds: Any) -> Any:
+    """Sparse (n, s * m): what each source said, (n, m) each, shared among its shades."""
+    columns = []
+    for j, said in enumerate(blocks):
+        parts = shades.shares(j, holds).tocsc()  # (n, shades of j)
+        columns += [said.multiply(parts[:, [place]]) for place in range(parts.shape[1])]
+    shaded = sparse.hstack(columns, format="csr", dtype=np.float32)
+    shaded.eliminate_zeros()
+    return shaded
 
 
 def shares(evidence: Evidence, prior: Real64) -> Real64:

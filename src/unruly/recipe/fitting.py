@@ -27,7 +27,6 @@ from unruly.recipe.opinion_pool import OpinionPool
 from unruly.recipe.posteriors import WHOLE, Ingredients, Posteriors, regressions
 from unruly.recipe.recipe import TOO_SURE, Recipe
 from unruly.recipe.short_training import train_networks
-from unruly.recipe.source_behaviour import opinions
 from unruly.settings import Settings
 from unruly.training.clean_labels import Gold, checked
 from unruly.training.compute import computing
@@ -61,7 +60,7 @@ def fit_recipe(
     """
     check_features(features, votes)
     gold = checked(clean, votes.n, votes.m)
-    evidence = Evidence.of(votes, gold)
+    evidence = Evidence.of(votes, gold, features.held if ingredients.shades else None)
     if not evidence.m:
         raise InputError(
             f"none of the {votes.n} documents has a vote: write rules that match, or give clean labels"
@@ -117,7 +116,8 @@ def fit_recipe(
 def even_pool(fitted: Posteriors, evidence: Evidence) -> OpinionPool:
     """The sources' opinions as the loop left them, with an even split of attention."""
     return OpinionPool(
-        opinion=opinions(fitted.T, fitted.r).astype(np.float32),
+        opinion=fitted.opinion.astype(np.float32),
+        shades=evidence.shades,
         sources=evidence.sources.astype(np.int64),
         classes=evidence.classes.astype(np.int64),
         attention=None,

@@ -196,5 +196,4 @@ def _drawn(
     if size >= n:
         return texts, evidence
     rows = np.sort(np.random.default_rng(settings.seed).permutation(n)[:size])
-    part = replace(evidence, said=evidence.said[rows], clean=evidence.clean[rows])
-    return tuple(text.part(rows, settings.l2 / size) for text in texts), part
+    return tuple(text.part(rows, settings.l2 / size) for text in texts), evidence.take(rows)

@@ -21,7 +21,7 @@ reads them the other way round.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from unruly.features.encoder import Features
 from unruly.recipe.balanced import Balanced, class_balanced
 from unruly.recipe.class_prior import HeldPrior
+from unruly.recipe.clean_labels import unseen
 from unruly.recipe.evidence import Evidence
 from unruly.recipe.intervals import Accuracies
 from unruly.recipe.log_odds import Real64
@@ -150,9 +151,7 @@ def text_knows(
         return 0.0
     if len(covered) > _FEW:
         return _signal(balanced, evidence)
-    part = replace(
-        evidence, said=evidence.said[covered], clean=np.full(len(covered), -1, dtype=np.int64)
-    )
+    part = unseen(evidence.take(covered))
     texts = regressions(features.take(covered), evidence.m, settings, min(10, len(covered)))
     return _signal(class_balanced(texts, part), part)
 

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from unruly.recipe.evidence import Evidence
 from unruly.recipe.log_odds import Real64, softmax
 from unruly.recipe.posteriors import Posteriors
-from unruly.recipe.source_behaviour import opinions
 
 _NORMAL = 1.959964  # of the 95 % interval
 
@@ -45,18 +44,18 @@ class Accuracies:
 
 def source_accuracies(fitted: Posteriors, evidence: Evidence) -> Accuracies:
     """The accuracy of each source that voted, with its interval."""
-    opinion = opinions(fitted.T, fitted.r)  # (k, c, y)
-    rows = [_one(fitted, evidence, opinion, j) for j in range(evidence.k)]
+    rows = [_one(fitted, evidence, j) for j in range(evidence.k)]
     estimate, half = np.array(rows).reshape(-1, 2).T
     return Accuracies(estimate, np.maximum(estimate - half, 0), np.minimum(estimate + half, 1))
 
 
-def _one(fitted: Posteriors, evidence: Evidence, opinion: Real64, j: int) -> tuple[float, float]:
+def _one(fitted: Posteriors, evidence: Evidence, j: int) -> tuple[float, float]:
     """The estimate and half the interval's length, of one source."""
     tau = fitted.tau
     rows, said = evidence.votes_of(j)  # (v,), (v, m)
     votes = said.sum()
-    alone = fitted.ev[rows] + fitted.b - said @ opinion[j]  # (v, m): the others' evidence
+    own = evidence.opinion_of(j, fitted.opinion)  # (v, m)
+    alone = fitted.ev[rows] + fitted.b - own  # (v, m): the others' evidence
     text = tau * fitted.lp[rows]
 
     def agreement(scores: Real64) -> float:

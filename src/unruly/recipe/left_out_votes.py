@@ -25,7 +25,7 @@ from unruly.recipe.log_odds import Real64, softmax
 def left_out_agreement(
     scores: Real64, evidence: Evidence, opinion: Real64, discount: Real64
 ) -> float:
-    """a, from the scores (n, m) with all sources in them, their opinions (k, c, y) and discounts (k,).
+    """a, from the scores (n, m) with all sources in them, their opinions (s, c, y) and discounts (k,).
 
     >>> import numpy as np
     >>> from unruly.votes.votes import Votes
@@ -40,7 +40,7 @@ def left_out_agreement(
     agreed = votes = 0.0
     for j in range(evidence.k):
         rows, said = evidence.votes_of(j)  # (v,), (v, m)
-        alone = softmax(scores[rows] - said @ opinion[j])  # (v, m): without its own say
+        alone = softmax(scores[rows] - evidence.opinion_of(j, opinion))  # (v, m)
         agreed += discount[j] * float((alone * said).sum())
         votes += discount[j] * float(said.sum())
     return float(agreed / votes) if votes else 1.0
@@ -70,7 +70,10 @@ def left_out_gain(
     gained = votes = 0.0
     for j in range(evidence.k):
         rows, said = evidence.votes_of(j)  # (v,), (v, m)
-        alone, own = softmax(scores[rows] - said @ opinion[j]), q[rows]  # (v, m)
+        alone = softmax(
+            scores[rows] - evidence.opinion_of(j, opinion)
+        )  # (v, m): without its own say
+        own = q[rows]  # (v, m)
         for c in np.flatnonzero(said.any(axis=0)):
             share = said[:, c, None]  # (v, 1): 1 where it says c, less where it is a soft vote
             t = (own.T @ said[:, c] - share * own + mass / mass.sum()) / mass  # (v, m)

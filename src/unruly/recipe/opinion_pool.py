@@ -7,17 +7,21 @@
 Eq. 3 adds the reliabilities of those who named a class, so that with two classes it is never surer than
 0.731. Here a vote counts as what it says of every class: the log-probability of its being cast. With an
 even split, a_ij = 1/N_i, this is exactly the product of the sources' opinions; training moves it from
-there, document by document.
+there, document by document. Where the words that sources read are known, T is that of the words that the text
+holds (see `shades`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.features.encoder import HeldWords
+from unruly.recipe.shades import Shades
 from unruly.training.attention import Attention
 from unruly.training.cells import Cells
 from unruly.training.reliability import conditional
@@ -32,22 +36,28 @@ class KnownVotes:
 
     matrix: NDArray[np.int8]  # (n, k)
     soft: Mapping[int, Real]  # source -> (n, m)
+    holds: Any  # (n, w), sparse: which of the rules' words the texts hold; None: not known
 
     def take(self, rows: NDArray[np.intp]) -> KnownVotes:
         """The votes on some documents."""
-        return KnownVotes(self.matrix[rows], {j: said[rows] for j, said in self.soft.items()})
+        return KnownVotes(
+            self.matrix[rows],
+            {j: said[rows] for j, said in self.soft.items()},
+            self.holds[rows] if self.holds is not None else None,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class OpinionPool:
     """What votes say of documents. k sources that voted in training, m classes that were named."""
 
-    opinion: Real  # (k, c, y): r_j log T[j, y, c], centred over y
+    opinion: Real  # (s, c, y): r_j log T[(j, w), y, c], centred over y
+    shades: Shades  # of the k sources
     sources: NDArray[np.int64]  # (k,): which of the user's sources they are
     classes: NDArray[np.int64]  # (m,): which of the user's classes
     attention: Attention | None  # None: an even split
 
-    def known(self, votes: Votes) -> KnownVotes:
+    def known(self, votes: Votes, held: HeldWords | None = None) -> KnownVotes:
         """The votes of sources, and for classes, that are known from training."""
         number = np.full(votes.m + 1, -1, dtype=np.int8)
         number[self.classes] = np.arange(len(self.classes))
@@ -57,7 +67,8 @@ class OpinionPool:
             for name, said in votes.soft.items()
             if name in names
         }
-        return KnownVotes(number[votes.matrix[:, self.sources]], soft)
+        holds = held.holds if held is not None else None
+        return KnownVotes(number[votes.matrix[:, self.sources]], soft, holds)
 
     def cells(self, known: KnownVotes) -> Cells:
         """One cell for each vote."""
@@ -65,15 +76,33 @@ class OpinionPool:
 
     def said(self, cells: Cells, known: KnownVotes) -> Real:
         """(v, y): the opinion in each cell; soft votes are weighed by their probabilities."""
-        said = self.opinion[cells.source, cells.outcome]
-        for j, soft in known.soft.items():
-            mine = np.flatnonzero(cells.source == j)
-            said[mine] = soft[cells.row[mine]] @ self.opinion[j]
+        last = np.searchsorted(self.shades.owner, np.arange(len(self.sources)), "right") - 1
+        said = self.opinion[last[cells.source], cells.outcome]  # of the shades with no word
+        for j in range(len(self.sources)):
+            own, soft = self.shades.of_source(j), known.soft.get(j)
+            worded = known.holds is not None and own.stop - own.start > 1
+            if worded or soft is not None:
+                mine = np.flatnonzero(cells.source == j)
+                rows = cells.row[mine]
+                told = np.eye(len(self.classes), dtype=np.float32)[cells.outcome[mine]]  # (v, c)
+                told = soft[rows] if soft is not None else told
+                said[mine] = self._by_word(j, told, known.holds[rows] if worded else None)
         return said
 
-    def evidence(self, features: Real, votes: Votes) -> tuple[Real, Real]:
+    def _by_word(self, j: int, told: Real, holds: Any) -> Real:
+        """(v, y): the opinion of source j where it says this, (v, c), of texts that hold these words."""
+        own = self.opinion[self.shades.of_source(j)]  # (shades, c, y)
+        if holds is None:
+            return np.asarray(told @ own[-1])
+        parts = self.shades.shares(j, holds)  # (v, shades)
+        by_class = [told[:, [c]] * (parts @ own[:, c]) for c in range(own.shape[1])]
+        return np.asarray(np.sum(by_class, axis=0))
+
+    def evidence(
+        self, features: Real, votes: Votes, held: HeldWords | None = None
+    ) -> tuple[Real, Real]:
         """(n, m): ev; (n, k of the user): a_ij. Zeros where nobody voted."""
-        known = self.known(votes)
+        known = self.known(votes, held)
         cells = self.cells(known)
         scores = (
             np.zeros(len(cells.row), np.float32)

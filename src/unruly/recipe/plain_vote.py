@@ -16,6 +16,7 @@ import numpy as np
 from unruly.recipe.evidence import Evidence
 from unruly.recipe.log_odds import Real64
 from unruly.recipe.opinion_pool import OpinionPool
+from unruly.recipe.shades import Shades
 from unruly.recipe.softmax_regression import SoftmaxRegression
 
 _NUDGE = 0.01  # of a vote
@@ -37,6 +38,7 @@ def plain_vote(evidence: Evidence, texts: Sequence[SoftmaxRegression]) -> PlainV
     opinion = strength * (np.eye(m) - 1 / m)  # (c, y)
     pool = OpinionPool(
         opinion=np.tile(opinion, (k, 1, 1)).astype(np.float32),
+        shades=Shades.plain(k),
         sources=evidence.sources.astype(np.int64),
         classes=evidence.classes.astype(np.int64),
         attention=None,

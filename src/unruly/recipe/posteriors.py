@@ -4,7 +4,7 @@ n documents, k sources, m classes, E encoders. One round:
 
     p_e   = softmax regression on encoder e with the soft targets q, out of fold           (n, m)
     lp    = mean over e of log p_e, every encoder counting once, however many its layers   (n, m)
-    T     = P(source says c | class y), counted with q                                     (k, m, m)
+    T     = P(source says c | class y), counted with q; for each word that it reads        (s, m, m)
     r     = discount for sources that repeat each other                                    (k,)
     ev    = sum_j r_j log T[j, :, vote_ij]                                                 (n, m)
     q     = softmax(tau lp + ev + b),   b such that mean_i q_i = pi                        (n, m)
@@ -33,7 +33,12 @@ from unruly.recipe.left_out_votes import left_out_agreement, left_out_gain
 from unruly.recipe.log_odds import Real64, softmax
 from unruly.recipe.redundancy import redundancy_discount
 from unruly.recipe.softmax_regression import pooled
-from unruly.recipe.source_behaviour import opinions, source_behaviour, vote_evidence
+from unruly.recipe.source_behaviour import (
+    opinions,
+    shade_behaviour,
+    source_behaviour,
+    vote_evidence,
+)
 from unruly.settings import Settings
 
 FIRST_STEPS, STEPS = 15, 3  # of the regressions: in the first round, in the others
@@ -49,6 +54,7 @@ class Ingredients:
     out_of_fold: bool = True  # text judges a document that it has not learnt from
     soft_labels: bool = True  # posteriors as they are, not their likeliest class
     redundancy: bool = True  # sources that repeat each other share one say
+    shades: bool = True  # a source's votes are told apart by the words that made it vote
     networks: bool = True  # the two networks answer beside the regressions
     guard: bool = True  # what votes and texts speak against is not believed
     turn_back: bool = True  # the loop goes back where it foretells votes worse than before
@@ -67,6 +73,9 @@ class Posteriors:
     by_encoder: tuple[Real64, ...]  # E times (n, m): what each encoder says
     ev: Real64  # (n, m): what the votes say
     T: Real64  # (k, m, m): how sources behave
+    opinion: (
+        Real64  # (s, c, y): what their votes say, by the word that made them vote (see `shades`)
+    )
     r: Real64  # (k,): the discount for repeating others
     b: Real64  # (m,): the hold on the class balance
     pi: Real64  # (m,): the prior
@@ -135,13 +144,15 @@ def posteriors(
                 text.out_of_fold() if ingredients.out_of_fold else text.in_fold() for text in texts
             )
             lp = pooled(said, [text.say for text in texts])
-            behaviour = source_behaviour(evidence, targets * weight[:, None])
+            mass = targets * weight[:, None]
+            behaviour = source_behaviour(evidence, mass)
             discount = (
                 redundancy_discount(evidence, targets, behaviour)
                 if ingredients.redundancy
                 else np.ones(evidence.k)
             )
-            opinion = opinions(behaviour, discount)  # (k, c, y)
+            by_word = shade_behaviour(evidence, mass, behaviour)  # (s, m, m)
+            opinion = opinions(by_word, discount[evidence.shades.owner])  # (s, c, y)
             ev = vote_evidence(evidence, opinion)
             if ingredients.hold:
                 b = class_hold(tau * lp + ev, prior, b, 20 if t == 0 else 8)
@@ -158,6 +169,7 @@ def posteriors(
                 by_encoder=said,
                 ev=ev,
                 T=behaviour,
+                opinion=opinion,
                 r=discount,
                 b=b,
                 pi=prior,
@@ -166,7 +178,7 @@ def posteriors(
                 rounds=len(moved),
                 moved=tuple(moved),
             )
-            if watch is not None and watch.fell(now, opinion, texts):
+            if watch is not None and watch.fell(now, texts):
                 return replace(watch.back(texts), left=now)
             if t and moved[-1] < _SETTLED:
                 break
@@ -179,8 +191,7 @@ def gain(fitted: Posteriors, evidence: Evidence) -> float:
     Of the last round of the loop, also where it went back from there to an earlier one.
     """
     last = fitted.left or fitted
-    opinion = opinions(last.T, last.r)
-    return max(left_out_gain(last.scores + last.b, last.q, evidence, opinion, last.r), 0.0)
+    return max(left_out_gain(last.scores + last.b, last.q, evidence, last.opinion, last.r), 0.0)
 
 
 class _Watch:
@@ -189,9 +200,9 @@ class _Watch:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence, self.best = evidence, -1.0
 
-    def fell(self, now: Posteriors, opinion: Real64, texts: Sequence[FoldedRegression]) -> bool:
+    def fell(self, now: Posteriors, texts: Sequence[FoldedRegression]) -> bool:
         """Whether they are foretold so much worse now that the loop has run too far."""
-        foretold = left_out_agreement(now.scores + now.b, self.evidence, opinion, now.r)
+        foretold = left_out_agreement(now.scores + now.b, self.evidence, now.opinion, now.r)
         if foretold > self.best:
             self.best, self.then = foretold, now
             self.weights = [text.weights for text in texts]

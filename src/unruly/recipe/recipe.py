@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from unruly.features.encoder import Features
 from unruly.recipe.log_odds import Real64, log_softmax, softmax
 from unruly.recipe.opinion_pool import OpinionPool
+from unruly.recipe.shades import Shades
 from unruly.recipe.softmax_regression import SoftmaxRegression, pooled, side_by_side
 from unruly.training.attention import Attention
 from unruly.training.cells import VoteTable
@@ -87,7 +88,8 @@ class Recipe:
     def _heads(self, features: Features, votes: Votes, rows: NDArray[np.intp]) -> Heads:
         features, votes = features.take(rows), votes.take(rows)
         lp = self.text_opinion(features)  # (n, m)
-        ev, a = self.pool.evidence(side_by_side(self.texts, self._blocks(features)), votes)
+        read = side_by_side(self.texts, self._blocks(features))
+        ev, a = self.pool.evidence(read, votes, features.held)
         heard = a.any(axis=1)  # (n,)
         rule = softmax(ev + self.vote_bias)
         both = softmax((self.tau * lp + ev + self.b) / self.temperature)
@@ -123,6 +125,8 @@ class Recipe:
         """Everything numeric."""
         arrays: dict[str, NDArray[Any]] = {
             "pool.opinion": self.pool.opinion,
+            "pool.owner": self.pool.shades.owner,
+            "pool.word": self.pool.shades.word,
             "pool.sources": self.pool.sources,
             "pool.classes": self.pool.classes,
             "b": self.b,
@@ -180,6 +184,7 @@ class Recipe:
             classifier=Classifier(*(arrays[f"classifier.{p}"] for p in parts)) if trained else None,
             pool=OpinionPool(
                 arrays["pool.opinion"],
+                _shades(arrays),
                 arrays["pool.sources"],
                 arrays["pool.classes"],
                 _attention(arrays),
@@ -196,6 +201,12 @@ class Recipe:
             notes=tuple(facts["notes"]),
             answers=str(facts["answers"]),
         )
+
+
+def _shades(arrays: Mapping[str, NDArray[Any]]) -> Shades:
+    if "pool.owner" not in arrays:  # saved before sources had shades
+        return Shades.plain(len(arrays["pool.sources"]))
+    return Shades(arrays["pool.owner"], arrays["pool.word"])
 
 
 def _attention(arrays: Mapping[str, NDArray[Any]]) -> Attention | None:

@@ -92,14 +92,14 @@ class _Run:
         settings: Settings,
         device: torch.device,
     ) -> None:
-        self.features, self.votes = features, pool.known(votes)
+        self.features, self.votes = features, pool.known(votes, features.held)
         self.targets = targets.astype(np.float32)
         self.pool, self.texts, self.seed, self.device = pool, texts, settings.seed, device
         small = features.n * features.width <= _READY
         blocks = [block.values for block in features.blocks]
         self.ready = side_by_side(texts, blocks) if small else None
         self.bias = torch.from_numpy(vote_bias.astype(np.float32)).to(device)
-        k, m, _ = pool.opinion.shape
+        k, m = len(pool.sources), len(pool.classes)
         self.table = VoteTable(_codes(k, m), m)
         shape = Shape(features.width, settings.hidden, m, len(self.table))
         self.networks = Networks.start(shape, settings.seed, device)

@@ -6,7 +6,10 @@
 A source that is silent on most documents of every class has small numbers everywhere; only their ratio
 over y matters. The sum runs over all documents, so that a source which stays silent on a class counts
 as evidence against it when it does speak. One vote more for each thing that a source says, spread over
-the classes as the documents are, keeps a source that was heard twice from claiming certainty.
+the classes as the documents are, keeps a source that was heard twice from claiming certainty. A shade of a
+source (see `shades`) has S votes more instead, spread as the votes of the whole source are:
+
+    T[(j, w), y, c] = (N_jwyc + S P(y | j says c)) / N_y,      P(y | j says c) = N_y T[j, y, c] / sum_y N_y T[j, y, c]
 
     evidence_iy = sum_j r_j sum_c O_ijc log T[j, y, c]        r_j: the discount for repeating other sources
 """
@@ -19,6 +22,7 @@ from unruly.recipe.evidence import Evidence
 from unruly.recipe.log_odds import Real64
 
 _LEAST = 1e-6
+_SHRUNK = 5.0  # S: votes of the whole source that a shade of it is given
 
 
 def source_behaviour(evidence: Evidence, mass: Real64) -> Real64:
@@ -38,12 +42,26 @@ def source_behaviour(evidence: Evidence, mass: Real64) -> Real64:
     return np.asarray(np.maximum(behaviour, _LEAST))
 
 
+def shade_behaviour(evidence: Evidence, mass: Real64, behaviour: Real64) -> Real64:
+    """(s, m, m): T of each shade, from the same and the behaviour of the sources (k, m, m)."""
+    if evidence.shaded is evidence.said:
+        return behaviour
+    m, total = evidence.m, mass.sum(axis=0)[:, None]  # (y, 1)
+    counts = np.asarray(evidence.shaded.T @ mass, np.float64).reshape(-1, m, m)  # (s, c, y)
+    whole = total * behaviour  # (k, y, c)
+    whole /= whole.sum(axis=1, keepdims=True)
+    owner = evidence.shades.owner
+    found = (counts.transpose(0, 2, 1) + _SHRUNK * whole[owner]) / total
+    single = (np.bincount(owner) == 1)[owner][:, None, None]  # the source has no other shade
+    return np.asarray(np.where(single, behaviour[owner], np.maximum(found, _LEAST)))
+
+
 def opinions(behaviour: Real64, discount: Real64) -> Real64:
-    """(k, c, y): what a source's saying c adds to the log-odds of class y, centred over y."""
-    logs = np.log(behaviour) * discount[:, None, None]  # (k, y, c)
+    """(s, c, y): what a shade's saying c adds to the log-odds of class y, centred over y."""
+    logs = np.log(behaviour) * discount[:, None, None]  # (s, y, c)
     return np.ascontiguousarray((logs - logs.mean(axis=1, keepdims=True)).transpose(0, 2, 1))
 
 
 def vote_evidence(evidence: Evidence, opinion: Real64) -> Real64:
     """(n, m): the sum of the opinions of the sources that voted on each document."""
-    return np.asarray(evidence.said @ opinion.reshape(-1, evidence.m), np.float64)
+    return np.asarray(evidence.shaded @ opinion.reshape(-1, evidence.m), np.float64)
