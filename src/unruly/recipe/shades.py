@@ -15,9 +15,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-
-from unruly.features.rule_words import read_by
 
 NO_WORD = -1
 
@@ -38,6 +35,7 @@ class Shades:
     def of(cls, voted: NDArray[np.bool_], holds: Any) -> Self:
         """From where the sources vote, (n, k), and which words the texts hold, sparse (n, w).
 
+        >>> from scipy import sparse
         >>> holds = sparse.csr_array(
         ...     np.repeat(np.eye(3), 50, axis=0)
         ... )  # three words, fifty texts each
@@ -46,6 +44,8 @@ class Shades:
         >>> shades.owner.tolist(), shades.word.tolist()
         ([0, 0, 0, 1, 1], [0, 1, -1, 2, -1])
         """
+        from unruly.features.rule_words import read_by
+
         owner, word = list[int](), list[int]()
         read = read_by(holds, voted)  # (w, k)
         for j in range(voted.shape[1]):
@@ -66,11 +66,14 @@ class Shades:
     def shares(self, j: int, holds: Any) -> Any:
         """Sparse (n, shades of j): how a vote of source j on each document is shared, from the words that the texts hold.
 
+        >>> from scipy import sparse
         >>> shades = Shades(np.array([0, 0, 0]), np.array([0, 2, -1]))
         >>> holds = sparse.csr_array([[1, 1, 1], [1, 1, 0], [0, 1, 0]])
         >>> shades.shares(0, holds).toarray().tolist()
         [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
         """
+        from scipy import sparse  # not needed to load and use a model without shades
+
         own = sparse.csr_array(holds[:, self.word[self.of_source(j)][:-1]], dtype=np.float32)
         held = np.diff(own.indptr)  # (n,): |W_ij|
         own.data = 1 / held.repeat(held).astype(np.float32)
