@@ -311,6 +311,7 @@ def ablation(task: Task, seeds: Sequence[int]) -> dict[str, object]:
         "tau 1": lambda: (task, replace(plain, tau=1.0), WHOLE),
         "hard labels": lambda: (task, plain, replace(WHOLE, soft_labels=False)),
         "no redundancy discount": lambda: (task, plain, replace(WHOLE, redundancy=False)),
+        "sources not told apart by word": lambda: (task, plain, replace(WHOLE, shades=False)),
         "never turns back": lambda: (task, plain, replace(WHOLE, turn_back=False)),
         "text never lowered": lambda: (task, plain, replace(WHOLE, loudness=False)),
         "no networks": lambda: (task, plain, replace(WHOLE, networks=False)),

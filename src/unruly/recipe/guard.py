@@ -40,11 +40,11 @@ from unruly.settings import Settings
 
 RECIPE, BALANCED, MAJORITY = "recipe", "balanced", "majority"
 
-_KNOWS = 3.0  # z from which text is believed to know something
-_KNOWS_FEW = 2.0  # the same, with few covered documents: there z of noise lies below 0
-_DOUBT = 0.15  # agreement with votes that may be lost to a guessed prior
-_SWALLOWED = 0.1  # of the answers that the prior calls for
-_FEW = 1_000  # covered documents up to which the test of the text takes ten folds
+KNOWS = 3.0  # z from which text is believed to know something
+KNOWS_FEW = 2.0  # the same, with few covered documents: there z of noise lies below 0
+DOUBT = 0.15  # agreement with votes that may be lost to a guessed prior
+SWALLOWED = 0.1  # of the answers that the prior calls for
+FEW = 1_000  # covered documents up to which the test of the text takes ten folds
 _ENOUGH_CLEAN = 20  # clean labels from which they judge instead
 _ENOUGH = 10  # documents on which sources agree, to speak of inversion
 
@@ -78,7 +78,7 @@ def guard(
         return BELIEVED
     if evidence.known.sum() >= _ENOUGH_CLEAN:
         return _by_clean(fitted, evidence)
-    enough = _KNOWS if evidence.covered.sum() > _FEW else _KNOWS_FEW
+    enough = KNOWS if evidence.covered.sum() > FEW else KNOWS_FEW
     if signal < enough:
         return Verdict(
             MAJORITY,
@@ -98,7 +98,7 @@ def guard(
             ),
         )
     lost = agreement(balanced.lp.argmax(axis=1), evidence) - agreement(answers, evidence)
-    if lost > _DOUBT and not held.trusted:
+    if lost > DOUBT and not held.trusted:
         return Verdict(
             BALANCED,
             (
@@ -107,8 +107,8 @@ def guard(
                 "if you know it.",
             ),
         )
-    swallowed = _swallowed(answers, fitted.pi)
-    if swallowed is not None:
+    swallowed, answered = least_answered(answers, fitted.pi)
+    if answered < SWALLOWED:
         share = float((answers == swallowed).mean())
         name = classes[int(evidence.classes[swallowed])]
         return Verdict(
@@ -149,7 +149,7 @@ def text_knows(
     covered = np.flatnonzero(evidence.covered)
     if evidence.m < 2 or len(covered) < 3:
         return 0.0
-    if len(covered) > _FEW:
+    if len(covered) > FEW:
         return _signal(balanced, evidence)
     part = unseen(evidence.take(covered))
     texts = regressions(features.take(covered), evidence.m, settings, min(10, len(covered)))
@@ -225,12 +225,16 @@ def contradicted_sources(
     )
 
 
-def _swallowed(answers: NDArray[np.integer], pi: Real64) -> int | None:
-    """The class that gets by far the fewest of the answers its prior calls for, if any does."""
+def least_answered(answers: NDArray[np.integer], pi: Real64) -> tuple[int, float]:
+    """The class that gets the smallest share of the answers that its prior calls for, and that share.
+
+    >>> least_answered(np.array([0] * 99 + [1]), np.array([0.5, 0.5]))
+    (1, 0.02)
+    """
     called = pi * len(answers)
     ratio = np.bincount(answers, minlength=len(pi)) / np.maximum(called, 1e-9)
-    worst = int(np.where(called >= 5, ratio, np.inf).argmin())
-    return worst if called[worst] >= 5 and ratio[worst] < _SWALLOWED else None
+    share = np.where(called >= 5, ratio, np.inf)  # of so few answers nothing can be said
+    return int(share.argmin()), float(share.min())
 
 
 def _doubts(

@@ -19,8 +19,8 @@ from unruly.recipe.posteriors import WHOLE, Ingredients, Posteriors, gain, poste
 from unruly.settings import Settings
 
 CLEARLY = 1.25  # g must be so many times as much
-_LEAST = 1.0  # below, text would count for less than it says
-_ENOUGH = 300  # documents with votes below which they cannot tell
+LEAST = 1.0  # below, text would count for less than it says
+ENOUGH = 300  # documents with votes below which they cannot tell
 
 
 def heard_posteriors(
@@ -48,9 +48,9 @@ def heard_posteriors(
         )
 
     kept = run(settings.tau)
-    if not ingredients.loudness or int(evidence.covered.sum()) < _ENOUGH or evidence.m < 2:
+    if not ingredients.loudness or int(evidence.covered.sum()) < ENOUGH or evidence.m < 2:
         return kept
-    while kept.tau / 2 >= _LEAST:
+    while kept.tau / 2 >= LEAST:
         weights = [text.weights for text in texts]
         softer = run(kept.tau / 2)
         if gain(softer, evidence) <= CLEARLY * gain(kept, evidence):

@@ -43,7 +43,7 @@ from unruly.settings import Settings
 
 FIRST_STEPS, STEPS = 15, 3  # of the regressions: in the first round, in the others
 _SETTLED = 2e-3  # the loop ends when the posteriors move less than this on average
-_FALL = 0.03  # or when left-out votes are foretold so much worse than at best
+FALL = 0.03  # or when left-out votes are foretold so much worse than at best
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class _Watch:
         if foretold > self.best:
             self.best, self.then = foretold, now
             self.weights = [text.weights for text in texts]
-        return foretold < self.best - _FALL
+        return foretold < self.best - FALL
 
     def back(self, texts: Sequence[FoldedRegression]) -> Posteriors:
         """That round; the regressions are put back to what they were then."""

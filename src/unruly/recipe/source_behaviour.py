@@ -22,7 +22,7 @@ from unruly.recipe.evidence import Evidence
 from unruly.recipe.log_odds import Real64
 
 _LEAST = 1e-6
-_SHRUNK = 5.0  # S: votes of the whole source that a shade of it is given
+SHRUNK = 5.0  # S: votes of the whole source that a shade of it is given
 
 
 def source_behaviour(evidence: Evidence, mass: Real64) -> Real64:
@@ -51,7 +51,7 @@ def shade_behaviour(evidence: Evidence, mass: Real64, behaviour: Real64) -> Real
     whole = total * behaviour  # (k, y, c)
     whole /= whole.sum(axis=1, keepdims=True)
     owner = evidence.shades.owner
-    found = (counts.transpose(0, 2, 1) + _SHRUNK * whole[owner]) / total
+    found = (counts.transpose(0, 2, 1) + SHRUNK * whole[owner]) / total
     single = (np.bincount(owner) == 1)[owner][:, None, None]  # the source has no other shade
     return np.asarray(np.where(single, behaviour[owner], np.maximum(found, _LEAST)))
 
