@@ -11,6 +11,10 @@ from tests.model.planted import planted, quick, texts
 
 from unruly.errors import InputError
 from unruly.model.weak_classifier import WeakClassifier
+from unruly.rules.keywords import Keywords
+from unruly.rules.rule import Rule
+from unruly.rules.source import Source
+from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 
 TEXT = "the lovely voice of my channel"
@@ -87,11 +91,49 @@ def test_text_json_and_object_tell_the_same(model: WeakClassifier) -> None:
     assert plain["label"] == told.label
     assert [vote["source"] for vote in plain["votes"]] == [vote.source for vote in told.votes]
     assert plain["votes"][0]["global_reliability"] == told.votes[0].overall
+    assert plain["votes"][0]["odds"] == told.votes[0].odds
     lines = str(told).splitlines()
     assert lines[0].startswith(f"{told.label} (")
     assert any("“lovely”" in line for line in lines)
     assert any(line.startswith("majority vote ham and spam tie; by reliability") for line in lines)
     assert lines[-1] == "gold labels: none used"
+
+
+def test_the_paper_tells_no_odds(model: WeakClassifier) -> None:
+    told = model.explain(TEXT)
+    assert [vote.odds for vote in told.votes] == [None, None]
+    assert "odds" not in str(told)
+
+
+def test_the_default_tells_what_a_vote_is_worth_by_the_word_that_made_it() -> None:
+    rng = np.random.default_rng(0)
+    made, gold = texts(1500)
+    # "gem" is nearly always right, "nice" little better than a coin.
+    worth = {"gem": 0.97, "nice": 0.6}
+    word = rng.choice(["gem", "nice", ""], 1500)
+    sure = np.array([worth.get(one, 0.5) for one in word])
+    holds = np.where(rng.random(1500) < sure, gold == 0, gold == 1) & (word != "")
+    corpus = Corpus.from_texts(
+        [
+            f"{text} {one}" if held else text
+            for text, one, held in zip(made, word, holds, strict=True)
+        ]
+    )
+    praise = Source("praise", [Rule("ham", Keywords(["gem", "nice"]))])
+    advert = Source("advert", [Rule("spam", Keywords(["subscribe", "channel"]))])
+    sources = Sources(["ham", "spam"], [praise, advert])
+    default = WeakClassifier(encoder={"name": "lsa", "dim": 16}, cache=False)
+    default.fit(corpus, sources.vote(corpus))
+
+    def odds(text: str) -> float:
+        (vote,) = default.explain(text).votes
+        assert vote.odds is not None
+        return vote.odds
+
+    assert odds("the gem of it") > 2 * odds("the nice of it") > 0
+    lines = str(default.explain("the gem of it")).splitlines()
+    assert lines[2].split() == ["source", "vote", "here", "overall", "odds", "why"]
+    assert f"×{odds('the gem of it'):.3g}" in lines[3]
 
 
 def test_a_document_without_votes(model: WeakClassifier) -> None:

@@ -99,3 +99,26 @@ def test_the_gradient_is_the_slope_of_the_loss() -> None:
         step[place] = 1e-4
         slope = (loss(flat + step)[0] - loss(flat - step)[0]) / 2e-4 / len(q)
         np.testing.assert_allclose(gradient[place], slope, atol=1e-5)
+
+
+def test_odds_tell_how_far_each_vote_moves_its_own_class() -> None:
+    task = small_task(60, m=3)
+    evidence = Evidence.of(task.votes, np.full(60, -1))
+    pool, prior = pool_of(evidence, np.eye(3)[task.gold]), np.array([0.5, 0.3, 0.2])
+    odds = pool.odds(task.features.matrix(), task.votes, None, prior)
+    assert (odds[~task.votes.voted] == 1).all()
+    i, j = np.argwhere(task.votes.matrix == 1)[0]
+    likely = np.exp(pool.opinion[j, 1].astype(float))
+    np.testing.assert_allclose(
+        odds[i, j], likely[1] / ((0.5 * likely[0] + 0.2 * likely[2]) / 0.7), rtol=1e-5
+    )
+
+
+def test_two_classes_take_all_odds_together() -> None:
+    task = small_task(60)
+    evidence = Evidence.of(task.votes, np.full(60, -1))
+    pool = pool_of(evidence, np.eye(2)[task.gold])
+    signs = np.where(task.votes.matrix == 1, 1, -1)
+    logs = np.log(pool.odds(task.features.matrix(), task.votes, None, np.array([0.9, 0.1])))
+    ev, _ = pool.evidence(task.features.matrix(), task.votes)
+    np.testing.assert_allclose((logs * signs).sum(axis=1), ev[:, 1] - ev[:, 0], atol=1e-4)

@@ -40,8 +40,8 @@ def command(
     """Tell why a text gets its label.
 
     The sources that voted, the rule and the words that matched, how far each source is trusted here
-    and overall, what the two heads say and which decides, the words that weigh most, and the nearest
-    training documents. TEXT may be - to read it from standard input; rules that read other columns
+    and overall, by what factor its vote moves the odds of its label, what the two heads say and which
+    decides, the words that weigh most, and the nearest training documents. TEXT may be - to read it from standard input; rules that read other columns
     need --data and --id instead.
 
     \b

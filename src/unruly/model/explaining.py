@@ -8,12 +8,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from unruly.features.encoder import Features
 from unruly.model.explanation import Explanation, Opinion, Vote, is_empty
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents, silence
 from unruly.model.prediction import DECIDED
 from unruly.model.summary import estimated_accuracy
 from unruly.model.words import Word, telling_words
+from unruly.recipe.recipe import Recipe
 from unruly.texts.corpus import Corpus
 from unruly.training.heads import Heads
 from unruly.votes.votes import Match, Votes
@@ -40,7 +42,7 @@ def explain(
         text=text,
         answer=_opinion(heads.combined[0], fitted.classes),
         decided_by=DECIDED[int(heads.decided_by[0])],
-        votes=_votes(fitted, votes, heads, text),
+        votes=_votes(fitted, votes, heads, features, text),
         majority=_majority(votes),
         pseudo_label=_pseudo_label(fitted, votes) if cast else None,
         denoiser=_opinion(heads.denoiser[0], fitted.classes) if cast else None,
@@ -91,20 +93,36 @@ def _opinion(proba: NDArray[np.float32], classes: tuple[str, ...]) -> Opinion:
     return Opinion(classes[best], float(proba[best]), each)
 
 
-def _votes(fitted: Fitted, votes: Votes, heads: Heads, text: str | None) -> tuple[Vote, ...]:
+def _votes(
+    fitted: Fitted, votes: Votes, heads: Heads, features: Features, text: str | None
+) -> tuple[Vote, ...]:
+    learner = fitted.learner
+    odds = learner.vote_odds(features, votes)[0] if isinstance(learner, Recipe) else None
     why = {match.source: match for match in votes.matches(0)} if votes.provenance else {}
     cast = np.flatnonzero(votes.voted[0])
     order = sorted(cast.tolist(), key=lambda j: (-float(heads.conditional[0, j]), j))
     return tuple(
         _vote(
-            fitted, votes, j, float(heads.conditional[0, j]), why.get(votes.sources[j]), text or ""
+            fitted,
+            votes,
+            j,
+            float(heads.conditional[0, j]),
+            None if odds is None else float(odds[j]),
+            why.get(votes.sources[j]),
+            text or "",
         )
         for j in order
     )
 
 
 def _vote(
-    fitted: Fitted, votes: Votes, j: int, here: float, match: Match | None, text: str
+    fitted: Fitted,
+    votes: Votes,
+    j: int,
+    here: float,
+    odds: float | None,
+    match: Match | None,
+    text: str,
 ) -> Vote:
     spans = match.spans if match else ()
     return Vote(
@@ -117,6 +135,7 @@ def _vote(
         spans=spans,
         matched=tuple(text[start:end] for start, end in spans),
         accuracy=estimated_accuracy(fitted.learner, j)[0],
+        odds=odds,
     )
 
 

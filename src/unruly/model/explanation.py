@@ -23,6 +23,7 @@ class Vote:
     spans: tuple[tuple[int, int], ...]  # character ranges that the rule matched
     matched: tuple[str, ...]  # the text of these spans
     accuracy: float | None = None  # of the source's votes, where the method estimates it
+    odds: float | None = None  # by what factor it moves the odds of its label here, likewise
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -36,6 +37,7 @@ class Vote:
             "spans": [list(span) for span in self.spans],
             "matched": list(self.matched),
             "estimated_accuracy": self.accuracy,
+            "odds": self.odds,
         }
 
 
@@ -130,9 +132,11 @@ class Explanation:
             return ["no source votes on this document"]
         width = max(len("source"), *(len(vote.source) for vote in self.votes))
         say = max(len("vote"), *(len(vote.label) for vote in self.votes))
-        head = f"{'source':{width}}  {'vote':{say}}  {'here':>5}  {'overall':>7}  why"
+        told = any(vote.odds is not None for vote in self.votes)
+        odds = f"  {'odds':>6}" if told else ""
+        head = f"{'source':{width}}  {'vote':{say}}  {'here':>5}  {'overall':>7}{odds}  why"
         rows = [
-            f"{v.source:{width}}  {v.label:{say}}  {v.conditional:>5.2f}  {v.overall:>7.2f}  {_why(v)}"
+            f"{v.source:{width}}  {v.label:{say}}  {v.conditional:>5.2f}  {v.overall:>7.2f}{_odds(v, told)}  {_why(v)}"
             for v in self.votes
         ]
         most = " and ".join(self.majority) + (" tie" if len(self.majority) > 1 else "")
@@ -154,6 +158,12 @@ def is_empty(text: str | None) -> bool:
 
 def _decision(decided_by: str) -> str:
     return "both heads agree" if decided_by == "both" else f"the {decided_by} decides"
+
+
+def _odds(vote: Vote, told: bool) -> str:
+    if not told:
+        return ""
+    return f"  {'' if vote.odds is None else f'×{vote.odds:.3g}':>6}"
 
 
 def _why(vote: Vote) -> str:

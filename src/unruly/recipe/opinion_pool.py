@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.features.encoder import HeldWords
+from unruly.recipe.log_odds import Real64
 from unruly.recipe.shades import Shades
 from unruly.training.attention import Attention
 from unruly.training.cells import Cells
@@ -102,6 +103,33 @@ class OpinionPool:
         self, features: Real, votes: Votes, held: HeldWords | None = None
     ) -> tuple[Real, Real]:
         """(n, m): ev; (n, k of the user): a_ij. Zeros where nobody voted."""
+        cells, a, weighed = self._weighed(features, votes, held)
+        by_class = [np.bincount(cells.row, weighed[:, y], cells.n) for y in range(cells.m)]
+        ev = np.stack(by_class, axis=1).astype(np.float32)
+        shares = np.zeros((votes.n, votes.k), np.float32)
+        shares[:, self.sources] = cells.matrix(a)
+        return ev, shares
+
+    def odds(self, features: Real, votes: Votes, held: HeldWords | None, prior: Real64) -> Real64:
+        """(n, k of the user): by what factor each vote moves the odds of the class that it names; 1 where there is none.
+
+        The other classes count for as much as the prior, (m,), says.
+        """
+        cells, _, weighed = self._weighed(features, votes, held)
+        factors = np.ones((votes.n, votes.k))
+        if len(self.classes) > 1:
+            place = np.arange(len(cells.row)), cells.outcome
+            others = np.tile(prior, (len(cells.row), 1))  # (v, m)
+            others[place] = 0
+            likely = np.exp(weighed.astype(np.float64))
+            rest = (likely * others).sum(axis=1) / others.sum(axis=1)
+            factors[cells.row, self.sources[cells.source]] = likely[place] / rest
+        return factors
+
+    def _weighed(
+        self, features: Real, votes: Votes, held: HeldWords | None
+    ) -> tuple[Cells, Real, Real]:
+        """One cell for each of v votes; (v,): a_ij; (v, m): N_i a_ij r_j log T."""
         known = self.known(votes, held)
         cells = self.cells(known)
         scores = (
@@ -110,9 +138,4 @@ class OpinionPool:
             else self.attention.scores(features, cells)
         )
         a = conditional(scores, cells)  # (v,)
-        weighed = self.said(cells, known) * (a * cells.sizes[cells.row])[:, None]  # (v, m)
-        by_class = [np.bincount(cells.row, weighed[:, y], cells.n) for y in range(cells.m)]
-        ev = np.stack(by_class, axis=1).astype(np.float32)
-        shares = np.zeros((votes.n, votes.k), np.float32)
-        shares[:, self.sources] = cells.matrix(a)
-        return ev, shares
+        return cells, a, self.said(cells, known) * (a * cells.sizes[cells.row])[:, None]

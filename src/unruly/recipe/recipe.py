@@ -74,6 +74,13 @@ class Recipe:
         """(n, m): the denoised labels: votes and text together."""
         return self.heads(features, votes).combined
 
+    def vote_odds(self, features: Features, votes: Votes) -> Real64:
+        """(n, k): by what factor each vote moves the odds of the class that it names, before text is heard; 1 where there is none."""
+        self._check(features, votes)
+        read = side_by_side(self.texts, self._blocks(features))
+        prior = np.array(self.prior)[self.pool.classes]
+        return self.pool.odds(read, votes, features.held, prior)
+
     def text_opinion(self, features: Features) -> Real64:
         """(n, m): lp', of the classes that were named."""
         blocks = self._blocks(features)
