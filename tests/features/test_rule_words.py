@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +11,14 @@ import polars as pl
 from hypothesis import given
 from hypothesis import settings as bounded
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from unruly.features.lsa import Lsa
 from unruly.features.rule_words import rule_words, without
 from unruly.features.saving import load_encoder, save_encoder
 from unruly.features.several import Several
 from unruly.model.weak_classifier import WeakClassifier
+from unruly.progress import SILENT, Progress
 from unruly.recipe.fitting import fit_recipe
 from unruly.settings import Settings
 from unruly.texts.corpus import Corpus
@@ -111,10 +115,58 @@ def test_only_the_default_reads_twice() -> None:
     one = Corpus.from_texts(["word1 word9"])
     assert len(ours.encoder_.features(one).blocks) == 4
     assert len(paper.encoder_.features(one).blocks) == 2
-    told = "lsa: each text is read once more without 3 words that sources vote by ("
+    told = "Found 3 words that sources vote by ("
     assert [note.startswith(told) for note in ours.encoder_.notes()] == [True]
     assert ours.encoder_.notes()[0] in str(ours.summary_)
     assert paper.encoder_.notes() == ()
+
+
+class Letters:
+    """An encoder that counts no words: how long a text is, and how many blanks it has."""
+
+    name, identity, width = "letters", "letters", 2
+
+    def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Letters:
+        return self
+
+    def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
+        counts = [[len(text), text.count(" ")] for text in texts]
+        return np.array(counts, np.float32).reshape(len(texts), 2)
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError
+
+
+def test_an_encoder_that_counts_no_words_reads_once_and_knows_them_all_the_same() -> None:
+    texts, votes = planted(1200)
+    corpus = Corpus.from_texts(texts)
+    encoder = Several((Letters(),)).fit(corpus).blotted(corpus, votes)
+    features = encoder.encode(Corpus.from_texts(["Word1 word9", "word10", ""]))
+    assert [block.name for block in features.blocks] == ["letters"]
+    assert features.held is not None
+    assert sorted(features.held.words) == ["word1", "word2", "word3"]
+    first = features.held.words.index("word1")
+    assert features.held.holds.toarray()[:, first].tolist() == [1, 0, 0]
+    assert features.held.holds.sum() == 1
+    assert encoder.read_twice == ()
+
+
+def test_what_is_known_of_words_is_saved(tmp_path: Path) -> None:
+    texts, votes = planted(1200)
+    corpus = Corpus.from_texts(texts)
+    encoder = Several((Lsa(dim=8, chars=False),)).fit(corpus).blotted(corpus, votes)
+    save_encoder(encoder, tmp_path / "encoder")
+    again = load_encoder(tmp_path / "encoder")
+    assert again.words == encoder.words
+    one, other = (made.encode(corpus).held for made in (encoder, again))
+    assert one is not None
+    assert other is not None
+    assert (one.holds != other.holds).nnz == 0
+    plan = tmp_path / "encoder" / "encoder.json"
+    old = json.loads(plan.read_text())
+    del old["words"]
+    plan.write_text(json.dumps({**old, "format": 2}))  # as it was written before
+    assert load_encoder(tmp_path / "encoder").encode(corpus).held is None
 
 
 def test_text_that_only_echoes_the_rules_is_not_believed_twice() -> None:

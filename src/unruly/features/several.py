@@ -124,10 +124,9 @@ class Several:
         return replace(self, parts=(*self.parts, *more), words=words)
 
     @property
-    def second_reading(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The encoders that read each text twice, and the words that they leave out the second time."""
-        twice = [part for part in self.parts if part.unread]
-        return tuple(part.encoder.name for part in twice), twice[0].unread if twice else ()
+    def read_twice(self) -> tuple[str, ...]:
+        """The encoders that read each text once more without the rules' words."""
+        return tuple(part.encoder.name for part in self.parts if part.unread)
 
     def encode(
         self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT

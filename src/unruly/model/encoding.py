@@ -66,13 +66,20 @@ class Encoding:
 
     def notes(self) -> tuple[str, ...]:
         """What the user should know of how texts are read, a sentence each."""
-        encoders, words = self._ready().second_reading
-        if not encoders:
+        encoder = self._ready()
+        words, twice = encoder.words, encoder.read_twice
+        if not words:
             return ()
         named = ", ".join(words[:_NAMED]) + (", ..." if len(words) > _NAMED else "")
+        again = (
+            f", and {' and '.join(twice)} {'reads' if len(twice) == 1 else 'read'} each text once more without them, so that "
+            "text does not only repeat the sources"
+            if twice
+            else ""
+        )
         return (
-            f"{' and '.join(encoders)}: each text is read once more without {plural(len(words), 'word')} that "
-            f"sources vote by ({named}), so that text does not only repeat them.",
+            f"Found {plural(len(words), 'word')} that sources vote by ({named}): each is trusted as far as its own votes "
+            f"bear out{again}.",
         )
 
     def _ready(self) -> Several:
