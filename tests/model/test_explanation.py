@@ -11,6 +11,7 @@ from tests.model.planted import planted, quick, texts
 
 from unruly.errors import InputError
 from unruly.model.weak_classifier import WeakClassifier
+from unruly.model.word_worth import times
 from unruly.rules.keywords import Keywords
 from unruly.rules.rule import Rule
 from unruly.rules.source import Source
@@ -106,7 +107,7 @@ def test_the_paper_tells_no_odds(model: WeakClassifier) -> None:
 
 
 def test_the_default_tells_what_a_vote_is_worth_by_the_word_that_made_it() -> None:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     made, gold = texts(1500)
     # "gem" is nearly always right, "nice" little better than a coin.
     worth = {"gem": 0.97, "nice": 0.6}
@@ -133,7 +134,7 @@ def test_the_default_tells_what_a_vote_is_worth_by_the_word_that_made_it() -> No
     assert odds("the gem of it") > 2 * odds("the nice of it") > 0
     lines = str(default.explain("the gem of it")).splitlines()
     assert lines[2].split() == ["source", "vote", "here", "overall", "odds", "why"]
-    assert f"×{odds('the gem of it'):.3g}" in lines[3]
+    assert times(odds("the gem of it")) in lines[3]
 
 
 def test_a_document_without_votes(model: WeakClassifier) -> None:

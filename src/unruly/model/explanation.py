@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unruly.model.neighbours import Neighbour
+from unruly.model.word_worth import times
 from unruly.model.words import Word
 
 
@@ -133,7 +134,7 @@ class Explanation:
         width = max(len("source"), *(len(vote.source) for vote in self.votes))
         say = max(len("vote"), *(len(vote.label) for vote in self.votes))
         told = any(vote.odds is not None for vote in self.votes)
-        odds = f"  {'odds':>6}" if told else ""
+        odds = f"  {'odds':>7}" if told else ""
         head = f"{'source':{width}}  {'vote':{say}}  {'here':>5}  {'overall':>7}{odds}  why"
         rows = [
             f"{v.source:{width}}  {v.label:{say}}  {v.conditional:>5.2f}  {v.overall:>7.2f}{_odds(v, told)}  {_why(v)}"
@@ -163,7 +164,7 @@ def _decision(decided_by: str) -> str:
 def _odds(vote: Vote, told: bool) -> str:
     if not told:
         return ""
-    return f"  {'' if vote.odds is None else f'×{vote.odds:.3g}':>6}"
+    return f"  {'' if vote.odds is None else times(vote.odds):>7}"
 
 
 def _why(vote: Vote) -> str:

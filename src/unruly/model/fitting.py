@@ -26,6 +26,7 @@ from unruly.model.ledger import Ledger
 from unruly.model.neighbours import Neighbourhood, sample_rows, snippet, unit_length
 from unruly.model.rulebook import RuleBook
 from unruly.model.summary import summarise
+from unruly.model.word_worth import word_worths
 from unruly.plural import plural
 from unruly.progress import SILENT, Progress
 from unruly.settings import Settings
@@ -150,6 +151,7 @@ def fit(order: Order, progress: Progress = SILENT) -> Fit:
                 *_blank(order.documents),
             ),
             ledger=ledger,
+            words=word_worths(learner, features, order.votes),
         ),
         neighbourhood=_neighbourhood(order, features, heads),
         digests=np.unique(digests_of(order.documents)),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unruly.model.ledger import Ledger
+from unruly.model.word_worth import WordLine, shown
 from unruly.plural import plural
 from unruly.training.heads import Heads, Learner
 from unruly.votes.votes import Votes
@@ -49,6 +50,7 @@ class FitSummary:
     prior: tuple[float, ...] | None  # the class prior that was held, where one was
     notes: tuple[str, ...]  # what the recipe noticed and did, a sentence each
     ledger: Ledger
+    words: tuple[WordLine, ...] = ()  # that make sources vote, where the method tells them apart
 
     @property
     def coverage(self) -> float:
@@ -71,6 +73,7 @@ class FitSummary:
             "method": self.method,
             "prior": None if self.prior is None else list(self.prior),
             "notes": list(self.notes),
+            "words": [line.to_plain() for line in self.words],
             "ledger": self.ledger.to_plain(),
             "gold": str(self.ledger),
         }
@@ -92,6 +95,7 @@ class FitSummary:
             prior=None if plain["prior"] is None else tuple(plain["prior"]),
             notes=tuple(plain["notes"]),
             ledger=Ledger.from_plain(plain["ledger"]),
+            words=tuple(WordLine(**line) for line in plain.get("words", ())),
         )
 
     def __str__(self) -> str:
@@ -108,6 +112,7 @@ class FitSummary:
             f"heads agree {heads} (on documents with votes)",
             *([] if self.prior is None else [f"class prior {_prior(self.classes, self.prior)}"]),
             *_table(self.sources),
+            *shown(self.words),
             *self.notes,
             str(self.ledger),
         ]
@@ -124,6 +129,7 @@ def summarise(
     prior: tuple[float, ...] | None,
     notes: tuple[str, ...],
     ledger: Ledger,
+    words: tuple[WordLine, ...] = (),
 ) -> FitSummary:
     """The summary of a fit, from what the trained heads say of the training documents."""
     final = heads.predicted  # (n,)
@@ -143,6 +149,7 @@ def summarise(
         prior=prior,
         notes=notes,
         ledger=ledger,
+        words=words,
     )
 
 

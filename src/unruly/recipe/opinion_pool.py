@@ -118,13 +118,23 @@ class OpinionPool:
         cells, _, weighed = self._weighed(features, votes, held)
         factors = np.ones((votes.n, votes.k))
         if len(self.classes) > 1:
-            place = np.arange(len(cells.row)), cells.outcome
-            others = np.tile(prior, (len(cells.row), 1))  # (v, m)
-            others[place] = 0
-            likely = np.exp(weighed.astype(np.float64))
-            rest = (likely * others).sum(axis=1) / others.sum(axis=1)
-            factors[cells.row, self.sources[cells.source]] = likely[place] / rest
+            moved = self.factor(weighed, cells.outcome, prior)
+            factors[cells.row, self.sources[cells.source]] = moved
         return factors
+
+    @staticmethod
+    def factor(opinion: Real, label: NDArray[np.integer], prior: Real64) -> Real64:
+        """(v,): by what factor opinions (v, m) move the odds of the classes (v,), the others being as likely as the prior (m,) says.
+
+        >>> even = np.array([[0.0, np.log(4)]], np.float32)
+        >>> OpinionPool.factor(even, np.array([1]), np.array([0.9, 0.1])).round(2).tolist()
+        [4.0]
+        """
+        place = np.arange(len(label)), label
+        others = np.tile(prior, (len(label), 1))  # (v, m)
+        others[place] = 0
+        likely = np.exp(opinion.astype(np.float64))
+        return np.asarray(likely[place] * others.sum(axis=1) / (likely * others).sum(axis=1))
 
     def _weighed(
         self, features: Real, votes: Votes, held: HeldWords | None
