@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.report.conftest import ATTACK, Made
 
+from unruly.model.word_worth import WordLine
 from unruly.report.facts import Facts
 from unruly.report.markup import escape
 from unruly.report.page import SECTIONS, page
@@ -152,3 +153,18 @@ def test_the_report_is_written_whole(
     report(made.path, target, made.train, made.test)
     assert target.read_bytes() == kept
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "report.html"]
+
+
+def test_words_that_make_sources_vote_have_a_table(whole: Facts) -> None:
+    from dataclasses import replace
+
+    few = [WordLine("advert", f"<w{i}>", "ham", i, 2.0 + i) for i in range(3)]
+    text = page(replace(whole, summary=replace(whole.summary, words=tuple(few))))
+    assert "What a vote is worth by the word that made it" in text
+    assert all(f"&lt;w{i}&gt;" in text for i in range(3))
+    many = tuple(WordLine("advert", f"word{i:03}", "ham", i, 2.0) for i in range(100))
+    text = page(replace(whole, summary=replace(whole.summary, words=many)))
+    assert "The 60 with most votes." in text
+    assert "word099" in text
+    assert "word039" not in text
+    assert "by the word that made it" not in page(whole)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from unruly.model.word_worth import WordLine, times
 from unruly.plural import plural
 from unruly.report.charts.agreement_map import agreement_map
 from unruly.report.charts.bubble_chart import bubble_chart
@@ -32,6 +35,7 @@ from unruly.report.verdict import parts_table, verdict
 
 GIVE_DATA = "unruly report MODEL --data PROJECT -o report.html"
 GIVE_GOLD = "unruly report MODEL --data test.csv --label COLUMN -o report.html"
+MOST_WORDS = 60  # rows of the table of words
 
 
 def verdict_section(facts: Facts) -> str:
@@ -82,7 +86,20 @@ def sources_section(facts: Facts) -> str:
         _drawn(bubble_chart(facts.sources), "No source has voted, so there is nothing to draw."),
         table(header, [_source_row(facts, j) for j in range(len(facts.sources))]),
         lack,
+        _word_table(facts.summary.words),
     )
+
+
+def _word_table(words: Sequence[WordLine]) -> str:
+    """What the words that make sources vote are worth; empty where the model does not tell them apart."""
+    if not words:
+        return ""
+    told = "What a vote is worth by the word that made it: by what factor it moves the odds of its class."
+    if len(words) > MOST_WORDS:
+        words = sorted(words, key=lambda one: -one.votes)[:MOST_WORDS]
+        told += f" The {MOST_WORDS} with most votes."
+    rows = [[w.word, w.source, w.label, f"{w.votes:,}", times(w.odds)] for w in words]
+    return table(["word", "source", "votes for", "votes", "odds"], rows, told)
 
 
 def agreement_section(facts: Facts) -> str:
