@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,6 +64,7 @@ def test_majority_vote_breaks_ties_by_chance_and_guesses_the_commonest(figures: 
 def test_repeats_and_gold_are_told(figures: Evaluation) -> None:
     told = str(figures)
     assert "2 of 5 documents repeat training documents" in told
+    assert "1 of 5 documents repeats a training document" in str(replace(figures, repeats=1))
     assert told.endswith("gold labels: none in the model; 5 for scoring (test.csv)")
 
 

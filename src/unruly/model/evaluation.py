@@ -122,7 +122,12 @@ class Evaluation:
         ]
         if self.repeats:
             lines.append(
-                f"{self.repeats:,} of {plural(whole.model.documents, 'document')} repeat training documents"
+                f"{self.repeats:,} of {plural(whole.model.documents, 'document')} "
+                + (
+                    "repeats a training document"
+                    if self.repeats == 1
+                    else "repeat training documents"
+                )
             )
         if self.unlabelled:
             out = (
