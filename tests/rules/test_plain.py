@@ -83,7 +83,7 @@ def read(rule: Mapping[str, object]) -> Source:
         ({"label": "spam", "keywords": ["a", 3]}, "expected a text in quotes, found int 3"),
         (
             {"label": "spam", "keywords": ["a"], "engine": "python"},
-            "'engine' is no key of a rule with keywords",
+            "'engine' is no key of a rule with keywords; its keys are keywords, ",
         ),
         ({"label": "spam", "keywords": ["a"], "match": "subtring"}, "did you mean 'substring'"),
         ({"label": "spam", "keywords": ["a"], "pattern": "b"}, "keywords and pattern together"),
@@ -96,6 +96,14 @@ def read(rule: Mapping[str, object]) -> Source:
         ({"label": "spam", "pattern": "(a"}, "unclosed group, at character 1"),
         ({"label": "spam", "length": {"max_word": 3}}, "did you mean 'max_words'"),
         ({"label": "spam", "length": {"max_words": -1}}, "whole number from 0"),
+        (
+            {"vote": "spam", "keywords": ["a"]},
+            "'vote' is no key of a rule with keywords; did you mean 'label'?",
+        ),
+        (
+            {"label": "spam", "regex": "a"},
+            "'regex' is no key of a rule; did you mean 'pattern'?",
+        ),
         ({"label": "spam", "polarity": {"over": 3}}, "'over' is no key of polarity"),
         ({"label": "spam", "polarity": 0.9}, "expected a table in braces, found float 0.9"),
         ({"label": "spam", "sequence": {"first": ["a"]}}, r"needs the words then"),

@@ -14,6 +14,19 @@ Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Pl
 Table: TypeAlias = "Mapping[str, Plain]"
 Path_ = tuple[str | int, ...]
 Where: TypeAlias = Callable[[Path_], str]
+# What people write from habit, and what it is called here.
+ELSEWHERE = {
+    "regex": "pattern",
+    "regexp": "pattern",
+    "re": "pattern",
+    "vote": "label",
+    "votes": "label",
+    "class": "label",
+    "target": "label",
+    "words": "keywords",
+    "terms": "keywords",
+    "case_sensitive": "ignore_case",
+}
 
 
 @dataclass(frozen=True)
@@ -41,10 +54,13 @@ class Place:
         )
 
     def only(self, table: Mapping[str, object], known: Sequence[str], what: str) -> None:
-        """Refuse a key that is not known, and suggest the nearest."""
+        """Refuse a key that is not known, and suggest the nearest, or tell all."""
         for key in table:
             if key not in known:
-                raise self.at(key).error(f"{key!r} is no key of {what}{suggestion(key, known)}")
+                meant = ELSEWHERE.get(key, "")
+                near = f"; did you mean {meant!r}?" if meant in known else suggestion(key, known)
+                told = near or f"; its keys are {', '.join(known)}"
+                raise self.at(key).error(f"{key!r} is no key of {what}{told}")
 
     def table(self, value: object) -> Mapping[str, object]:
         """The value, if it is a table."""
