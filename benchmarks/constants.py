@@ -1,6 +1,6 @@
 """The recipe's limits, each chosen with one data set left out.
 
-    python benchmarks/constants.py --data DIR [--datasets ...] [--encoders lsa] [--most 3000] [--json]
+    python benchmarks/constants.py --data DIR [--datasets ...] [--encoders lsa] [--most 3000] [--constants fall,...] [--json]
 
 Each constant by itself, the others as they are. Groups: every data set (at most so many documents; the prior given for
 spouse), and every planted scenario of `guard.py` in two seeds that its table does not use. Chosen is the value with the best mean accuracy over
@@ -8,6 +8,8 @@ the other groups, real ones and planted ones for as much together (of equals the
     fall        how much worse left-out votes may be foretold before the loop turns back (`posteriors.FALL`)
     clearly     how many times as much text must tell of left-out votes before it is lowered (`loudness.CLEARLY`)
     shrunk      votes of the whole source that each of its words is given (`source_behaviour.SHRUNK`)
+    rise        by what share left-out votes must be foretold better before an encoder is heard less (`encoder_say.RISE`); ask
+                for it with two encoders, as in --encoders minilm+lsa
     knows       z of the text below which majority vote answers (`guard.KNOWS`; with few documents two thirds of it)
     doubt       agreement with votes that may be lost to a guessed prior (`guard.DOUBT`)
     swallowed   of the answers that the prior calls for, below which the balanced classifier answers (`guard.SWALLOWED`)
@@ -26,7 +28,7 @@ import numpy as np
 
 from default import PRIORS
 from guard import GRID, SETS, Case, encoded, planted
-from unruly.recipe import guard, loudness, source_behaviour
+from unruly.recipe import encoder_say, guard, loudness, source_behaviour
 from unruly.recipe import posteriors as loop
 from unruly.recipe.balanced import class_balanced
 from unruly.recipe.class_prior import held_prior
@@ -42,6 +44,7 @@ VALUES: dict[str, tuple[float, ...]] = {
     "fall": (0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.1, NEVER),
     "clearly": (1.0, 1.1, 1.25, 1.4, 1.6, 2.0, NEVER),
     "shrunk": (1.0, 5.0, 20.0, 100.0),
+    "rise": (0.0, 0.01, 0.02, 0.03, 0.05, NEVER),
     "knows": (0.0, 1.5, 3.0, 4.5, 6.0, 9.0),
     "doubt": (0.05, 0.1, 0.15, 0.2, 0.3, NEVER),
     "swallowed": (0.0, 0.05, 0.1, 0.2, 0.4),
@@ -50,6 +53,7 @@ OURS = {
     "fall": loop.FALL,
     "clearly": loudness.CLEARLY,
     "shrunk": source_behaviour.SHRUNK,
+    "rise": encoder_say.RISE,
     "knows": guard.KNOWS,
     "doubt": guard.DOUBT,
     "swallowed": guard.SWALLOWED,
@@ -62,10 +66,14 @@ class Facts:
 
     group: str
     few: bool  # so few covered documents that the text's z is judged leniently,
-    heard: bool  # or so many that text may be lowered
+    heard: bool  # or so many that text may be lowered,
+    several: bool  # or one of several encoders
     rounds: tuple[tuple[float, float], ...]  # after each: agreement with left-out votes, accuracy
     loud: tuple[tuple[float, float], ...]  # tau, tau / 2, ...: gain, accuracy
     shrunk: dict[float, float]  # accuracy
+    says: tuple[
+        tuple[float, float], ...
+    ]  # after each quartering of an encoder's say: gain, accuracy
     z: float
     turned: bool  # the recipe contradicts most of what sources agree on
     lost: float
@@ -93,6 +101,13 @@ class Facts:
             return kept[1]
         if constant == "shrunk":
             return self.shrunk[value]
+        if constant == "rise":
+            kept = self.says[0]
+            for lowered in self.says[1:] if self.several else ():
+                if lowered[0] <= (1 + value) * kept[0]:
+                    break
+                kept = lowered
+            return kept[1]
         limits = {**OURS, constant: value}
         if self.z < limits["knows"] * (guard.KNOWS_FEW / guard.KNOWS if self.few else 1):
             return self.majority
@@ -112,12 +127,13 @@ def main() -> None:
     parser.add_argument("--datasets", default=",".join(SETS), help="with commas between")
     parser.add_argument("--encoders", default="lsa", help="one set, as in minilm+lsa")
     parser.add_argument("--most", type=int, default=3000, help="documents of each data set")
+    parser.add_argument("--constants", default=",".join(VALUES), help="with commas between")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     facts = [measure(case, seed) for case, seed in cases(args)]
     print("| constant | ours | chosen by the others | mean, left out | with ours | at its best |")
     print("|" + "---|" * 6)
-    found = {constant: left_out(constant, facts) for constant in VALUES}
+    found = {constant: left_out(constant, facts) for constant in args.constants.split(",")}
     if args.json:
         print(json.dumps(found))
 
@@ -168,6 +184,13 @@ def measure(case: Case, seed: int) -> Facts:
         for value in VALUES["shrunk"]:
             with patch.object(source_behaviour, "SHRUNK", value):
                 shrunk[value] = right(run(settings.tau))
+        said = list[tuple[float, float]]()
+        for step in encoder_say.walk(
+            texts, case.features.owners, evidence, held.shares, settings, rise=0.0
+        ):
+            encoder_say.give(texts, case.features.owners, step.says)
+            said.append((step.gain, right(run(settings.tau))))
+        encoder_say.give(texts, case.features.owners, dict.fromkeys(case.features.owners, 1.0))
         fitted = loudness.heard_posteriors(texts, evidence, held.shares, settings)
         z = guard.text_knows(case.features, balanced, evidence, settings)
     answers = fitted.q.argmax(axis=1)
@@ -180,12 +203,14 @@ def measure(case: Case, seed: int) -> Facts:
         group=case.name,
         few=covered <= guard.FEW,
         heard=covered >= loudness.ENOUGH,
+        several=covered >= encoder_say.ENOUGH,
         rounds=tuple(
             (left_out_agreement(one.scores + one.b, evidence, one.opinion, one.r), right(one))
             for one in walked
         ),
         loud=tuple((gain(one, evidence), right(one)) for one in halved),
         shrunk=shrunk,
+        says=tuple(said),
         z=z,
         turned=agreed >= 10 and against > 0.5,
         lost=lean - guard.agreement(answers, evidence),

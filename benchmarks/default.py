@@ -314,6 +314,7 @@ def ablation(task: Task, seeds: Sequence[int]) -> dict[str, object]:
         "sources not told apart by word": lambda: (task, plain, replace(WHOLE, shades=False)),
         "never turns back": lambda: (task, plain, replace(WHOLE, turn_back=False)),
         "text never lowered": lambda: (task, plain, replace(WHOLE, loudness=False)),
+        "all encoders heard alike": lambda: (task, plain, replace(WHOLE, says=False)),
         "no networks": lambda: (task, plain, replace(WHOLE, networks=False)),
         "encoders concatenated": lambda: (concatenated(task), plain, WHOLE),
         "one round": lambda: (task, replace(plain, rounds=1), WHOLE),

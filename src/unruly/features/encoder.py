@@ -116,5 +116,10 @@ class Features:
         >>> Features((Block("a4", x, "a"), Block("a6", x, "a"), Block("b", x))).says
         (0.25, 0.25, 0.5)
         """
-        owners = [block.encoder or block.name for block in self.blocks]
+        owners = self.owners
         return tuple(1 / (len(set(owners)) * owners.count(owner)) for owner in owners)
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The encoder that each block is of."""
+        return tuple(block.encoder or block.name for block in self.blocks)

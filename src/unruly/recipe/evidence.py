@@ -150,13 +150,16 @@ class Evidence:
 
 def _shaded(blocks: list[Any], shades: Shades, holds: Any) -> Any:
     """Sparse (n, s * m): what each source said, (n, m) each, shared among its shades."""
-    columns = []
+    by_source = []
     for j, said in enumerate(blocks):
-        parts = shades.shares(j, holds).tocsc()  # (n, shades of j)
-        columns += [said.multiply(parts[:, [place]]) for place in range(parts.shape[1])]
-    shaded = sparse.hstack(columns, format="csr", dtype=np.float32)
-    shaded.eliminate_zeros()
-    return shaded
+        parts = shades.shares(j, holds).tocoo()  # (n, shades of j)
+        row, shade = parts.coords
+        value = parts.data[:, None] * said.toarray()[row]  # (shares, m)
+        place, c = np.nonzero(value)
+        n, m = said.shape
+        cells = (row[place], shade[place] * m + c)
+        by_source.append(sparse.csr_array((value[place, c], cells), shape=(n, parts.shape[1] * m)))
+    return sparse.hstack(by_source, format="csr", dtype=np.float32)
 
 
 def shares(evidence: Evidence, prior: Real64) -> Real64:

@@ -17,6 +17,7 @@ from unruly.recipe.class_prior import (
     prior_notes,
     sensitivity,
 )
+from unruly.recipe.encoder_say import heard_encoders
 from unruly.recipe.evidence import Evidence, vote_prior
 from unruly.recipe.fallback import fall_back
 from unruly.recipe.guard import BELIEVED, contradicted_sources, guard, text_knows
@@ -69,6 +70,9 @@ def fit_recipe(
         texts = regressions(features, evidence.m, settings)
         balanced = class_balanced(texts, evidence)
         held = held_prior(prior, texts, evidence, settings, ingredients, progress)
+        heard = heard_encoders(
+            texts, features.owners, evidence, held.shares, settings, ingredients, progress
+        )
         fitted = heard_posteriors(texts, evidence, held.shares, settings, ingredients, progress)
         verdict = BELIEVED
         if ingredients.guard:
@@ -100,6 +104,7 @@ def fit_recipe(
         notes=(
             *verdict.notes,
             *fitted.notes,
+            *heard,
             *loudness_notes(fitted, settings.tau),
             *_unnamed(votes, evidence),
             *contradicted_sources(accuracies, evidence, fitted.pi, votes.sources),

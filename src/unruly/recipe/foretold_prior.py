@@ -27,6 +27,7 @@ from unruly.recipe.folded_regression import FoldedRegression
 from unruly.recipe.log_odds import Real64
 from unruly.recipe.posteriors import Ingredients, gain, posteriors
 from unruly.recipe.released_run import class_odds, proper, released
+from unruly.recipe.sampled import sampled
 from unruly.settings import Settings
 
 _ROUNDS = 3
@@ -34,8 +35,8 @@ _STEP, _MOST = 1.0, 3.0  # of the log-odds that are tried, for two classes
 _FINER = 2  # times that the step is halved around the best
 _AT_MOST = 11  # priors that are tried, then
 _POWERS = (0.0, 0.5, 1.0, 1.5, 2.0)  # a, for more classes
+_DOCUMENTS = 2_000  # drawn of more
 _NEAR = 0.5  # log-odds of a class up to which a prior is as good as uniform
-_DOCUMENTS, _COVERED = 2_000, 1_000  # drawn of more: so many, and so many with votes if there are
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,9 @@ def foretold_prior(
 ) -> Foretold:
     """pi*."""
     with stage(progress, "class prior", _AT_MOST, "prior"):
-        return _searched(*_drawn(texts, evidence, settings), settings, ingredients, progress)
+        return _searched(
+            *sampled(texts, evidence, settings, _DOCUMENTS), settings, ingredients, progress
+        )
 
 
 def _searched(
@@ -185,15 +188,3 @@ def two(log_odds: float) -> Real64:
     """(2,): the shares of two classes when the second has these log-odds."""
     share = 1 / (1 + np.exp(-log_odds))
     return np.array([1 - share, share])
-
-
-def _drawn(
-    texts: Sequence[FoldedRegression], evidence: Evidence, settings: Settings
-) -> tuple[Sequence[FoldedRegression], Evidence]:
-    """The same for some of the documents, where there are many."""
-    n, covered = evidence.n, int(evidence.covered.sum())
-    size = round(n * max(_DOCUMENTS / n, _COVERED / max(covered, 1)))
-    if size >= n:
-        return texts, evidence
-    rows = np.sort(np.random.default_rng(settings.seed).permutation(n)[:size])
-    return tuple(text.part(rows, settings.l2 / size) for text in texts), evidence.take(rows)

@@ -3,7 +3,7 @@
 n documents, k sources, m classes, E encoders. One round:
 
     p_e   = softmax regression on encoder e with the soft targets q, out of fold           (n, m)
-    lp    = mean over e of log p_e, every encoder counting once, however many its layers   (n, m)
+    lp    = mean over e of log p_e, by how much each encoder is heard (`encoder_say`)      (n, m)
     T     = P(source says c | class y), counted with q; for each word that it reads        (s, m, m)
     r     = discount for sources that repeat each other                                    (k,)
     ev    = sum_j r_j log T[j, :, vote_ij]                                                 (n, m)
@@ -59,6 +59,7 @@ class Ingredients:
     guard: bool = True  # what votes and texts speak against is not believed
     turn_back: bool = True  # the loop goes back where it foretells votes worse than before
     loudness: bool = True  # tau is lowered where that foretells votes better
+    says: bool = True  # so is the say of an encoder
 
 
 WHOLE = Ingredients()
