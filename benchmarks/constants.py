@@ -203,7 +203,7 @@ def measure(case: Case, seed: int) -> Facts:
         group=case.name,
         few=covered <= guard.FEW,
         heard=covered >= loudness.ENOUGH,
-        several=covered >= encoder_say.ENOUGH,
+        several=covered >= encoder_say.ENOUGH and not held.blind,
         rounds=tuple(
             (left_out_agreement(one.scores + one.b, evidence, one.opinion, one.r), right(one))
             for one in walked

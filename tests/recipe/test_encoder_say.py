@@ -9,6 +9,7 @@ import pytest
 from tests.recipe.small_task import Task, small_task
 
 from unruly.features.encoder import Block, Features
+from unruly.recipe.class_prior import HeldPrior
 from unruly.recipe.encoder_say import heard_encoders
 from unruly.recipe.evidence import Evidence
 from unruly.recipe.fitting import fit_recipe
@@ -17,7 +18,7 @@ from unruly.recipe.recipe import Recipe
 from unruly.settings import Settings
 from unruly.training.compute import computing
 
-EVEN = np.array([0.5, 0.5])
+EVEN = HeldPrior(np.array([0.5, 0.5]), "uniform", False)
 
 
 def beside(task: Task, signal: float) -> Features:
@@ -36,13 +37,13 @@ def beside(task: Task, signal: float) -> Features:
 
 
 def says(
-    features: Features, task: Task, parts: Ingredients = WHOLE
+    features: Features, task: Task, parts: Ingredients = WHOLE, held: HeldPrior = EVEN
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     """Each encoder's say after they were heard, and the notes."""
     evidence = Evidence.of(task.votes, np.full(task.votes.n, -1))
     with computing(Settings()):
         texts = regressions(features, 2, Settings())
-        notes = heard_encoders(texts, features.owners, evidence, EVEN, Settings(), parts)
+        notes = heard_encoders(texts, features.owners, evidence, held, Settings(), parts)
     found = dict.fromkeys(features.owners, 0.0)
     for owner, text in zip(features.owners, texts, strict=True):
         found[owner] += text.say
@@ -66,13 +67,14 @@ def test_two_that_are_as_good_are_heard_alike() -> None:
     assert notes == ()
 
 
-@pytest.mark.parametrize("few", ["documents", "encoders", "switched off"])
+@pytest.mark.parametrize("few", ["documents", "encoders", "switched off", "blind"])
 def test_where_nothing_can_be_told_all_are_heard_alike(few: str) -> None:
     task = small_task(600 if few == "documents" else 2000)
     features = beside(task, 0.0)
     if few == "encoders":
         features = Features(features.blocks[:2])
-    found, notes = says(features, task, replace(WHOLE, says=few != "switched off"))
+    parts, held = replace(WHOLE, says=few != "switched off"), replace(EVEN, blind=few == "blind")
+    found, notes = says(features, task, parts, held)
     assert len(set(np.round(list(found.values()), 6))) == 1
     assert notes == ()
 

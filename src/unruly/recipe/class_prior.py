@@ -43,6 +43,7 @@ class HeldPrior:
     shares: Real64  # (m,), of the classes that were named
     origin: str  # in words
     trusted: bool  # given by the user, or estimated from clean labels
+    blind: bool = False  # votes cannot tell which class is the rare one
 
 
 def held_prior(
@@ -59,15 +60,15 @@ def held_prior(
         return HeldPrior(proper(given), "given", True)
     even = np.full(evidence.m, 1 / evidence.m)
     if asked == "uniform":
-        guess, origin = even, "uniform, as asked"
+        guess = HeldPrior(even, "uniform, as asked", False)
     elif asked == "votes":
-        guess, origin = vote_prior(evidence), "vote shares, as asked"
+        guess = HeldPrior(proper(vote_prior(evidence)), "vote shares, as asked", False)
     else:
-        guess, origin = _automatic(texts, evidence, settings, ingredients, progress)
+        guess = _automatic(texts, evidence, settings, ingredients, progress)
     if evidence.known.any():
-        shares, words = _by_clean(guess, texts, evidence, settings, ingredients)
+        shares, words = _by_clean(guess.shares, texts, evidence, settings, ingredients)
         return HeldPrior(proper(shares), words, True)
-    return HeldPrior(proper(guess), origin, False)
+    return guess
 
 
 def neighbours(prior: Real64) -> Iterator[Real64]:
@@ -135,25 +136,23 @@ def _automatic(
     settings: Settings,
     ingredients: Ingredients,
     progress: Progress,
-) -> tuple[Real64, str]:
+) -> HeldPrior:
     even = np.full(evidence.m, 1 / evidence.m)
     if evidence.m == 1:
-        return even, "the only class that sources vote for"
+        return HeldPrior(even, "the only class that sources vote for", False)
     if evidence.covered.sum() < _HEARSAY:
-        return even, "uniform, for votes cover too few documents to tell how common the classes are"
+        few = "uniform, for votes cover too few documents to tell how common the classes are"
+        return HeldPrior(even, few, False)
     found = foretold_prior(texts, evidence, settings, ingredients, progress)
     if found.rivals:
         one, other = ("/".join(f"{100 * p:.0f}" for p in rival) for rival in found.rivals)
-        return (
-            even,
-            f"uniform, for votes cannot tell which class is the rare one ({one} and {other} foretell them alike)",
-        )
+        told = f"uniform, for votes cannot tell which class is the rare one ({one} and {other} foretell them alike)"
+        return HeldPrior(even, told, False, blind=True)
     if np.allclose(found.prior, even):
-        return even, "uniform, under which left-out votes are foretold as well as under any other"
-    return (
-        found.prior,
-        "estimated from votes and texts (of the shares tried, left-out votes are foretold best under these)",
-    )
+        none = "uniform, under which left-out votes are foretold as well as under any other"
+        return HeldPrior(even, none, False)
+    told = "estimated from votes and texts (of the shares tried, left-out votes are foretold best under these)"
+    return HeldPrior(proper(found.prior), told, False)
 
 
 def _by_clean(

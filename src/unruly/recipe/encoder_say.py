@@ -5,7 +5,7 @@
     s      equal; the encoder whose say, if quartered, raises g most has it quartered, while g rises by 1 %, twice at most
 
 An encoder may not know the language of the texts, or read only their beginnings; averaged with a good one it costs more
-than it gives. Fewer than 1,000 documents with votes cannot tell.
+than it gives. Fewer than 1,000 documents with votes cannot tell, nor can votes under a prior that is a blind guess.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from unruly.progress import SILENT, Progress, stage
+from unruly.recipe.class_prior import HeldPrior
 from unruly.recipe.evidence import Evidence
 from unruly.recipe.folded_regression import FoldedRegression
 from unruly.recipe.log_odds import Real64
@@ -40,7 +41,7 @@ def heard_encoders(
     texts: Sequence[FoldedRegression],
     owners: Sequence[str],
     evidence: Evidence,
-    prior: Real64,
+    held: HeldPrior,
     settings: Settings,
     ingredients: Ingredients = WHOLE,
     progress: Progress = SILENT,
@@ -48,9 +49,9 @@ def heard_encoders(
     """Give the regressions their says; `owners` names the encoder of each. What the user is told, a sentence each."""
     names = list(dict.fromkeys(owners))
     enough = int(evidence.covered.sum()) >= ENOUGH
-    if not ingredients.says or len(names) < 2 or not enough or evidence.m < 2:
+    if not ingredients.says or len(names) < 2 or not enough or evidence.m < 2 or held.blind:
         return ()
-    walked = walk(texts, owners, evidence, prior, settings, ingredients, progress, RISE)
+    walked = walk(texts, owners, evidence, held.shares, settings, ingredients, progress, RISE)
     says = walked[-1].says
     give(texts, owners, says)
     least = [name for name in names if says[name] < max(says.values())]

@@ -71,7 +71,7 @@ def fit_recipe(
         balanced = class_balanced(texts, evidence)
         held = held_prior(prior, texts, evidence, settings, ingredients, progress)
         heard = heard_encoders(
-            texts, features.owners, evidence, held.shares, settings, ingredients, progress
+            texts, features.owners, evidence, held, settings, ingredients, progress
         )
         fitted = heard_posteriors(texts, evidence, held.shares, settings, ingredients, progress)
         verdict = BELIEVED
