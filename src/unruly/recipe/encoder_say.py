@@ -51,14 +51,14 @@ def heard_encoders(
     enough = int(evidence.covered.sum()) >= ENOUGH
     if not ingredients.says or len(names) < 2 or not enough or evidence.m < 2 or held.blind:
         return ()
-    walked = walk(texts, owners, evidence, held.shares, settings, ingredients, progress, RISE)
-    says = walked[-1].says
+    walked = walk(texts, owners, evidence, held.shares, settings, ingredients, progress)
+    says = walked[-1].says  # the largest is 1
     give(texts, owners, says)
-    least = [name for name in names if says[name] < max(says.values())]
     return tuple(
-        f"{name} is heard {_share(says[name] / max(says.values()))} as much as the other encoders: so text and the other "
+        f"{name} is heard {_share(says[name])} as much as the other encoders: so text and the other "
         "sources foretell each source's votes better."
-        for name in least
+        for name in names
+        if says[name] < 1
     )
 
 
