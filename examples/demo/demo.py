@@ -16,12 +16,13 @@ import numpy as np
 import polars as pl
 from rich.table import Table
 
-from unruly import Corpus, Project, WeakClassifier
-from unruly.cli.screen import Screen
-from unruly.cli.tables import source_table, table_of
+from unruly import Corpus, Project
+from unruly.cli.screen import Screen, source_table, table_of
 from unruly.errors import InputError, UnrulyError
 from unruly.model.evaluation import Evaluation
-from unruly.report.report import report
+from unruly.model.storage import load
+from unruly.model.wording import sentence
+from unruly.report.page import report
 from unruly.rules.cache import Cache
 
 HERE = Path(__file__).resolve().parent
@@ -57,13 +58,11 @@ def main(folder: Path, quick: bool) -> None:
     screen.say("\n2. What the rules say (the columns with gold: scoring only)")
     screen.table(source_table(votes.summary(gold=corpus.gold)))
     screen.say("3. Learning from votes and texts, without a single label")
-    model = WeakClassifier(
-        encoder=project.encoder, class_prior=project.prior, settings=project.settings
-    )
+    model = project.classifier()
     model.fit(corpus, votes, progress=screen.progress())
     model.save(folder / "reviews.unruly")
     for note in model.summary_.notes:
-        screen.say(f"   {note}")
+        screen.say(f"   {sentence(note)}")
     test = project.corpus("test")
     scores = model.evaluate(test, origin="test.csv", progress=screen.progress())
     screen.say(f"\n4. Accuracy on {size.test:,} reviews that it has not seen")
@@ -149,7 +148,9 @@ def _gain(value: float) -> str:
 def write_report(folder: Path, corpus: Corpus, test: Corpus, screen: Screen) -> Path:
     """`unruly report reviews.unruly --data . -o report.html`, as a call."""
     page = folder / "report.html"
-    report(folder / "reviews.unruly", page, corpus, test, progress=screen.progress())
+    name = "reviews.unruly"
+    fitted = load(folder / name).fitted
+    report(fitted, page, corpus, test, name=name, progress=screen.progress())
     return page
 
 

@@ -6,16 +6,24 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from unruly.denoising.settings import Settings as Settings
     from unruly.errors import UnrulyError as UnrulyError
-    from unruly.model.gold_scorer import GoldScorer as GoldScorer
-    from unruly.model.loading import load as load
+    from unruly.labelmodels.dawid_skene import DawidSkene as DawidSkene
+    from unruly.labelmodels.majority_vote import MajorityVote as MajorityVote
+    from unruly.labelmodels.matrix_completion import MatrixCompletion as MatrixCompletion
+    from unruly.labelmodels.one_coin import OneCoin as OneCoin
+    from unruly.labelmodels.weighted_vote import WeightedVote as WeightedVote
+    from unruly.model.scikit import GoldScorer as GoldScorer
+    from unruly.model.scikit import vote_agreement as vote_agreement
     from unruly.model.weak_classifier import WeakClassifier as WeakClassifier
+    from unruly.model.weak_classifier import load as load
+    from unruly.paper.settings import PaperSettings as PaperSettings
     from unruly.project.project import Project as Project
+    from unruly.rules.function import labeling_function as labeling_function
     from unruly.rules.function import rule as rule
-    from unruly.rules.rule import Rule as Rule
+    from unruly.rules.source import Rule as Rule
     from unruly.rules.source import Source as Source
     from unruly.rules.sources import Sources as Sources
-    from unruly.settings import Settings as Settings
     from unruly.texts.corpus import Corpus as Corpus
     from unruly.votes.votes import Votes as Votes
 
@@ -24,17 +32,25 @@ __version__ = "0.1.0"
 # Public name -> the module it lives in. Imported on first use, so that `import unruly` is instant.
 _HOMES = {
     "Corpus": "unruly.texts.corpus",
-    "Rule": "unruly.rules.rule",
+    "Rule": "unruly.rules.source",
     "Source": "unruly.rules.source",
-    "Settings": "unruly.settings",
+    "Settings": "unruly.denoising.settings",
     "Sources": "unruly.rules.sources",
     "Project": "unruly.project.project",
     "rule": "unruly.rules.function",
+    "labeling_function": "unruly.rules.function",
     "UnrulyError": "unruly.errors",
-    "GoldScorer": "unruly.model.gold_scorer",
+    "GoldScorer": "unruly.model.scikit",
+    "vote_agreement": "unruly.model.scikit",
+    "DawidSkene": "unruly.labelmodels.dawid_skene",
+    "MajorityVote": "unruly.labelmodels.majority_vote",
+    "MatrixCompletion": "unruly.labelmodels.matrix_completion",
+    "OneCoin": "unruly.labelmodels.one_coin",
+    "WeightedVote": "unruly.labelmodels.weighted_vote",
+    "PaperSettings": "unruly.paper.settings",
     "Votes": "unruly.votes.votes",
     "WeakClassifier": "unruly.model.weak_classifier",
-    "load": "unruly.model.loading",
+    "load": "unruly.model.weak_classifier",
 }
 
 __all__ = ["__version__", *_HOMES]

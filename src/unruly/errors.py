@@ -1,18 +1,87 @@
-"""Every error that a user can cause, each a single line that says what was found and what to do."""
+"""Every error that a user can cause: where it happened, what was found, and what to do, in one line."""
 
 from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Where:
+    """The place of a mistake, as far as it is known: a file and its line, a row, a rule.
+
+    >>> print(Where(file="comments.csv", line=7))
+    comments.csv, line 7
+    >>> print(Where(file="unruly.toml", line=12, source="links", rule=2, id=7))
+    unruly.toml:12: source 'links', rule 2, row id 7
+    """
+
+    file: str | None = None  # or the name of what was read, such as "frame"
+    line: int | None = None  # of that file, from 1
+    row: int | None = None  # of the documents, from 0
+    rule: int | None = None  # of its source, from 1
+    source: str | None = None
+    column: str | None = None
+    id: str | int | None = None  # of the document
+
+    def __str__(self) -> str:
+        place = [] if self.file is None else [self.file]
+        if self.line is not None:
+            if self.file is not None and self.file.endswith(".toml"):
+                place = [f"{self.file}:{self.line}"]  # as editors and compilers write it
+            else:
+                place.append(f"line {self.line}")
+        rule = [] if self.source is None else [f"source {self.source!r}"]
+        if self.rule is not None:
+            rule.append(f"rule {self.rule}")
+        document = [] if self.row is None else [f"row {self.row}"]
+        if self.id is not None:
+            document.append(f"row id {self.id!r}")
+        if self.column is not None:
+            document.append(f"column {self.column!r}")
+        groups = (place, [*rule, *document]) if rule else ([*place, *document],)
+        return ": ".join(", ".join(group) for group in groups if group)
+
+    def within(self, outer: Where) -> Where:
+        """The same place, with what only `outer` knows filled in.
+
+        >>> print(Where(source="links").within(Where(file="unruly.toml", line=3)))
+        unruly.toml:3: source 'links'
+        """
+        gaps = [f.name for f in fields(self) if getattr(self, f.name) is None]
+        return replace(self, **{name: getattr(outer, name) for name in gaps})
 
 
 class UnrulyError(Exception):
     """The one base of all errors that unruly raises on purpose.
 
-    The message is one line: where (file, line, rule or row), what was found, and the remedy.
+    `message` says what was found and the remedy; `where` is the place, for programs to read. The
+    text of the error is both.
+
+    >>> str(UnrulyError("the text is missing", where=Where(file="comments.csv", line=7)))
+    'comments.csv, line 7: the text is missing'
     """
 
     exit_code = 2
 
+    def __init__(self, message: str = "", *, where: Where | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
 
-class InputError(UnrulyError):
+    def __str__(self) -> str:
+        place = "" if self.where is None else str(self.where)
+        return f"{place}: {self.message}" if place else self.message
+
+    def located(self, where: Where) -> Self:
+        """The same error, with what `where` knows of the place added."""
+        error = copy(self)
+        error.where = (self.where or Where()).within(where)
+        return error
+
+
+class InputError(UnrulyError, ValueError):
     """A data file or a value given by the user cannot be used."""
 
 
@@ -31,16 +100,30 @@ class ExampleError(UnrulyError):
 
 
 class SettingsError(UnrulyError, ValueError):
-    """A setting is out of its range."""
+    """A setting is unknown or out of its range; `option` is its name, where it is one alone."""
+
+    def __init__(
+        self, message: str = "", *, where: Where | None = None, option: str | None = None
+    ) -> None:
+        super().__init__(message, where=where)
+        self.option = option
 
 
 class ModelFileError(UnrulyError):
     """A saved model is damaged, truncated, or of a newer format."""
 
 
-class NotFittedError(UnrulyError, ValueError, AttributeError):
-    """A model is used before `fit`."""
-
-
 class MissingExtraError(UnrulyError, ImportError):
     """An optional library is needed and not installed."""
+
+
+def not_fitted(message: str) -> Exception:
+    """scikit-learn's own error for a model that is used before `fit`, to be raised.
+
+    >>> not_fitted("call fit(votes) first")
+    NotFittedError('call fit(votes) first')
+    """
+    from sklearn.exceptions import NotFittedError
+
+    error: Exception = NotFittedError(message)
+    return error

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from unruly.errors import InputError
+from unruly.errors import InputError, Where
+
+_MARK = "unruly-"  # in the names of temporary folders
 
 
 @contextmanager
@@ -28,8 +31,13 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     """
     target = Path(path)
     if not target.parent.is_dir():
-        raise InputError(f"{target}: cannot write there: the folder {target.parent} does not exist")
-    room = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        raise InputError(
+            f"cannot write there: the folder {target.parent} does not exist",
+            where=Where(str(target)),
+        )
+    _clear_leftovers(target)
+    mark = f".{target.name}.{_MARK}{platform.node()}-{os.getpid()}-"
+    room = Path(tempfile.mkdtemp(prefix=mark, dir=target.parent))
     part = room / target.name
     try:
         yield part
@@ -43,9 +51,55 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         shutil.rmtree(room, ignore_errors=True)
 
 
+def _clear_leftovers(target: Path) -> None:
+    """Remove what a killed run on this machine has left beside the target."""
+    here = f".{target.name}.{_MARK}{platform.node()}-"
+    for folder in target.parent.iterdir():
+        process, _, _ = folder.name.removeprefix(here).partition("-")
+        if folder.name.startswith(here) and process.isdecimal() and not _runs(int(process)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    if os.name != "posix":
+        return True  # asking would end it
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # someone else's, or not to be known
+        return True
+    return True
+
+
 def cache_folder() -> Path:
     """Where caches are kept: `$UNRULY_CACHE`, else the user's cache folder."""
     if given := os.environ.get("UNRULY_CACHE"):
         return Path(given)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "unruly"
+
+
+@contextmanager
+def polars_errors(path: str | Path, kind: str) -> Iterator[None]:
+    """Turn whatever polars raises over a damaged file, Rust panics included, into one `InputError`.
+
+    A panic is a `BaseException`, which `except Exception` lets pass.
+
+    >>> import polars as pl
+    >>> with polars_errors("x.parquet", "Parquet"):
+    ...     raise pl.exceptions.ComputeError("out of specification")
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: x.parquet: cannot be read as Parquet (out of specification): is it whole, and is its ending right?
+    """
+    import polars as pl
+
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        first = (str(error).splitlines() or ["unknown reason"])[0]
+        raise InputError(
+            f"cannot be read as {kind} ({first}): is it whole, and is its ending right?",
+            where=Where(str(path)),
+        ) from None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, TextIO
 
 
 class Progress(Protocol):
@@ -31,6 +33,65 @@ class Silent:
 
 
 SILENT: Progress = Silent()
+
+
+class NotebookBar:
+    """One line of text that is written over as the work goes on: for notebooks, which show no terminal."""
+
+    def __init__(self, stream: TextIO | None = None, width: int = 24) -> None:
+        self._stream = sys.stdout if stream is None else stream
+        self._width = width
+        self._stages: list[tuple[str, int | None, str]] = []
+        self._done: list[int] = []
+        self._drawn = 0.0  # when
+        self._length = 0  # of the line that is shown
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        self._stages.append((what, total, unit))
+        self._done.append(0)
+        self._draw()
+
+    def advance(self, units: int, note: str = "") -> None:
+        if not self._stages:
+            return
+        self._done[-1] += units
+        if time.monotonic() - self._drawn > 0.1:
+            self._draw(note)
+
+    def finish(self) -> None:
+        if self._stages:
+            self._stages.pop()
+            self._done.pop()
+            self._show("")
+
+    def _draw(self, note: str = "") -> None:
+        what, total, unit = self._stages[-1]
+        done = self._done[-1]
+        if total:
+            filled = round(self._width * min(1.0, done / total))
+            bar = "█" * filled + "░" * (self._width - filled)
+            self._show(f"{what} {bar} {done:,}/{total:,} {unit} {note}")
+        else:
+            self._show(f"{what} {done:,} {unit} {note}")
+        self._drawn = time.monotonic()
+
+    def _show(self, line: str) -> None:
+        self._stream.write(
+            "\r" + line.ljust(self._length).rstrip("\n") + ("\r" if not line else "")
+        )
+        self._stream.flush()
+        self._length = len(line)
+
+
+def usual_progress() -> Progress:
+    """A bar in notebooks, where a long call shows nothing else; silence everywhere else.
+
+    >>> usual_progress() is SILENT
+    True
+    """
+    shell = sys.modules.get("IPython")
+    kernel = None if shell is None else shell.get_ipython()
+    return NotebookBar() if type(kernel).__name__ == "ZMQInteractiveShell" else SILENT
 
 
 @contextmanager

@@ -7,7 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from unruly.cli.bars import Bars, Lines
+from unruly.cli.bars import Bars
+from unruly.cli.screen import Lines
 from unruly.progress import stage
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.cli.conftest import Unruly
+
+from unruly.cli.check import saves
 
 
 def test_the_source_table(unruly: Unruly, spam: Path) -> None:
@@ -16,7 +20,7 @@ def test_the_source_table(unruly: Unruly, spam: Path) -> None:
     for name in ("subscribe", "about_the_song", "short", "total", "majority vote"):
         assert name in done.out
     assert "Polarity: 0 = ham, 1 = spam" in done.out
-    assert "examples: 14 of 14 hold" in done.out
+    assert "examples: 14 of 14 as expected" in done.out
     assert "\x1b" not in done.out
 
 
@@ -47,3 +51,71 @@ def test_without_gold_nothing_is_scored(unruly: Unruly, spam: Path) -> None:
 
 def test_the_file_itself_may_be_named(real: Unruly, spam: Path) -> None:
     assert real("check", spam / "unruly.toml", "-q").code == 0
+
+
+def spoilt(spam: Path, before: str, after: str) -> None:
+    toml = spam / "unruly.toml"
+    assert before in toml.read_text()
+    toml.write_text(toml.read_text().replace(before, after))
+
+
+ONE = """[task]
+classes = ["ham", "spam"]
+[data]
+train = "comments.csv"
+text = "comment"
+[[source]]
+name = "a"
+rule = [{{ label = "spam", keywords = ["{word}"] }}]
+[[source]]
+name = "b"
+rule = [{{ label = "spam", keywords = ["zzz"] }}]
+"""
+
+
+def test_rules_that_all_abstain_fail_first(unruly: Unruly, spam: Path) -> None:
+    (spam / "unruly.toml").write_text(ONE.format(word="zzzz"))
+    done = unruly("check", spam)
+    assert done.code == 1
+    assert done.out.startswith("no rule matches any document, so there is nothing to learn from")
+    plain = json.loads(unruly("check", spam, "--json").out)
+    assert plain["learnable"] is False
+
+
+def test_rules_for_one_class_fail_and_silent_ones_are_named(unruly: Unruly, spam: Path) -> None:
+    (spam / "unruly.toml").write_text(ONE.format(word="subscribe"))
+    done = unruly("check", spam)
+    assert done.code == 1
+    first, second = done.out.splitlines()[:2]
+    assert first == "all votes are for spam, so no other class can be learnt: add rules for ham"
+    assert second == "b matches no document: check the rules, or remove them"
+    plain = json.loads(unruly("check", spam, "--json").out)
+    assert (plain["only_class"], plain["never_vote"]) == ("spam", ["b"])
+
+
+def test_empty_and_repeated_texts_are_counted(unruly: Unruly, spam: Path) -> None:
+    comments = (spam / "comments.csv").read_text()
+    first = comments.splitlines()[1]
+    (spam / "comments.csv").write_text(comments + f"{first}\n{first}\n" + '" ",0\n')
+    done = unruly("check", spam)
+    assert done.code == 0
+    assert "1 of 76 texts is empty" in done.out
+    assert "2 of 76 texts repeat an earlier one" in done.out
+    assert json.loads(unruly("check", spam, "--json").out)["texts"] == {
+        "blank": 1,
+        "duplicates": 2,
+        "skipped": 0,
+    }
+
+
+def test_watching_checks_again_at_every_save(spam: Path, tmp_path: Path) -> None:
+    looks = saves(spam)
+    next(looks)
+    (spam / "unruly.toml").write_text((spam / "unruly.toml").read_text() + "\n# edited\n")
+    next(looks)
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(next, looks)
+        time.sleep(0.8)
+        assert not waiting.done()
+        (spam / "new.txt").write_text("a file more")
+        waiting.result(timeout=10)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Unruly
 
-from unruly.cli.main import COMMANDS
+from unruly.cli.main import COMMANDS, installed
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -23,7 +23,7 @@ def test_scripts_call_unruly(unruly: Unruly, shell: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("unruly ", set(COMMANDS)),
+        ("unruly ", {*COMMANDS, *installed()}),
         ("unruly vo", {"vote"}),
         ("unruly vote --sp", {"--split"}),
         ("unruly cache ", {"info", "clear"}),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,3 +68,19 @@ def test_a_document_of_a_file(unruly: Unruly, fitted: Path, tmp_path: Path) -> N
     assert missing.code == 2
     assert "no document has the id 'c3' (the first are a1, b2)" in missing.err
     assert "either a TEXT, or --data and --id" in unruly("explain", fitted).err
+
+
+def test_one_text_needs_no_heavy_library(fitted: Path) -> None:
+    """Importing scikit-learn alone takes longer than the answer may."""
+    code = (
+        "import sys\n"
+        "from unruly.cli.main import run\n"
+        f"assert run(['explain', {str(fitted)!r}, 'check out my channel', '-q']) == 0\n"
+        "heavy = {'sklearn', 'pandas', 'scipy.stats', 'scipy.special', 'rich', 'torch'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.stderr.strip() == "[]"
+    assert after.ru_utime - before.ru_utime < 2.0  # 0.8 s of processor time on a plain machine

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from tests.cli.conftest import FIT, Unruly, command_line
 
 from unruly.cli.fit import command
-from unruly.settings import Settings
+from unruly.model.methods import SETTINGS
 
 
 def test_the_summary_has_all_that_it_promises(unruly: Unruly, spam: Path) -> None:
@@ -47,7 +47,7 @@ def test_json(unruly: Unruly, spam: Path) -> None:
     assert plain["classes"] == ["ham", "spam"]
     assert len(plain["sources"]) == 8
     assert 0 <= plain["agreement"] <= 1
-    assert plain["scored_on"] == "the train file"
+    assert plain["scored_on"] == "train"
     assert set(plain["evaluation"]) >= {"all", "covered", "uncovered"}
     assert plain["epochs"] == 15
 
@@ -100,26 +100,75 @@ def test_the_test_file_is_scored_where_there_is_one(unruly: Unruly, spam: Path) 
     done = unruly("fit", spam, "-o", "m.unruly", *FIT)
     assert "against the gold labels of the test file" in done.out
     assert "2 for scoring" in done.out
-    assert "flatters" not in done.out
+    assert "optimistic" not in done.out
 
 
 def test_every_setting_is_an_option_with_its_own_words() -> None:
     shown = " ".join(CliRunner().invoke(command, ["--help"], prog_name="unruly fit").output.split())
-    for option in Settings.options():
-        assert option.flag in shown
-        assert option.help[1:20] in shown
+    for kind in SETTINGS.values():
+        for option in kind.options():
+            assert option.flag in shown
+            assert option.help[1:20] in shown
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--epochs", "5"),
+        ("--learning-rate", "0.1"),
+        ("--hidden", "8"),
+        ("--c1", "0.1"),
+        ("--p", "1"),
+        ("--batch-size", "8"),
+        ("--ablation", "rule-only"),
+        ("--selection", "gold"),
+        ("--calibrate",),
+    ],
+)
+def test_options_of_another_method_are_refused(
+    unruly: Unruly, spam: Path, args: tuple[str, ...]
+) -> None:
+    done = unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", *args)
+    flag = args[0]
+    assert done.code == 2
+    assert done.err == (
+        f"error: {flag} is an option of --method paper: add it, or leave {flag} out\n"
+    )
+    done = unruly("fit", spam, "-o", "m.unruly", "--method", "paper", "--prior", "0.5,0.5")
+    assert "--prior is not used by --method paper" in done.err
+
+
+def test_no_excerpts(unruly: Unruly, spam: Path) -> None:
+    text = (spam / "comments.csv").read_text().splitlines()[1].split(",")[0].strip('"')[:30]
+    for flags, there in (([], True), (["--no-excerpts"], False)):
+        assert unruly("fit", spam, "-o", "m.unruly", *FIT, *flags, "-q").code == 0
+        assert (text.encode() in Path("m.unruly").read_bytes()) == there
+
+
+def test_what_is_no_project_is_recognised(unruly: Unruly, spam: Path, fitted: Path) -> None:
+    done = unruly("fit", spam / "comments.csv", "-o", "m.unruly")
+    assert done.code == 2
+    assert "this is a data file, and a project is needed: `unruly new NAME`" in done.err
+    done = unruly("fit", fitted, "-o", "m.unruly")
+    assert "this is a model, and a project is needed" in done.err
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--hidden", "0"], "error: hidden = 0: must be a whole number from 1"),
+        (
+            ["--method", "paper", "--hidden", "0"],
+            "error: hidden = 0: must be a whole number from 1",
+        ),
         (["--hidden", "many"], "error: Invalid value for '--hidden'"),
-        (["--c1", "0.8", "--c3", "0.8"], "error: c1 = 0.8 and c3 = 0.8: together"),
+        (
+            ["--method", "paper", "--c1", "0.8", "--c3", "0.8"],
+            "error: c1 = 0.8 and c3 = 0.8: together",
+        ),
         (["--prior", "0.9"], "error: prior: 1 number for 2 classes"),
-        (["--prior", "0.9,x"], "error: --prior 0.9,x: expected"),
-        (["--prior", "guess"], "error: prior = 'guess': expected"),
-        (["--encoder", "lsaa"], "error: encoder: there is no encoder 'lsaa': did you mean lsa?"),
+        (["--prior", "0.9,x"], "error: prior: '0.9,x' is not understood: expected"),
+        (["--prior", "guess"], "error: prior: 'guess' is not understood: expected"),
+        (["--encoder", "lsaa"], "error: encoder: there is no encoder 'lsaa', nor a folder"),
         (["--ablation", "half"], "error: Invalid value for '--ablation'"),
     ],
 )
@@ -156,12 +205,10 @@ def test_interrupted_it_leaves_the_old_model(spam: Path, tmp_path: Path) -> None
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not any(
-        name.endswith(".safetensors")
-        for _, _, names in os.walk(tmp_path / "cache")
-        for name in names
-    ):  # once the features are there, it trains
-        assert run.poll() is None, run.communicate()
+    started = time.monotonic()
+    while not any(names for _, _, names in os.walk(tmp_path / "cache" / "features")):
+        assert run.poll() is None, run.communicate()  # once the features are there, it trains
+        assert time.monotonic() - started < 60
         time.sleep(0.05)
     time.sleep(0.5)
     run.send_signal(signal.SIGINT)

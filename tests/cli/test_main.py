@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import pty
+import shlex
 import subprocess
 import sys
 import warnings
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import click
@@ -16,7 +18,7 @@ from tests.cli.conftest import Unruly, command_line
 
 from unruly import __version__
 from unruly.cli import main
-from unruly.cli.main import COMMANDS, run
+from unruly.cli.main import COMMANDS, GROUP, Installed, run
 from unruly.errors import ExampleError, InputError
 
 
@@ -182,3 +184,66 @@ def test_ctrl_c_behind_a_library_s_own_error(
     monkeypatch.setattr("unruly.cli.main._invoke", wrapped)
     assert run(["check", "spam"]) == 130
     assert capsys.readouterr().err == "interrupted: nothing half-written is left\n"
+
+
+def test_commands_of_the_lab_are_named_where_it_is_not_installed(
+    unruly: Unruly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unruly.cli.main.installed", dict)
+    for name in ("compare", "bench"):
+        done = unruly(name, "spam")
+        assert done.code == 2
+        assert done.err.startswith(f"error: unruly {name} is in unruly-lab: pip install unruly-lab")
+    assert "unruly-lab" not in unruly("--help").out
+
+
+def test_commands_of_other_packages_are_listed_and_run(
+    unruly: Unruly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = EntryPoint("completion2", "unruly.cli.completion:command", GROUP)
+    monkeypatch.setattr("unruly.cli.main.installed", lambda: {"completion2": Installed(entry)})
+    assert "completion2" in unruly("--help").out
+    assert "_UNRULY_COMPLETE" in unruly("completion2", "bash").out
+
+
+@pytest.mark.parametrize(
+    ("encoding", "args"),
+    [("ascii", ["check", "spam"]), ("ascii", ["--help"]), ("latin-1", ["check", "spam"])],
+)
+def test_a_screen_without_some_signs(
+    spam: Path, tmp_path: Path, encoding: str, args: list[str]
+) -> None:
+    (spam / "comments.csv").write_text("comment,is_spam\nsubscribe 🎵 ×,1\ngreat song,0\n")
+    done = subprocess.run(
+        command_line(args),
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": encoding, "UNRULY_CACHE": str(tmp_path / "c")},
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_closed_screen(spam: Path, tmp_path: Path, closed: str) -> None:
+    number = {"stdout": 1, "stderr": 2}[closed]
+    line = " ".join(map(shlex.quote, command_line(["check", "spam"])))
+    done = subprocess.run(
+        f"{line} {number}>&-",
+        shell=True,
+        cwd=tmp_path,
+        env={**os.environ, "UNRULY_CACHE": str(tmp_path / "c")},
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode in (0, 2), done.stderr
+    assert b"bug" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("args", [["check"], ["explain", "MODEL"], ["predict", "MODEL"]])
+def test_arguments_that_are_not_utf_8(fitted: Path, tmp_path: Path, args: list[str]) -> None:
+    given = [str(fitted) if arg == "MODEL" else arg for arg in args]
+    line = [arg.encode() for arg in command_line(given)] + [b"\xff\xfe"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, timeout=60)
+    assert done.returncode in (0, 2), done.stderr
+    assert b"bug" not in done.stderr

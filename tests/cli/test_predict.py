@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.cli.conftest import Unruly
+from tests.cli.conftest import Unruly, command_line
 
 ADDED = ["label", "confidence", "probability_ham", "probability_spam", "decided_by", "sources"]
 
@@ -75,10 +76,84 @@ def test_bad_input_is_one_line_and_the_old_output_stays(
     Path("texts.csv").write_text("text\nhello\n")
     Path("null.jsonl").write_text('{"text": "a"}\n{"text": null}\n')
     Path("out.csv").write_text("precious")
-    done = unruly("predict", model, data, "-o", out)
+    done = unruly("predict", model, data, "-o", out, "--on-bad-row", "error")
     assert done.code == 2
     assert message in done.err
     assert done.err.startswith("error: ")
     assert done.err.count("\n") == 1
     assert Path("out.csv").read_text() == "precious"
     assert not [path for path in Path().iterdir() if path.name.startswith(".out")]
+
+
+def test_standard_input_to_standard_output(fitted: Path, tmp_path: Path) -> None:
+    csv = b"comment,stars\nplease subscribe,007\nlovely song,2.50\n"
+    jsonl = b'{"text": "please subscribe", "n": 1}\n{"text": "lovely song", "n": 2}\n'
+    for given, first in ((csv, b"comment,stars,label"), (jsonl, b'{"text":"please subscribe"')):
+        done = subprocess.run(
+            command_line(["predict", str(fitted), "-"]),
+            input=given,
+            capture_output=True,
+            cwd=tmp_path,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(first)
+        assert len(done.stdout.splitlines()) == len(given.splitlines())
+        assert b"text column: " in done.stderr
+        assert b"standard output: 2 documents" in done.stderr
+    assert (
+        b"007"
+        in subprocess.run(
+            command_line(["predict", str(fitted), "-"]), input=csv, capture_output=True, timeout=60
+        ).stdout
+    )
+
+
+def test_without_an_output_it_asks_for_one(unruly: Unruly, fitted: Path) -> None:
+    Path("texts.csv").write_text("text\nhello\n")
+    done = unruly("predict", fitted, "texts.csv")
+    assert done.code == 2
+    assert "name the file to write by -o" in done.err
+
+
+def test_model_and_data_swapped(unruly: Unruly, fitted: Path) -> None:
+    Path("texts.csv").write_text("text,label\nhello,ham\n")
+    for args in (
+        ("predict", "texts.csv", fitted, "-o", "o.csv"),
+        ("evaluate", "texts.csv", fitted),
+    ):
+        done = unruly(*args)
+        assert done.code == 2
+        assert "swap them, MODEL comes before DATA" in done.err
+
+
+def test_rows_that_cannot_be_used(unruly: Unruly, fitted: Path) -> None:
+    Path("null.jsonl").write_text('{"text": "a"}\n{"text": null}\n')
+    kept = json.loads(unruly("predict", fitted, "null.jsonl", "-o", "k.csv", "--json").out)
+    assert (kept["documents"], kept["missing"], kept["skipped"]) == (2, 1, 0)
+    args = ("--on-bad-row", "skip", "--skipped", "skipped.txt", "--json")
+    left = json.loads(unruly("predict", fitted, "null.jsonl", "-o", "s.csv", *args).out)
+    assert (left["documents"], left["skipped"]) == (1, 1)
+    assert "line 2" in Path("skipped.txt").read_text()
+
+
+def test_a_projects_own_functions_need_no_option(unruly: Unruly, tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "rules.py").write_text(
+        "import unruly\n\n@unruly.rule\ndef long(row):\n"
+        "    return 'ham' if len(row['text']) > 20 else 'spam'\n"
+    )
+    (folder / "texts.csv").write_text("text\n" + "a rather long text of words\nshort\n" * 6)
+    (folder / "unruly.toml").write_text(
+        'encoder = "lsa"\n[task]\nclasses = ["ham", "spam"]\n'
+        '[data]\ntrain = "texts.csv"\ntest = "texts.csv"\n'
+        '[[source]]\nname = "long"\n'
+        'rule = [{ function = { file = "rules.py", name = "long" } }]\n'
+    )
+    assert unruly("fit", folder, "-o", "own.unruly", "-q").code == 0
+    done = unruly("predict", "own.unruly", folder, "-o", "out.csv")
+    assert done.code == 0, done.err
+    alone = unruly("predict", "own.unruly", folder / "texts.csv", "-o", "out.csv")
+    assert alone.code == 2
+    assert "--functions" in alone.err

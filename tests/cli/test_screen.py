@@ -7,9 +7,8 @@ import json
 
 import pytest
 
-from unruly.cli.bars import Bars, Lines
-from unruly.cli.screen import PIPE_WIDTH, Screen, console
-from unruly.cli.tables import source_table, table_of
+from unruly.cli.bars import Bars
+from unruly.cli.screen import PIPE_WIDTH, Lines, Screen, console, source_table, table_of
 from unruly.progress import SILENT
 from unruly.votes.votes import Votes
 

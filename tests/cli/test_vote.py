@@ -62,12 +62,12 @@ def test_json(unruly: Unruly, spam: Path) -> None:
 
 def test_only_an_edited_source_is_matched_again(unruly: Unruly, spam: Path) -> None:
     unruly("vote", spam, "-o", "one.parquet")
-    before = set(Path(".cache").rglob("*.parquet"))
+    before = set(Path(".cache").rglob("*.votes"))
     assert len(before) == 8
     toml = spam / "unruly.toml"
     toml.write_text(toml.read_text().replace("max_words = 4", "max_words = 5"))
     unruly("vote", spam, "-o", "two.parquet")
-    assert len(set(Path(".cache").rglob("*.parquet")) - before) == 1
+    assert len(set(Path(".cache").rglob("*.votes")) - before) == 1
     unruly("vote", spam, "-o", "three.parquet", "--no-cache")
     assert Path("two.parquet").read_bytes() == Path("three.parquet").read_bytes()
     assert Path("one.parquet").read_bytes() != Path("two.parquet").read_bytes()

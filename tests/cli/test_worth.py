@@ -13,9 +13,10 @@ def test_the_starter_project(unruly: Unruly) -> None:
     done = unruly("worth", "spam", "--encoder", "lsa", "--draws", "2", "--json")
     assert (done.code, done.err) == (0, "")
     plain = json.loads(done.out)
-    assert plain["sentence"].startswith("these rules are worth")
+    assert "sentence" not in plain
     assert plain["hand_labels"][0]["labels"] == 10
-    assert plain["gold"].startswith("gold labels: none in the model; 36 for scoring")
+    assert plain["gold_free"] is True
+    assert plain["ledger"][0]["labels"] == 36
 
 
 def test_without_gold_it_says_what_to_do(unruly: Unruly) -> None:

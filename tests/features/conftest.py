@@ -17,6 +17,7 @@ WORDS = ["[UNK]", "good", "bad", "film", "song", "##s", "a", "the", "not", ",", 
 @pytest.fixture
 def static_folder(tmp_path: Path) -> Path:
     """A Model2Vec folder with a dozen tokens."""
+    pytest.importorskip("model2vec")
     tokenizers = pytest.importorskip("tokenizers")
     folder = tmp_path / "tiny"
     folder.mkdir()

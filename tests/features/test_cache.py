@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,23 +16,35 @@ from typing import Self
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from unruly.errors import InputError
-from unruly.features.cache import Cache
+from unruly.features.cache import Cache, CacheWarning
+from unruly.features.encoder import State
 from unruly.features.lsa import Lsa
+from unruly.features.views import text_views
 from unruly.progress import SILENT, Progress
+from unruly.texts.corpus import Corpus
 
 
 @dataclass
 class Counting:
     """Encodes a text as its length and first letter, and remembers what it was given."""
 
-    identity: str = "counting-1"
+    identity: str = "lsa-counting1"
     stop_after: int = 10**9
     given: list[str] = field(default_factory=list)
     name: str = "counting"
     width: int = 2
+    kind: str = "counting"
+    plan: str | None = None
+    pieces: tuple[tuple[str, int], ...] = (("counting", 2),)
+    maskable: bool = False
+    aligned: bool = False
+
+    def views(self, corpus: Corpus) -> tuple[str, ...]:
+        return text_views(corpus)
 
     def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
         return self
@@ -40,7 +55,8 @@ class Counting:
         self.given += texts
         return np.array([expected(text) for text in texts], dtype=np.float32)
 
-    def save(self, folder: Path) -> None: ...
+    def state(self) -> State:
+        return {}
 
 
 def expected(text: str) -> tuple[float, float]:
@@ -70,7 +86,7 @@ def test_only_new_texts_are_encoded(tmp_path: Path) -> None:
 
 def test_another_encoder_shares_nothing(tmp_path: Path) -> None:
     Cache(tmp_path).encode(Counting(), TEXTS[:10])
-    other = Counting(identity="counting-2")
+    other = Counting(identity="lsa-counting2")
     Cache(tmp_path).encode(other, TEXTS[:10])
     assert len(other.given) == 10
 
@@ -96,13 +112,48 @@ def test_no_texts(tmp_path: Path) -> None:
     assert Cache(tmp_path).encode(Counting(), []).shape == (0, 2)
 
 
-def test_a_damaged_file_is_encoded_again(tmp_path: Path) -> None:
+def test_a_truncated_file_is_encoded_again(tmp_path: Path) -> None:
     Cache(tmp_path).encode(Counting(), TEXTS[:50])
-    for path in tmp_path.rglob("*.safetensors"):
+    for path in tmp_path.rglob("*.features"):
         path.write_bytes(path.read_bytes()[:100])
     again = Counting()
-    check(Cache(tmp_path).encode(again, TEXTS[:50]), TEXTS[:50])
+    with pytest.warns(CacheWarning, match="damaged: its features are computed again"):
+        check(Cache(tmp_path).encode(again, TEXTS[:50]), TEXTS[:50])
     assert len(again.given) == 50
+
+
+@settings(max_examples=40, deadline=None)
+@given(at=st.integers(0, 10**6), flip=st.integers(1, 255))
+def test_a_flipped_byte_is_computed_again(
+    tmp_path_factory: pytest.TempPathFactory, at: int, flip: int
+) -> None:
+    folder = tmp_path_factory.mktemp("cache")
+    Cache(folder).encode(Counting(), TEXTS[:50])
+    (path,) = folder.rglob("*.features")
+    data = bytearray(path.read_bytes())
+    data[at % len(data)] ^= flip
+    path.write_bytes(bytes(data))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CacheWarning)
+        check(Cache(folder).encode(Counting(), TEXTS[:50]), TEXTS[:50])
+    last = Counting()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check(Cache(folder).encode(last, TEXTS[:50]), TEXTS[:50])  # mended, and quiet again
+    assert last.given == []
+
+
+def test_only_the_damaged_rows_are_computed_again_and_one_line_says_so(tmp_path: Path) -> None:
+    Cache(tmp_path).encode(Counting(), TEXTS[:50])
+    (path,) = tmp_path.rglob("*.features")
+    data = bytearray(path.read_bytes())
+    data[-50 * 4 - 3] ^= 4  # in the last row's values
+    path.write_bytes(bytes(data))
+    again = Counting()
+    with pytest.warns(CacheWarning, match="1 features are damaged: they are computed again") as w:
+        check(Cache(tmp_path).encode(again, TEXTS[:50]), TEXTS[:50])
+    assert again.given == [TEXTS[49]]
+    assert len(w) == 1
 
 
 def test_the_limit_drops_what_was_used_longest_ago(tmp_path: Path) -> None:
@@ -136,10 +187,73 @@ def test_fitted_encoders_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         Cache(tmp_path).fitted(Lsa(dim=4), texts[1:])
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(InputError, match=r"the cache cannot be made: .* UNRULY_CACHE"):
-        Cache(tmp_path / "file").encode(Counting(), ["a"])
+    with pytest.warns(CacheWarning, match="the cache cannot be used .*: done without it") as w:
+        check(Cache(tmp_path / "file").encode(Counting(), ["a"]), ["a"])
+    assert len(w) == 1
+    with pytest.warns(CacheWarning, match="done without it"):
+        assert Cache(tmp_path / "file").fitted(Lsa(dim=2), TEXTS[:9]).width
+
+
+def test_a_full_disk_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("unruly.features.feature_file._reserve", full)
+    with pytest.warns(CacheWarning, match=r"No space left on device\): done without it"):
+        check(Cache(tmp_path).encode(Counting(), TEXTS[:5]), TEXTS[:5])
+    assert not list(tmp_path.rglob("*.features"))
+
+
+def test_a_cache_that_is_deleted_meanwhile_is_done_without(tmp_path: Path) -> None:
+    @dataclass
+    class Deleting(Counting):
+        def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
+            shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+            return super().encode(texts, progress)
+
+    with pytest.warns(CacheWarning, match="done without it"):
+        check(Cache(tmp_path / "cache").encode(Deleting(), TEXTS[:5]), TEXTS[:5])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
+def test_a_read_only_cache_is_read(tmp_path: Path) -> None:
+    Cache(tmp_path).encode(Counting(), TEXTS[:5])
+    for path in [*tmp_path.rglob("*"), tmp_path]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    again = Counting()
+    check(Cache(tmp_path).encode(again, TEXTS[:5]), TEXTS[:5])
+    assert again.given == []
+    with pytest.warns(CacheWarning, match="done without it"):
+        check(Cache(tmp_path).encode(again, TEXTS[:6]), TEXTS[:6])
+
+
+def test_clearing_deletes_only_what_is_ours(tmp_path: Path) -> None:
+    theirs = [
+        tmp_path / "features" / name
+        for name in ("mine.npy", "lsa-x/notes.txt", "fitted/model.pkl", "deep/er/data.parquet")
+    ]
+    for path in theirs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("precious")
+    cache = Cache(tmp_path / "features")
+    cache.encode(cache.fitted(Lsa(dim=2), TEXTS[:9]), TEXTS[:9])
+    assert cache.size() > 0
+    assert cache.clear() > 0
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(theirs)
+    cache.trim()
+    assert all(path.read_text() == "precious" for path in theirs)
+
+
+def test_clearing_follows_no_links(tmp_path: Path) -> None:
+    outside = tmp_path / "outside" / f"{'0' * 32}.features"
+    outside.parent.mkdir()
+    outside.write_text("precious")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "lsa-abc").symlink_to(outside.parent)
+    Cache(tmp_path / "cache").clear()
+    assert outside.read_text() == "precious"
 
 
 PROCESS = """
@@ -167,18 +281,22 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
 
 
 def test_the_unfinished_file_of_a_dead_process_is_swept(tmp_path: Path) -> None:
-    room = tmp_path / "counting-1"
+    room = tmp_path / "lsa-counting1"
     room.mkdir()
     host = platform.node()
-    dead = room / f"part-{host}-999999999-abcd1234.safetensors"
+    dead = room / f"part-{host}-999999999-abcd1234.features"
     dead.write_bytes(b"half")
     Cache(tmp_path).encode(Counting(), ["a"])
     assert not dead.exists()
 
 
-def test_a_damaged_fitted_encoder_is_fitted_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at", [0, 31, 35, 60, 200, 500, -1])
+def test_a_damaged_fitted_encoder_is_fitted_again(tmp_path: Path, at: int) -> None:
     texts = [f"a {'good' if i % 2 else 'bad'} film {i}" for i in range(60)]
     first = Cache(tmp_path).fitted(Lsa(dim=4), texts)
-    for path in tmp_path.rglob("lsa.safetensors"):
-        path.write_bytes(b"half")
-    assert Cache(tmp_path).fitted(Lsa(dim=4), texts).identity == first.identity
+    (path,) = tmp_path.rglob("*.encoder")
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.warns(CacheWarning, match="the fitted encoder is damaged: it is fitted again"):
+        assert Cache(tmp_path).fitted(Lsa(dim=4), texts).identity == first.identity

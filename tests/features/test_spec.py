@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from unruly.errors import InputError, SettingsError
+from unruly.facts import EncoderFallback
 from unruly.features import minilm
-from unruly.features.given import Given
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM
+from unruly.features.precomputed import PrecomputedFeatures
 from unruly.features.spec import encoder_from
 from unruly.features.static import Static
 from unruly.features.transformer import Transformer
+from unruly.texts.corpus import Corpus
 
 
 def kinds(spec: object, folder: Path | None = None) -> list[type]:
@@ -42,13 +44,13 @@ def test_paths_start_at_the_project(static_folder: Path) -> None:
     assert kinds("tiny", home) == [Static]
     assert kinds(str(static_folder)) == [Static]
     assert kinds({"name": "static", "model": "tiny"}, home) == [Static]
-    assert kinds("mine.npy", home) == [Given]
-    assert kinds({"name": "features", "path": "mine.npy"}, home) == [Given]
-    assert kinds({"name": "features", "column": "vector"}) == [Given]
+    assert kinds("mine.npy", home) == [PrecomputedFeatures]
+    assert kinds({"name": "features", "path": "mine.npy"}, home) == [PrecomputedFeatures]
+    assert kinds({"name": "features", "column": "vector"}) == [PrecomputedFeatures]
 
 
 def test_arrays_encoders_and_what_was_made_before() -> None:
-    assert kinds(np.ones((2, 3))) == [Given]
+    assert kinds(np.ones((2, 3))) == [PrecomputedFeatures]
     assert kinds(Lsa()) == [Lsa]
     made = encoder_from("lsa")
     assert encoder_from(made) is made
@@ -63,15 +65,31 @@ def test_auto_takes_the_best_that_is_there(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(minilm, "available", lambda: True)
     assert kinds("auto") == [MiniLM, Lsa]
     assert encoder_from("auto").name == "minilm layer 4+6 + lsa"
+    assert encoder_from("auto").notes() == ()
     monkeypatch.setattr(minilm, "available", lambda: False)
     assert kinds("auto") == [Lsa]
+
+
+def test_auto_says_when_it_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minilm, "available", lambda: False)
+    fallback = (EncoderFallback("lsa", "minilm", "minilm"),)
+    assert encoder_from("auto").notes() == fallback
+    assert encoder_from("auto").fit(Corpus.from_texts(["a b", "b c"])).notes() == fallback
+    assert encoder_from("lsa").notes() == ()
+
+
+@pytest.mark.parametrize("name", ["lsaa", "tfidf", "word2vec", "MiniLM-L6", "bret-base"])
+def test_a_misspelt_encoder_fails_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("asked the network"))
+    with pytest.raises(SettingsError, match=f"there is no encoder '{name}', nor a folder"):
+        encoder_from(name)
 
 
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ("minilmm", "no encoder 'minilmm': did you mean minilm?"),
-        ({"name": "lsa", "dims": 3}, "no option 'dims': did you mean dim?"),
+        ("minilmm", "no encoder 'minilmm', nor a folder of that name: did you mean 'minilm'?"),
+        ({"name": "lsa", "dims": 3}, "no option 'dims': did you mean 'dim'?"),
         ({"name": "auto", "dim": 3}, "encoder auto: there is no option 'dim': it takes none"),
         ({"name": "lsa", "dim": "big"}, "dim must be a whole number, not 'big'"),
         ({"name": "lsa", "chars": "yes"}, "chars must be true or false"),

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file, save_file
 from unruly.errors import InputError, MissingExtraError, SettingsError
 from unruly.features.static import Static
 
+model2vec = pytest.importorskip("model2vec")
 TEXTS = ["a good film", "not good, the bad songs", "unheard of", "", "עברית 😀 good"]
 
 
@@ -23,8 +24,7 @@ def test_a_text_is_the_mean_of_its_tokens(static_folder: Path) -> None:
     np.testing.assert_allclose(found[0], mean / np.linalg.norm(mean), rtol=1e-5)
 
 
-def test_as_model2vec_does_it(static_folder: Path) -> None:
-    model2vec = pytest.importorskip("model2vec")
+def test_as_model2vec_reads_the_folder(static_folder: Path) -> None:
     texts = [*TEXTS, "good " * 3_000]
     theirs = model2vec.StaticModel.from_pretrained(str(static_folder)).encode(texts)
     np.testing.assert_allclose(Static.open(static_folder).encode(texts), theirs, atol=1e-6)
@@ -49,13 +49,12 @@ def test_the_same_bits_in_any_company(static_folder: Path, odd_texts: list[str])
     assert not together[3].any()  # the empty text
 
 
-def test_saved_whole(static_folder: Path, tmp_path: Path) -> None:
+def test_saved_whole(static_folder: Path) -> None:
     static = Static.open(static_folder, max_tokens=7)
     before, identity = static.encode(TEXTS), static.identity
-    (tmp_path / "saved").mkdir()
-    static.save(tmp_path / "saved")
+    state = static.state()
     shutil.rmtree(static_folder)
-    loaded = Static.load(tmp_path / "saved")
+    loaded = Static.from_state(state)
     assert np.array_equal(loaded.encode(TEXTS), before)
     assert loaded.identity == identity
 
@@ -98,7 +97,7 @@ def test_a_copy_in_the_hub_s_cache(
 
 def test_a_missing_library(static_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     static = Static.open(static_folder)
-    monkeypatch.setitem(__import__("sys").modules, "tokenizers", None)
+    monkeypatch.setitem(__import__("sys").modules, "model2vec", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'unruly\[static\]'"):
         static.encode(["good"])
 
@@ -113,14 +112,3 @@ def test_features_that_are_not_brought_to_unit_length(static_folder: Path) -> No
     (static_folder / "config.json").write_text(json.dumps({**config, "normalize": False}))
     static = Static.open(static_folder)
     np.testing.assert_allclose(static.encode(["good"])[0], static.vectors[1], rtol=1e-6)
-
-
-def test_words_or_texts_tokenised_is_all_the_same(
-    static_folder: Path, odd_texts: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = [*TEXTS, *odd_texts, "good\nbad\tfilm  songs,good", "a " * 600, "goodbad" * 300]
-    by_words = Static.open(static_folder)
-    assert by_words._splits_at_blanks
-    whole = Static.open(static_folder)
-    monkeypatch.setitem(whole.__dict__, "_splits_at_blanks", False)
-    np.testing.assert_allclose(by_words.encode(texts), whole.encode(texts), atol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -70,20 +71,56 @@ def test_the_same_bits_in_any_company(folder: Path, odd_texts: list[str]) -> Non
     assert np.array_equal(together, np.concatenate([encoder.encode([text]) for text in texts]))
 
 
-def test_saved_and_loaded_bit_for_bit(folder: Path, tmp_path: Path) -> None:
+def test_saved_and_loaded_bit_for_bit(folder: Path) -> None:
     encoder = Transformer(str(folder), "cls", max_tokens=16)
-    encoder.save(tmp_path)
-    loaded = Transformer.load(tmp_path)
+    loaded = Transformer.from_state(encoder.state())
     assert np.array_equal(loaded.encode(TEXTS), encoder.encode(TEXTS))
-    kept = json.loads((tmp_path / "transformer.json").read_text())
-    (tmp_path / "transformer.json").write_text(json.dumps({**kept, "identity": "another"}))
     with pytest.raises(InputError, match="differ from those that the model was fitted with"):
-        Transformer.load(tmp_path)
+        Transformer.from_state({**encoder.state(), "identity": "another"})
 
 
 def test_a_layer_that_is_not_there(folder: Path) -> None:
     with pytest.raises(SettingsError, match="layer 7 is not there: it has 2"):
         Transformer(str(folder), layer=7).encode(["a"])
+
+
+def test_a_model_that_nobody_has_fails_in_seconds(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[float] = []
+
+    def ask(self: object, name: str, *, timeout: float) -> None:
+        asked.append(timeout)
+        raise OSError("no network")
+
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    monkeypatch.setenv("TRANSFORMERS_OFFLINE", "0")
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", ask)
+    monkeypatch.setattr(
+        transformers.AutoModel, "from_pretrained", lambda *_, **__: pytest.fail("looked further")
+    )
+    with pytest.raises(InputError, match="on the Hugging Face hub"):
+        Transformer("nobody/nothing").encode(["a"])
+    assert asked == [5.0]
+
+
+EVIL = "from pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n"
+
+
+def test_code_that_comes_with_a_model_is_not_run(folder: Path, tmp_path: Path) -> None:
+    evil = tmp_path / "evil"
+    shutil.copytree(folder, evil)
+    config = json.loads((evil / "config.json").read_text())
+    config |= {
+        "model_type": "evil",
+        "auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"},
+    }
+    (evil / "config.json").write_text(json.dumps(config))
+    (evil / "evil.py").write_text(EVIL)
+    with pytest.raises(InputError):
+        Transformer(str(evil), "mean").encode(["a"])
+    assert not list(tmp_path.rglob("*.ran"))
 
 
 def test_a_hub_out_of_reach(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import polars as pl
 
-from unruly.features.views import AROUND, BETWEEN, TAGGED, TEXT, WINDOW, seen, views_of
+from unruly.features.views import (
+    AROUND,
+    BETWEEN,
+    TAGGED,
+    TEXT,
+    WINDOW,
+    seen,
+    term_views,
+    text_views,
+)
 from unruly.texts.corpus import Corpus
 
 FRAME = pl.DataFrame(
@@ -24,7 +33,7 @@ PAIRS = Corpus.from_frame(FRAME)
 
 def test_plain_texts_are_read_as_they_are() -> None:
     corpus = Corpus.from_texts(["a", "b"])
-    assert views_of(corpus, terms=True) == views_of(corpus, terms=False) == (TEXT,)
+    assert term_views(corpus) == text_views(corpus) == (TEXT,)
     assert seen(corpus, TEXT).to_list() == ["a", "b"]
 
 
@@ -54,5 +63,5 @@ def test_windows_are_bounded() -> None:
 
 
 def test_lsa_reads_tags_and_others_sentences() -> None:
-    assert views_of(PAIRS, terms=True) == (BETWEEN, TAGGED)
-    assert views_of(PAIRS, terms=False) == (BETWEEN, AROUND)
+    assert term_views(PAIRS) == (BETWEEN, TAGGED)
+    assert text_views(PAIRS) == (BETWEEN, AROUND)

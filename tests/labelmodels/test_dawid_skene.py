@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.planted_votes import planted_votes
 
 from unruly.errors import SettingsError
 from unruly.labelmodels.dawid_skene import DawidSkene
-from unruly.labelmodels.one_coin import OneCoin
-from unruly.labelmodels.planted import planted_votes
+from unruly.labelmodels.one_coin import OneCoin, _coins
 from unruly.labelmodels.weighted_vote import WeightedVote
 from unruly.votes.votes import Votes
 
@@ -120,3 +120,21 @@ def test_weighted_vote_gives_lonely_sources_an_average_say() -> None:
     model = WeightedVote().fit(votes)
     assert model.accuracies_ == pytest.approx([0.7, 0.7])
     assert model.predict_proba(votes)[0] == pytest.approx([0.7, 0.3])
+
+
+def test_a_coin_is_smoothed_by_votes_that_are_right_by_chance() -> None:
+    """One vote, surely right, and two that are right one time in two: two out of three are right."""
+    one, even = np.array([[1.0, 0.0]]), np.zeros(2)
+    assert _coins(one, np.array([1.0]), even, smoothing=2.0)[0] == pytest.approx(
+        np.log(2), abs=1e-6
+    )
+    assert _coins(one, np.array([1.0]), even, smoothing=0.0)[0] > 10
+
+
+@pytest.mark.parametrize("m", [2, 4])
+def test_a_weighted_vote_counts_as_much_as_its_accuracy_among_m_classes(m: int) -> None:
+    """One vote of a source that is right at 70 %: its class at 70 %, the rest shared by the others."""
+    votes = Votes.from_array([[0], [m - 1]], classes=[str(c) for c in range(m)])
+    model = WeightedVote(accuracies=[0.7]).fit(votes)
+    assert model.weights_[0] == pytest.approx(np.log((m - 1) * 0.7 / 0.3))
+    assert model.predict_proba(votes)[0] == pytest.approx([0.7, *[0.3 / (m - 1)] * (m - 1)])

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from tests.planted_votes import planted_votes
 
-from unruly.errors import InputError, NotFittedError, SettingsError
+from unruly.errors import InputError, SettingsError
 from unruly.labelmodels.dawid_skene import DawidSkene
-from unruly.labelmodels.label_model import LabelModel
+from unruly.labelmodels.label_model import LabelModel, Prior
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
 from unruly.labelmodels.one_coin import OneCoin
-from unruly.labelmodels.planted import planted_votes
-from unruly.labelmodels.prior import Prior
 from unruly.labelmodels.weighted_vote import WeightedVote
 from unruly.votes.votes import Votes
 
@@ -220,11 +220,11 @@ def test_soft_votes_count_by_their_probability(make: Make) -> None:
 def test_nonsense_is_refused_in_one_line(make: Make) -> None:
     votes, _ = planted_votes(50, ACCURACIES, 0.5)
     refused: list[tuple[Prior, Votes, type[Exception], str]] = [
-        ([0.5, 0.6], votes, SettingsError, r"sums to 1\.1, not to 1"),
-        ([0.5, 0.3, 0.2], votes, SettingsError, "3 numbers, but there are 2 classes"),
-        ([1.0, 0.0], votes, SettingsError, "not above 0"),
-        ([float("nan"), 0.5], votes, SettingsError, "not above 0"),
-        ("evenly", votes, SettingsError, "choose 'uniform', 'votes' or 'learn'"),  # type: ignore[list-item]
+        ([0.5, 0.6], votes, SettingsError, r"add up to 1\.1, not to 1"),
+        ([0.5, 0.3, 0.2], votes, SettingsError, "3 numbers for 2 classes"),
+        ([1.0, 0.0], votes, SettingsError, "every share must be above 0"),
+        ([float("nan"), 0.5], votes, SettingsError, "every share must be above 0"),
+        ("evenly", votes, SettingsError, "is not understood"),  # type: ignore[list-item]
         ("uniform", votes_of(np.full((5, 4), -1, dtype=np.int8), 2), InputError, "no source votes"),
         (
             "uniform",
@@ -256,3 +256,16 @@ def test_a_learnt_prior_finds_a_skewed_balance(make: Make) -> None:
     model = make("learn").fit(votes)
     assert abs(model.prior_[0] - 0.8) < 0.05
     assert make("votes").fit(votes).prior_[0] < model.prior_[0]
+
+
+@every_model
+def test_arrays_do_as_well_as_votes(make: Make) -> None:
+    votes, _ = planted_votes(300, ACCURACIES, 0.5, seed=8)
+    model = make("uniform").fit(votes.matrix.tolist())
+    assert np.array_equal(model.predict_proba(votes.matrix), model.predict_proba(votes))
+    assert np.array_equal(
+        model.predict_proba(votes.matrix), make("uniform").fit(votes).predict_proba(votes)
+    )
+    assert model.predict_proba([[0, -1, -1, -1, -1]]).shape == (1, 2)  # the fit's classes
+    with pytest.raises(InputError, match="5 names of sources"):
+        model.predict_proba(votes.matrix[:, :3])

@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from sklearn.exceptions import NotFittedError
 
-from unruly.errors import NotFittedError, SettingsError
+from unruly.errors import InputError, SettingsError
 from unruly.labelmodels.label_model import LabelModel
-from unruly.labelmodels.majority_vote import MajorityVote, Ties, majority_vote
+from unruly.labelmodels.majority_vote import (
+    MajorityVote,
+    Ties,
+    class_wins,
+    commonest_class,
+    majority_vote,
+)
 from unruly.votes.votes import Votes
 
 matrices = hnp.arrays(
@@ -32,11 +39,13 @@ def test_the_winner_leads_and_ties_follow_the_policy(matrix: np.ndarray, ties: T
     model = MajorityVote(ties=ties).fit(votes)
     for label, counts in zip(model.predict(votes), votes.counts(), strict=True):
         leaders = np.flatnonzero(counts == counts.max())
-        if counts.max() == 0 or (ties == "abstain" and len(leaders) > 1):
+        if counts.max() == 0:
+            assert label == model.prior_.argmax()
+        elif ties == "abstain" and len(leaders) > 1:
             assert label == -1
         elif ties == "first":
             assert label == leaders[0]
-        elif ties == "prior":
+        elif ties == "commonest":
             assert model.prior_[label] == model.prior_[leaders].max()
         else:
             assert label in leaders
@@ -48,8 +57,7 @@ def test_shares_are_probabilities_that_agree_with_the_winner(matrix: np.ndarray)
     model = MajorityVote().fit(votes)
     shares, labels = model.predict_proba(votes), model.predict(votes)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
-    decided = labels >= 0
-    assert np.array_equal(shares.argmax(axis=1)[decided], labels[decided])
+    assert np.array_equal(shares.max(axis=1), shares[np.arange(votes.n), labels])
     np.testing.assert_allclose(
         shares[~votes.covered], np.tile(model.prior_, (int((~votes.covered).sum()), 1))
     )
@@ -72,14 +80,33 @@ def test_random_ties_follow_the_seed_and_use_every_leader() -> None:
     assert 140 < labels.sum() < 260
 
 
-def test_the_prior_breaks_ties_and_fills_gaps() -> None:
+def test_the_commonest_class_breaks_ties_and_fills_gaps() -> None:
     votes = Votes.from_array([[0, 1], [-1, -1], [1, 1], [1, -1]])
-    model = MajorityVote(ties="prior", uncovered="prior").fit(votes)
-    np.testing.assert_allclose(model.prior_, [1 / 4, 3 / 4])
+    model = MajorityVote().fit(votes)
+    np.testing.assert_allclose(model.prior_, [1.5 / 5, 3.5 / 5])
     assert model.predict(votes).tolist() == [1, 1, 1, 1]
-    given_prior = MajorityVote(ties="prior", uncovered="prior", prior=[3, 1]).fit(votes)
-    assert given_prior.predict(votes).tolist() == [0, 0, 1, 1]
-    np.testing.assert_allclose(given_prior.predict_proba(votes)[1], [0.75, 0.25])
+    stated = MajorityVote(prior=[3, 1]).fit(votes)
+    assert stated.predict(votes).tolist() == [0, 0, 1, 1]
+    np.testing.assert_allclose(stated.predict_proba(votes)[1], [0.75, 0.25])
+    silent = MajorityVote(uncovered="abstain").fit(votes)
+    assert silent.predict(votes).tolist() == [1, -1, 1, 1]
+
+
+def test_of_equally_common_classes_the_lowest_number_is_taken() -> None:
+    votes = Votes.from_array([[2], [1], [-1]], classes=["a", "b", "c"])
+    assert commonest_class(votes) == 1
+    assert MajorityVote().fit(votes).predict(votes).tolist() == [2, 1, 1]
+
+
+@given(matrices)
+def test_wins_count_tied_documents_in_equal_parts(matrix: np.ndarray) -> None:
+    votes = votes_of(matrix)
+    expected = np.zeros(3)
+    for counts in votes.counts():
+        leaders = np.flatnonzero(counts == counts.max())
+        expected[leaders] += (counts.max() > 0) / len(leaders)
+    np.testing.assert_allclose(class_wins(votes), expected)
+    assert commonest_class(votes) == int(np.argmax(class_wins(votes)))
 
 
 def test_soft_votes_count_with_their_probabilities() -> None:
@@ -111,10 +138,10 @@ def test_misuse_is_refused() -> None:
     with pytest.raises(NotFittedError, match="call fit"):
         MajorityVote().predict(votes)
     with pytest.raises(
-        SettingsError, match="ties must be one of abstain, random, first, prior, not 'coin'"
+        SettingsError, match="ties must be one of commonest, random, first, abstain, not 'coin'"
     ):
         MajorityVote(ties="coin").fit(votes)  # type: ignore[arg-type]
-    with pytest.raises(SettingsError, match="prior must be 2 shares"):
+    with pytest.raises(SettingsError, match="1 number for 2 classes"):
         MajorityVote(prior=[1.0]).fit(votes)
-    with pytest.raises(SettingsError, match="fitted on the classes 0, 1"):
+    with pytest.raises(InputError, match="fitted on the classes 0, 1"):
         MajorityVote().fit(votes).predict(Votes.from_array([[0]], classes=["x", "y"]))

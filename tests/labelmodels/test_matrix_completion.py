@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
+from tests.planted_votes import planted_votes
 
 from unruly.errors import InputError, SettingsError
-from unruly.labelmodels.matrix_completion import Completion, MatrixCompletion
-from unruly.labelmodels.planted import planted_votes
+from unruly.labelmodels.matrix_completion import (
+    Completion,
+    MatrixCompletion,
+    _by_bits,
+    _by_pairs,
+    overlaps,
+)
+from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 
 
@@ -83,3 +90,19 @@ def test_agrees_with_snorkel_on_the_same_votes(m: int) -> None:
     assert (mine.argmax(axis=1) == yours.argmax(axis=1))[sure].mean() > 0.99
     right = (mine.argmax(axis=1) == gold).mean()
     assert right >= (yours.argmax(axis=1) == gold).mean() - 0.003
+
+
+def test_both_ways_of_counting_overlaps_agree_with_the_dense_product() -> None:
+    rng = np.random.default_rng(0)
+    votes = Votes.from_array(rng.integers(-1, 2, size=(500, 30)))
+    distinct = DistinctVotes.of(votes)
+    assert distinct.inverse is None  # all rows differ: the case for bits
+    dense = (votes.matrix[:, :, None] == np.arange(2)).reshape(500, -1).astype(float)
+    expected = dense.T @ dense
+    np.testing.assert_array_equal(_by_bits(distinct), expected)
+    np.testing.assert_array_equal(_by_pairs(distinct), expected)
+    np.testing.assert_allclose(overlaps(distinct), expected / 500)
+    few = Votes.from_array(np.tile([[0, 1], [1, -1]], (50, 1)))
+    np.testing.assert_allclose(
+        overlaps(DistinctVotes.of(few))[[0, 0, 3, 1], [0, 3, 3, 1]], [0.5, 0.5, 0.5, 0.5]
+    )

@@ -10,8 +10,7 @@ from tests.model.planted import WORDS, quick, texts
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.keywords import Keywords
 from unruly.rules.length import Length
-from unruly.rules.rule import Rule
-from unruly.rules.source import Source
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.model.weak_classifier import WeakClassifier
-from unruly.settings import Settings
+from unruly.paper.settings import PaperSettings
 from unruly.votes.votes import Votes
 
 WORDS = (("lovely", "song", "great", "voice"), ("subscribe", "channel", "click", "link"))
@@ -54,6 +54,5 @@ def texts(n: int = 120, seed: int = 0) -> tuple[list[str], NDArray[np.int64]]:
 
 def quick(epochs: int = 40, **changes: object) -> WeakClassifier:
     """The paper's method with fewer epochs, so that tests are quick."""
-    plain = Settings.paper().to_plain()
-    settings = Settings.from_plain({**plain, "epochs": epochs, **changes})
-    return WeakClassifier(settings=settings)
+    settings = PaperSettings.from_plain({"attention": "voters", "epochs": epochs, **changes})
+    return WeakClassifier(method="paper", settings=settings)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 import pytest
@@ -12,29 +10,41 @@ from numpy.typing import NDArray
 from tests.model.planted import quick, texts
 
 import unruly
-from unruly.errors import InputError
+from unruly.errors import ModelFileError
 from unruly.features.cache import Cache
-from unruly.model.container import open_container, write_container
+from unruly.model.container import open_container, to_json, write_container
 from unruly.model.encoding import Encoding
-from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
 
 
 class Lengths:
-    """An encoder of the user's own."""
+    """An encoder of the user's own: two methods."""
 
-    name = "lengths"
-    identity = "lengths-1"
-    width = 2
-
-    def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
+    def fit(self, texts: list[str]) -> Lengths:
         return self
 
-    def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
+    def encode(self, texts: list[str]) -> NDArray[np.float32]:
         return np.array([[len(text), text.count(" ")] for text in texts], dtype=np.float32)
 
-    def save(self, folder: Path) -> None:
-        raise AssertionError("never asked")
+
+class Words:
+    """One that learns: which words of the training texts a text has."""
+
+    def __init__(self, words: tuple[str, ...] = ()) -> None:
+        self.words = words
+
+    def fit(self, texts: list[str]) -> Words:
+        return Words(tuple(sorted({word for text in texts for word in text.split()}))[:50])
+
+    def encode(self, texts: list[str]) -> list[list[bool]]:
+        return [[word in text.split() for word in self.words] for text in texts]
+
+    def state(self) -> dict[str, object]:
+        return {"words": list(self.words)}
+
+    @classmethod
+    def from_state(cls, state: dict[str, list[str]]) -> Words:
+        return cls(tuple(state["words"]))
 
 
 def test_saved_and_read_back_it_gives_the_same_bits(tmp_path: Path, corpus: Corpus) -> None:
@@ -61,17 +71,61 @@ def test_the_cache_changes_nothing(tmp_path: Path, corpus: Corpus) -> None:
 
 def test_without_the_cache_nothing_is_written(tmp_path: Path, corpus: Corpus) -> None:
     model = quick(3).set_params(encoder={"name": "lsa", "dim": 4}, cache=False)
-    model.fit(corpus, np.zeros((len(corpus), 1), dtype=int)).predict(["a"])
+    model.fit(corpus, np.arange(len(corpus))[:, None] % 2).predict(["a"])
     assert not (tmp_path / "cache").exists()
 
 
-def test_an_encoder_of_the_users_own_works_but_is_not_saved(tmp_path: Path, corpus: Corpus) -> None:
+@pytest.mark.parametrize("own", [Lengths(), Words(), [Words(), {"name": "lsa", "dim": 4}]])
+def test_an_encoder_of_the_users_own_works_saving_included(
+    tmp_path: Path, corpus: Corpus, own: object
+) -> None:
+    votes = np.where(np.arange(len(corpus))[:, None] % 2, 0, 1)
+    model = quick(3).set_params(encoder=own, cache=False).fit(corpus, votes)
+    new = ["a b", "subscribe to my channel", ""]
+    model.save(tmp_path / "a.unruly")
+    for encoders in (
+        [Lengths, Words],
+        {f"{__name__}:Words": Words, f"{__name__}:Lengths": Lengths},
+    ):
+        again = unruly.load(tmp_path / "a.unruly", encoders=encoders)
+        np.testing.assert_array_equal(again.predict_proba(new), model.predict_proba(new))
+    again.save(tmp_path / "b.unruly")
+    assert (tmp_path / "b.unruly").read_bytes() == (tmp_path / "a.unruly").read_bytes()
+
+
+def test_a_model_never_imports_what_it_names(tmp_path: Path, corpus: Corpus) -> None:
     votes = np.where(np.arange(len(corpus))[:, None] % 2, 0, 1)
     model = quick(3).set_params(encoder=Lengths(), cache=False).fit(corpus, votes)
-    assert model.predict(["a b"]).shape == (1,)
-    with pytest.raises(InputError, match="the encoder lengths is a class of your own"):
-        model.save(tmp_path / "a.unruly")
-    assert not (tmp_path / "a.unruly").exists()
+    model.save(tmp_path / "a.unruly")
+    with pytest.raises(
+        ModelFileError, match=r"reads texts with the encoder '.*:Lengths'.*encoders="
+    ):
+        unruly.load(tmp_path / "a.unruly")
+    members = dict(open_container(tmp_path / "a.unruly").members)
+    evil = tmp_path / "evil_module.py"
+    evil.write_text(
+        "import pathlib; pathlib.Path(__file__).with_suffix('.ran').touch()\nLengths = 1\n"
+    )
+    part = "encoder/part0.json"
+    members[part] = members[part].replace(f"{__name__}:Lengths".encode(), b"evil_module:Lengths")
+    write_container(tmp_path / "b.unruly", members, {})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path))
+        with pytest.raises(ModelFileError, match="evil_module:Lengths"):
+            unruly.load(tmp_path / "b.unruly", encoders=Lengths)
+    assert not evil.with_suffix(".ran").exists()
+
+
+def test_a_model_on_the_hub_is_opened_only_when_it_is_named(tmp_path: Path, corpus: Corpus) -> None:
+    votes = np.where(np.arange(len(corpus))[:, None] % 2, 0, 1)
+    quick(3).set_params(encoder={"name": "lsa", "dim": 4}).fit(corpus, votes).save(tmp_path / "a")
+    members = dict(open_container(tmp_path / "a").members)
+    state = {"model": "evil/model", "pooling": "cls", "layer": -1, "max_tokens": 9, "identity": "x"}
+    members["encoder/part0.json"] = to_json({"kind": "transformer", "state": state})
+    write_container(tmp_path / "b", members, {})
+    for encoders in (None, "other/model"):
+        with pytest.raises(ModelFileError, match="encoders='evil/model'"):
+            unruly.load(tmp_path / "b", encoders=encoders)
 
 
 def test_several_encoders_are_named(corpus: Corpus, tmp_path: Path) -> None:

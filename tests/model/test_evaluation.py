@@ -11,9 +11,10 @@ from sklearn.metrics import f1_score
 from tests.model.planted import planted, quick
 
 from unruly.errors import InputError
+from unruly.facts import Use
+from unruly.learner import Heads
 from unruly.model.evaluation import Evaluation, evaluate, majority_shares
-from unruly.model.ledger import Ledger, Use
-from unruly.training.heads import Heads
+from unruly.model.ledger import Ledger
 from unruly.votes.votes import Votes
 
 VOTES = Votes.from_array(
@@ -71,7 +72,8 @@ def test_repeats_and_gold_are_told(figures: Evaluation) -> None:
 def test_everything_fits_into_json(figures: Evaluation) -> None:
     plain = json.loads(json.dumps(figures.to_plain(), allow_nan=False))
     assert plain["all"]["model"]["confusion"] == [[2, 1], [0, 2]]
-    assert plain["gold"] == str(figures.ledger)
+    assert plain["ledger"] == figures.ledger.to_plain()
+    assert plain["gold_free"] is True
     assert plain["covered"]["majority_vote"]["documents"] == 3
 
 

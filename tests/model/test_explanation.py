@@ -11,11 +11,6 @@ from tests.model.planted import planted, quick, texts
 
 from unruly.errors import InputError
 from unruly.model.weak_classifier import WeakClassifier
-from unruly.model.word_worth import times
-from unruly.rules.keywords import Keywords
-from unruly.rules.rule import Rule
-from unruly.rules.source import Source
-from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 
 TEXT = "the lovely voice of my channel"
@@ -77,7 +72,7 @@ def test_neighbours_are_training_documents_with_their_beginnings(
 def test_an_empty_text_is_near_to_nothing(model: WeakClassifier, text: str) -> None:
     told = model.explain(text)
     assert told.neighbours == ()
-    assert "nearest training documents: none, for the text is empty" in str(told)
+    assert "nearest training documents: none, because the text is empty" in str(told)
 
 
 def test_a_text_of_unknown_words_alone_is_near_to_nothing(model: WeakClassifier) -> None:
@@ -104,37 +99,6 @@ def test_the_paper_tells_no_odds(model: WeakClassifier) -> None:
     told = model.explain(TEXT)
     assert [vote.odds for vote in told.votes] == [None, None]
     assert "odds" not in str(told)
-
-
-def test_the_default_tells_what_a_vote_is_worth_by_the_word_that_made_it() -> None:
-    rng = np.random.default_rng(1)
-    made, gold = texts(1500)
-    # "gem" is nearly always right, "nice" little better than a coin.
-    worth = {"gem": 0.97, "nice": 0.6}
-    word = rng.choice(["gem", "nice", ""], 1500)
-    sure = np.array([worth.get(one, 0.5) for one in word])
-    holds = np.where(rng.random(1500) < sure, gold == 0, gold == 1) & (word != "")
-    corpus = Corpus.from_texts(
-        [
-            f"{text} {one}" if held else text
-            for text, one, held in zip(made, word, holds, strict=True)
-        ]
-    )
-    praise = Source("praise", [Rule("ham", Keywords(["gem", "nice"]))])
-    advert = Source("advert", [Rule("spam", Keywords(["subscribe", "channel"]))])
-    sources = Sources(["ham", "spam"], [praise, advert])
-    default = WeakClassifier(encoder={"name": "lsa", "dim": 16}, cache=False)
-    default.fit(corpus, sources.vote(corpus))
-
-    def odds(text: str) -> float:
-        (vote,) = default.explain(text).votes
-        assert vote.odds is not None
-        return vote.odds
-
-    assert odds("the gem of it") > 2 * odds("the nice of it") > 0
-    lines = str(default.explain("the gem of it")).splitlines()
-    assert lines[2].split() == ["source", "vote", "here", "overall", "odds", "why"]
-    assert times(odds("the gem of it")) in lines[3]
 
 
 def test_a_document_without_votes(model: WeakClassifier) -> None:

@@ -65,7 +65,7 @@ def test_numbers_of_every_kind(numbers: Any) -> None:
 def test_one_string_and_a_row_of_numbers_are_refused() -> None:
     with pytest.raises(InputError, match="one string"):
         Documents.of("call me")
-    with pytest.raises(InputError, match="row 0: expected a text, found float"):
+    with pytest.raises(InputError, match="Reshape your data"):
         Documents.of(np.array([1.0, 2.0]))
 
 

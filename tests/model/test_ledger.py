@@ -9,21 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unruly.errors import InputError
-from unruly.model.ledger import Entry, Ledger, Use
+from unruly.facts import GoldUse, Use
+from unruly.model.ledger import Ledger
 
 entries = st.lists(
-    st.builds(Entry, st.sampled_from(Use), st.integers(1, 10**6), st.text(max_size=8)), max_size=6
+    st.builds(GoldUse, st.sampled_from(Use), st.integers(1, 10**6), st.text(max_size=8)), max_size=6
 )
 
 
 @given(entries)
-def test_the_ledger_survives_json(found: list[Entry]) -> None:
+def test_the_ledger_survives_json(found: list[GoldUse]) -> None:
     ledger = Ledger(tuple(found))
     assert Ledger.from_plain(json.loads(json.dumps(ledger.to_plain()))) == ledger
 
 
 @given(entries)
-def test_gold_free_means_scoring_only(found: list[Entry]) -> None:
+def test_gold_free_means_scoring_only(found: list[GoldUse]) -> None:
     ledger = Ledger(tuple(found))
     assert ledger.gold_free == all(entry.use is Use.SCORING for entry in found)
     first = str(ledger).removeprefix("gold labels: ")

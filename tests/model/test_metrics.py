@@ -19,8 +19,8 @@ from unruly.model.metrics import (
     f1_scores,
     macro_f1,
     paired_gain,
-    wilson,
 )
+from unruly.sampling import wilson
 
 labels = st.integers(1, 40).flatmap(
     lambda n: st.tuples(

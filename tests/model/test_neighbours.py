@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.model.planted import planted, quick
 
-from unruly.model.neighbours import SNIPPET, sample_rows, snippet, unit_length
+from unruly.model.neighbours import SNIPPET, snippet, unit_length
+from unruly.sampling import sample_rows
 
 
 def test_a_training_document_is_its_own_nearest() -> None:

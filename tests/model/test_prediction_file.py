@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,8 @@ import pytest
 from tests.model.planted import texts
 
 from unruly.errors import InputError
-from unruly.model.prediction import Predictions
 from unruly.model.prediction_file import predict_file
+from unruly.model.predictions import Predictions
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.texts.corpus import Corpus
 
@@ -96,6 +97,14 @@ def test_a_file_may_be_written_over_itself(model: WeakClassifier, data: Path) ->
     assert "label" in pl.read_csv(data).columns
 
 
+def test_a_stream_keeps_no_features(
+    model: WeakClassifier, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "kept"))
+    predict_file(model, data, data.with_name("out.csv"), text="comment", batch_rows=10)
+    assert not list(tmp_path.rglob("*.features"))
+
+
 def test_a_failure_half_way_leaves_the_old_file_and_no_other(
     model: WeakClassifier, data: Path
 ) -> None:
@@ -105,7 +114,7 @@ def test_a_failure_half_way_leaves_the_old_file_and_no_other(
         class_names = ("ham", "spam")
         batches = 0
 
-        def predictions(self, documents: Corpus) -> Predictions:
+        def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
             self.batches += 1
             if self.batches == 2:
                 raise InputError("one clear line")
@@ -121,11 +130,48 @@ def test_a_failure_half_way_leaves_the_old_file_and_no_other(
     ]  # fmt: skip
 
 
-def test_a_missing_text_is_named_with_its_line(model: WeakClassifier, tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_text("text,stars\nfine,1\n,2\n")
+def test_a_missing_text_is_kept_counted_or_named_with_its_line(
+    model: WeakClassifier, tmp_path: Path
+) -> None:
+    data, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    data.write_text("text,stars\nfine,1\n,2\n")
+    assert predict_file(model, data, out).missing == 1
+    assert [row["stars"] for row in csv.DictReader(out.read_text().splitlines())] == ["1", "2"]
+    skipped = predict_file(model, data, out, on_bad_row="skip").skipped
+    assert [bad.row for bad in skipped] == [1]
+    assert [row["stars"] for row in csv.DictReader(out.read_text().splitlines())] == ["1"]
+    out.unlink()
     with pytest.raises(InputError, match="line 3"):
-        predict_file(model, tmp_path / "in.csv", tmp_path / "out.csv")
-    assert not (tmp_path / "out.csv").exists()
+        predict_file(model, data, out, on_bad_row="error")
+    assert not out.exists()
+
+
+TELLING = [
+    "1234567890123456789",
+    "12345678901234567890",
+    "+4915112345678",
+    "2.50",
+    "1e5",
+    "007",
+    "-0",
+]
+
+
+def test_cells_that_look_like_numbers_are_not_touched(
+    model: WeakClassifier, tmp_path: Path
+) -> None:
+    data, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    rows = "".join(f"fine song,{cell},{cell}\n" for cell in TELLING)
+    data.write_text(f"text,value, Odd name \n{rows}")
+    predict_file(model, data, out)
+    lines = out.read_text().splitlines()
+    assert lines[0].startswith("text,value, Odd name ,label,")
+    assert [line.split(",")[1:3] for line in lines[1:]] == [[cell, cell] for cell in TELLING]
+    predict_file(model, data, tmp_path / "out.jsonl")
+    kept = [json.loads(line)["value"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert kept == TELLING
+    predict_file(model, data, tmp_path / "out.parquet")
+    assert pl.read_parquet(tmp_path / "out.parquet")["value"].to_list() == TELLING
 
 
 def test_progress_is_told(model: WeakClassifier, data: Path) -> None:

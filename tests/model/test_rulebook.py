@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from tests.model.planted import quick
 
-from unruly.errors import InputError
-from unruly.model.carried_rules import FunctionFiles
-from unruly.model.rulebook import RuleBook
+import unruly
+from unruly.errors import InputError, RuleError
+from unruly.facts import DocumentsGivenUp
+from unruly.model.rulebook import Allowed, RuleBook
 from unruly.model.weak_classifier import WeakClassifier
+from unruly.model.wording import sentence
+from unruly.rules.cache import Cache
+from unruly.rules.keywords import Keywords
+from unruly.rules.matching import Matched, Matcher
+from unruly.rules.pattern import Pattern
 from unruly.rules.plain import source_from_plain
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
@@ -64,7 +73,7 @@ def documents() -> Corpus:
 
 
 def carried(book: RuleBook) -> RuleBook:
-    return RuleBook.from_plain(json.loads(json.dumps(book.to_plain())), FunctionFiles())
+    return RuleBook.from_plain(json.loads(json.dumps(book.to_plain())), Allowed())
 
 
 def test_carried_rules_vote_as_the_originals(
@@ -126,7 +135,10 @@ def test_votes_know_the_rules_behind_them(
     found = RuleBook.behind(sources.vote(corpus))
     assert found is not None
     assert found.sources == sources
-    assert RuleBook.behind(sources.vote(corpus).take([0, 1])) is None
+    sliced = RuleBook.behind(sources.vote(corpus)[::2])  # as scikit-learn splits them
+    assert sliced is not None
+    assert sliced.sources == sources
+    assert RuleBook.behind(Votes.from_array(sources.vote(corpus).matrix)) is None
     assert model.predictions(["click my channel"]).voters == [["advert", "short"]]
 
 
@@ -145,3 +157,74 @@ def test_votes_of_other_sources_than_the_rules_are_refused(
     votes = Votes.from_array(sources.vote(corpus).matrix[:, :2], classes=CLASSES)
     with pytest.raises(InputError, match="the votes are of other sources"):
         quick(5).fit(corpus, votes, sources=sources)
+
+
+def test_what_was_matched_for_fitting_is_not_matched_again(
+    sources: Sources, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    votes = sources.vote(corpus, cache=Cache(tmp_path))
+    book = RuleBook.behind(votes)
+    assert book is not None
+    ran: list[object] = []
+    match = Matcher._match
+
+    def watched(self: Matcher, wanted: Sequence[Source], *rest: object) -> Matched:
+        ran.append(wanted)
+        return match(self, wanted, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Matcher, "_match", watched)
+    np.testing.assert_array_equal(book.vote(corpus).matrix, votes.matrix)
+    assert ran == []
+    book.vote(corpus.take([0, 1]))
+    assert len(ran) == 1
+
+
+LABELING = """
+import unruly
+
+@unruly.labeling_function(name="loud")
+def lf_1(x):
+    return 1 if x.text.isupper() else -1
+
+@unruly.labeling_function(resources={"words": {"lovely", "great"}})
+def praise(x, words):
+    return 0 if words & set(x.text.split()) else -1
+"""
+
+
+def test_a_model_of_labeling_functions_is_saved_and_loaded(corpus: Corpus, tmp_path: Path) -> None:
+    """Functions given in Python, as Snorkel's users have them; the file is named when loading."""
+    scope: dict[str, Any] = {}
+    exec(compile(LABELING, str(tmp_path / "lfs.py"), "exec"), scope)
+    (tmp_path / "lfs.py").write_text(LABELING)
+    (tmp_path / "other.py").write_text("import unruly\n")
+    sources = Sources(CLASSES, [scope["lf_1"], scope["praise"]])
+    texts = [*corpus.texts[:40], "CLICK MY LINK", "MY CHANNEL"]
+    model = quick(3).set_params(encoder={"name": "lsa", "dim": 4}).fit(texts, sources=sources)
+    model.save(tmp_path / "m.unruly")
+    with pytest.raises(RuleError, match=r"Python function loud of lfs\.py.*--functions lfs\.py"):
+        unruly.load(tmp_path / "m.unruly").predict(["BUY"])
+    named = [tmp_path / "other.py", tmp_path / "lfs.py"]
+    again = unruly.load(tmp_path / "m.unruly", functions=named)
+    assert again.predictions(["BUY NOW", "a great song"]).voters == [["loud"], ["praise"]]
+    again.save(tmp_path / "again.unruly")
+    assert (tmp_path / "again.unruly").read_bytes() == (tmp_path / "m.unruly").read_bytes()
+
+
+def test_documents_that_a_rule_gave_up_on_are_a_note_of_the_fit(corpus: Corpus) -> None:
+    slow = Pattern(r"(a|aa)+\1c", engine="python", seconds=0.1)
+    sources = Sources(
+        CLASSES,
+        [
+            Source("slow", [Rule("spam", slow)]),
+            Source("praise", [Rule("ham", Keywords(["lovely", "great"]))]),
+            Source("advert", [Rule("spam", Keywords(["click", "channel"]))]),
+        ],
+    )
+    texts = [*corpus.texts[:40], "a" * 60]
+    model = quick(3).set_params(encoder={"name": "lsa", "dim": 4})
+    with pytest.warns(UserWarning, match="gave up on 1 document"):
+        model.fit(texts, sources=sources)
+    fact = DocumentsGivenUp("slow", 1, 1, 0.1)
+    assert fact in model.summary_.notes
+    assert "slow, rule 1, gave up on 1 document" in sentence(fact)

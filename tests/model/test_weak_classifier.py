@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError as TheirNotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,12 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from tests.model.planted import planted, quick
 
 import unruly
-from unruly.errors import InputError, NotFittedError, SettingsError
+from unruly.denoising.settings import Settings
+from unruly.errors import InputError, SettingsError
+from unruly.facts import Use
 from unruly.features.encoder import Features
-from unruly.model.gold_scorer import GoldScorer
-from unruly.model.ledger import Use
+from unruly.model.scikit import GoldScorer, vote_agreement
 from unruly.model.weak_classifier import WeakClassifier
-from unruly.settings import Settings
+from unruly.paper.settings import PaperSettings
+from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
 
@@ -45,11 +49,38 @@ def test_parameters_clone_and_single_settings() -> None:
         twin.set_params(colour="red")
 
 
-def test_method_and_seed_are_short_for_settings() -> None:
+def test_settings_of_another_method_are_refused_with_a_hint() -> None:
     data = planted(n=40)
-    model = WeakClassifier(method="paper", seed=3, settings=Settings(epochs=5, seed=1))
-    fitted = model.fit(data.features, data.votes).settings_
-    assert (fitted.method, fitted.seed, fitted.epochs) == ("paper", 3, 5)
+    for model, hint in [
+        (WeakClassifier(settings=PaperSettings(epochs=5)), "set method='paper', or give Settings"),
+        (
+            WeakClassifier(method="paper", settings=Settings()),
+            "set method='default', or give PaperSettings",
+        ),
+        (WeakClassifier(settings={"epochs": 5}), r"must be Settings\(...\)"),  # type: ignore[arg-type]
+        (WeakClassifier(method="papr"), "did you mean 'paper'"),
+        (WeakClassifier(method="paper", class_prior=[0.5, 0.5]), "class_prior is not used"),
+        (WeakClassifier(seed=-1), "seed = -1"),
+    ]:
+        with pytest.raises(SettingsError, match=hint):
+            model.fit(data.features, data.votes)
+    fitted = quick(5).set_params(seed=3).fit(data.features, data.votes)
+    assert fitted.settings_.epochs == len(fitted.history_) == 5
+
+
+def test_a_single_setting_belongs_to_the_method() -> None:
+    with pytest.raises(SettingsError, match="no setting is called 'epochs'"):
+        WeakClassifier().set_params(settings__epochs=5)
+    assert WeakClassifier().set_params(
+        method="paper", settings__epochs=5
+    ).settings == PaperSettings(epochs=5)
+
+
+def test_a_wrong_prior_is_refused_by_fit_not_by_init() -> None:
+    data = planted(n=20)
+    for wrong in ([1, 2, 3], [0.9, 0.2], {"c9": 0.5}):
+        with pytest.raises(SettingsError, match="prior"):
+            WeakClassifier(class_prior=wrong).fit(data.features, data.votes)
 
 
 def test_it_is_a_classifier_and_knows_when_it_is_fitted() -> None:
@@ -58,7 +89,7 @@ def test_it_is_a_classifier_and_knows_when_it_is_fitted() -> None:
     assert is_classifier(model)
     with pytest.raises(NotFittedError, match="call fit"):
         model.predict(data.features)
-    with pytest.raises(TheirNotFittedError):
+    with pytest.raises(NotFittedError):
         check_is_fitted(model)
     check_is_fitted(model.fit(data.features, data.votes))
 
@@ -152,8 +183,12 @@ def test_documents_and_votes_must_be_the_same_ones() -> None:
     data = planted(n=20)
     with pytest.raises(InputError, match="20 documents and votes on 19"):
         quick().fit(data.features, data.votes.take(np.arange(19)))
-    with pytest.raises(InputError, match=r"reshape\(-1, 1\)"):
-        quick().fit(data.features, data.gold)
+    for labels in (data.gold, data.gold.tolist(), pl.Series(data.gold)):
+        with pytest.raises(
+            InputError, match="If these are true labels, pass them as clean="
+        ) as told:
+            quick().fit(data.features, labels)
+        assert "reshape" not in str(told.value)
     with pytest.raises(InputError, match="fit needs votes"):
         quick().fit(data.features)
     with pytest.raises(InputError, match="got one string"):
@@ -163,7 +198,9 @@ def test_documents_and_votes_must_be_the_same_ones() -> None:
 def test_other_features_are_refused_by_width() -> None:
     data = planted(n=20)
     model = quick(3).fit(data.features, data.votes)
-    with pytest.raises(InputError, match="fitted on 8 features for each document, not 7"):
+    with pytest.raises(
+        InputError, match="X has 7 features, but WeakClassifier is expecting 8 features"
+    ):
         model.predict(data.features[:, :7])
     with pytest.raises(InputError, match="fitted on features, not on texts"):
         model.predict(["a text"])
@@ -188,7 +225,11 @@ def test_in_a_pipeline() -> None:
 def test_cross_validation_by_held_out_votes_and_by_gold() -> None:
     data = planted(n=120)
     for votes in (data.votes, data.matrix):
-        scores = cross_val_score(quick(), data.features, votes, cv=3)
+        with pytest.raises(InputError, match=r"scoring=unruly.vote_agreement.*GoldScorer"):
+            cross_val_score(quick(), data.features, votes, cv=3, error_score="raise")
+        with pytest.warns(UserWarning, match=r"scoring=unruly.vote_agreement"):
+            assert np.isnan(cross_val_score(quick(), data.features, votes, cv=3)).all()
+        scores = cross_val_score(quick(), data.features, votes, cv=3, scoring=vote_agreement)
         assert ((scores > 0.6) & (scores < 0.95)).all()  # votes are right four times in five
     gold = cross_val_score(quick(), data.features, data.votes, scoring=GoldScorer(data.gold), cv=3)
     assert gold.mean() > 0.8
@@ -198,7 +239,7 @@ def test_cross_validation_by_held_out_votes_and_by_gold() -> None:
 
 def test_grid_search_without_gold() -> None:
     data = planted(n=90)
-    search = GridSearchCV(quick(), {"settings__hidden": [2, 16]}, cv=2)
+    search = GridSearchCV(quick(), {"settings__hidden": [2, 16]}, cv=2, scoring=vote_agreement)
     search.fit(data.features, data.votes)
     assert search.best_params_["settings__hidden"] in (2, 16)
     assert search.best_estimator_.settings_.hidden == search.best_params_["settings__hidden"]
@@ -252,7 +293,7 @@ def test_clean_labels_that_do_not_fit_are_refused(clean: object, message: str) -
 def test_gold_selects_the_epoch_only_when_given_and_asked_for() -> None:
     data, other = planted(n=100), planted(n=80, seed=5)
     valid = (other.features, other.votes, other.gold)
-    with pytest.raises(InputError, match="nothing may use them"):
+    with pytest.raises(InputError, match="nothing uses them"):
         quick().fit(data.features, data.votes, valid=valid)
     with pytest.raises(InputError, match="needs validation documents"):
         quick(selection="gold").fit(data.features, data.votes)
@@ -278,13 +319,13 @@ def test_denoised_labels_are_better_than_majority_vote() -> None:
     soft = model.denoise()
     assert soft.shape == (300, 2)
     np.testing.assert_allclose(soft.sum(axis=1), 1, atol=1e-5)
-    np.testing.assert_array_equal(soft, model.denoise(data.votes))
-    np.testing.assert_array_equal(soft, model.denoise(data.matrix, X=data.features))
+    np.testing.assert_array_equal(soft, model.denoise(votes=data.votes))
+    np.testing.assert_array_equal(soft, model.denoise(data.features, data.matrix))
     found = model.evaluate(data.features, data.gold, data.votes)
     assert (soft.argmax(axis=1) == data.gold).mean() > found.everything.majority.accuracy.value
     fewer = data.matrix.copy()
     fewer[:, 0] = -1
-    assert (model.denoise(fewer) != soft).any()
+    assert (model.denoise(votes=fewer) != soft).any()
 
 
 def test_sample_weights_in_score() -> None:
@@ -296,11 +337,21 @@ def test_sample_weights_in_score() -> None:
 
 def test_its_picture_shows_what_is_not_usual() -> None:
     assert repr(WeakClassifier()) == "WeakClassifier()"
-    shown = repr(WeakClassifier(seed=3, settings=Settings(hidden=7)))
-    assert shown == "WeakClassifier(seed=3, settings=Settings(hidden=7))"
+    shown = repr(WeakClassifier(seed=3, method="paper", settings=PaperSettings(hidden=7)))
+    assert shown == "WeakClassifier(method='paper', seed=3, settings=PaperSettings(hidden=7))"
 
 
 def test_public_names() -> None:
     assert unruly.WeakClassifier is WeakClassifier
     assert unruly.GoldScorer is GoldScorer
+    assert unruly.vote_agreement is vote_agreement
     assert callable(unruly.load)
+
+
+def test_the_report_from_python(model: WeakClassifier, corpus: Corpus, tmp_path: Path) -> None:
+    page = model.report(tmp_path / "page.html", corpus)
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>") or text.lower().startswith("<!doctype html>")
+    assert "advert" in text
+    alone = model.report(tmp_path / "alone.html")
+    assert "advert" in alone.read_text(encoding="utf-8")

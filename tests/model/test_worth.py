@@ -9,21 +9,24 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.planted_votes import planted_votes
 
 from unruly.errors import InputError
+from unruly.facts import Use
 from unruly.features.encoder import Features
-from unruly.labelmodels.planted import planted_votes
-from unruly.model.ledger import Ledger, Use
+from unruly.model.ledger import Ledger
 from unruly.model.worth import Worth, crossing, measure_worth, sizes
-from unruly.recipe.planted_features import planted_features
 
 
 @functools.cache
 def measured(accuracy: float, pool: int = 150, draws: int = 2) -> Worth:
     """A model of known accuracy beside labels of documents that text tells apart."""
-    votes, gold = planted_votes(pool + 400, [0.8], seed=1)
+    _, gold = planted_votes(pool + 400, [0.8], seed=1)
     truth = gold.astype(np.int64)
-    features = planted_features(votes, truth, signal=0.7, width=16, seed=1)
+    noise = np.random.default_rng(1).normal(size=(len(truth), 16))
+    features = Features.from_array(
+        noise + 0.7 * np.sign(truth - 0.5)[:, None] * (np.arange(16) < 4)
+    )
     scored, rest = np.arange(400), np.arange(400, pool + 400)
     hit = np.random.default_rng(0).random(400) < accuracy
     return measure_worth(
@@ -65,7 +68,7 @@ def test_the_ledger_and_the_plain_form() -> None:
     assert worth.ledger.gold_free
     assert worth.ledger.used_for(Use.SCORING) == 400 + worth.rungs[-1].labels
     plain = json.loads(json.dumps(worth.to_plain(), allow_nan=False))
-    assert plain["sentence"] == worth.sentence
+    assert plain["labels"] == worth.labels
     assert [rung["labels"] for rung in plain["hand_labels"]] == [r.labels for r in worth.rungs]
 
 

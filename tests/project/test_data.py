@@ -108,3 +108,21 @@ def test_a_wrench_folder_gives_each_split_and_its_classes_by_name(tmp_path: Path
         files.read("train", tmp_path, ("spam", "eggs"))
     with pytest.raises(InputError, match="read it whole"):
         files.scan("train", tmp_path, CLASSES)
+
+
+def test_unlabelled_training_texts_beside_a_labelled_test_file(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("text,n\na,1\nb,2\n")
+    (tmp_path / "test.csv").write_text("text,n,is_spam\na,1,1\nb,2,0\n")
+    files = DataFiles(train="train.csv", test="test.csv", label="is_spam")
+    assert files.read("train", tmp_path, ("ham", "spam")).gold is None
+    assert next(iter(files.scan("train", tmp_path, ("ham", "spam")))).gold is None
+    gold = files.read("test", tmp_path, ("ham", "spam")).gold
+    assert gold is not None
+    assert gold.tolist() == [1, 0]
+
+
+def test_a_label_column_that_is_misspelt_is_not_a_missing_one(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("text,is_spma\na,1\n")
+    files = DataFiles(train="train.csv", label="is_spam")
+    with pytest.raises(InputError, match="did you mean 'is_spma'"):
+        files.read("train", tmp_path, ("ham", "spam"))

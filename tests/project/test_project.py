@@ -7,8 +7,7 @@ import pytest
 from unruly.errors import ProjectError, RuleError
 from unruly.project.project import Prior, Project, check_classes
 from unruly.rules.keywords import Keywords
-from unruly.rules.rule import Rule
-from unruly.rules.source import Source
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 
 SOURCE = Source("free", [Rule("spam", Keywords(["free"]))])
@@ -21,7 +20,9 @@ def test_lists_will_do_and_compare_equal() -> None:
     assert listed.classes == ("ham", "spam")
 
 
-@pytest.mark.parametrize("prior", ["uniform", "votes", (0.1, 0.9), None])
+@pytest.mark.parametrize(
+    "prior", ["uniform", "votes", (0.1, 0.9), (9, 1), "spam is about 1 in 8", {"spam": 0.1}, None]
+)
 def test_priors(prior: Prior) -> None:
     assert Project(SOURCES, prior=prior).prior == prior
 

@@ -1,19 +1,20 @@
-"""Votes of a split: whole or as a stream, the same votes, ids and gold."""
+"""Votes of a split, and errors of rules at work with the line where the rule is written."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from unruly.errors import InputError
+from unruly.errors import InputError, MissingExtraError, RuleError, UnrulyError, Where
 from unruly.project.data import DataFiles
 from unruly.project.project import Project
-from unruly.project.voting import vote_split
+from unruly.project.starter import make_starter
+from unruly.project.voting import blamed_on_its_line, vote_split
 from unruly.rules.keywords import Keywords
-from unruly.rules.rule import Rule
-from unruly.rules.source import Source
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 
 SOURCES = Sources(["ham", "spam"], [Source("free", [Rule("spam", Keywords(["free"]))])])
@@ -56,3 +57,51 @@ def test_a_wrench_folder(tmp_path: Path) -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a\.csv: there is no such file"):
         vote_split(project(tmp_path, DataFiles(train="a.csv")))
+
+
+@pytest.fixture
+def starter(tmp_path: Path) -> Project:
+    return Project.read(make_starter(tmp_path / "spam"))
+
+
+@pytest.mark.parametrize("kind", [RuleError, MissingExtraError])
+def test_the_line_of_the_rule(starter: Project, kind: type[UnrulyError]) -> None:
+    def fail() -> None:
+        with blamed_on_its_line(starter):
+            raise kind("no", where=Where(source="feeling", rule=2, id=7))
+
+    with pytest.raises(kind) as caught:
+        fail()
+    where = caught.value.where
+    assert where is not None
+    assert where.line is not None
+    assert where.file == str(starter.file)
+    text = Path(where.file).read_text().splitlines()
+    assert text[where.line - 1] == "[[source.rule]]"
+    assert text[where.line] == 'label = "ham"'
+    assert (
+        str(caught.value) == f"{starter.file}:{where.line}: source 'feeling', rule 2, row id 7: no"
+    )
+
+
+@pytest.mark.parametrize(
+    "where", [None, Where(file="comments.csv"), Where(source="nobody", rule=1)], ids=str
+)
+def test_other_errors_stay_as_they_are(starter: Project, where: Where | None) -> None:
+    with pytest.raises(InputError) as caught, blamed_on_its_line(starter):
+        raise InputError("broken", where=where)
+    assert caught.value.where == where
+
+
+def test_the_words_of_a_message_do_not_matter(starter: Project) -> None:
+    with pytest.raises(InputError) as caught, blamed_on_its_line(starter):
+        raise InputError("source 'feeling', rule 2: not what it seems")
+    assert caught.value.where is None
+
+
+def test_a_project_made_in_python_has_no_lines(starter: Project) -> None:
+    with (
+        pytest.raises(RuleError, match=r"^source 'short', rule 1: no$"),
+        blamed_on_its_line(replace(starter, file=None)),
+    ):
+        raise RuleError("no", where=Where(source="short", rule=1))

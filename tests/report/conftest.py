@@ -11,12 +11,10 @@ from tests.model.planted import WORDS, texts
 from unruly.model.fitted import Fitted
 from unruly.model.storage import load
 from unruly.model.weak_classifier import WeakClassifier
-from unruly.report.answers import Answers, answers
-from unruly.report.facts import Facts, facts
+from unruly.report.facts import Answers, Facts, answers, gather
 from unruly.report.page import page
 from unruly.rules.keywords import Keywords
-from unruly.rules.rule import Rule
-from unruly.rules.source import Source
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 
@@ -75,20 +73,20 @@ def seen(made: Made) -> Answers:
 @pytest.fixture(scope="session")
 def whole(made: Made) -> Facts:
     """The facts with documents and gold."""
-    return facts("spam.unruly", made.fitted, made.train, made.test)
+    return gather("spam.unruly", made.fitted, made.train, made.test)
 
 
 @pytest.fixture(scope="session")
 def without_gold(made: Made) -> Facts:
     from dataclasses import replace
 
-    return facts("spam.unruly", made.fitted, replace(made.train, gold=None))
+    return gather("spam.unruly", made.fitted, replace(made.train, gold=None))
 
 
 @pytest.fixture(scope="session")
 def alone(made: Made) -> Facts:
     """The facts that the file alone knows."""
-    return facts("spam.unruly", made.fitted)
+    return gather("spam.unruly", made.fitted)
 
 
 @pytest.fixture(scope="session")

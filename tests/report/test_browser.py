@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from unruly.report.page import SECTIONS
+from tests.report.test_page import ALWAYS
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 pytestmark = pytest.mark.skipif(
@@ -76,7 +75,7 @@ def test_no_console_errors_and_no_outside_requests(shown: Any) -> None:
 
 
 def test_every_section_is_there_and_has_a_size(shown: Any) -> None:
-    for name in SECTIONS:
+    for name in ALWAYS:
         box = shown.find_element("id", name).rect
         assert box["width"] > 200
         assert box["height"] > 40

@@ -5,10 +5,21 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.report.written import heads_of, words
 
-from unruly.report.answers import Answers
-from unruly.report.excerpt import LONGEST, excerpt
-from unruly.report.instructive import AGAINST, DOUBTED, MOST, UNCOVERED, instructive
+from unruly.report.documents import (
+    AGAINST,
+    LONGEST,
+    MOST,
+    SURE,
+    UNCOVERED,
+    UNSURE,
+    documents_to_show,
+    excerpt,
+    shown_document,
+)
+from unruly.report.facts import Answers
+from unruly.votes.votes import Votes
 
 
 @settings(deadline=None)
@@ -38,45 +49,39 @@ def test_a_match_of_the_whole_text_is_not_highlighted() -> None:
     assert [p.label for p in excerpt("x" * 300, [(0, 300, 0)])] == [None]
 
 
-def test_each_group_is_what_it_says(seen: Answers) -> None:
-    found = instructive(seen)
-    assert len(found) == MOST
-    assert len({d.id for d in found}) == MOST
-    by_id = {str(i): row for row, i in enumerate(seen.votes.ids.to_list())}
-    counts = seen.votes.counts()
+def test_each_group_is_what_it_says() -> None:
+    rng = np.random.default_rng(0)
+    silent = rng.random((300, 1)) < 0.3
+    matrix = np.where(silent, -1, rng.integers(-1, 3, (300, 3)))
+    votes = Votes.from_array(matrix, classes=["a", "b", "c"])
+    posteriors = rng.dirichlet(np.full(3, 0.4), 300)
+    found = documents_to_show(words(300), votes, heads_of(posteriors, votes))
+    assert len(found) == len({d.id for d in found}) == MOST
+    assert {d.group for d in found} == {AGAINST, UNCOVERED, UNSURE}
+    counts = votes.counts()
     for d in found:
-        row = by_id[d.id]
-        if d.group == UNCOVERED:
-            assert not seen.votes.covered[row]
-            assert not d.voices
-            assert not d.majority
-        else:
-            assert seen.votes.covered[row]
-            assert len(d.voices) == seen.votes.voted[row].sum()
+        row = int(d.id)
+        assert bool(votes.covered[row]) == (d.group != UNCOVERED)
+        assert len(d.votes) == votes.voted[row].sum()
         if d.group == AGAINST:
-            assert d.majority == (seen.votes.classes[counts[row].argmax()],)
+            assert d.majority == (votes.classes[counts[row].argmax()],)
             assert d.label != d.majority[0]
-    doubted = [d.confidence for d in found if d.group == DOUBTED]
-    assert doubted == sorted(doubted)
-    certain = [d.confidence for d in found if d.group == UNCOVERED]
-    assert certain == sorted(certain, reverse=True)
+        elif d.group == UNSURE:
+            assert d.confidence < SURE
+        else:
+            assert d.confidence >= SURE
+            assert not d.majority
+    for group, order in ((UNSURE, 1), (UNCOVERED, -1)):
+        confidence = [order * d.confidence for d in found if d.group == group]
+        assert confidence == sorted(confidence)
 
 
 def test_matched_words_are_marked_with_the_class_that_the_rule_names(seen: Answers) -> None:
+    assert seen.texts is not None
     row = next(
         i for i, text in enumerate(seen.texts) if "lovely" in text and "subscribe" not in text
     )
-    some = Answers(
-        name="one",
-        texts=(seen.texts[row],),
-        features=seen.features.take(np.array([row])),
-        votes=seen.votes,
-        heads=seen.heads,
-        gold=None,
-        repeats=seen.repeats,
-    )
-    from unruly.report.instructive import _document
-
-    shown = _document(seen, row, DOUBTED)
-    assert some.texts[0] == "".join(p.text for p in shown.pieces)
+    shown = shown_document(row, UNSURE, seen.texts, seen.votes, seen.heads, seen.gold)
+    assert "".join(p.text for p in shown.pieces) == seen.texts[row]
     assert [p.label for p in shown.pieces if p.text == "lovely"] == [0]
+    assert any("lovely" in vote.reason for vote in shown.votes)

@@ -8,20 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.report.conftest import Made
 
-from unruly.model.metrics import wilson
-from unruly.report.advice import Advice, advice
-from unruly.report.answers import Answers
-from unruly.report.by_matched import MOST, by_matched
-from unruly.report.confidence import confidence_slices
-from unruly.report.facts import Facts
-from unruly.report.next_words import next_words
-from unruly.report.noise import noise
-from unruly.report.pairs import pairs
-from unruly.report.prior_doubt import prior_doubt
-from unruly.report.reliability_spread import reliability_spread
-from unruly.report.silenced import Silenced, silenced, without_source
-from unruly.report.source_facts import SourceFacts
-from unruly.training.heads import Heads
+from unruly.learner import Heads
+from unruly.report.advice import removals
+from unruly.report.charts.accuracy import MOST_VOTES, by_votes, noise
+from unruly.report.charts.confidence import confidence_of
+from unruly.report.charts.sources import source_weights
+from unruly.report.facts import Facts, gather
 from unruly.votes.votes import Votes
 
 matrices = st.integers(1, 30).flatmap(
@@ -39,26 +31,12 @@ def heads_of(proba: np.ndarray, conditional: np.ndarray) -> Heads:
 
 
 @settings(deadline=None)
-@given(matrices)
-def test_pairs_are_what_counting_one_by_one_gives(matrix: list[list[int]]) -> None:
-    counted = pairs(votes_of(matrix))
-    for i in range(3):
-        for j in range(3):
-            common = [(r[i], r[j]) for r in matrix if r[i] >= 0 and r[j] >= 0]
-            assert counted.both[i, j] == len(common)
-            assert counted.same[i, j] == sum(a == b for a, b in common)
-    shares = counted.agreement
-    assert np.array_equal(np.isnan(shares), counted.both == 0)
-    assert np.array_equal(shares, shares.T, equal_nan=True)
-
-
-@settings(deadline=None)
 @given(matrices, st.integers(0, 1000))
 def test_slices_hold_every_document_once(matrix: list[list[int]], seed: int) -> None:
     votes, rng = votes_of(matrix), np.random.default_rng(seed)
     proba = rng.dirichlet(np.ones(3), votes.n).astype(np.float32)
     gold = rng.integers(-1, 3, votes.n)
-    slices = confidence_slices(proba, votes, gold)
+    slices = confidence_of(proba, votes, gold).slices
     assert sum(s.covered for s in slices) == votes.covered.sum()
     assert sum(s.documents for s in slices) == votes.n
     assert sum(s.accuracy.n for s in slices if s.accuracy) == (gold >= 0).sum()
@@ -67,7 +45,7 @@ def test_slices_hold_every_document_once(matrix: list[list[int]], seed: int) -> 
 
 
 def test_certainty_falls_into_the_last_slice() -> None:
-    slices = confidence_slices(np.array([[1.0, 0.0, 0.0]]), votes_of([[0, -1, -1]]))
+    slices = confidence_of(np.array([[1.0, 0.0, 0.0]]), votes_of([[0, -1, -1]])).slices
     assert slices[-1].covered == 1
 
 
@@ -92,118 +70,57 @@ def test_documents_are_grouped_by_their_number_of_votes() -> None:
     matrix[1, 0], matrix[2], matrix[3, :7] = 1, 0, 1
     votes = Votes.from_array(matrix, classes=["a", "b"])
     proba = np.eye(2)[[0, 1, 0, 0]]
-    lines = by_matched(
-        votes, heads_of(proba, np.zeros((4, 8))), np.array([0, 1, 0, 1]), commonest=0
-    )
-    assert [(line.name, line.documents) for line in lines] == [("0", 1), ("1", 1), (f"{MOST}+", 2)]
+    lines = by_votes(votes, heads_of(proba, np.zeros((4, 8))), np.array([0, 1, 0, 1]), commonest=0)
+    assert [(line.name, line.documents) for line in lines] == [
+        ("0", 1),
+        ("1", 1),
+        (f"{MOST_VOTES}+", 2),
+    ]
     assert [line.model.value for line in lines] == [1.0, 1.0, 0.5]
     assert [line.majority.value for line in lines] == [1.0, 1.0, 1.0]
 
 
-def test_say_is_relative_to_an_equal_split() -> None:
+def test_weights_are_relative_to_an_equal_share() -> None:
     votes = votes_of([[0, 0, -1], [0, 1, 2], [1, -1, -1]])
     weights = np.array([[0.75, 0.25, 0], [0.5, 0.25, 0.25], [1, 0, 0]], dtype=np.float32)
-    spreads = reliability_spread((0.5, 0.3, 0.2), votes, heads_of(np.eye(3), weights))
-    assert spreads[0].documents == 2  # where it is alone says nothing
-    assert spreads[0].overall == pytest.approx(1.5)
-    assert spreads[0].quantiles[2] == pytest.approx(1.5)  # between 0.75 × 2 and 0.5 × 3
-    assert spreads[2].quantiles[0] == pytest.approx(0.75)
+    weighed = source_weights((0.5, 0.3, 0.2), votes, heads_of(np.eye(3), weights))
+    assert weighed[0].documents == 2  # those where it is alone do not count
+    assert weighed[0].overall == pytest.approx(1.5)
+    assert weighed[0].quantiles[2] == pytest.approx(1.5)  # between 0.75 × 2 and 0.5 × 3
+    assert weighed[2].quantiles[0] == pytest.approx(0.75)
 
 
-def test_prior_doubt_is_none_where_the_model_is_certain() -> None:
-    assert [d.twice + d.half for d in prior_doubt(np.eye(2, dtype=np.float32), ("a", "b"))] == [
-        0,
-        0,
-    ]
+@settings(deadline=None)
+@given(matrices)
+def test_removals_are_what_counting_one_by_one_gives(matrix: list[list[int]]) -> None:
+    def leading(votes: list[int]) -> set[int]:
+        cast = [v for v in votes if v >= 0]
+        return {v for v in cast if cast.count(v) == max(map(cast.count, cast))}
+
+    for j, found in enumerate(removals(votes_of(matrix))):
+        uncovered = changed = 0
+        for row in matrix:
+            rest = [v for i, v in enumerate(row) if i != j]
+            if row[j] >= 0:
+                uncovered += not leading(rest)
+                changed += bool(leading(rest)) and leading(rest) != leading(row)
+        assert (found.uncovered, found.changed) == (uncovered, changed)
+        assert found.votes == sum(row[j] >= 0 for row in matrix)
+        assert found.adds is None
 
 
-def test_a_silenced_source_says_nothing() -> None:
-    votes = votes_of([[0, 1, -1], [2, -1, 1]])
-    quiet = without_source(votes, 0)
-    assert quiet.matrix.tolist() == [[-1, 1, -1], [-1, -1, 1]]
-    assert votes.matrix[0, 0] == 0
+def test_what_a_source_adds_is_measured_for_majority_vote() -> None:
+    votes = votes_of([[0, -1, -1], [0, 1, -1], [1, 1, 1], [-1, 2, -1]])
+    gold = np.array([0, 0, 1, -1])
+    adds = [found.adds for found in removals(votes, gold, commonest=2)]
+    # Without x: the first has no vote and becomes class 2, the second is wrong instead of a tie.
+    assert [a.value for a in adds if a] == pytest.approx([1.5 / 3, -0.5 / 3, 0.0])
+    assert [a.n for a in adds if a] == [3, 3, 3]
 
 
-def test_silencing_asks_the_model_again(made: Made, seen: Answers) -> None:
-    found = silenced(made.fitted.learner, seen.features, seen.votes, seen.gold)
-    assert list(found) == list(seen.votes.sources)
-    assert found["silent"].changed == 0
-    j = seen.votes.sources.index("advert")
-    quiet = made.fitted.learner.heads(seen.features, without_source(seen.votes, j)).predicted
-    assert found["advert"].changed == pytest.approx((quiet != seen.final).mean())
-    assert seen.gold is not None
-    adds = found["advert"].adds
-    assert adds is not None
-    assert adds.value == pytest.approx(
-        (seen.final == seen.gold).mean() - (quiet == seen.gold).mean()
-    )
-
-
-def source(name: str, votes: int = 100, right: float = 0.8, **changes: object) -> SourceFacts:
-    kept = {"labels": ("a",), "coverage": 0.5, "overlaps": 0.2, "conflicts": 0.1}
-    return SourceFacts(
-        name=name,
-        votes=votes,
-        reliability=0.3,
-        estimated=wilson(right * votes, votes),
-        measured=None,
-        **{**kept, **changes},  # type: ignore[arg-type]
-    )
-
-
-def advised(sources: list[SourceFacts], votes: Votes, adds: dict[str, Silenced]) -> Advice:
-    final = np.where(votes.covered, votes.counts().argmax(axis=1), 0)
-    return advice(sources, pairs(votes), votes, final, adds)
-
-
-def test_a_source_no_better_than_chance_hurts() -> None:
-    votes = votes_of([[0, 0, -1], [1, 1, -1]] * 50)
-    given = advised([source("x", right=0.2), source("y"), source("z")], votes, {})
-    assert [tip.subject for tip in given.hurting] == ["x"]
-    assert "estimated" in given.hurting[0].says
-
-
-def test_a_source_whose_silence_helps_hurts() -> None:
-    from unruly.model.metrics import Share
-
-    votes = votes_of([[0, 0, -1], [1, 1, -1]] * 50)
-    adds = {"y": Silenced(0.1, Share(-0.05, -0.08, -0.02, 100))}
-    given = advised([source("x"), source("y"), source("z")], votes, adds)
-    assert [tip.subject for tip in given.hurting] == ["y"]
-    assert "5.0 points (2.0 to 8.0)" in given.hurting[0].says
-
-
-def test_of_two_sources_alike_one_is_redundant() -> None:
-    votes = votes_of([[0, 0, -1], [1, 1, -1]] * 50 + [[0, -1, 2]])
-    given = advised([source("x"), source("y"), source("z", votes=0)], votes, {})
-    assert [tip.subject for tip in given.redundant] == ["y", "z"]
-    assert "'x'" in given.redundant[0].says
-    assert "never votes" in given.redundant[1].says
-
-
-def test_classes_that_few_sources_name_are_thin() -> None:
-    votes = votes_of([[0, 0, -1], [0, -1, 1]] * 20)
-    told = {tip.subject: tip.says for tip in advised([source("x")], votes, {}).thin}
-    assert "only one source" in told["b"]
-    assert "no source" in told["c"]
-    assert "a" not in told
-
-
-def test_next_words_go_with_a_class_and_are_new(seen: Answers) -> None:
-    words = next_words(seen.texts, seen.votes, seen.heads.combined)
-    assert words
-    known = {"lovely", "song", "subscribe", "channel", "voice"}
-    assert not known & {word.word for word in words}
-    for word in words:
-        there = [i for i, text in enumerate(seen.texts) if word.word in text.lower()]
-        assert word.documents <= len(there)
-        assert word.share > word.usual
-    assert {"great"} & {w.word for w in words if w.label == "ham"}
-    assert {"click", "link"} & {w.word for w in words if w.label != "ham"}
-
-
-def test_next_words_of_a_handful_of_texts_are_none() -> None:
-    assert next_words(["a", "b"], votes_of([[0, 0, 0], [1, 1, 1]]), np.eye(3)[:2]) == ()
+def test_confidence_of_ninety_is_counted_whatever_the_number_of_classes() -> None:
+    proba = np.array([[0.91, 0.05, 0.04], [0.89, 0.06, 0.05], [0.9, 0.05, 0.05]])
+    assert confidence_of(proba, votes_of([[0, -1, -1]] * 3)).sure == 2
 
 
 def test_facts_measure_sources_on_the_scored_documents(whole: Facts, made: Made) -> None:
@@ -226,13 +143,11 @@ def test_gold_is_entered_in_the_ledger_as_scoring(whole: Facts, without_gold: Fa
     assert without_gold.evaluation is None
     assert str(without_gold.ledger) == "gold labels: none used"
     assert not without_gold.noise
-    assert not without_gold.matched
+    assert not without_gold.by_votes
 
 
 def test_without_held_out_documents_the_training_documents_score(made: Made) -> None:
-    from unruly.report.facts import facts
-
-    found = facts("m", made.fitted, made.train)
+    found = gather("m", made.fitted, made.train)
     assert found.evaluation is not None
     assert found.evaluation.everything.model.documents == 161
-    assert found.scored_on == "the 161 gold labels of train.csv"
+    assert found.scored_on == "the 161 true labels of train.csv"

@@ -12,12 +12,13 @@ import unruly
 import unruly.rules.cache as cache_module
 from unruly.rules.cache import Cache
 from unruly.rules.column import Column, Probabilities
+from unruly.rules.condition import TEXT
 from unruly.rules.field import Field
 from unruly.rules.function import Document, Function
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Matcher
-from unruly.rules.rule import Rule
-from unruly.rules.source import Source
+from unruly.rules.matching import Matched, Matcher
+from unruly.rules.plain import source_from_plain
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 
@@ -43,7 +44,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     runs: list[list[str]] = []
     match = Matcher._match
 
-    def watched(self: Matcher, sources: list[Source], *rest: object) -> pl.DataFrame:
+    def watched(self: Matcher, sources: list[Source], *rest: object) -> Matched:
         runs.append([s.name for s in sources])
         return match(self, sources, *rest)  # type: ignore[arg-type]
 
@@ -115,16 +116,103 @@ def test_functions_given_in_python_are_never_kept(cache: Cache, ran: list[list[s
 def test_damaged_and_deleted_entries_count_as_missing(cache: Cache, ran: list[list[str]]) -> None:
     sources = Sources(CLASSES, [source("a", "one"), source("b", "two")])
     expected = sources.vote(CORPUS, cache=cache).matrix.tolist()
-    entries = sorted(cache.folder.rglob("*.parquet"))
+    entries = sorted(cache.folder.rglob("*.votes"))
     entries[0].write_bytes(b"PAR1 rubbish")
     entries[1].unlink()
-    assert sources.vote(CORPUS, cache=cache).matrix.tolist() == expected
+    with pytest.warns(UserWarning, match="held a damaged entry: its rules are matched again"):
+        assert sources.vote(CORPUS, cache=cache).matrix.tolist() == expected
     assert len(ran) == 2
+
+
+def test_every_changed_byte_of_an_entry_is_noticed(cache: Cache) -> None:
+    cache.put("ab" * 20, pl.DataFrame({"vote": [1, 0, -1]}))
+    path = cache._path("ab" * 20)
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.warns(UserWarning, match="damaged"):
+            assert cache.get("ab" * 20) is None
+    path.write_bytes(whole)
+    other = cache._path("cd" * 20)
+    other.parent.mkdir()
+    path.rename(other)
+    with pytest.warns(UserWarning, match="damaged"):
+        assert cache.get("cd" * 20) is None  # under another name it means something else
+
+
+def test_a_cache_that_may_only_be_read_serves(
+    cache: Cache, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = Sources(CLASSES, [source("a", "one"), source("b", "two")])
+    sources.vote(CORPUS, cache=cache)
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "touch", refused)
+    monkeypatch.setattr(Path, "mkdir", refused)
+    sources.vote(CORPUS, cache=cache)
+    assert ran == [["a", "b"]]
+    more = Sources(CLASSES, [source("c", "three"), source("d", "four")])
+    with pytest.warns(UserWarning, match=r"cannot be written \(Permission denied\)") as told:
+        more.vote(CORPUS, cache=cache)
+    assert len(told) == 1
+
+
+def test_clear_deletes_only_what_we_made(cache: Cache) -> None:
+    Sources(CLASSES, [source("a", "one")]).vote(CORPUS, cache=cache)
+    folder = next(cache.folder.iterdir())
+    mine = [cache.folder / "notes.txt", folder / "thesis.votes", cache.folder / "ab" / "x.parquet"]
+    for path in mine:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    assert cache.clear() == 1
+    assert all(path.read_text() == "mine" for path in mine)
+    assert cache.size() == 0
+
+
+def test_numbers_that_json_does_not_know_are_told_apart() -> None:
+    nan, inf = float("nan"), float("inf")
+    columns: list[list[float | None]] = [
+        [1.0, None], [1.0, nan], [1.0, inf], [1.0, -inf], [1.0, 0.0], [1.0, 1e-300],
+    ]  # fmt: skip
+    frames = [pl.DataFrame({TEXT: ["a", "b"], "x": values}) for values in columns]
+    frames += [pl.DataFrame({TEXT: ["a", "b"], "x": [[v] for v in values]}) for values in columns]
+    frames += [
+        pl.DataFrame({TEXT: ["a", "b"], "x": [{"y": v} for v in values]}) for values in columns
+    ]
+    frames += [
+        pl.DataFrame({TEXT: ["a", "b"], "x": [b"1", b"\xff"]}),
+        pl.DataFrame({TEXT: ["a", "b"], "x": [b"1", b"\xfe"]}),
+    ]
+    assert len({cache_module.whole_digest(frame) for frame in frames}) == len(frames)
+
+
+def test_a_function_runs_again_when_a_file_that_it_names_has_changed(
+    cache: Cache, ran: list[list[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "words.txt").write_text("one")
+    (tmp_path / "rules.py").write_text(
+        "import unruly, pathlib\n"
+        "@unruly.rule\n"
+        "def listed(row):\n"
+        "    words = (pathlib.Path(__file__).parent / 'words.txt').read_text()\n"
+        "    return 'spam' if row.text in words.split() else None\n"
+    )
+    plain = {"name": "f", "rule": [{"function": {"file": "rules.py", "name": "listed"}}]}
+    sources = Sources(CLASSES, [source_from_plain(plain, CLASSES, tmp_path)])
+    first = sources.vote(CORPUS, cache=cache).matrix.tolist()
+    sources.vote(CORPUS, cache=cache)
+    (tmp_path / "words.txt").write_text("two")
+    again = sources.vote(CORPUS, cache=cache).matrix.tolist()
+    assert ran == [["f"], ["f"]]
+    assert (first, again) == ([[1], [-1], [-1]], [[-1], [1], [-1]])
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    votes = Sources(CLASSES, [source("a", "one")]).vote(CORPUS, cache=Cache(tmp_path / "file"))
+    with pytest.warns(UserWarning, match="cannot be written"):
+        votes = Sources(CLASSES, [source("a", "one")]).vote(CORPUS, cache=Cache(tmp_path / "file"))
     assert votes.voted.any()
 
 

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
 from unruly.errors import RuleError
+from unruly.rules.cache import Cache
 from unruly.rules.column import Column, Probabilities
+from unruly.rules.field import Field
 from unruly.rules.keywords import Keywords
-from unruly.rules.rule import Rule
-from unruly.rules.source import Source
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
@@ -86,3 +89,29 @@ def test_a_sure_rule_before_probabilities() -> None:
 def test_numbers_that_are_no_probabilities(p: float, q: float) -> None:
     with pytest.raises(RuleError, match=r"row id 1: the probabilities"):
         vote([Rule(None, Probabilities({"ham": "p", "spam": "q"}))], p=[0.5, p], q=[0.5, q])
+
+
+@pytest.mark.parametrize(
+    ("values", "condition", "message"),
+    [
+        (["high", "low"], Probabilities({"b": "x"}), r"source 's', rule 1: the column 'x' holds String, not numbers"),
+        ([[0.1], [0.2]], Probabilities({"b": "x"}), "not numbers"),
+        ([{"a": 1}, {"a": 2}], Column("x"), "not class names"),
+        ([b"\xff", b"1"], Column("x"), "not class names"),
+    ],
+)  # fmt: skip
+def test_columns_of_another_type_are_told_in_one_line(
+    values: list[object], condition: Column | Probabilities, message: str
+) -> None:
+    corpus = Corpus.from_frame(pl.DataFrame({"text": ["t", "u"], "x": values}), text="text")
+    with pytest.raises(RuleError, match=message) as caught:
+        Sources(["a", "b"], [Source("s", [Rule(None, condition)])]).vote(corpus)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_binary_column_beside_the_text_does_no_harm(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"text": ["t", "u"], "x": [b"\xff", b"1"], "stars": [1, 5]})
+    rule = Rule("b", Field("stars", low=4))
+    sources = Sources(["a", "b"], [Source("s", [rule])])
+    votes = sources.vote(Corpus.from_frame(frame, text="text"), cache=Cache(tmp_path))
+    assert votes.matrix.tolist() == [[-1], [1]]

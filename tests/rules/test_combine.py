@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from unruly.errors import RuleError
 from unruly.rules.column import Column
-from unruly.rules.combine import All, Any, Not
+from unruly.rules.combine import AllOf, AnyOf, Not
 from unruly.rules.condition import TEXT
 from unruly.rules.keywords import Keywords
-from unruly.rules.sequence import Sequence
+from unruly.rules.word_sequence import WordSequence
 
 A, B = Keywords(["a"]), Keywords(["b"])
 
@@ -20,25 +20,25 @@ def test_logic(text: str) -> None:
     frame = pl.DataFrame({TEXT: [text]})
     a, b = "a" in text, "b" in text
     for condition, expected in (
-        (All((A, B)), a and b),
-        (Any((A, B)), a or b),
+        (AllOf((A, B)), a and b),
+        (AnyOf((A, B)), a or b),
         (Not(A), not a),
-        (All((A, Not(B))), a and not b),
-        (Not(Any((A, B))), not (a or b)),
+        (AllOf((A, Not(B))), a and not b),
+        (Not(AnyOf((A, B))), not (a or b)),
     ):
         assert frame.select(condition.mask()).to_series()[0] == expected
 
 
 def test_spans_come_from_the_parts_that_say_yes() -> None:
-    assert All((A, B)).spans({TEXT: "b a"}) == ((0, 1), (2, 3))
-    assert All((A, Not(B))).spans({TEXT: "a"}) == ((0, 1),)
+    assert AllOf((A, B)).spans({TEXT: "b a"}) == ((0, 1), (2, 3))
+    assert AllOf((A, Not(B))).spans({TEXT: "a"}) == ((0, 1),)
     assert Not(A).spans({TEXT: "b"}) == ()
 
 
 def test_nothing_and_votes_cannot_be_combined() -> None:
     with pytest.raises(RuleError, match="at least one"):
-        All(())
+        AllOf(())
     with pytest.raises(RuleError, match="picks the class itself"):
         Not(Column("vendor"))
     with pytest.raises(RuleError, match="picks the class itself"):
-        Any((A, Sequence(["a"], ["b"], negators=["n"], negated="flip")))
+        AnyOf((A, WordSequence(["a"], ["b"], negators=["n"], negated="flip")))

@@ -7,8 +7,7 @@ import pytest
 from unruly.errors import RuleError
 from unruly.rules.entity import Entity
 from unruly.rules.plain import source_from_plain
-from unruly.rules.rule import Rule
-from unruly.rules.source import Source
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 

@@ -3,15 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import unruly
 from unruly.errors import RuleError
 from unruly.rules.function import Document, Function
+from unruly.rules.keywords import Keywords
 from unruly.rules.plain import source_from_plain, source_to_plain
-from unruly.rules.rule import Rule
-from unruly.rules.source import Source
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 
@@ -141,3 +142,65 @@ def test_a_function_is_a_rule_as_it_is() -> None:
     assert votes.matrix.tolist() == [[1], [-1]]
     with pytest.raises(RuleError, match="is no rule: expected Rule"):
         Source("loud", ["shouting"])  # type: ignore[list-item]
+
+
+def test_labeling_functions_as_snorkel_writes_them() -> None:
+    """Named or not, with brackets or without, with resources and steps before."""
+
+    def lower(x: Any) -> Any:
+        x.text = x.text.lower()
+        return x
+
+    @unruly.labeling_function(name="advert", resources={"words": {"buy"}}, pre=[lower])
+    def first(x: Any, words: set[str]) -> int:
+        return 1 if words & set(x.text.split()) else -1
+
+    @unruly.labeling_function()
+    def short(x: Any) -> int:
+        return 0 if len(x.text) < 5 else -1
+
+    @unruly.labeling_function
+    def bare(x: Any) -> str | None:
+        return "ham" if "song" in x.text else None
+
+    @unruly.labeling_function("by_position")
+    def fourth(x: Any) -> np.int64:
+        return np.int64(-1)
+
+    sources = Sources(CLASSES, [first, short, bare, fourth])
+    assert sources.names == ("advert", "short", "bare", "by_position")
+    votes = sources.vote(["BUY it now", "song", "hm"])
+    assert votes.matrix.tolist() == [[1, -1, -1, -1], [-1, 0, 0, -1], [-1, 0, -1, -1]]
+    assert short(Document(text="a")) == 0  # still a function
+    with pytest.raises(RuleError, match="wrong returned 2, which is not a class"):
+        Sources(CLASSES, [unruly.labeling_function("wrong")(lambda x: 2)]).vote(["a"])
+
+
+def test_functions_straight_into_sources() -> None:
+    @unruly.labeling_function()
+    def shouting(x: Any) -> int:
+        return 1 if x.text.isupper() else -1
+
+    sources = Sources([shouting])
+    assert sources.classes == ("0", "1")
+    assert sources.vote(["HEY", "hey"]).matrix.tolist() == [[1], [-1]]
+    mixed = Sources(
+        ["ham", "spam"], [shouting, Source("praise", [Rule("ham", Keywords(["lovely"]))])]
+    )
+    assert mixed.vote(["LOVELY"]).matrix.tolist() == [[1, 0]]
+    named = [Source(c, [Rule(c, Keywords([c]))]) for c in ("ham", "spam")]
+    assert Sources(named).classes == ("ham", "spam")
+    with pytest.raises(RuleError, match="the rules name one class, 'ham': name all"):
+        Sources(named[:1])
+    with pytest.raises(RuleError, match="'shouting' is no source"):
+        Sources(["ham", "spam"], ["shouting"])  # type: ignore[list-item]
+
+
+def test_a_function_in_a_file_is_found_by_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text(
+        "import unruly\n@unruly.labeling_function(name='loud')\ndef f(x):\n    return -1\n"
+    )
+    for name in ("f", "loud"):
+        source_from_plain(table(name), CLASSES, tmp_path)
+    with pytest.raises(RuleError, match=r"there is no rule lou: the rules in it are loud"):
+        source_from_plain(table("lou"), CLASSES, tmp_path)

@@ -7,21 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unruly.errors import RuleError
+from unruly.errors import RuleError, Where
 from unruly.rules.column import Column, Probabilities
-from unruly.rules.combine import All, Any, Not
+from unruly.rules.combine import AllOf, AnyOf, Not
 from unruly.rules.condition import Condition
 from unruly.rules.entity import Entity
-from unruly.rules.field import Field, SameLastName
+from unruly.rules.field import Field, PartWords, SameLastName
 from unruly.rules.keywords import Keywords
 from unruly.rules.length import Length
-from unruly.rules.part import PartWords
 from unruly.rules.pattern import Pattern
 from unruly.rules.plain import source_from_plain, source_to_plain
-from unruly.rules.rule import Rule
 from unruly.rules.sentiment import Sentiment
-from unruly.rules.sequence import Sequence
-from unruly.rules.source import Source
+from unruly.rules.source import Rule, Source
+from unruly.rules.word_sequence import WordSequence
 
 CLASSES = ("ham", "spam")
 word = st.text(alphabet="abcé ", min_size=1, max_size=5).filter(lambda w: bool(w.strip()))
@@ -31,7 +29,7 @@ simple: st.SearchStrategy[Condition] = st.one_of(
     st.builds(Keywords, words, st.sampled_from(["word", "substring"])),
     st.builds(Pattern, st.sampled_from(["a+", r"\bx\b"]), st.booleans()),
     st.just(Pattern("(?=a)", engine="python", seconds=0.5)),
-    st.builds(Sequence, words, words, st.integers(0, 5), st.none(), words),
+    st.builds(WordSequence, words, words, st.integers(0, 5), st.none(), words),
     st.builds(Length, st.integers(0, 3), st.integers(3, 9)),
     st.builds(Sentiment, st.sampled_from(["polarity", "subjectivity", "vader"]), st.floats(-1, 1)),
     st.builds(Entity, st.just("PERSON"), st.just("model")),
@@ -46,8 +44,8 @@ simple: st.SearchStrategy[Condition] = st.one_of(
 conditions = st.recursive(
     simple,
     lambda inner: st.one_of(
-        st.builds(All, st.lists(inner, min_size=1, max_size=3).map(tuple)),
-        st.builds(Any, st.lists(inner, min_size=1, max_size=3).map(tuple)),
+        st.builds(AllOf, st.lists(inner, min_size=1, max_size=3).map(tuple)),
+        st.builds(AnyOf, st.lists(inner, min_size=1, max_size=3).map(tuple)),
         st.builds(Not, inner),
     ),
     max_leaves=4,
@@ -145,8 +143,8 @@ def test_sources_without_a_name_or_rules() -> None:
 
 
 def test_the_place_of_the_trouble_is_told_by_its_keys() -> None:
-    def where(path: tuple[str | int, ...]) -> str:
-        return ".".join(str(key) for key in path)
+    def where(path: tuple[str | int, ...]) -> Where:
+        return Where(file=".".join(str(key) for key in path))
 
     table = {"name": "s", "rule": [{"label": "spam", "all": [{"pattern": "a"}, {"pattern": "("}]}]}
     with pytest.raises(RuleError, match=r"^rule\.0\.all\.1\.pattern: source 's', rule 1: "):

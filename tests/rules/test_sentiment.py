@@ -6,9 +6,8 @@ import pytest
 
 import unruly.rules.sentiment as sentiment
 from unruly.errors import MissingExtraError, RuleError
-from unruly.rules.rule import Rule
 from unruly.rules.sentiment import Sentiment
-from unruly.rules.source import Source
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 

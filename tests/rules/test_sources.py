@@ -1,18 +1,22 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rules.reference import first_match
 
 from unruly.errors import RuleError
+from unruly.rules.field import Field
 from unruly.rules.keywords import Keywords
 from unruly.rules.length import Length
 from unruly.rules.pattern import Pattern
-from unruly.rules.rule import Rule
-from unruly.rules.source import Source
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.rules.word_sequence import WordSequence
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -130,3 +134,91 @@ def test_what_is_refused() -> None:
         Source("s", [])
     with pytest.raises(RuleError, match="has no label"):
         Rule(None, Keywords(["one"]))
+
+
+def test_no_rule_votes_on_a_document_without_a_text() -> None:
+    short = Source("short", [Rule("spam", Length(max_words=3))])
+    votes = Sources(["ham", "spam"], [short]).vote(Corpus.from_texts(["hi", None, ""]))
+    assert votes.matrix.tolist() == [[1], [-1], [1]]
+    assert [len(votes.matches(row)) for row in range(3)] == [1, 0, 1]
+
+
+def test_votes_of_the_same_rules_put_together_still_know_them() -> None:
+    sources = Sources(["ham", "spam"], [Source("song", [Rule("ham", Keywords(["song"]))])])
+    parts = [
+        sources.vote(Corpus.from_frame(pl.DataFrame({"text": ["a song"], "k": [i]}), id="k"))
+        for i in (1, 2)
+    ]
+    both = Votes.concat(parts)
+    assert both.matches(1)[0].spans == ((2, 6),)
+    assert both[[1]].matches(0) == both.matches(1)
+
+
+def test_whatever_holds_texts_can_be_voted_on(tmp_path: Path) -> None:
+    sources = Sources(["ham", "spam"], [Source("s", [Rule("spam", Keywords(["buy"]))])])
+    texts = ["buy now", "a song"]
+    expected = [[1], [-1]]
+    assert sources.vote(texts).matrix.tolist() == expected
+    assert sources.vote(tuple(texts)).matrix.tolist() == expected
+    assert sources.vote(pl.Series("text", texts)).matrix.tolist() == expected
+    assert sources.vote(pl.DataFrame({"text": texts, "n": [1, 2]})).matrix.tolist() == expected
+    assert sources.vote(Corpus.from_texts(texts)).matrix.tolist() == expected
+    assert sources.vote(np.array(texts)).matrix.tolist() == expected
+    pl.DataFrame({"text": texts}).write_csv(tmp_path / "texts.csv")
+    assert sources.vote(tmp_path / "texts.csv").matrix.tolist() == expected
+
+
+def test_pandas_can_be_voted_on() -> None:
+    pandas = pytest.importorskip("pandas")
+    sources = Sources(["ham", "spam"], [Source("s", [Rule("spam", Keywords(["buy"]))])])
+    frame = pandas.DataFrame({"text": ["buy now", "a song"]}, index=[7, 9])
+    assert sources.vote(frame).matrix.tolist() == [[1], [-1]]
+    assert sources.vote(frame["text"]).matrix.tolist() == [[1], [-1]]
+
+
+def test_rules_are_shown_in_short() -> None:
+    rule = Rule("spam", Keywords([f"w{i}" for i in range(1_000)], match="substring"))
+    sources = Sources(["ham", "spam"], [Source("many", [rule]), Source("b", [rule, rule])])
+    assert repr(sources) == "Sources(ham, spam: 2 sources, many, b)"
+    assert repr(sources.sources[1]) == "Source('b', 2 rules)"
+    assert repr(rule) == (
+        "Rule('spam', Keywords(['w0', 'w1', 'w2', 'w3', 'w4', … 995 more], match='substring'))"
+    )
+    assert repr(sources.vote(["w1"]).provenance) == "Evidence(2 sources, 1 document)"
+
+
+TWO = ["ham", "spam"]
+
+
+def check(*rules: Rule) -> list[str]:
+    return [str(f) for f in Sources(TWO, [Source("s", rules)]).check_examples()]
+
+
+def test_examples_that_hold() -> None:
+    rule = Rule("spam", Keywords(["subscribe"]), ["please SUBSCRIBE"], ["unsubscribed long ago"])
+    assert check(rule) == []
+
+
+def test_examples_that_do_not() -> None:
+    rule = Rule("spam", Keywords(["subscribe"]), ["nice"], ["subscribe now", "fine"])
+    assert check(rule) == [
+        "source 's', rule 1 does not match its example 'nice'",
+        "source 's', rule 1 matches its counter-example 'subscribe now'",
+    ]
+
+
+def test_a_rule_is_tested_alone_whatever_comes_before_it() -> None:
+    first, second = Rule("ham", Keywords(["a"])), Rule("spam", Keywords(["a"]), ["a"])
+    assert check(first, second) == []
+
+
+def test_a_flipped_vote_is_no_match() -> None:
+    rule = WordSequence(["recommend"], ["it"], negators=["not"], negated="flip")
+    assert check(Rule("ham", rule, ["I recommend it"], ["do not recommend it"])) == []
+
+
+def test_examples_have_no_other_columns() -> None:
+    with pytest.raises(
+        RuleError, match=r"rule 1: the rule reads the column 'stars'.*drop the examples"
+    ):
+        check(Rule("ham", Field("stars", equal=1), ["x"]))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError
 from unruly.texts.corpus import Corpus
-from unruly.texts.csv_records import CsvRecords
-from unruly.texts.seen import SeenIds
+from unruly.texts.csv_table import CsvRecords
+from unruly.texts.stream import SeenIds
 
 
 def many(folder: Path, kind: str, n: int = 1000) -> Path:
@@ -82,7 +82,7 @@ def test_labels_in_batches_need_their_classes(tmp_path: Path) -> None:
 def test_an_error_in_a_late_batch_names_its_line(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("text,n\n" + "a,1\n" * 400 + ",2\n")
     with pytest.raises(InputError, match="line 402: the text"):
-        list(Corpus.scan(tmp_path / "x.csv", batch_rows=100))
+        list(Corpus.scan(tmp_path / "x.csv", batch_rows=100, on_bad_row="error"))
     with pytest.raises(InputError, match="batch_rows must be at least 1, not 0"):
         Corpus.scan(tmp_path / "x.csv", batch_rows=0)
 

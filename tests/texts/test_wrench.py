@@ -53,10 +53,12 @@ def test_a_split_without_gold_has_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("items", "labels", "expected"),
     [
-        ({"0": {"label": 5, "weak_labels": [0], "data": {"text": "x"}}}, None, "entry '0': the label 5 is not a class"),
-        ({"0": {"label": 0, "weak_labels": [0], "data": {"text": 7}}}, None, "entry '0': data.text is 7, not a string"),
-        ({"0": {"label": 0}}, None, "entry '0': expected"),
-        ({**ITEMS, "2": {"label": 0, "weak_labels": [0], "data": {"text": "x"}}}, None, "entry '2': 1 vote, but the first entry has 2"),
+        ({"0": {"label": 5, "weak_labels": [0], "data": {"text": "x"}}}, None, "row id '0': the label 5 is not a class"),
+        ({"0": {"label": 0, "weak_labels": [0], "data": {"text": 7}}}, None, "row id '0': data.text is 7, not a string"),
+        ({"0": {"label": 0}}, None, "row id '0': expected"),
+        ({**ITEMS, "2": {"label": 0, "weak_labels": [0], "data": {"text": "x"}}}, None, "row id '2': 1 vote, but the first entry has 2"),
+        ({"0": {"label": 0, "weak_labels": 5, "data": {"text": "x"}}}, None, "row id '0': weak_labels must be a list"),
+        ({"0": {"label": 0, "weak_labels": [10**20], "data": {"text": "x"}}}, None, "row id '0': weak_labels must be a list"),
         ([], None, "expected one JSON object of documents, found a list"),
         ({}, None, "the split is empty"),
         (ITEMS, {"1": "HAM", "2": "SPAM"}, "label.json: expected class numbers from 0"),
@@ -75,5 +77,5 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such split: splits are train"):
         Corpus.from_wrench(folder_of(tmp_path), "valid")
     (tmp_path / "train.json").write_text('{"0": ')
-    with pytest.raises(InputError, match=r"train.json, line 1, column 7: not JSON"):
+    with pytest.raises(InputError, match=r"train.json, line 1: not JSON \(column 7"):
         Corpus.from_wrench(tmp_path)

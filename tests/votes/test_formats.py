@@ -58,17 +58,17 @@ def test_parquet_keeps_everything(tmp_path: Path) -> None:
         ids=pl.Series("id", ["x", "y"]),
         soft={"id": soft},
     )
-    votes.to_parquet(tmp_path / "v.parquet")
-    assert same(Votes.from_parquet(tmp_path / "v.parquet"), votes)
+    votes.write(tmp_path / "v.parquet")
+    assert same(Votes.read(tmp_path / "v.parquet"), votes)
     with pytest.raises(InputError, match="the votes' classes are ham, spam, not yes, no"):
         Votes.read(tmp_path / "v.parquet", classes=["yes", "no"])
     first = (tmp_path / "v.parquet").read_bytes()
-    votes.to_parquet(tmp_path / "v.parquet")
+    votes.write(tmp_path / "v.parquet")
     assert (tmp_path / "v.parquet").read_bytes() == first
 
 
 def test_columns_of_a_parquet_file_are_snorkels_matrix(tmp_path: Path) -> None:
-    Votes.from_array([[0, -1], [1, 1]], sources=["a", "b"]).to_parquet(tmp_path / "v.parquet")
+    Votes.from_array([[0, -1], [1, 1]], sources=["a", "b"]).write(tmp_path / "v.parquet")
     assert pl.read_parquet(tmp_path / "v.parquet").select("a", "b").to_numpy().tolist() == [
         [0, -1],
         [1, 1],
@@ -88,8 +88,27 @@ def test_votes_of_someone_else(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the column 't' holds String"):
         Votes.read(path)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InputError, match="not a whole Parquet file"):
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
         Votes.read(path)
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        "{",
+        "[]",
+        '{"version": 1}',
+        '{"version": 1, "id": "id", "classes": [1, 2], "sources": ["a"], "soft": {}}',
+        '{"version": 1, "id": "id", "classes": ["x", "y"], "sources": ["t"], "soft": {}}',
+        '{"version": 1, "id": "id", "classes": ["x", "y"], "sources": ["a"], "soft": {"a": "t"}}',
+        '{"version": 1, "id": "id", "classes": ["x", "y"], "sources": ["gone"], "soft": {}}',
+    ],
+)
+def test_damaged_metadata_is_one_clean_error(about: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"id": ["x"], "a": pl.Series([0], dtype=pl.Int8), "t": ["text"]})
+    frame.write_parquet(tmp_path / "v.parquet", metadata={"unruly.votes": about})
+    with pytest.raises(InputError, match="write the votes again"):
+        Votes.read(tmp_path / "v.parquet")
 
 
 def test_class_names_are_found_when_not_listed(tmp_path: Path) -> None:
@@ -107,10 +126,10 @@ def test_votes_that_cannot_be_written_leave_the_file_alone(tmp_path: Path) -> No
     path = tmp_path / "v.csv"
     path.write_text("old")
     with pytest.raises(InputError, match="a source is named 'id'"):
-        Votes.from_array([[0]], sources=["id"]).write(path)
+        Votes.from_array([[1]], sources=["id"]).write(path)
     assert path.read_text() == "old"
     with pytest.raises(InputError, match=r"votes are not written to files ending in '.xls'"):
-        Votes.from_array([[0]]).write(tmp_path / "v.xls")
+        Votes.from_array([[1]]).write(tmp_path / "v.xls")
     path.write_text("id,a\n1,eggs\n")
     with pytest.raises(InputError, match=r"v.csv, line 2: the label 'eggs' is not a class"):
         Votes.read(tmp_path / "v.csv", classes=["ham", "spam"])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from unruly.errors import InputError
-from unruly.votes.interval import wilson
+from unruly.errors import InputError, MissingExtraError
+from unruly.sampling import wilson
 from unruly.votes.tally import tallies
 from unruly.votes.votes import Votes
 
@@ -174,7 +177,7 @@ def test_the_same_figures_in_every_dress() -> None:
     ("gold", "expected"),
     [
         ([0], r"2 documents have votes, but gold has the shape \(1,\)"),
-        (["a", "b"], "gold must be class numbers"),
+        (["a", "b"], "gold, row 0: the label 'a' is not a class: classes are 0, 1"),
         ([0, 5], "row 1: the gold label 5 is not a class"),
     ],
 )
@@ -198,7 +201,6 @@ def test_no_documents_and_no_sources() -> None:
 def test_wilson_holds_the_share_and_solves_its_equation(successes: int, trials: int) -> None:
     successes = min(successes, trials)
     interval = wilson(successes, trials)
-    assert interval is not None
     share = successes / trials
     assert -1e-12 <= interval.low <= share + 1e-12
     assert share - 1e-12 <= interval.high <= 1
@@ -206,3 +208,21 @@ def test_wilson_holds_the_share_and_solves_its_equation(successes: int, trials: 
         assert (share - end) ** 2 == pytest.approx(
             1.959963984540054**2 * end * (1 - end) / trials, abs=1e-9
         )
+
+
+def test_gold_may_be_class_names() -> None:
+    votes = Votes.from_array([[0, -1], [0, 1], [-1, -1], [0, 0]], classes=["ham", "spam"])
+    numbers = votes.summary([0, 1, -1, 0])
+    for names in (
+        ["ham", "spam", None, "ham"],
+        np.array(["ham", "spam", "", "ham"]),
+        pl.Series(["ham", "spam", None, "ham"]),
+        pd.Series(["ham", "spam", None, "ham"]),
+    ):
+        assert votes.summary(names) == numbers  # type: ignore[arg-type]
+
+
+def test_pandas_tables_ask_for_pandas_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match=r"unruly\[pandas\]"):
+        Votes.from_array([[0], [1]]).summary().to_pandas()

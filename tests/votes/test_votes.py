@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from sklearn.model_selection import train_test_split
 
 from unruly.errors import InputError
-from unruly.votes.votes import Votes
+from unruly.votes.votes import Match, Votes
 
 matrices = hnp.arrays(
     np.int8,
@@ -86,9 +90,9 @@ def test_batches_put_together_are_the_whole(matrix: np.ndarray, data: st.DataObj
 
 
 def test_only_like_can_be_put_together() -> None:
-    one = Votes.from_array([[0]], ids=["x"])
+    one = Votes.from_array([[1]], ids=["x"])
     with pytest.raises(InputError, match="different sources or classes"):
-        Votes.concat([one, Votes.from_array([[0]], sources=["other"], ids=["y"])])
+        Votes.concat([one, Votes.from_array([[1]], sources=["other"], ids=["y"])])
     with pytest.raises(InputError, match="the id 'x' occurs more than once"):
         Votes.concat([one, one])
     with pytest.raises(InputError, match="no votes to put together"):
@@ -97,6 +101,79 @@ def test_only_like_can_be_put_together() -> None:
 
 def test_votes_without_provenance_say_so() -> None:
     with pytest.raises(InputError, match="match the rules again"):
-        Votes.from_array([[0]]).matches(0)
+        Votes.from_array([[1]]).matches(0)
     with pytest.raises(InputError, match="there is no document 1"):
-        Votes.from_array([[0]]).matches(1)
+        Votes.from_array([[1]]).matches(1)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A provenance that tells the row that it is asked for."""
+
+    matcher: str
+    offset: int = 0
+
+    def matches(self, row: int) -> tuple[Match, ...]:
+        return (Match("a", 0, "ham", ((row + self.offset, 99),), self.matcher),)
+
+
+def told(n: int, matcher: str = "rules", offset: int = 0) -> Votes:
+    votes = Votes.from_array(
+        np.arange(n)[:, None] % 2, ids=[offset + row for row in range(n)], classes=["ham", "spam"]
+    )
+    return replace(votes, provenance=Told(matcher, offset))
+
+
+def rows_of(votes: Votes) -> list[int]:
+    return [votes.matches(row)[0].spans[0][0] for row in range(votes.n)]
+
+
+def test_the_rules_stay_known_through_slices_and_batches() -> None:
+    votes = told(10)
+    assert rows_of(votes[2:5]) == [2, 3, 4]
+    assert rows_of(votes[[7, 1, 7]].take([True, False, True])) == [7, 7]
+    both = Votes.concat([votes.take([3, 0]), told(4, offset=100)])
+    assert rows_of(both) == [3, 0, 100, 101, 102, 103]
+    assert rows_of(both[::-1]) == [103, 102, 101, 100, 0, 3]
+    assert both.provenance is not None
+    assert both.provenance.matcher == "rules"
+    assert Votes.concat([votes[:0], told(2)]).provenance is not None
+
+
+def test_the_rules_stay_known_through_scikit_learns_splits() -> None:
+    documents = list(range(12))
+    _, _, votes, rest = train_test_split(documents, told(12), test_size=5, random_state=0)
+    ids = [*votes.ids, *rest.ids]
+    assert sorted(ids) == documents
+    assert [*rows_of(votes), *rows_of(rest)] == ids
+
+
+def test_votes_of_unlike_rules_forget_them() -> None:
+    other = replace(told(2, "others"), ids=told(2, offset=50).ids)
+    assert Votes.concat([told(3), other]).provenance is None
+    half = replace(told(2), ids=told(2, offset=70).ids, provenance=None)
+    assert Votes.concat([told(3), half]).provenance is None
+
+
+def test_columns_of_frames_name_the_sources() -> None:
+    columns = {"links": [0, 1], "short": [-1, 1]}
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
+        votes = Votes.from_array(frame)
+        assert votes.sources == ("links", "short")
+        assert votes.matrix.tolist() == [[0, -1], [1, 1]]
+        assert Votes.from_array(frame, sources=["a", "b"]).sources == ("a", "b")
+
+
+def test_votes_of_one_class_are_refused_unless_the_classes_are_listed() -> None:
+    with pytest.raises(InputError, match="all votes name one class"):
+        Votes.from_array([[0], [0]])
+    assert Votes.from_array([[0], [0]], classes=["ham", "spam"]).m == 2
+    assert Votes.from_array([[-1]]).m == 2  # no votes at all are votes of no class
+
+
+def test_short_forms_for_notebooks() -> None:
+    votes = Votes.from_array([[0, -1], [1, 1]], classes=["<b>", "spam"], sources=["<i>", "b"])
+    assert repr(votes) == "Votes(2 documents × 2 sources, classes <b> and spam, coverage 100.0%)"
+    assert "&lt;i&gt;" in votes._repr_html_()
+    assert "<i>" not in votes._repr_html_()
+    assert repr(votes.summary()) == "Summary(2 sources, 2 documents, coverage 1.000)"

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from typing import IO
-
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -57,43 +53,6 @@ class Bars:
     def refresh(self) -> None:
         """Draw now, without waiting for the next tick."""
         self._display.refresh()
-
-
-class Lines:
-    """For logs and pipes: a stage that takes longer than `patience` seconds says so, then now and again."""
-
-    def __init__(self, stream: IO[str], patience: float = 10.0) -> None:
-        self._stream, self._patience = stream, patience
-        self._stages: list[Stage] = []
-
-    def start(self, what: str, total: int | None, unit: str) -> None:
-        self._stages.append(Stage(what, total, unit, time.monotonic()))
-
-    def advance(self, units: int, note: str = "") -> None:
-        if not self._stages:
-            return
-        stage = self._stages[-1]
-        stage.done += units
-        if time.monotonic() - stage.told < self._patience:
-            return
-        stage.told = time.monotonic()
-        whole = "" if stage.total is None else f" of {stage.total:,}"
-        print(f"{stage.what}: {stage.done:,}{whole} {stage.unit}", file=self._stream, flush=True)
-
-    def finish(self) -> None:
-        if self._stages:
-            self._stages.pop()
-
-
-@dataclass
-class Stage:
-    """A stage of work, how far it is, and when that was last told."""
-
-    what: str
-    total: int | None
-    unit: str
-    told: float
-    done: int = 0
 
 
 class Done(ProgressColumn):

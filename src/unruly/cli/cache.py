@@ -6,7 +6,8 @@ from typing import Protocol
 
 import click
 
-from unruly.cli.screen import Screen, json_option, quiet_option
+from unruly.cli.options import json_option, quiet_option
+from unruly.cli.screen import Screen
 from unruly.files import cache_folder
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from unruly.errors import InputError
 from unruly.project.data import DataFiles
 from unruly.project.project import FILE_NAME, Project
+from unruly.rules.function import Function
 from unruly.texts.corpus import Corpus
 from unruly.texts.table import open_table
 from unruly.texts.wrench import is_wrench
+
+if TYPE_CHECKING:
+    from unruly.model.weak_classifier import WeakClassifier
 
 LABEL_NAMES = ("label", "gold", "target", "class")
 
@@ -28,16 +34,24 @@ class Named:
     text: str | None
     id: str | None
     label: str | None
+    on_bad_row: str | None = None
 
     def read(self, classes: Sequence[str], split: str = "test") -> Corpus:
         """All documents; of a WRENCH folder, one split."""
-        files = DataFiles(text=self.text, id=self.id, label=self.label)
+        files = DataFiles(text=self.text, id=self.id, label=self.label, on_bad_row=self.on_bad_row)
         files = replace(files, **{split: str(self.path)})
         return files.read(split, Path(), tuple(classes))
 
     @contextmanager
     def as_file(self, classes: Sequence[str], split: str = "test") -> Iterator[Named]:
-        """The same as one file that can be read in batches: a WRENCH folder is written to one."""
+        """The same as one file that can be read in batches: a WRENCH folder or `-` is written to one."""
+        if str(self.path) == "-":
+            data = sys.stdin.buffer.read()
+            with TemporaryDirectory() as folder:
+                path = Path(folder) / f"stdin{ending_of(data)}"
+                path.write_bytes(data)
+                yield replace(self, path=path)
+            return
         if not is_wrench(self.path):
             yield self
             return
@@ -50,6 +64,75 @@ class Named:
             yield Named(path, "text", "id", None)
 
 
+def ending_of(data: bytes) -> str:
+    r"""The format of what comes by standard input, as a file's ending: CSV unless it looks otherwise.
+
+    >>> ending_of(b'{"text": "call me"}'), ending_of(b"PAR1..."), ending_of(b"text\ncall me\n")
+    ('.jsonl', '.parquet', '.csv')
+    """
+    if data.startswith(b"PAR1"):
+        return ".parquet"
+    return ".jsonl" if data.lstrip()[:1] == b"{" else ".csv"
+
+
+def is_project(path: Path) -> bool:
+    """Whether a project is named: its folder, or its TOML file."""
+    return path.suffix == ".toml" or (path / FILE_NAME).is_file()
+
+
+def is_model(path: Path) -> bool:
+    """Whether the file is a model, by its first bytes."""
+    if not path.is_file() or path.suffix.lower() in (".xlsx", ".npz"):
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
+def open_project(
+    path: Path, encoder: tuple[str, ...] = (), on_bad_row: str | None = None
+) -> Project:
+    """The project at a path, with the options that were typed; a data file or a model is no project."""
+    if is_model(path):
+        raise InputError(f"{path}: this is a model, and a project is needed: name its folder")
+    if path.is_file() and path.suffix != ".toml":
+        raise InputError(
+            f"{path}: this is a data file, and a project is needed: `unruly new NAME` makes one, where "
+            f'train = "{path.name}" under [data] names the file'
+        )
+    project = Project.read(path)
+    if encoder:
+        project = replace(project, encoder=encoder)
+    if on_bad_row is not None and on_bad_row != "keep":
+        project = replace(project, data=replace(project.data, on_bad_row=on_bad_row))
+    return project
+
+
+def load_model(
+    path: Path, functions: Sequence[Path] = (), data: Path | None = None
+) -> WeakClassifier:
+    """A saved model. Where DATA is a project, its own files of rule functions need not be named."""
+    from unruly.model.weak_classifier import load
+
+    if data is not None and not is_model(path) and is_model(data):
+        raise InputError(f"{path} is no model, but {data} is: swap them, MODEL comes before DATA")
+    if not functions and data is not None and is_project(data):
+        functions = function_files(Project.read(data))
+    return load(path, tuple(functions) or None)
+
+
+def function_files(project: Project) -> tuple[Path, ...]:
+    """The Python files that the rules of a project name."""
+    found: dict[Path, None] = {}
+    waiting: list[object] = [rule.when for s in project.sources.sources for rule in s.rules]
+    while waiting:
+        condition = waiting.pop()
+        if isinstance(condition, Function) and condition.file:
+            found[project.folder / condition.file] = None
+        waiting += [*getattr(condition, "conditions", ()), getattr(condition, "condition", None)]
+        waiting = [one for one in waiting if one is not None]
+    return tuple(found)
+
+
 def named(
     path: Path,
     split: str,
@@ -57,14 +140,15 @@ def named(
     text: str | None = None,
     id: str | None = None,
     label: str | None = None,
+    on_bad_row: str | None = None,
 ) -> Named:
     """What DATA means: a project gives its own file and columns, which options override."""
-    if path.suffix == ".toml" or (path / FILE_NAME).is_file():
+    if is_project(path):
         project = Project.read(path)
         data = project.data
         file = data.path(split, project.folder)
-        return Named(file, text or data.text, id or data.id, label or data.label)
-    return Named(path, text, id, label)
+        return Named(file, text or data.text, id or data.id, label or data.label, on_bad_row)
+    return Named(path, text, id, label, on_bad_row)
 
 
 def with_gold(documents: Named) -> Named:
@@ -73,7 +157,7 @@ def with_gold(documents: Named) -> Named:
         return documents
     columns = list(open_table(documents.path).schema)
     found = next((name for name in LABEL_NAMES if name in columns), None)
-    return Named(documents.path, documents.text, documents.id, found)
+    return replace(documents, label=found)
 
 
 def must_have_gold(documents: Named) -> Named:
@@ -91,7 +175,7 @@ def must_have_gold(documents: Named) -> Named:
 def one_document(path: Path, id: str, classes: Sequence[str]) -> Corpus:
     """A corpus of one: the document with this id (row numbers, where the data has no ids)."""
     split = "test"
-    if path.suffix == ".toml" or (path / FILE_NAME).is_file():
+    if is_project(path):
         split = "test" if Project.read(path).data.test is not None else "train"
     found = named(path, split)
     columns = list(open_table(found.path).schema) if not is_wrench(found.path) else []

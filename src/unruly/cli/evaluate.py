@@ -6,8 +6,16 @@ from pathlib import Path
 
 import click
 
-from unruly.cli.data_options import label_option, split_option, text_options
-from unruly.cli.screen import Screen, functions_option, json_option, quiet_option
+from unruly.cli.options import (
+    bad_row_option,
+    functions_option,
+    json_option,
+    label_option,
+    quiet_option,
+    split_option,
+    text_options,
+)
+from unruly.cli.screen import Screen
 
 
 @click.command()
@@ -16,6 +24,7 @@ from unruly.cli.screen import Screen, functions_option, json_option, quiet_optio
 @text_options
 @label_option
 @split_option
+@bad_row_option
 @functions_option
 @json_option
 @quiet_option
@@ -26,6 +35,7 @@ def command(
     id_: str | None,
     label: str | None,
     split: str,
+    on_bad_row: str,
     functions: tuple[Path, ...],
     as_json: bool,
     quiet: bool,
@@ -34,18 +44,19 @@ def command(
 
     Accuracy, macro-F1, F1 of each class and calibration error, beside majority vote, on documents
     that rules cover and on those that they do not; and what gold was used for the model. DATA is a
-    file of texts and labels, or a project or a WRENCH folder, whose test file is then meant.
+    file of texts and labels, or a project or a WRENCH folder, whose test file is then used.
 
     \b
     Example:
       unruly evaluate spam.unruly test.csv --label is_spam
     """
-    from unruly.cli.documents import must_have_gold, named
-    from unruly.model.loading import load
+    from unruly.cli.documents import load_model, must_have_gold, named
 
     screen = Screen(quiet, as_json)
-    documents = must_have_gold(named(data, split, text=text, id=id_, label=label))
-    loaded = load(model, functions or None)
+    loaded = load_model(model, functions, data)
+    documents = must_have_gold(
+        named(data, split, text=text, id=id_, label=label, on_bad_row=on_bad_row)
+    )
     corpus = documents.read(loaded.class_names, split)
     evaluation = loaded.evaluate(corpus, progress=screen.progress())
     screen.answer(evaluation.to_plain())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import click
 
-from unruly.cli.screen import Screen, functions_option, json_option, quiet_option
+from unruly.cli.options import functions_option, json_option, quiet_option
+from unruly.cli.screen import Screen
 
 
 @click.command()
@@ -19,7 +21,7 @@ from unruly.cli.screen import Screen, functions_option, json_option, quiet_optio
     help="A file or project: explain one of its documents, other columns included.",
 )
 @click.option("--id", "id_", help="With --data: which document, by its id or row number from 0.")
-@click.option("--words", type=click.IntRange(0), default=8, help="How many words to weigh.")
+@click.option("--words", type=click.IntRange(0), default=8, help="How many words to show.")
 @click.option(
     "--neighbours", type=click.IntRange(0), default=5, help="How many near documents to show."
 )
@@ -37,12 +39,12 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Tell why a text gets its label.
+    """Show why a text gets its label.
 
-    The sources that voted, the rule and the words that matched, how far each source is trusted here
-    and overall, by what factor its vote moves the odds of its label, what the two heads say and which
-    decides, the words that weigh most, and the nearest training documents. TEXT may be - to read it from standard input; rules that read other columns
-    need --data and --id instead.
+    The sources that voted, the rule and the words that matched, the reliability of each source here
+    and overall, what the two heads predict and which of them decides, the words with the largest effect,
+    and the nearest training documents. TEXT may be - to read it from standard input; rules that read
+    other columns need --data and --id instead.
 
     \b
     Example:
@@ -50,14 +52,14 @@ def command(
       unruly explain spam.unruly - --json < letter.txt
       unruly explain spam.unruly --data test.csv --id 17
     """
-    from unruly.cli.documents import one_document
-    from unruly.model.loading import load
+    from unruly.cli.documents import load_model, one_document
 
     screen = Screen(quiet, as_json)
-    loaded = load(model, functions or None)
-    given: object = sys.stdin.read() if text == "-" else text
     if (text is None) == (data is None) or (data is None) != (id_ is None):
         raise click.UsageError("give either a TEXT, or --data and --id")
+    loaded = load_model(model, functions, data)
+    typed = os.fsencode(text or "").decode("utf-8", "replace")  # arguments may be any bytes
+    given: object = sys.stdin.read() if text == "-" else typed
     if data is not None and id_ is not None:
         given = one_document(data, id_, loaded.class_names)
     explanation = loaded.explain(given, words=words, neighbours=neighbours)

@@ -4,30 +4,49 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from unruly.cli.encoder_option import encoder_option, with_encoder
-from unruly.cli.outputs import check_output
-from unruly.cli.screen import Screen, json_option, quiet_option
-from unruly.cli.setting_options import setting_options, typed_settings
+from unruly.cli.options import (
+    bad_row_option,
+    check_output,
+    check_typed,
+    encoder_option,
+    json_option,
+    output_option,
+    quiet_option,
+    setting_options,
+    typed_settings,
+)
+from unruly.cli.screen import Screen
 from unruly.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from unruly.project.project import Project
 
 
 @click.command()
 @click.argument("project", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The model file to write.",
-)
+@output_option("The model file to write.")
 @encoder_option
-@click.option("--prior", help="The share of each class: uniform, votes, or numbers as in 0.9,0.1.")
+@click.option(
+    "--prior",
+    help='The class shares, if you know them: "0.9,0.1", "spam is about 1 in 8", uniform, or votes.',
+)
+@click.option("--method", type=click.Choice(["default", "paper"]), help="How to learn.")
+@click.option("--seed", type=click.IntRange(0), help="All randomness comes from it.  [default: 0]")
 @click.option(
     "--score/--no-score", default=True, help="Score against gold labels where there are any."
 )
+@click.option(
+    "--no-excerpts",
+    is_flag=True,
+    help="Keep no beginnings of training texts in the model: explanations show no nearest documents.",
+)
+@bad_row_option
 @setting_options
 @json_option
 @quiet_option
@@ -38,46 +57,53 @@ def command(
     output: Path,
     encoder: tuple[str, ...],
     prior: str | None,
+    method: str | None,
+    seed: int | None,
     score: bool,
+    no_excerpts: bool,
+    on_bad_row: str,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Learn a classifier from a project's rules and texts, and save it.
 
-    No gold label is used in training. Labels of the file under `clean` in [data] are the exception,
-    and those of the validation file when --selection gold or --calibrate asks for them; the ledger
-    that is printed, and kept in the model, says so. Gold labels of the test file score the result;
-    without a test file those of the training file do, which flatters. Options below override
-    [encoder] and [train] of the project.
+    No gold label is used in training, except those of the file under `clean` in [data], and those of
+    the validation file when --method paper has --selection gold or --calibrate; the ledger that is
+    printed, and kept in the model, lists them. Gold labels of the test file score the result; without a
+    test file those of the training file do, which is optimistic. Options below override [encoder] and
+    [train] of the project; those of another method than the one used are refused.
 
     \b
     Example:
       unruly fit spam -o spam.unruly
+      unruly fit spam -o spam.unruly --prior "spam is about 1 in 8"
       unruly fit spam -o spam.unruly --encoder lsa --method paper --hidden 64
     """
-    from unruly.cli.fitting import fit_project
-    from unruly.project.project import Project
+    from unruly.cli.documents import open_project
 
     screen = Screen(quiet, as_json)
     check_output(output)
-    opened = Project.read(project)
-    opened = replace(opened, settings=replace(opened.settings, **typed_settings(context)))
-    opened = with_encoder(opened, encoder)
+    opened = open_project(project, encoder, on_bad_row)
+    opened = _with_options(opened, method, seed, typed_settings(context))
     if prior is not None:
-        opened = replace(opened, prior=_prior(prior))
-    fitted = fit_project(opened, screen.progress(), score=score)
+        if opened.method == "paper":
+            raise InputError("--prior is not used by --method paper: leave one of them out")
+        opened = replace(opened, prior=prior)
+    fitted = opened.fit(screen.progress(), score=score, excerpts=not no_excerpts)
     fitted.model.save(output)
     screen.answer({**fitted.to_plain(), "output": str(output)})
     screen.say(str(fitted))
     screen.remark(f'{output} is ready, try: unruly explain {output} "a text of yours"')
 
 
-def _prior(typed: str) -> str | tuple[float, ...]:
-    if not typed[:1].isdigit() and typed[:1] not in ".-":
-        return typed
-    try:
-        return tuple(float(part) for part in typed.replace(",", " ").split())
-    except ValueError:
-        raise InputError(
-            f"--prior {typed}: expected uniform, votes, or numbers as in 0.9,0.1"
-        ) from None
+def _with_options(
+    project: Project, method: str | None, seed: int | None, typed: Mapping[str, Any]
+) -> Project:
+    """The project with the method, the seed and the settings that were typed."""
+    if method is not None and method != project.method:
+        project = replace(project, method=method, settings=None)
+    check_typed(typed, project.method)
+    assert project.settings is not None
+    if typed:
+        project = replace(project, settings=replace(project.settings, **typed))
+    return project if seed is None else replace(project, seed=seed)

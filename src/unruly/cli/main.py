@@ -9,14 +9,18 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from difflib import get_close_matches
+from dataclasses import dataclass
 from types import FrameType
-from typing import NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
 from unruly import __version__
 from unruly.errors import UnrulyError
+from unruly.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # Each command lives in unruly.cli.<name>, imported only when it runs: help must be instant.
 COMMANDS = {
@@ -26,14 +30,19 @@ COMMANDS = {
     "fit": "Learn a classifier from a project's rules and texts, and save it.",
     "predict": "Label every text of a file.",
     "evaluate": "Score a model against gold labels.",
-    "compare": "Run several methods on a project, and compare them.",
-    "worth": "Tell how many hand labels a project's rules are worth.",
-    "explain": "Tell why a text gets its label.",
+    "explain": "Show why a text gets its label.",
+    "show": "Show the documents behind any figure of a project.",
+    "diff": "Show what changed between two projects or two models.",
+    "worth": "Estimate how many hand labels a project's rules are worth.",
     "report": "Write everything about a model into one HTML page.",
-    "bench": "Compare all methods on data sets with true labels, beside the paper's figures.",
     "cache": "Show or empty the cache of votes and features.",
     "completion": "Print the tab completion script of your shell.",
 }
+
+# Commands of other distributions, which register them as entry points, and where to get them.
+GROUP = "unruly.commands"
+ALONE = "alone"  # the context's object where other packages are not to be listed
+ELSEWHERE = {"compare": "unruly-lab", "bench": "unruly-lab"}
 
 OK, FAILED, BAD_INPUT, BUG, INTERRUPTED = 0, 1, 2, 70, 130
 
@@ -42,27 +51,66 @@ class Lazy(click.Group):
     """Knows its commands by name; imports one when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *installed()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name in COMMANDS:
+            command = importlib.import_module(f"unruly.cli.{cmd_name}").command
+        elif cmd_name in (found := installed()):
+            command = found[cmd_name].load()
+        else:
             return None
-        command = importlib.import_module(f"unruly.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
-            raise click.UsageError(f"there is no command {args[0]!r}: {hint}", ctx)
+        if args and not args[0].startswith("-"):
+            _check_known(args[0], ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+        if ctx.obj != ALONE and (more := installed()):
+            with formatter.section("Commands of other packages"):
+                formatter.write_dl([(name, more[name].dist_name) for name in more])
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A command that another distribution brings."""
+
+    entry: EntryPoint
+
+    @property
+    def dist_name(self) -> str:
+        """Who brings it."""
+        return f"From {self.entry.dist.name}." if self.entry.dist is not None else ""
+
+    def load(self) -> click.Command:
+        """The command itself."""
+        command = self.entry.load()
+        assert isinstance(command, click.Command)
+        return command
+
+
+def installed() -> dict[str, Installed]:
+    """Commands that other distributions register, by name."""
+    from importlib.metadata import entry_points
+
+    return {entry.name: Installed(entry) for entry in entry_points(group=GROUP)}
+
+
+def _check_known(name: str, ctx: click.Context) -> None:
+    if name in COMMANDS or name in installed():
+        return
+    if name in ELSEWHERE:
+        package = ELSEWHERE[name]
+        raise click.UsageError(f"unruly {name} is in {package}: pip install {package}", ctx)
+    hint = did_you_mean(name, [*COMMANDS, *ELSEWHERE], "there are")
+    raise click.UsageError(f"there is no command {name!r}: {hint}", ctx)
 
 
 @click.group(
@@ -92,6 +140,7 @@ def cli(ctx: click.Context, debug: bool) -> None:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """The entry point of the command `unruly`."""
     given = list(sys.argv[1:] if args is None else args)
+    _mend_streams()
     signal.signal(signal.SIGTERM, _terminated)
     code = run(given)
     if code == INTERRUPTED:
@@ -101,6 +150,18 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _mend_streams() -> None:
+    """A screen that cannot show a sign, or is not there, is no reason to fail."""
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="replace")
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the caller
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def run(args: Sequence[str]) -> int:
@@ -128,7 +189,12 @@ def run(args: Sequence[str]) -> int:
         if debug:
             traceback.print_exc()
         return _fail(f"{error.filename or 'a file'}: {error.strerror or error}", BAD_INPUT)
-    except Exception as error:
+    except BaseException as error:
+        if isinstance(error, SystemExit | GeneratorExit):
+            raise
+        if type(error).__name__ == "PanicException":  # polars', which is no Exception
+            first = next(iter(str(error).splitlines()), "")
+            return _fail(f"polars cannot work with this data: {first}", BAD_INPUT)
         if _interrupted(error):
             return _fail("interrupted: nothing half-written is left", INTERRUPTED, prefix="")
         if debug:

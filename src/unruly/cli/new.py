@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from unruly.cli.screen import Screen, quiet_option
+from unruly.cli.options import quiet_option
+from unruly.cli.screen import Screen
 from unruly.project.starter import make_starter
 
 

@@ -2,38 +2,56 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
-from unruly.cli.data_options import split_option, text_options
-from unruly.cli.outputs import TABLES, check_output
-from unruly.cli.screen import Screen, functions_option, json_option, quiet_option
-from unruly.plural import plural
+from unruly.cli.options import (
+    TABLES,
+    bad_row_option,
+    check_output,
+    functions_option,
+    json_option,
+    output_option,
+    quiet_option,
+    split_option,
+    text_options,
+)
+from unruly.cli.screen import Screen
+from unruly.wording import plural
+
+STREAM = Path("-")
 
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The file to write: .parquet, .csv, .tsv or .jsonl.",
+@output_option(
+    "The file to write: .parquet, .csv, .tsv or .jsonl; - for standard output.", required=False
 )
 @text_options
 @split_option
+@bad_row_option
+@click.option(
+    "--skipped",
+    type=click.Path(path_type=Path),
+    help="With --on-bad-row skip: a file to list the skipped rows in.",
+)
 @functions_option
 @json_option
 @quiet_option
 def command(
     model: Path,
     data: Path,
-    output: Path,
+    output: Path | None,
     text: str | None,
     id_: str | None,
     split: str,
+    on_bad_row: str,
+    skipped: Path | None,
     functions: tuple[Path, ...],
     as_json: bool,
     quiet: bool,
@@ -42,32 +60,66 @@ def command(
 
     The output keeps the columns and the order of DATA and adds label, confidence, one probability
     for each class, which of the two heads decided, and the sources that voted. DATA is a file of
-    texts, or a project or a WRENCH folder, whose test file is then meant.
+    texts, or a project or a WRENCH folder, whose test file is then used, or - for standard input (CSV
+    with a header, or JSON Lines); what comes by standard input goes to standard output unless -o names a file.
 
     \b
     Example:
       unruly predict spam.unruly comments.csv -o labelled.csv
+      cat comments.jsonl | unruly predict spam.unruly - > labelled.jsonl
     """
-    from unruly.cli.documents import named
-    from unruly.model.loading import load
+    from unruly.cli.documents import load_model, named
     from unruly.model.prediction_file import predict_file
 
     screen = Screen(quiet, as_json)
-    check_output(output, TABLES)
-    documents = named(data, split, text=text, id=id_)
-    loaded = load(model, functions or None)
-    with documents.as_file(loaded.class_names, split) as file:
-        written = predict_file(
-            loaded, file.path, output, text=file.text, id=file.id, progress=screen.progress()
+    if output is None and data != STREAM:
+        raise click.UsageError("name the file to write by -o, or - for standard output")
+    target = STREAM if output is None else output
+    if target != STREAM:
+        check_output(target, TABLES)
+    elif as_json:
+        raise click.UsageError(
+            "--json and predictions cannot both go to standard output: use -o FILE"
         )
+    if skipped is not None:
+        check_output(skipped)
+    documents = named(data, split, text=text, id=id_, on_bad_row=on_bad_row)
+    loaded = load_model(model, functions, data)
+    with documents.as_file(loaded.class_names, split) as file, TemporaryDirectory() as room:
+        flows = file.path.suffix if file.path.suffix in TABLES else ".csv"
+        written = predict_file(
+            loaded,
+            file.path,
+            Path(room) / f"out{flows}" if target == STREAM else target,
+            text=file.text,
+            id=file.id,
+            on_bad_row=on_bad_row,  # type: ignore[arg-type]
+            progress=screen.progress(),
+        )
+        if target == STREAM:
+            with written.path.open("rb") as done:
+                shutil.copyfileobj(done, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+    if skipped is not None:
+        skipped.write_text("".join(f"{row}\n" for row in written.skipped), encoding="utf-8")
     screen.answer(
         {
-            "output": str(output),
+            "output": str(target),
+            "text": written.text,
             "documents": written.documents,
             "covered": written.covered,
+            "missing": written.missing,
+            "skipped": len(written.skipped),
             "labels": written.labels,
             "columns": written.columns,
         }
     )
     labels = ", ".join(f"{name} {count:,}" for name, count in written.labels.items())
-    screen.remark(f"{output}: {plural(written.documents, 'document')}: {labels}")
+    if text is None and file.text is None:
+        screen.remark(f"text column: {written.text}")
+    if written.missing:
+        screen.remark(f"{plural(written.missing, 'row')} without a text")
+    if written.skipped:
+        screen.remark(f"{plural(len(written.skipped), 'row')} skipped: {written.skipped[0]}")
+    name = "standard output" if target == STREAM else str(target)
+    screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")

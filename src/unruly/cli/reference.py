@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from unruly.cli.main import cli
+from unruly.cli.main import ALONE, COMMANDS, cli
 
 WIDTH = 100
 
@@ -14,6 +14,7 @@ def reference() -> str:
     root = click.Context(
         cli,
         info_name="unruly",
+        obj=ALONE,
         max_content_width=WIDTH,
         terminal_width=WIDTH,
         help_option_names=["-h", "--help"],
@@ -23,7 +24,7 @@ def reference() -> str:
         "Made from `--help` itself, and tested against it.",
         _block(root, cli),
     ]
-    for name in cli.list_commands(root):
+    for name in COMMANDS:
         command = cli.get_command(root, name)
         assert command is not None
         parts += _pages(command, name, root)

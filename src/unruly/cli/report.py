@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from unruly.cli.data_options import label_option, text_options
-from unruly.cli.outputs import check_output
-from unruly.cli.screen import Screen, functions_option, json_option, quiet_option
+from unruly.cli.options import (
+    check_output,
+    functions_option,
+    json_option,
+    label_option,
+    quiet_option,
+    text_options,
+)
+from unruly.cli.screen import Screen
 
 if TYPE_CHECKING:
     from unruly.cli.documents import Named
@@ -49,11 +55,11 @@ def command(
 ) -> None:
     """Write everything about a model into one HTML page.
 
-    The verdict beside majority vote, the sources, who agrees with whom, reliability, noise, training,
-    confidence, mistakes, the most instructive documents, and advice on rules. The page needs no network.
-    With a project as --data, its training file is looked into and its test file, where it has labels,
+    A verdict beside majority vote, the sources, which of them agree, weights, noise, confidence,
+    training, mistakes, documents to look at, and advice on rules. The page needs no network.
+    With a project as --data, its training file is shown and its test file, where it has labels,
     scores the model; a file of texts serves as both. Gold labels are used for scoring only. Without
-    --data the page tells what the model file alone knows.
+    --data the page shows what the model file alone knows.
 
     \b
     Example:
@@ -61,26 +67,26 @@ def command(
     """
     from unruly.cli.documents import named
     from unruly.model.storage import load
-    from unruly.report.report import report
+    from unruly.report.page import report
 
     screen = Screen(quiet, as_json)
     check_output(output)
     documents = scored = votes = scored_votes = None
+    fitted = load(model, functions or None).fitted
     if data is not None:
-        fitted = load(model, functions or None).fitted
         columns = named(data, "train", text=text, id=id_, label=label)
         documents = _read(columns, fitted.classes, "train")
         scored = _test_file(data, columns, fitted.classes)
         if fitted.rules is None:
             votes, scored_votes = (_stored_votes(data, split) for split in ("train", "test"))
     found = report(
-        model,
+        fitted,
         output,
         documents,
         scored,
         votes=votes,
         scored_votes=scored_votes,
-        functions=functions or None,
+        name=model.name,
         progress=screen.progress(),
     )
     screen.answer({**found.to_plain(), "output": str(output), "bytes": output.stat().st_size})

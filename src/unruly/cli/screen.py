@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
 
-from unruly.cli.bars import Bars, Lines
 from unruly.progress import SILENT, Progress
 
-Command = TypeVar("Command", bound=Callable[..., object])
+if TYPE_CHECKING:  # rich takes a tenth of a second: it is imported where a table or a bar is drawn
+    from rich.console import Console
+    from rich.table import Table
+
+    from unruly.votes.summary import Summary
+
 PIPE_WIDTH = 160  # columns, where there is no terminal to ask
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Screen:
             return SILENT
         if not sys.stderr.isatty():
             return Lines(sys.stderr)
+        from unruly.cli.bars import Bars
+
         return Bars(console(sys.stderr))
 
     def table(self, table: Table) -> None:
@@ -44,30 +50,40 @@ class Screen:
     def say(self, text: str) -> None:
         """Lines of results."""
         if not self.json:
-            console(sys.stdout).print(text, markup=False, highlight=False, soft_wrap=True)
+            click.echo(harmless(text))
 
     def remark(self, text: str) -> None:
         """A line beside the results: what was done, what to do next."""
         if not self.quiet:
-            console(sys.stderr).print(text, markup=False, highlight=False, soft_wrap=True)
+            click.echo(harmless(text), err=True)
 
     def answer(self, value: object) -> None:
         """The one JSON object of `--json`."""
         if self.json:
-            click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
+            click.echo(harmless(json.dumps(value, ensure_ascii=False, allow_nan=False)))
 
 
-class Paper(Console):
-    """A console that leaves a closed pipe to the caller."""
+def harmless(text: str) -> str:
+    r"""The text without signs that a terminal obeys: escapes, and those that turn the direction of writing.
 
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+    >>> print(harmless("\x1b[2Jgone, \u202etxet"))
+    \u001b[2Jgone, \u202etxet
+    """
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def console(stream: IO[str]) -> Console:
     """Colours on a terminal only, and not where NO_COLOR is set."""
+    from rich.console import Console
+
+    class Pipe(Console):
+        """A console that leaves a closed pipe to the caller."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     terminal = stream.isatty()
-    return Paper(
+    return Pipe(
         file=stream,
         force_terminal=terminal,
         no_color=not terminal or "NO_COLOR" in os.environ,
@@ -75,25 +91,71 @@ def console(stream: IO[str]) -> Console:
     )
 
 
-def quiet_option(command: Command) -> Command:
-    """`--quiet`, the same on every command."""
-    return click.option(
-        "-q", "--quiet", is_flag=True, help="Print results and errors only: no bar, no remarks."
-    )(command)
+def table_of(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    left: Sequence[int] = (0,),
+    last: bool = False,
+) -> Table:
+    """A plain table: the columns in `left` to the left, all others to the right; `last` sets the
+    last row apart."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for place, name in enumerate(header):
+        table.add_column(
+            Text(harmless(name)),
+            justify="left" if place in left else "right",
+            no_wrap=place not in left,
+        )
+    for number, row in enumerate(rows):
+        if last and number == len(rows) - 1:
+            table.add_section()
+        table.add_row(*(Text(harmless(cell)) for cell in row))
+    return table
 
 
-def json_option(command: Command) -> Command:
-    """`--json`, the same on every command that has it."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")(
-        command
-    )
+def source_table(summary: Summary) -> Table:
+    """One row for each source, and a total."""
+    header, rows = summary.cells()
+    return table_of(header, rows, left=(0, 2), last=True)
 
 
-def functions_option(command: Command) -> Command:
-    """`--functions`, the same on every command that reads a model."""
-    return click.option(
-        "--functions",
-        type=click.Path(path_type=Path),
-        multiple=True,
-        help="A Python file with the model's rule functions: models carry no code.",
-    )(command)
+class Lines:
+    """Progress for logs and pipes: a stage that takes longer than `patience` seconds says how far it is."""
+
+    def __init__(self, stream: IO[str], patience: float = 10.0) -> None:
+        self._stream, self._patience = stream, patience
+        self._stages: list[Stage] = []
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        self._stages.append(Stage(what, total, unit, time.monotonic()))
+
+    def advance(self, units: int, note: str = "") -> None:
+        if not self._stages:
+            return
+        stage = self._stages[-1]
+        stage.done += units
+        if time.monotonic() - stage.shown < self._patience:
+            return
+        stage.shown = time.monotonic()
+        whole = "" if stage.total is None else f" of {stage.total:,}"
+        print(f"{stage.what}: {stage.done:,}{whole} {stage.unit}", file=self._stream, flush=True)
+
+    def finish(self) -> None:
+        if self._stages:
+            self._stages.pop()
+
+
+@dataclass
+class Stage:
+    """A stage of work, how far it is, and when that was last shown."""
+
+    what: str
+    total: int | None
+    unit: str
+    shown: float
+    done: int = 0

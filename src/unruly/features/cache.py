@@ -5,29 +5,33 @@ rows go as they are encoded; when it is complete it is renamed to the digest of 
 row of every file is found by its text, so an interrupted run goes on where it stopped and a corpus
 that grew is encoded only where it is new. Processes never write to one file, and a rename is all or
 nothing, so two of them can run at once.
+
+Every row has a checksum: what was damaged on disk is encoded again. A cache that cannot be read or written
+is done without. Either is said in one warning.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
-import shutil
+import re
 import time
 import uuid
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 
-from unruly.errors import InputError
+from unruly.errors import ModelFileError
 from unruly.features.encoder import Encoder
-from unruly.features.lsa import Lsa
-from unruly.features.stream import FeatureFile, KeyArray, keys_of
+from unruly.features.feature_file import FeatureFile, KeyArray, keys_of
+from unruly.features.saving import Permitted, encoder_from_bytes, encoder_to_bytes
 from unruly.files import cache_folder, written_whole
 from unruly.progress import SILENT, Progress, stage
 
@@ -35,6 +39,15 @@ LIMIT = 4 * 1024**3  # bytes
 SLICE = 1_024  # texts encoded between two writes
 COPY = 65_536  # rows copied at a time
 STALE = 7 * 24 * 3600.0  # seconds after which another machine's unfinished file is given up
+# What this cache and `minilm` write, and all that is ever counted or deleted.
+_OURS = re.compile(
+    r"(?:lsa|minilm|static|transformer|custom)-\w+/(?:part-[^/]+|[0-9a-f]{32})\.features"
+    r"|fitted/[0-9a-f]{32}\.encoder|graphs/minilm-[\w-]+\.graph"
+)
+
+
+class CacheWarning(UserWarning):
+    """The cache was damaged or cannot be used; the work went on without it."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +55,7 @@ class Cache:
     """The features on disk. `limit` bytes are kept, the least recently used files go first.
 
     >>> import tempfile
+    >>> from unruly.features.lsa import Lsa
     >>> cache = Cache(Path(tempfile.mkdtemp()))
     >>> texts = ["a good film", "a bad film", "so good", "so bad"]
     >>> lsa = cache.fitted(Lsa(dim=2), texts)
@@ -59,40 +73,47 @@ class Cache:
         self, encoder: Encoder, texts: Sequence[str], progress: Progress = SILENT
     ) -> NDArray[np.float32]:
         """(n, width), read-only and mapped from disk; only texts never seen before are encoded."""
+        if encoder.identity is None:
+            return encoder.encode(texts, progress)
         if not len(texts):
             return np.zeros((0, encoder.width), dtype=np.float32)
         room = self.folder / encoder.identity
-        whole = room / f"{_digest(texts)}.safetensors"
-        if (found := _opened(whole)) is None:
-            _make(room)
-            self._fill(encoder, texts, whole, progress)
+        whole = room / f"{_digest(texts)}.features"
+        keys = keys_of(texts)
+        try:
             found = _opened(whole)
-            self.trim(keep=whole)
+            if found is None or not found.holds(keys, encoder.width):
+                room.mkdir(parents=True, exist_ok=True)
+                self._fill(encoder, texts, keys, whole, progress)
+                found = _opened(whole)
+                self.trim(keep=whole)
+        except OSError as error:
+            _warn(f"{self.folder}: the cache cannot be used ({error.strerror}): done without it")
+            return encoder.encode(texts, progress)
         if found is None:
-            raise InputError(f"{whole}: the cache was deleted while it was written: run again")
+            _warn(f"{self.folder}: the cache was deleted while it was written: done without it")
+            return encoder.encode(texts, progress)
         return np.asarray(found.values)
 
     def fitted(
         self, encoder: Encoder, texts: Sequence[str], progress: Progress = SILENT
     ) -> Encoder:
         """The encoder fitted on these texts, from disk when it was fitted on the same ones before."""
-        if not isinstance(encoder, Lsa):
+        if encoder.plan is None:
             return encoder.fit(texts, progress)
-        options = replace(encoder, terms=(), axes=())
-        plan = repr((options, np.__version__))
-        place = (
-            self.folder / "fitted" / blake2b(f"{plan} {_digest(texts)}".encode()).hexdigest()[:32]
-        )
-        with suppress(OSError, ValueError, KeyError, SafetensorError):
-            found = Lsa.load(place)
-            os.utime(place / "lsa.safetensors")
+        plan = f"{encoder.plan} {np.__version__} {_digest(texts)}"
+        name = f"{blake2b(plan.encode()).hexdigest()[:32]}.encoder"
+        place = self.folder / "fitted" / name
+        if (found := _read_encoder(place)) is not None:
             return found
-        done = options.fit(texts, progress)
-        _make(place.parent)
-        with suppress(OSError), written_whole(place) as part:  # another process may be first
-            part.mkdir()
-            done.save(part)
-        self.trim(keep=place / "lsa.safetensors")
+        done = encoder.fit(texts, progress)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with written_whole(place) as part:
+                part.write_bytes(_encoder_bytes(done))
+        except OSError as error:
+            _warn(f"{self.folder}: the cache cannot be used ({error.strerror}): done without it")
+        self.trim(keep=place)
         return done
 
     def size(self) -> int:
@@ -100,9 +121,15 @@ class Cache:
         return sum(bytes_ for _, bytes_, _ in self._files())
 
     def clear(self) -> int:
-        """Delete everything; how many bytes that freed."""
-        freed = self.size()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Delete everything that this cache wrote, and nothing else; how many bytes that freed."""
+        freed = 0
+        for _, size, path in list(self._files()):
+            with suppress(OSError):
+                path.unlink()
+                freed += size
+        for folder in [*self._rooms(), self.folder]:
+            with suppress(OSError):
+                folder.rmdir()  # where it is empty
         return freed
 
     def trim(self, keep: Path | None = None) -> None:
@@ -117,19 +144,33 @@ class Cache:
                     path.unlink()
                 total -= size
 
+    def _rooms(self) -> list[Path]:
+        """The folders inside."""
+        with suppress(OSError):
+            return [
+                path for path in self.folder.iterdir() if path.is_dir() and not path.is_symlink()
+            ]
+        return []
+
     def _files(self) -> Iterator[tuple[float, int, Path]]:
-        """When last used, bytes and path of every file."""
-        for path in self.folder.rglob("*"):
+        """When last used, bytes and path of every file that is ours."""
+        for room in self._rooms():
             with suppress(OSError):
-                if path.is_file():
-                    facts = path.stat()
-                    yield facts.st_mtime, facts.st_size, path
+                for path in list(room.iterdir()):
+                    if _OURS.fullmatch(f"{room.name}/{path.name}"):
+                        with suppress(OSError):
+                            facts = path.lstat()
+                            yield facts.st_mtime, facts.st_size, path
 
     def _fill(
-        self, encoder: Encoder, texts: Sequence[str], whole: Path, progress: Progress
+        self,
+        encoder: Encoder,
+        texts: Sequence[str],
+        keys: KeyArray,
+        whole: Path,
+        progress: Progress,
     ) -> None:
         """Encode what is new into a file of this process's own, and rename it when it is complete."""
-        keys = keys_of(texts)
         with _own_part(whole, len(texts), encoder.width) as file:
             _copy_known(file, keys, whole.parent)
             new = np.flatnonzero(~file.written)
@@ -144,11 +185,11 @@ class Cache:
 @contextmanager
 def _own_part(whole: Path, n: int, width: int) -> Iterator[FeatureFile]:
     """A file that only this process writes. Renamed when done; kept as it is when interrupted."""
-    name = f"part-{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.safetensors"
+    name = f"part-{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.features"
     part = whole.parent / name
     yield FeatureFile.create(part, n, width)
     os.replace(part, whole)
-    for old in whole.parent.glob("part-*.safetensors"):
+    for old in whole.parent.glob("part-*.features"):
         if not _alive(old):
             with suppress(OSError):
                 old.unlink()
@@ -158,7 +199,7 @@ def _copy_known(file: FeatureFile, keys: KeyArray, room: Path) -> None:
     """Copy the rows that other files of this encoder already have."""
     wanted = _halves(keys)
     missing = np.arange(len(keys))
-    for path in sorted(room.glob("*.safetensors")):
+    for path in sorted(room.glob("*.features")):
         if path == file.path or not len(missing):
             continue
         other = _opened(path)
@@ -166,6 +207,10 @@ def _copy_known(file: FeatureFile, keys: KeyArray, room: Path) -> None:
             continue
         at = _find(_halves(np.asarray(other.keys)), wanted[missing])
         hit = at >= 0
+        sound = other.sound(at[hit])
+        if not sound.all() and not path.name.startswith("part-"):
+            _warn(f"{path}: {int((~sound).sum())} features are damaged: they are computed again")
+        hit[hit] = sound
         rows, source = missing[hit], at[hit]
         for start in range(0, len(rows), COPY):
             to = rows[start : start + COPY]
@@ -203,12 +248,45 @@ def _halves(keys: KeyArray) -> NDArray[np.uint64]:
 
 
 def _opened(path: Path) -> FeatureFile | None:
-    """The file, marked as used now; None when it is missing or damaged."""
+    """The file, marked as used now; None when it is missing or no such file."""
     try:
         found = FeatureFile.open(path)
-        os.utime(path)
-    except (OSError, InputError):
+    except FileNotFoundError:
         return None
+    except ValueError:
+        if path.name.startswith("part-"):
+            return None
+        _warn(f"{path}: not a file of features, or damaged: its features are computed again")
+        return None
+    with suppress(OSError):  # a cache that is only to be read
+        os.utime(path)
+    return found
+
+
+def _encoder_bytes(encoder: Encoder) -> bytes:
+    """A digest of the rest, how long the JSON is, the JSON, the tensors."""
+    text, tensors = encoder_to_bytes(encoder)
+    body = len(text).to_bytes(8, "little") + text + tensors
+    return hashlib.sha256(body).digest() + body
+
+
+def _read_encoder(place: Path) -> Encoder | None:
+    """What `_encoder_bytes` gave; None when it is missing or damaged."""
+    try:
+        data = place.read_bytes()
+    except OSError:
+        return None
+    digest, body = data[:32], data[32:]
+    size = int.from_bytes(body[:8], "little")
+    try:
+        if hashlib.sha256(body).digest() != digest:
+            raise ModelFileError(f"{place}: damaged")
+        found = encoder_from_bytes(body[8 : 8 + size], body[8 + size :], Permitted(), str(place))
+    except ModelFileError:
+        _warn(f"{place}: the fitted encoder is damaged: it is fitted again")
+        return None
+    with suppress(OSError):
+        os.utime(place)
     return found
 
 
@@ -235,10 +313,5 @@ def _digest(texts: Sequence[str]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{folder}: the cache cannot be made: {error.strerror}: set UNRULY_CACHE to another folder"
-        ) from None
+def _warn(message: str) -> None:
+    warnings.warn(message, CacheWarning, stacklevel=4)

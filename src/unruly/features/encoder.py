@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -12,22 +11,51 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.progress import SILENT, Progress
+from unruly.texts.corpus import Corpus
+
+State = Mapping[str, Any]  # what an encoder is saved as: plain JSON values, and arrays
 
 
 class Encoder(Protocol):
-    """Turns texts into frozen features. Fitted once (a no-op for pre-trained ones), then fixed."""
+    """Turns texts into frozen features. Fitted once (a no-op for pre-trained ones), then fixed.
+
+    A user's own encoder needs `fit` and `encode` alone: `features.custom` adds the rest.
+    """
 
     @property
     def name(self) -> str:
         """Short and human: 'lsa', 'minilm layer 4+6'."""
 
     @property
-    def identity(self) -> str:
-        """A digest of everything that the features depend on but the text: the cache's key."""
+    def kind(self) -> str:
+        """The name under which it is saved: 'lsa', or 'module:Class' for a user's own."""
+
+    @property
+    def identity(self) -> str | None:
+        """A digest of everything that the features depend on but the text, for the cache; None: never cached."""
+
+    @property
+    def plan(self) -> str | None:
+        """What decides a fit beside the texts, for the cache; None: nothing is learnt, or nobody knows."""
 
     @property
     def width(self) -> int:
         """How many numbers a text becomes."""
+
+    @property
+    def pieces(self) -> tuple[tuple[str, int], ...]:
+        """Name and width of each block that the features fall into, such as one a hidden layer."""
+
+    @property
+    def maskable(self) -> bool:
+        """Whether it counts words or tokens one by one, so that reading without some of them makes sense."""
+
+    @property
+    def aligned(self) -> bool:
+        """Whether its rows belong to certain documents in their order, whatever their texts are."""
+
+    def views(self, corpus: Corpus) -> tuple[str, ...]:
+        """What it reads of these documents (`features.views`)."""
 
     def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
         """Learn from the user's own texts; returns the fitted encoder."""
@@ -35,8 +63,8 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
         """(n texts, width). The same text gives the same bits, whatever stands beside it."""
 
-    def save(self, folder: Path) -> None:
-        """Write what `load` needs into an empty folder: JSON and safetensors only."""
+    def state(self) -> State:
+        """All that it needs to be made again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +73,7 @@ class Block:
 
     name: str
     values: NDArray[np.float32]  # (n, d)
-    encoder: str = ""  # blocks of one encoder (its layers, or what it reads) share one say
-
-
-@dataclass(frozen=True, eq=False)
-class HeldWords:
-    """Which of the words that rules read each of n texts holds."""
-
-    words: tuple[str, ...]
-    holds: Any  # (n, w), sparse: 1 where a text holds a word
+    encoder: str = ""  # blocks of one encoder (its layers, or what it reads) share one weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +81,6 @@ class Features:
     """The features of n documents, one block for each encoder."""
 
     blocks: tuple[Block, ...]
-    held: HeldWords | None = None  # None: no such words are known
 
     def __post_init__(self) -> None:
         if not self.blocks:
@@ -102,18 +121,16 @@ class Features:
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Features:
         """Some of the documents only."""
-        held = self.held
         return Features(
-            tuple(Block(block.name, block.values[rows], block.encoder) for block in self.blocks),
-            HeldWords(held.words, held.holds[rows]) if held is not None else None,
+            tuple(Block(block.name, block.values[rows], block.encoder) for block in self.blocks)
         )
 
     @property
-    def says(self) -> tuple[float, ...]:
+    def weights(self) -> tuple[float, ...]:
         """How much each block counts where opinions are averaged: every encoder the same; sums to 1.
 
         >>> x = np.zeros((1, 2), np.float32)
-        >>> Features((Block("a4", x, "a"), Block("a6", x, "a"), Block("b", x))).says
+        >>> Features((Block("a4", x, "a"), Block("a6", x, "a"), Block("b", x))).weights
         (0.25, 0.25, 0.5)
         """
         owners = self.owners

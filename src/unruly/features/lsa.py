@@ -1,42 +1,45 @@
 """`lsa`: TF-IDF and a truncated singular value decomposition, fitted on the user's own texts.
 
-    x_it = (1 + log count_it) · idf_t^a,   idf_t = 1 + log((1+n)/(1+df_t)),   each row of unit length
-    X ≈ U S Vᵀ,   features of a text = x V                          (Deerwester et al., 1990)
+    x_it(a) = (1 + log count_it) · idf_t^a,   idf_t = 1 + log((1+n)/(1+df_t)),   each row of unit length
+    X(a) ≈ U S Vᵀ,   features of a text = x(a) V                          (Deerwester et al., 1990)
 
-Twice, with a = 1 and with a = 3, as two blocks. With a = 1 much of what is kept is how people write: "you", "just", "they". With
-a = 3 it is what they write about, which tells more of long texts and less of very short ones.
+Twice, with a = 1 and with a = 3, as two blocks. With a = 1 much of what counts is how people write: "you",
+"just", "they". With a = 3 it is what they write about, which tells more of long texts and less of very short ones.
 
 Words and pairs of words; runs of characters beside them where words are few or not to be had: short
-texts, and scripts that put no blanks between words.
+texts, and scripts that put no blanks between words. V is kept in integers of 8 or 4 bits, one scale a term: at most 10 MB, where 60,000
+terms in float32 take 123, at the same accuracy (`lab/benchmarks/lsa_size.py`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_matrix, hstack, vstack
-from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
-from unruly.errors import InputError, NotFittedError, SettingsError
+from unruly.errors import InputError, SettingsError, not_fitted
+from unruly.features.encoder import State
 from unruly.features.ngrams import CharGrams, Keys, WordGrams
-from unruly.features.tokens import clean
+from unruly.features.pretrained import clean
+from unruly.features.views import term_views
 from unruly.progress import SILENT, Progress, stage
+from unruly.sampling import sample_rows
+from unruly.texts.corpus import Corpus
 
 SHORT = 400  # characters: texts shorter than this on average have too few words to do without runs
 BATCH = 2_000  # texts encoded at a time,
 BATCH_CHARACTERS = 1_000_000  # and no more characters than these, unless one text has more
 FIT = 50_000  # texts fitted on: of more, as many drawn at random
+EIGHT_BITS = 8_000_000  # numbers of all axes together, above which each has 4 bits
+CLIPS = (2.2, 2.6, 3.0)  # times a row's root mean square: the largest of 4 bits
 SAMPLE = 20_000  # texts that the runs of characters are chosen from
 # Han, kana, Thai, Lao, Khmer, Burmese, Tibetan: written without blanks between words.
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
@@ -56,13 +59,15 @@ class Terms:
         column = np.searchsorted(self.keys, found.key)
         column[column == len(self.keys)] = 0
         known = self.keys[column] == found.key if len(self.keys) else np.zeros(0, dtype=np.bool_)
-        frame = replace(found, row=found.row[known], key=column[known]).counted()
-        row, column = (frame[name].to_numpy() for name in ("row", "key"))
-        value = (1 + np.log(frame["count"].to_numpy())) * self.idf[column]
+        cells = (found.row[known], column[known])
+        ones = np.ones(len(cells[0]), dtype=np.float32)
+        counts = csr_matrix((ones, cells), shape=(len(texts), len(self.keys)))
+        counts.sum_duplicates()
+        value = (1 + np.log(counts.data)) * self.idf[counts.indices]
+        row = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
         length = np.sqrt(np.bincount(row, weights=value**2, minlength=len(texts)))
-        starts = np.searchsorted(row, np.arange(len(texts) + 1))
-        scaled = (value / length[row]).astype(np.float32)
-        return csr_matrix((scaled, column, starts), shape=(len(texts), len(self.keys)))
+        counts.data = (value / length[row]).astype(np.float32)
+        return counts
 
     def raised(self, weighed: csr_matrix, power: float) -> csr_matrix:
         """(n, t): the same with idf to this power instead of 1, rows of unit length again."""
@@ -73,6 +78,102 @@ class Terms:
         length = np.sqrt(np.bincount(row, weights=value**2, minlength=weighed.shape[0]))
         scaled = (value / length[row]).astype(np.float32)
         return csr_matrix((scaled, weighed.indices, weighed.indptr), shape=weighed.shape)
+
+    def state(self) -> State:
+        """The vocabulary, the keys and the weights."""
+        kind = "words" if isinstance(self.grams, WordGrams) else "characters"
+        return {
+            "kind": kind,
+            "vocabulary": self.grams.vocabulary,
+            "keys": self.keys,
+            "idf": self.idf,
+        }
+
+    @classmethod
+    def from_state(cls, state: State) -> Terms:
+        """What `state` gave, checked."""
+        kinds: dict[str, type[WordGrams] | type[CharGrams]]
+        kinds = {"words": WordGrams, "characters": CharGrams}
+        grams = kinds[state["kind"]]
+        keys, idf = state["keys"], state["idf"]
+        if keys.dtype != np.int64 or keys.ndim != 1 or (np.diff(keys) <= 0).any():
+            raise ValueError("the terms of lsa are out of order")
+        if idf.dtype != np.float32 or idf.shape != keys.shape or not np.isfinite(idf).all():
+            raise ValueError("the weights of lsa do not fit its terms")
+        return cls(grams.from_vocabulary(state["vocabulary"]), keys, idf)
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """V in small integers: row t is `steps[t] · scale[t]`.
+
+    A text has many terms, over which the errors of rounding average out.
+    """
+
+    steps: NDArray[np.int8]  # (terms, d): -127 to 127, or -7 to 7 in 4 bits
+    scale: NDArray[np.float32]  # (terms,)
+    bits: int = 8
+
+    @classmethod
+    def rounded(cls, axes: NDArray[np.float32], bits: int = 8) -> Axes:
+        """Each term's row to the nearest steps, in 4 bits at the one of three scales that fits it best.
+
+        >>> axes = Axes.rounded(np.array([[0.5, -1.0], [0.0, 0.0]], np.float32))
+        >>> axes.steps.tolist(), np.round(axes.matrix, 2).tolist()
+        ([[64, -127], [0, 0]], [[0.5, -1.0], [0.0, 0.0]])
+        """
+        most = 2 ** (bits - 1) - 1
+        largest = np.abs(axes).max(axis=1)  # (terms,)
+        size = np.sqrt((axes**2).mean(axis=1))
+        widest = [largest] if bits == 8 else [np.minimum(size * clip, largest) for clip in CLIPS]
+        tried = [cls._at(axes, wide / most, bits) for wide in widest]
+        error = np.stack([((one.matrix - axes) ** 2).sum(axis=1) for one in tried])
+        best, term = error.argmin(axis=0), np.arange(len(axes))
+        steps = np.stack([one.steps for one in tried])[best, term]
+        return cls(steps, np.stack([one.scale for one in tried])[best, term], bits)
+
+    @classmethod
+    def _at(cls, axes: NDArray[np.float32], scale: NDArray[np.float32], bits: int) -> Axes:
+        most = 2 ** (bits - 1) - 1
+        scale = np.where(scale > 0, scale, 1).astype(np.float32)
+        steps = np.clip(np.round(axes / scale[:, None]), -most, most)
+        return cls(steps.astype(np.int8), scale, bits)
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float32]:
+        """(terms, d)."""
+        return self.steps * self.scale[:, None]
+
+    @property
+    def width(self) -> int:
+        """d."""
+        return int(self.steps.shape[1])
+
+    def state(self) -> State:
+        """Steps of 4 bits two in a byte."""
+        packed: NDArray[np.generic] = self.steps
+        if self.bits == 4:
+            even = np.zeros((len(self.steps), self.width + self.width % 2), dtype=np.uint8)
+            even[:, : self.width] = self.steps + 8
+            packed = even[:, ::2] | even[:, 1::2] << 4
+        return {"width": self.width, "bits": self.bits, "packed": packed, "scale": self.scale}
+
+    @classmethod
+    def from_state(cls, state: State, terms: int) -> Axes:
+        """What `state` gave, checked against the number of terms."""
+        width, bits, packed, scale = (state[key] for key in ("width", "bits", "packed", "scale"))
+        kind, wide = {8: (np.int8, width), 4: (np.uint8, (width + 1) // 2)}[bits]
+        sound = packed.dtype == kind and packed.shape == (terms, wide) and width > 0
+        if not sound or scale.dtype != np.float32 or scale.shape != (terms,):
+            raise ValueError("the axes of lsa do not fit its terms")
+        if not np.isfinite(scale).all():
+            raise ValueError("the axes of lsa are not finite")
+        if bits == 8:
+            return cls(packed, scale, bits)
+        steps = np.empty((terms, 2 * wide), dtype=np.int8)
+        steps[:, ::2] = (packed & 15).astype(np.int8) - 8
+        steps[:, 1::2] = (packed >> 4).astype(np.int8) - 8
+        return cls(np.ascontiguousarray(steps[:, :width]), scale, bits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,17 +188,20 @@ class Lsa:
 
     dim: int = 256  # axes of each block
     chars: bool | None = None  # runs of characters too; None: where they help
-    max_terms: int = 60_000  # of words and pairs, and as many of runs
+    max_terms: int = 10_000  # words and pairs
+    max_runs: int = 28_000  # of characters, where they are read
     seed: int = 0
     powers: tuple[float, ...] = (1, 3)  # a: of idf, one block of features for each
     terms: tuple[Terms, ...] = ()
-    axes: tuple[NDArray[np.float32], ...] = ()  # V: (terms, dim) for each power; empty before `fit`
+    axes: tuple[Axes, ...] = ()  # one for each power; empty before `fit`
+    kind: ClassVar[str] = "lsa"
+    maskable: ClassVar[bool] = True
+    aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.dim < 1 or self.max_terms < 1:
-            raise SettingsError(
-                f"lsa: dim ({self.dim}) and max_terms ({self.max_terms}) must be at least 1"
-            )
+        for option in ("dim", "max_terms", "max_runs"):
+            if (value := getattr(self, option)) < 1:
+                raise SettingsError(f"lsa: {option} must be at least 1, not {value}", option=option)
 
     @property
     def name(self) -> str:
@@ -107,113 +211,119 @@ class Lsa:
     @property
     def width(self) -> int:
         """How many numbers a text becomes: `dim` for each block, or fewer when there are few texts."""
-        return sum(axes.shape[1] for axes in self._fitted())
+        return sum(axes.width for axes in self._fitted())
 
     @property
     def pieces(self) -> tuple[tuple[str, int], ...]:
         """Name and width of each block that the features fall into."""
         return tuple(
-            ("lsa" if power == 1 else f"lsa, idf^{power:g}", axes.shape[1])
+            ("lsa" if power == 1 else f"lsa, idf^{power:g}", axes.width)
             for power, axes in zip(self.powers, self._fitted(), strict=True)
         )
 
     @cached_property
-    def identity(self) -> str:
+    def identity(self) -> str | None:
         """A digest of the terms and weights."""
-        digest = hashlib.sha256(b"".join(axes.tobytes() for axes in self._fitted()))
+        digest = hashlib.sha256(repr(self.powers).encode())
+        for axes in self._fitted():
+            digest.update(axes.steps.tobytes() + axes.scale.tobytes())
         for terms in self.terms:
-            digest.update(_vocabulary(terms.grams).encode("utf-8", "surrogatepass"))
+            digest.update(terms.grams.vocabulary.encode("utf-8", "surrogatepass"))
             digest.update(terms.keys.tobytes() + terms.idf.tobytes())
         return f"lsa-{digest.hexdigest()[:24]}"
+
+    @property
+    def plan(self) -> str | None:
+        """The options."""
+        options = (self.dim, self.chars, self.max_terms, self.max_runs, self.seed, self.powers)
+        return f"lsa 5 {options!r}"
+
+    def views(self, corpus: Corpus) -> tuple[str, ...]:
+        """Terms that are tagged with their place in relation data."""
+        return term_views(corpus)
 
     def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
         """Choose the terms, weigh them and find the axes."""
         if not len(texts):
             raise InputError("lsa: there are no texts to fit on")
         texts = _drawn(texts, FIT, self.seed)
-        chars = _chars_help(texts) if self.chars is None else self.chars
         with stage(progress, "fitting lsa", len(texts), "texts"):
-            terms: tuple[Terms, ...] = (_word_terms(texts, self.max_terms),)
-            if chars:
-                terms = (*terms, _char_terms(texts, self.max_terms, self.seed))
-            terms = tuple(part for part in terms if len(part.keys))
+            terms = self.chosen_terms(texts)
             axes = tuple(
-                _axes(weighed, self.dim, self.seed)
+                _small(_axes(weighed, self.dim, self.seed), len(self.powers))
                 for weighed in _weighed(terms, texts, self.powers)
             )
             progress.advance(len(texts))
         return replace(self, terms=terms, axes=axes)
 
+    def chosen_terms(self, texts: Sequence[str]) -> tuple[Terms, ...]:
+        """Words and pairs and, where they help, runs of characters; those that most texts have."""
+        chars = _chars_help(texts) if self.chars is None else self.chars
+        words = _word_terms(texts, self.max_terms)
+        runs = [_char_terms(texts, self.max_runs, self.seed)] if chars else []
+        return tuple(part for part in (words, *runs) if len(part.keys))
+
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
         """(n, width): each text's TF-IDF rows on the axes, block beside block."""
         fitted = self._fitted()
         out = np.zeros((len(texts), self.width), dtype=np.float32)
-        blocks = np.split(out, np.cumsum([axes.shape[1] for axes in fitted])[:-1], axis=1)
+        blocks = np.split(out, np.cumsum([axes.width for axes in fitted])[:-1], axis=1)
         with stage(progress, "encoding with lsa", len(texts), "texts"):
             for start, part in _batches(texts):
                 weighed = _weighed(self.terms, part, self.powers)
                 for block, rows, axes in zip(blocks, weighed, fitted, strict=True):
-                    block[start : start + len(part)] = rows @ axes
+                    block[start : start + len(part)] = rows @ axes.matrix
                 progress.advance(len(part))
         return out
 
-    def save(self, folder: Path) -> None:
-        """Options and vocabulary as JSON, weights as safetensors."""
-        options = {"dim": self.dim, "chars": self.chars, "max_terms": self.max_terms}
-        kept = {
-            **options,
+    def state(self) -> State:
+        """Options, terms and axes."""
+        return {
+            "dim": self.dim,
+            "chars": self.chars,
+            "max_terms": self.max_terms,
+            "max_runs": self.max_runs,
             "seed": self.seed,
-            "powers": self.powers,
-            "terms": [
-                {
-                    "kind": "words" if isinstance(part.grams, WordGrams) else "characters",
-                    "vocabulary": _vocabulary(part.grams),
-                }
-                for part in self.terms
-            ],
+            "powers": list(self.powers),
+            "terms": [part.state() for part in self.terms],
+            "axes": [axes.state() for axes in self._fitted()],
         }
-        text = json.dumps(kept, ensure_ascii=True)
-        (folder / "lsa.json").write_text(text, encoding="utf-8")
-        tensors: dict[str, NDArray[np.generic]] = {
-            f"axes{i}": axes for i, axes in enumerate(self._fitted())
-        }
-        for i, part in enumerate(self.terms):
-            tensors |= {f"keys{i}": part.keys, f"idf{i}": part.idf}
-        save_file(tensors, folder / "lsa.safetensors")
 
     @classmethod
-    def load(cls, folder: Path) -> Lsa:
-        """The encoder that `save` wrote."""
-        kept = json.loads((folder / "lsa.json").read_text(encoding="utf-8"))
-        tensors = load_file(folder / "lsa.safetensors")
-        terms = tuple(
-            Terms(_grams(part["kind"], part["vocabulary"]), tensors[f"keys{i}"], tensors[f"idf{i}"])
-            for i, part in enumerate(kept["terms"])
-        )
+    def from_state(cls, state: State) -> Lsa:
+        """The encoder that `state` was taken of, checked."""
+        terms = tuple(Terms.from_state(part) for part in state["terms"])
+        count = sum(len(part.keys) for part in terms)
+        axes = tuple(Axes.from_state(part, count) for part in state["axes"])
+        powers = _powers(state["powers"])
+        if len(axes) != len(powers):
+            raise ValueError("lsa needs axes for each of its powers")
         return cls(
-            dim=kept["dim"],
-            chars=kept["chars"],
-            max_terms=kept["max_terms"],
-            seed=kept["seed"],
-            powers=tuple(kept["powers"]),
+            dim=int(state["dim"]),
+            chars=state["chars"],
+            max_terms=int(state["max_terms"]),
+            max_runs=int(state["max_runs"]),
+            seed=int(state["seed"]),
+            powers=powers,
             terms=terms,
-            axes=tuple(tensors[f"axes{i}"] for i in range(len(kept["powers"]))),
+            axes=axes,
         )
 
-    def _fitted(self) -> tuple[NDArray[np.float32], ...]:
+    def _fitted(self) -> tuple[Axes, ...]:
         if not self.axes:
-            raise NotFittedError("lsa is used before it was fitted: call fit(texts) first")
+            raise not_fitted("lsa is used before it was fitted: call fit(texts) first")
         return self.axes
 
 
-def _vocabulary(grams: WordGrams | CharGrams) -> str:
-    return "\n".join(grams.words) if isinstance(grams, WordGrams) else grams.alphabet
+def _small(axes: NDArray[np.float32], blocks: int) -> Axes:
+    """In 8 bits or, where the blocks together would take too much, in 4."""
+    return Axes.rounded(axes, 8 if axes.size * blocks <= EIGHT_BITS else 4)
 
 
-def _grams(kind: str, vocabulary: str) -> WordGrams | CharGrams:
-    if kind == "characters":
-        return CharGrams(vocabulary)
-    return WordGrams(tuple(vocabulary.split("\n")) if vocabulary else ())
+def _powers(values: Sequence[float]) -> tuple[float, ...]:
+    if not values or not all(isinstance(value, int | float) and 0 <= value < 9 for value in values):
+        raise ValueError("the powers of lsa are not numbers from 0 to 9")
+    return tuple(values)
 
 
 def _chars_help(texts: Sequence[str]) -> bool:
@@ -227,7 +337,10 @@ def _chars_help(texts: Sequence[str]) -> bool:
 
 def _word_terms(texts: Sequence[str], most: int) -> Terms:
     least = 2 if len(texts) >= 50 else 1
-    return _choose(WordGrams.learn(texts, least), texts, least, most)
+    terms = _choose(WordGrams.learn(texts, least), texts, least, most)
+    assert isinstance(terms.grams, WordGrams)
+    grams, keys = terms.grams.narrowed(terms.keys)
+    return Terms(grams, keys, terms.idf)
 
 
 def _char_terms(texts: Sequence[str], most: int, seed: int) -> Terms:
@@ -265,6 +378,12 @@ def _weighed(
     return tuple(vstack(batches, format="csr") for batches in zip(*rows, strict=True))
 
 
+def weighed_terms(terms: tuple[Terms, ...], texts: Sequence[str]) -> tuple[csr_matrix, ...]:
+    """(n, t) TF-IDF for each kind of term."""
+    rows = [[part.weigh(some) for part in terms] for _, some in _batches(texts)]
+    return tuple(vstack(batches, format="csr") for batches in zip(*rows, strict=True))
+
+
 def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
     """Where each batch starts, and its texts: few enough of them, and not too long together."""
     start = size = 0
@@ -282,8 +401,7 @@ def _drawn(texts: Sequence[str], most: int, seed: int) -> Sequence[str]:
     """All texts or, of too many, some drawn at random and kept in order."""
     if len(texts) <= most:
         return texts
-    rows = np.sort(np.random.default_rng(seed).choice(len(texts), most, replace=False))
-    return [texts[row] for row in rows]
+    return [texts[row] for row in sample_rows(len(texts), most, seed)]
 
 
 def _axes(weighed: csr_matrix, dim: int, seed: int) -> NDArray[np.float32]:
@@ -292,5 +410,7 @@ def _axes(weighed: csr_matrix, dim: int, seed: int) -> NDArray[np.float32]:
     if width == 0 or weighed.nnz == 0:  # nothing but blank texts
         return np.zeros((weighed.shape[1], 1), dtype=np.float32)
     with threadpool_limits(1):  # sums in one order, so that the same texts give the same bits
+        from sklearn.utils.extmath import randomized_svd  # two seconds, which only fitting needs
+
         _, _, axes = randomized_svd(weighed, width, n_iter=3, random_state=seed)
     return np.ascontiguousarray(axes.T, dtype=np.float32)

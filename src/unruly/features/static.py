@@ -1,6 +1,6 @@
 """`static`: a Model2Vec model. Every token has one vector; a text is the mean of its tokens' vectors.
 
-No transformer runs, so tens of thousands of texts a second are encoded. The model is a folder with
+No transformer runs, so thousands of texts a second are encoded, by the library model2vec. The model is a folder with
 `config.json`, `model.safetensors` and `tokenizer.json`, or the name of one on the Hugging Face hub.
 """
 
@@ -11,20 +11,22 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
-from scipy.sparse import csr_matrix
+from safetensors.numpy import load_file
 
 from unruly.errors import InputError, SettingsError
-from unruly.features import weights
-from unruly.features.tokens import CHUNK, clean, tokenizer_from
+from unruly.extras import need
+from unruly.features import pretrained
+from unruly.features.encoder import State
+from unruly.features.pretrained import CHARACTERS_A_TOKEN, CHUNK, clean
+from unruly.features.views import text_views
 from unruly.progress import SILENT, Progress, stage
+from unruly.texts.corpus import Corpus
 
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
@@ -38,10 +40,16 @@ class Static:
     unit: bool = True  # features at unit length
     max_tokens: int = 512
     source: str = "static"
+    kind: ClassVar[str] = "static"
+    plan: ClassVar[str | None] = None
+    maskable: ClassVar[bool] = True
+    aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
-            raise SettingsError(f"static: max_tokens must be at least 1, not {self.max_tokens}")
+            raise SettingsError(
+                f"static: max_tokens must be at least 1, not {self.max_tokens}", option="max_tokens"
+            )
 
     @classmethod
     def open(cls, where: str | Path, max_tokens: int = 512) -> Static:
@@ -68,7 +76,7 @@ class Static:
         return f"static {self.source}"
 
     @cached_property
-    def identity(self) -> str:
+    def identity(self) -> str | None:
         """The vectors, the tokenizer and the options."""
         digest = hashlib.sha256(self.vectors.tobytes() + self.tokenizer.encode())
         digest.update(repr((self.unit, self.max_tokens)).encode())
@@ -79,114 +87,64 @@ class Static:
         """How many numbers a text becomes."""
         return int(self.vectors.shape[1])
 
+    @property
+    def pieces(self) -> tuple[tuple[str, int], ...]:
+        """One block."""
+        return ((self.name, self.width),)
+
+    def views(self, corpus: Corpus) -> tuple[str, ...]:
+        """Sentences."""
+        return text_views(corpus)
+
     def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
         """Nothing to learn."""
         return self
 
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
         """(n, width); zeros for a text without a known token."""
-        out = np.empty((len(texts), self.width), dtype=np.float32)
+        out = np.zeros((len(texts), self.width), dtype=np.float32)
+        longest = self.max_tokens * CHARACTERS_A_TOKEN
         with stage(progress, f"encoding with {self.name}", len(texts), "texts"):
             for start in range(0, len(texts), CHUNK):
-                part = texts[start : start + CHUNK]
-                out[start : start + len(part)] = self._means(part)
+                part = [clean(text[:longest]) for text in texts[start : start + CHUNK]]
+                out[start : start + len(part)] = self._model.encode(part, use_multiprocessing=False)
                 progress.advance(len(part))
         return out
 
-    def _means(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, width): the sum of the vectors of a text's tokens, over their number."""
-        cut = [clean(text[: self._longest]) for text in texts]
-        sums, known = self._sums_by_words(cut) if self._splits_at_blanks else self._sums(cut)[:2]
-        means = sums / np.maximum(known, 1)[:, None]
-        if not self.unit:
-            return np.asarray(means, dtype=np.float32)
-        length = np.linalg.norm(means, axis=1, keepdims=True)
-        return np.asarray(means / np.maximum(length, 1e-12), dtype=np.float32)
-
-    def _sums_by_words(self, texts: list[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """As `_sums`, with every different word tokenised once. Texts that must be cut go the long way."""
-        lists = [text.split(" ") for text in texts]
-        place = {word: i for i, word in enumerate(dict.fromkeys(chain.from_iterable(lists)))}
-        vectors, known, tokens = self._sums(list(place))  # of the words
-        lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-        every = map(place.__getitem__, chain.from_iterable(lists))
-        words = np.fromiter(every, dtype=np.int32, count=int(lengths.sum()))
-        counts = _rows(words, np.ones(len(words), dtype=np.float32), lengths, len(place))
-        sums, found = np.asarray(counts @ vectors), np.asarray(counts @ known)
-        long = np.flatnonzero(counts @ tokens >= self.max_tokens)
-        if len(long):
-            sums[long], found[long], _ = self._sums([texts[row] for row in long])
-        return sums, found
-
-    def _sums(
-        self, texts: list[str]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """(n, width) sums of token vectors; (n,) how many tokens are known; (n,) how many there are."""
-        encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        lists = [encoding.ids for encoding in encoded]
-        lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-        ids = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(lengths.sum()))
-        ones = (ids != self._unknown).astype(np.float32)
-        counts = _rows(ids, ones, lengths, len(self.vectors))
-        sums = np.asarray(counts @ self.vectors)  # each row summed on its own, in order
-        return sums, np.asarray(counts.sum(axis=1)).ravel(), lengths.astype(np.float32)
-
-    def save(self, folder: Path) -> None:
-        """The model whole: vectors, tokenizer and options."""
-        kept = {"normalize": self.unit, "max_tokens": self.max_tokens, "source": self.source}
-        (folder / "config.json").write_text(json.dumps(kept), encoding="utf-8")
-        (folder / "tokenizer.json").write_text(self.tokenizer, encoding="utf-8")
-        save_file({"embeddings": self.vectors}, folder / "model.safetensors")
+    def state(self) -> State:
+        """All of it: a model file does not depend on a folder elsewhere."""
+        return {
+            "vectors": self.vectors,
+            "tokenizer": self.tokenizer,
+            "unit": self.unit,
+            "max_tokens": self.max_tokens,
+            "source": self.source,
+        }
 
     @classmethod
-    def load(cls, folder: Path) -> Static:
-        """The encoder that `save` wrote."""
-        kept = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        return cls(
-            vectors=load_file(folder / "model.safetensors")["embeddings"],
-            tokenizer=(folder / "tokenizer.json").read_text(encoding="utf-8"),
-            unit=kept["normalize"],
-            max_tokens=kept["max_tokens"],
-            source=kept["source"],
+    def from_state(cls, state: State) -> Static:
+        """The encoder that `state` was taken of, checked."""
+        found = cls(
+            vectors=_checked(state["vectors"]),
+            tokenizer=str(state["tokenizer"]),
+            unit=bool(state["unit"]),
+            max_tokens=int(state["max_tokens"]),
+            source=str(state["source"]),
         )
+        _ = found._model  # checked now, not at the first text
+        return found
 
     @cached_property
-    def _tokenizer(self) -> Any:
-        return tokenizer_from(
-            self.tokenizer, self.max_tokens, extra="static", purpose="static features"
+    def _model(self) -> Any:
+        """The library's own model; it refuses a tokenizer that does not fit the vectors."""
+        library = need("model2vec", extra="static", purpose="static features")
+        tokenizers = need("tokenizers", extra="static", purpose="static features")
+        return library.StaticModel(
+            self.vectors,
+            tokenizers.Tokenizer.from_str(self.tokenizer),
+            normalize=self.unit,
+            max_length=self.max_tokens,
         )
-
-    @cached_property
-    def _unknown(self) -> int:
-        """The token to leave out, or -1."""
-        model = json.loads(self.tokenizer)["model"]
-        name, number = model.get("unk_token"), model.get("unk_id")
-        found = self._tokenizer.token_to_id(name) if name else number
-        return -1 if found is None else int(found)
-
-    @cached_property
-    def _longest(self) -> int:
-        """How many characters of a text are read: those that `max_tokens` usually have."""
-        lengths = [len(token) for token in self._tokenizer.get_vocab()]
-        return self.max_tokens * max(1, int(np.median(lengths)))
-
-    @cached_property
-    def _splits_at_blanks(self) -> bool:
-        """Whether the tokens of a text are the tokens of its words, one after another."""
-        plan = json.loads(self.tokenizer)
-        splitter, normalizer = plan.get("pre_tokenizer") or {}, plan.get("normalizer") or {}
-        return splitter.get("type") == "BertPreTokenizer" and normalizer.get("type") in (
-            None,
-            "BertNormalizer",
-        )
-
-
-def _rows(
-    columns: NDArray[np.int32], values: NDArray[np.float32], lengths: NDArray[np.int64], width: int
-) -> csr_matrix:
-    """(n, width): row i holds the next `lengths[i]` values."""
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    return csr_matrix((values, columns, starts), shape=(len(lengths), width))
 
 
 def _folder(where: str) -> Path:
@@ -197,14 +155,21 @@ def _folder(where: str) -> Path:
         return Path(where)
     found = None
     if where.count("/") <= 1 and not where.startswith((".", "/", "~")):
-        found = weights.cached(where, FILES) or weights.downloaded(where, FILES)
+        found = pretrained.cached(where, FILES) or pretrained.downloaded(where, FILES)
     if found is None:
         raise InputError(
             f"static: {where} is neither a folder nor to be had as a model: looked here, in "
-            f"{weights.hub_folder()} and on the Hugging Face hub: give the path of a Model2Vec folder, "
+            f"{pretrained.hub_folder()} and on the Hugging Face hub: give the path of a Model2Vec folder, "
             'or use encoder = "lsa", which needs nothing'
         )
     return found
+
+
+def _checked(vectors: NDArray[Any]) -> NDArray[np.float32]:
+    """(tokens, width) of finite numbers."""
+    if vectors.ndim != 2 or vectors.dtype.kind != "f" or not np.isfinite(vectors).all():
+        raise InputError("static: the vectors are not a table of finite numbers")
+    return np.ascontiguousarray(vectors, dtype=np.float32)
 
 
 def _weighted(tensors: dict[str, NDArray[Any]]) -> NDArray[np.float32]:

@@ -7,22 +7,25 @@ on torch, in batches of texts of one length, so that nothing is padded.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, SettingsError
 from unruly.extras import need
-from unruly.features import weights
-from unruly.features.tokens import CHARACTERS_A_TOKEN, CHUNK, batches, clean
+from unruly.features import pretrained
+from unruly.features.encoder import State
+from unruly.features.pretrained import CHARACTERS_A_TOKEN, CHUNK, batches, clean
+from unruly.features.views import text_views
 from unruly.progress import SILENT, Progress, stage
+from unruly.texts.corpus import Corpus
 
 BUDGET = 2_048  # tokens in a batch
 PURPOSE = "features from a transformer"
@@ -38,15 +41,21 @@ class Transformer:
     pooling: Pooling | None = None  # None: what the model's own folder says, else mean
     layer: int = -1  # of the hidden states, counted as in `hidden_states`; -1 is the last
     max_tokens: int = 256
+    kind: ClassVar[str] = "transformer"
+    plan: ClassVar[str | None] = None
+    maskable: ClassVar[bool] = False
+    aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.pooling not in (None, "mean", "cls"):
             raise SettingsError(
-                f"{self.model}: pooling must be 'mean' or 'cls', not {self.pooling!r}"
+                f"{self.model}: pooling must be 'mean' or 'cls', not {self.pooling!r}",
+                option="pooling",
             )
         if self.max_tokens < 3:
             raise SettingsError(
-                f"{self.model}: max_tokens must be at least 3, not {self.max_tokens}"
+                f"{self.model}: max_tokens must be at least 3, not {self.max_tokens}",
+                option="max_tokens",
             )
 
     @property
@@ -56,7 +65,7 @@ class Transformer:
         return f"{Path(self.model).name or self.model}{layer} ({self._pooling})"
 
     @cached_property
-    def identity(self) -> str:
+    def identity(self) -> str | None:
         """The weights themselves, the pooling, the layer and the length."""
         digest = hashlib.sha256(repr((self._pooling, self.layer, self.max_tokens)).encode())
         digest.update(need("torch", extra="hub", purpose=PURPOSE).__version__.encode())
@@ -69,6 +78,15 @@ class Transformer:
     def width(self) -> int:
         """How many numbers a text becomes."""
         return int(self._network.config.hidden_size)
+
+    @property
+    def pieces(self) -> tuple[tuple[str, int], ...]:
+        """One block."""
+        return ((self.name, self.width),)
+
+    def views(self, corpus: Corpus) -> tuple[str, ...]:
+        """Sentences."""
+        return text_views(corpus)
 
     def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
         """Nothing to learn."""
@@ -85,25 +103,26 @@ class Transformer:
                     progress.advance(len(group))
         return out
 
-    def save(self, folder: Path) -> None:
+    def state(self) -> State:
         """The name and options, and the identity that the weights must have when loaded."""
-        kept = {
+        return {
             "model": self.model,
             "pooling": self._pooling,
             "layer": self.layer,
             "max_tokens": self.max_tokens,
             "identity": self.identity,
         }
-        (folder / "transformer.json").write_text(json.dumps(kept), encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path) -> Transformer:
-        """The encoder that `save` wrote, with this machine's copy of the weights."""
-        kept = json.loads((folder / "transformer.json").read_text(encoding="utf-8"))
-        found = cls(kept["model"], kept["pooling"], kept["layer"], kept["max_tokens"])
-        if found.identity != kept["identity"]:
+    def from_state(cls, state: State) -> Transformer:
+        """The encoder that `state` was taken of, with this machine's copy of the weights.
+
+        It opens what `model` names: only to be called when the user has named it too.
+        """
+        found = cls(state["model"], state["pooling"], state["layer"], state["max_tokens"])
+        if found.identity != state["identity"]:
             raise InputError(
-                f"{kept['model']}: the weights, the tokenizer or torch differ from those that the model "
+                f"{found.model}: the weights, the tokenizer or torch differ from those that the model "
                 "was fitted with: fit it again, or bring the old ones back"
             )
         return found
@@ -132,7 +151,7 @@ class Transformer:
         """A path that transformers can open without asking the network, where there is one."""
         if Path(self.model).is_dir():
             return self.model
-        found = weights.cached(self.model, ("config.json",))
+        found = pretrained.cached(self.model, ("config.json",))
         return str(found) if found else self.model
 
     @cached_property
@@ -168,17 +187,21 @@ class Transformer:
         return self._open("AutoTokenizer")
 
     def _open(self, kind: str) -> Any:
-        library = need("transformers", extra="hub", purpose=PURPOSE)
+        installed = importlib.util.find_spec("transformers") is not None
+        if installed and not Path(self._folder).is_dir() and not pretrained.on_hub(self.model):
+            raise self._nowhere("no answer" if not pretrained.offline() else "offline")
+        library = need("transformers", extra="hub", purpose=PURPOSE)  # slow to import: asked last
         library.utils.logging.disable_progress_bar()
         try:
-            return getattr(library, kind).from_pretrained(self._folder)
+            return getattr(library, kind).from_pretrained(self._folder, trust_remote_code=False)
         except (OSError, ValueError) as error:
-            first = (
-                str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            )
-            offline = any(os.environ.get(switch) for switch in weights.OFFLINE_SWITCHES)
-            raise InputError(
-                f"{self.model}: no such model: looked for a folder of that name, in {weights.hub_folder()}"
-                f"{'' if offline else ' and on the Hugging Face hub'} ({first[:160]}): give a folder, or use "
-                'encoder = "auto", which needs no network'
-            ) from None
+            text = str(error).strip()
+            raise self._nowhere(text.splitlines()[0] if text else type(error).__name__) from None
+
+    def _nowhere(self, why: str) -> InputError:
+        hub = "" if pretrained.offline() else " and on the Hugging Face hub"
+        return InputError(
+            f"{self.model}: no such model: looked for a folder of that name, in "
+            f"{pretrained.hub_folder()}{hub} ({why[:160]}): give a folder, or use "
+            'encoder = "auto", which needs no network'
+        )

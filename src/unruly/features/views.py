@@ -10,26 +10,37 @@ from __future__ import annotations
 
 import polars as pl
 
+from unruly.errors import InputError
 from unruly.texts.corpus import Corpus
 from unruly.texts.relation import Relation
+from unruly.wording import listed
 
 TEXT = "text"
 BETWEEN = "between"
 AROUND = "around"
 TAGGED = "tagged"
+COLUMN = "column "  # and its name
 WINDOW = 6  # words on either side of the pair
 NAME = "someone"  # in place of either entity
 
 
-def views_of(corpus: Corpus, terms: bool) -> tuple[str, ...]:
-    """The views of these documents that an encoder reads; `terms`: it counts words, as lsa does.
+def text_views(corpus: Corpus) -> tuple[str, ...]:
+    """What an encoder of sentences reads of these documents.
 
-    >>> views_of(Corpus.from_texts(["plain"]), terms=True)
+    >>> text_views(Corpus.from_texts(["plain"]))
     ('text',)
     """
-    if corpus.relation is None:
-        return (TEXT,)
-    return (BETWEEN, TAGGED if terms else AROUND)
+    return (TEXT,) if corpus.relation is None else (BETWEEN, AROUND)
+
+
+def term_views(corpus: Corpus) -> tuple[str, ...]:
+    """What an encoder reads that counts words, as lsa does."""
+    return (TEXT,) if corpus.relation is None else (BETWEEN, TAGGED)
+
+
+def column_view(column: str) -> str:
+    """Another column of the documents, in place of their texts."""
+    return f"{COLUMN}{column}"
 
 
 def seen(corpus: Corpus, view: str) -> pl.Series:
@@ -42,11 +53,25 @@ def seen(corpus: Corpus, view: str) -> pl.Series:
     >>> seen(corpus, TAGGED)[0]
     'l_he l_x2c entity_ b_x2c b_wed entity_ r_x2e'
     """
+    if view.startswith(COLUMN):
+        return _column(corpus, view.removeprefix(COLUMN))
     relation = corpus.relation if view != TEXT else None
     if relation is None:
         return corpus.texts
     found = {BETWEEN: _between, AROUND: _around, TAGGED: _tagged}[view](relation)
     return found.fill_null(corpus.texts)
+
+
+def _column(corpus: Corpus, column: str) -> pl.Series:
+    if column not in corpus.columns.columns:
+        raise InputError(
+            f"{corpus.name}: there is no column {column!r} with features (columns: "
+            f"{listed(corpus.columns.columns)})"
+        )
+    found = corpus.columns[column]
+    if not isinstance(found.dtype, pl.List | pl.Array):
+        raise InputError(f"{corpus.name}: the column {column!r} does not hold lists of numbers")
+    return found
 
 
 def _between(relation: Relation) -> pl.Series:

@@ -1,1 +1,1 @@
-"""Room 7: label models. Votes to soft labels, one model a file."""
+"""Label models: votes to soft labels, one model a file. No model sees a text or a true label."""

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import InputError, SettingsError
-from unruly.labelmodels.ballots import Ballots
-from unruly.labelmodels.em import Soft, settle
-from unruly.labelmodels.log_linear import LogLinear, fitted, likeliest, posterior
-from unruly.labelmodels.prior import Prior, fixed_prior
-from unruly.plural import plural
+from unruly.errors import SettingsError
+from unruly.labelmodels.label_model import (
+    LogLinear,
+    Prior,
+    Real,
+    as_votes,
+    distinct_votes,
+    fitted,
+    likeliest,
+    posterior,
+    stated_prior,
+)
+from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 
 
@@ -38,8 +46,11 @@ class DawidSkene:
     A. P. Dawid and A. M. Skene (1979), Maximum likelihood estimation of observer error-rates using the
     EM algorithm, Applied Statistics 28(1).
 
-    >>> from unruly.labelmodels.planted import planted_votes
-    >>> votes, gold = planted_votes(5000, [0.9, 0.8, 0.7, 0.6], 0.8, seed=1)
+    >>> rng = np.random.default_rng(1)
+    >>> gold = rng.integers(0, 2, 5000)
+    >>> right = rng.random((5000, 4)) < [0.9, 0.8, 0.7, 0.6]  # four sources, each as often right
+    >>> votes = np.where(right, gold[:, None], 1 - gold[:, None])
+    >>> votes[rng.random((5000, 4)) < 0.2] = -1  # each abstains on a fifth
     >>> model = DawidSkene().fit(votes)
     >>> model.accuracies_.round(1).tolist()
     [0.9, 0.8, 0.7, 0.6]
@@ -53,71 +64,71 @@ class DawidSkene:
     max_iter: int = 100
     tolerance: float = 1e-5  # stop when soft labels move less than this on average
 
-    prior_: NDArray[np.float64] = field(init=False, repr=False)  # (m,)
-    accuracies_: NDArray[np.float64] = field(init=False, repr=False)  # (k,)
-    rates_: NDArray[np.float64] = field(init=False, repr=False)  # (k, m, m): T[j, c, y]
+    prior_: Real = field(init=False, repr=False)  # (m,)
+    accuracies_: Real = field(init=False, repr=False)  # (k,)
+    rates_: Real = field(init=False, repr=False)  # (k, m, m): T[j, c, y]
     n_iter_: int = field(init=False, repr=False)
     classes_: tuple[str, ...] = field(init=False, repr=False)
     sources_: tuple[str, ...] = field(init=False, repr=False)
     _rule: LogLinear | None = field(init=False, repr=False, default=None)
 
-    def fit(self, votes: Votes) -> Self:
+    def fit(self, votes: Votes | ArrayLike) -> Self:
         """Alternate E and M steps, from the vote shares, until the soft labels settle."""
         check_em(self.abstention, self.smoothing, self.max_iter, self.tolerance)
-        ballots = Ballots.of(votes)
-        check_cast(ballots)
-        prior = fixed_prior(self.prior, ballots.cast)
-        self.prior_ = learnt_prior(ballots, self.smoothing) if prior is None else prior
+        votes = as_votes(votes)
+        distinct = distinct_votes(votes)
+        prior = stated_prior(self.prior, votes.classes, distinct.cast)
+        self.prior_ = learned_prior(distinct, self.smoothing) if prior is None else prior
 
-        def step(q: Soft) -> Soft:
-            self.rates_ = _m_step(ballots, q, self.smoothing)
-            return self._e_step(ballots)
+        def step(q: Real) -> Real:
+            self.rates_ = _m_step(distinct, q, self.smoothing)
+            return self._e_step(distinct)
 
-        first, often = ballots.shares(self.prior_), self.max_iter
-        q, self.n_iter_ = settle(ballots, first, step, max_iter=often, tolerance=self.tolerance)
-        self.accuracies_ = accuracies(ballots, q)
+        first, often = distinct.votes.shares(self.prior_), self.max_iter
+        q, self.n_iter_ = settle(distinct, first, step, max_iter=often, tolerance=self.tolerance)
+        self.accuracies_ = accuracies(distinct, q)
         self.classes_, self.sources_ = votes.classes, votes.sources
         self._rule = LogLinear(votes.sources, votes.classes, *self._evidence(), self.prior_)
         return self
 
-    def _e_step(self, ballots: Ballots) -> NDArray[np.float64]:
-        """(u, m): P(y | ballot) under the present rates."""
-        return posterior(ballots, *self._evidence())
+    def _e_step(self, distinct: DistinctVotes) -> Real:
+        """(u, m): P(y | row) under the present rates."""
+        return posterior(distinct, *self._evidence())
 
-    def _evidence(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _evidence(self) -> tuple[Real, Real]:
         return evidence(log_rates(self.rates_), _silence(self.rates_), self.prior_, self.abstention)
 
-    def predict_proba(self, votes: Votes) -> NDArray[np.float64]:
+    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
         """(n, m): the probability of each class; the prior where no source voted."""
         return fitted(self._rule, self).proba(votes)
 
-    def predict(self, votes: Votes) -> NDArray[np.int16]:
+    def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
         """(n,): the likeliest class; among equals, the first."""
         return likeliest(self.predict_proba(votes))
 
 
-def _m_step(ballots: Ballots, q: NDArray[np.float64], smoothing: float) -> NDArray[np.float64]:
+def _m_step(distinct: DistinctVotes, q: Real, smoothing: float) -> Real:
     """(k, m, m): T[j, c, y], how often source j says c on documents of class y."""
-    overall = ballots.cast / ballots.n  # (k, m)
-    return (ballots.joint(q) + smoothing * overall[:, :, None]) / (ballots.mass(q) + smoothing)
+    overall = distinct.cast / distinct.n  # (k, m)
+    return (distinct.joint(q) + smoothing * overall[:, :, None]) / (distinct.mass(q) + smoothing)
 
 
-def _silence(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+def _silence(rates: Real) -> Real:
     """(k, m): how often each source abstains on documents of class y."""
     return np.asarray(np.clip(1 - rates.sum(axis=1), 1e-9, 1))
 
 
-def log_rates(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_rates(rates: Real) -> Real:
     """(k, m, m): log T; a vote that was never cast is no evidence for any class."""
     return np.log(np.where(rates > 0, rates, 1.0))
 
 
 def evidence(
-    spoken: NDArray[np.float64],
-    silence: NDArray[np.float64],
-    prior: NDArray[np.float64],
+    spoken: Real,
+    silence: Real,
+    prior: Real,
     abstention: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Real, Real]:
     """Weights (k, m, m) of votes and a bias (m,), from log rates of voting (k, m, m) and rates of silence (k, m).
 
     The silence of all sources goes into the bias, and each vote takes its source's back, so that no
@@ -127,39 +138,46 @@ def evidence(
     return spoken - silent[:, None, :], np.log(prior) + silent.sum(axis=0)
 
 
-def learnt_prior(
-    ballots: Ballots, smoothing: float = 1.0, max_iter: int = 300
-) -> NDArray[np.float64]:
+def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0, max_iter: int = 300) -> Real:
     """(m,): the class prior that makes the votes likeliest under the exact model (abstention = 1).
 
     With silence as a full answer the prior is identified by how votes and silences go together; in
     the composite likelihoods (abstention < 1) it drifts towards a single class.
     """
-    m = ballots.m
+    m = distinct.m
     prior = np.full(m, 1 / m)
-    q = ballots.shares(prior)
+    q = distinct.votes.shares(prior)
     for _ in range(max_iter):
-        rates = _m_step(ballots, q, smoothing)
-        before, prior = prior, (ballots.mass(q) + 1) / (ballots.n + m)
-        q = posterior(ballots, *evidence(log_rates(rates), _silence(rates), prior, 1.0))
+        rates = _m_step(distinct, q, smoothing)
+        before, prior = prior, (distinct.mass(q) + 1) / (distinct.n + m)
+        q = posterior(distinct, *evidence(log_rates(rates), _silence(rates), prior, 1.0))
         if np.abs(prior - before).max() < 1e-5:
             break
     return prior
 
 
-def accuracies(ballots: Ballots, q: NDArray[np.float64]) -> NDArray[np.float64]:
+def accuracies(distinct: DistinctVotes, q: Real) -> Real:
     """(k,): the expected share of right votes among the votes that each source cast; NaN without any."""
-    right = np.einsum("jcc->j", ballots.joint(q))
-    cast = ballots.cast.sum(axis=1)
+    right = np.einsum("jcc->j", distinct.joint(q))
+    cast = distinct.cast.sum(axis=1)
     return np.where(cast > 0, right / np.where(cast > 0, cast, 1.0), np.nan)
 
 
-def check_cast(ballots: Ballots) -> None:
-    """Refuse votes that are all abstentions: there is nothing to learn from."""
-    if not ballots.cast.any():
-        raise InputError(
-            f"no source votes on any of the {plural(ballots.n, 'document')}: a label model needs votes to learn from"
-        )
+def settle(
+    distinct: DistinctVotes,
+    q: Real,
+    step: Callable[[Real], Real],
+    *,
+    max_iter: int,
+    tolerance: float,
+) -> tuple[Real, int]:
+    """Real labels after as many M and E steps as it takes until they rest; and how many it took."""
+    for n in range(1, max_iter + 1):
+        before, q = q, step(q)
+        moved = np.einsum("u,u->", distinct.counts, np.abs(q - before).max(axis=1))
+        if moved / distinct.n < tolerance:
+            return q, n
+    return q, max_iter
 
 
 def check_em(abstention: float, smoothing: float, max_iter: int, tolerance: float) -> None:

@@ -1,35 +1,154 @@
-"""What a label model is: votes in, soft labels out."""
+"""What a label model is, and what they all share: the votes they take, the prior, the fitted rule."""
 
 from __future__ import annotations
 
-from typing import Protocol, Self, runtime_checkable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
+from unruly.errors import InputError, SettingsError, not_fitted
+from unruly.prior import parse_prior
+from unruly.softmax import softmax
+from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
+from unruly.wording import listed, plural
+
+Real = NDArray[np.float64]
+Prior = Literal["uniform", "votes", "learn"] | Sequence[float] | Real
 
 
 @runtime_checkable
 class LabelModel(Protocol):
-    """Turns votes into soft labels, and says how far each source can be trusted.
+    """Turns votes into soft labels, and estimates how accurate each source is.
 
-    Uncovered documents get the class prior. No model sees a true label.
+    Votes are a `Votes`, or an (n, k) array of class numbers with -1 where a source abstains, as in
+    Snorkel. Documents without a vote get the class prior.
 
     >>> from unruly.labelmodels.dawid_skene import DawidSkene
-    >>> votes = Votes.from_array([[0, 0, 0], [1, 1, 0], [1, 1, -1]])
-    >>> isinstance(DawidSkene().fit(votes), LabelModel)
-    True
+    >>> model = DawidSkene().fit([[0, 0, 0], [1, 1, 0], [1, 1, -1]])
+    >>> isinstance(model, LabelModel), model.predict([[1, -1, 1]]).tolist()
+    (True, [1])
     """
 
-    prior_: NDArray[np.float64]  # (m,): the class prior that was given or estimated
-    accuracies_: NDArray[np.float64]  # (k,): of each vote cast, NaN for a source that cast none
+    prior_: Real  # (m,): the class prior that was given or estimated
+    accuracies_: Real  # (k,): of each vote cast, NaN for a source that cast none
 
-    def fit(self, votes: Votes) -> Self:
+    def fit(self, votes: Votes | ArrayLike) -> Self:
         """Learn how the sources behave."""
 
-    def predict_proba(self, votes: Votes) -> NDArray[np.float64]:
+    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
         """(n, m): the probability of each class, for votes of the same sources."""
 
-    def predict(self, votes: Votes) -> NDArray[np.int16]:
+    def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
         """(n,): the likeliest class; among equals, the first."""
+
+
+def as_votes(
+    given: Votes | ArrayLike,
+    classes: tuple[str, ...] | None = None,
+    sources: tuple[str, ...] | None = None,
+) -> Votes:
+    """Votes as they are, or from an (n, k) array; classes and sources are those of the fit, if known."""
+    return (
+        given
+        if isinstance(given, Votes)
+        else Votes.from_array(given, classes=classes, sources=sources)
+    )
+
+
+def distinct_votes(votes: Votes) -> DistinctVotes:
+    """The distinct rows to learn from; votes that are all abstentions are refused."""
+    distinct = DistinctVotes.of(votes)
+    if not distinct.cast.any():
+        raise InputError(
+            f"no source votes on any of the {plural(distinct.n, 'document')}: a label model needs votes to learn from"
+        )
+    return distinct
+
+
+def stated_prior(wish: Prior, classes: tuple[str, ...], cast: Real) -> Real | None:
+    """(m,): the prior as numbers; None for "learn", which only a model of the votes can answer.
+
+    `cast` (k, m) counts the votes of each source for each class. "votes" is their share, with one
+    vote for each class added so that no class is impossible. All else is read as everywhere.
+
+    >>> cast = np.array([[2.0, 5.0], [1.0, 0.0]])
+    >>> (
+    ...     stated_prior("uniform", ("a", "b"), cast).tolist(),
+    ...     stated_prior("votes", ("a", "b"), cast).tolist(),
+    ... )
+    ([0.5, 0.5], [0.4, 0.6])
+    """
+    if isinstance(wish, str) and wish == "learn":
+        return None
+    balance = parse_prior(wish, classes)
+    if balance is None:
+        raise SettingsError("prior: a label model takes 'uniform', 'votes', 'learn' or shares")
+    if balance.of_votes:
+        return np.asarray((cast.sum(axis=0) + 1) / (cast.sum() + len(classes)))
+    return np.asarray(balance.shares)
+
+
+@dataclass(frozen=True, eq=False)
+class LogLinear:
+    """The form that label models take once they are fitted: log-linear in the votes.
+
+        log P(y | votes) = bias[y] + sum over sources j that voted of weights[j, vote, y] + constant
+
+    Documents without a vote get the prior, whatever the bias.
+
+    >>> weights = np.log([[[0.9, 0.1], [0.1, 0.9]]])
+    >>> rule = LogLinear(("a",), ("ham", "spam"), weights, np.zeros(2), np.array([0.7, 0.3]))
+    >>> rule.proba([[0], [-1]]).round(2).tolist()
+    [[0.9, 0.1], [0.7, 0.3]]
+    """
+
+    sources: tuple[str, ...]
+    classes: tuple[str, ...]
+    weights: Real  # (k, m, m): source, its vote, the class
+    bias: Real  # (m,)
+    prior: Real  # (m,)
+
+    def proba(self, given: Votes | ArrayLike) -> Real:
+        """(n, m): the soft labels, for votes of the sources that the rule knows."""
+        votes = as_votes(given, self.classes, self.sources)
+        if votes.sources != self.sources or votes.classes != self.classes:
+            raise InputError(
+                f"these votes have sources {listed(votes.sources, 5)} and classes "
+                f"{listed(votes.classes, 5)}, but the model was fitted on {listed(self.sources, 5)} and "
+                f"{listed(self.classes, 5)}: fit it again, or give it votes of the same sources, in the same order"
+            )
+        if not votes.n:
+            return np.empty((0, votes.m))
+        distinct = DistinctVotes.of(votes)
+        q = posterior(distinct, self.weights, self.bias)
+        q[~distinct.votes.covered] = self.prior
+        return distinct.expand(q)
+
+
+def posterior(distinct: DistinctVotes, weights: Real, bias: Real) -> Real:
+    """(u, m): the softmax over classes of bias (m,) plus the weights (k, m, m) of each row's votes."""
+    k, m = distinct.k, distinct.m
+    edge = (weights[:, :, 1:] - weights[:, :, :1]).reshape(k * m, m - 1)  # against class 0
+    logits = distinct.votes.onehot @ edge + (bias[1:] - bias[0])  # (u, m-1)
+    if m == 2:  # the usual case, and twice as fast
+        second = expit(logits)
+        return np.hstack([1 - second, second])
+    return softmax(np.hstack([np.zeros((len(logits), 1)), logits]))
+
+
+def likeliest(proba: Real) -> NDArray[np.int16]:
+    """(n,): the class of highest probability in each row; among equals, the first."""
+    return np.asarray(proba.argmax(axis=1), dtype=np.int16)
+
+
+def fitted(rule: LogLinear | None, model: object) -> LogLinear:
+    """The rule of a fitted model, or scikit-learn's error that it is not fitted."""
+    if rule is None:
+        name = type(model).__name__
+        raise not_fitted(f"this {name} has not been fitted yet: call fit(votes) first")
+    return rule

@@ -1,20 +1,24 @@
-"""Majority vote: the class that most sources name, with a stated policy for ties."""
+"""Majority vote: the class that most sources name, with a stated policy for ties and for no votes at all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import NotFittedError, SettingsError
+from unruly.errors import InputError, SettingsError, not_fitted
+from unruly.labelmodels.label_model import Real, as_votes
+from unruly.prior import parse_prior
+from unruly.votes.sparse import SparseVotes
 from unruly.votes.tally import Tally, tallies
 from unruly.votes.votes import ABSTAIN, Votes
+from unruly.wording import listed
 
-Ties = Literal["abstain", "random", "first", "prior"]
-Uncovered = Literal["abstain", "prior"]
+Ties = Literal["commonest", "random", "first", "abstain"]
+Uncovered = Literal["commonest", "abstain"]
 
 
 @dataclass
@@ -25,36 +29,42 @@ class MajorityVote:
 
     $$\hat y_i = \arg\max_r c_{ir}, \qquad p_{ir} = c_{ir} / \sum_s c_{is}.$$
 
-    `predict` gives class numbers. A tie is settled by `ties`: "abstain" gives -1, "random" picks
-    among the leading classes with the seed, "first" takes the lowest class number (as `argmax`
-    does), "prior" the leading class that is commonest. A document without votes gets -1, or with
-    `uncovered="prior"` the commonest class. `predict_proba` gives vote shares, and the prior where
+    `predict` gives class numbers. A tie goes to the commonest of the leading classes, unless `ties` says
+    "random" (drawn with the seed), "first" (the lowest class number, as `argmax` does) or "abstain"
+    (-1). A document without votes gets the commonest class, or -1 with `uncovered="abstain"`. Of equally
+    common classes the lowest number is taken. `predict_proba` gives vote shares, and the prior where
     nobody voted; soft votes count with their probabilities there.
 
-    The prior is the one given, else what `fit` finds: the share of each class among documents with
-    a single winner, plus one document of each class. `accuracies_` is the share of each source's votes
-    that name the winner (1/t of a vote where t classes tie); its own vote counts among the rest, so
+    The prior is the one given, else what `fit` finds: how many documents each class wins, a tied one
+    counting in equal parts, plus one document for each class. `accuracies_` is the share of each source's
+    votes that name the winner (1/t of a vote where t classes tie); its own vote counts among the rest, so
     that a source that is mostly alone looks better than it is. NaN for a source that never votes.
 
-    >>> votes = Votes.from_array([[0, 0, 1], [0, 1, -1], [-1, -1, -1], [1, -1, -1]])
+    >>> votes = [[0, 0, 1], [0, 1, -1], [-1, -1, -1], [1, -1, -1], [1, 1, -1]]
     >>> model = MajorityVote().fit(votes)
     >>> model.predict(votes)
-    array([ 0, -1, -1,  1], dtype=int16)
+    array([0, 1, 1, 1, 1], dtype=int16)
     >>> model.predict_proba(votes).round(2).tolist()
-    [[0.67, 0.33], [0.5, 0.5], [0.5, 0.5], [0.0, 1.0]]
+    [[0.67, 0.33], [0.5, 0.5], [0.42, 0.58], [0.0, 1.0], [0.0, 1.0]]
     >>> model.accuracies_.round(2).tolist()
-    [0.83, 0.75, 0.0]
-    >>> MajorityVote(ties="first").fit(votes).predict(votes)
-    array([ 0,  0, -1,  1], dtype=int16)
+    [0.88, 0.83, 0.0]
+    >>> MajorityVote(ties="first", uncovered="abstain").fit(votes).predict(votes)
+    array([ 0,  0, -1,  1,  1], dtype=int16)
     """
 
-    ties: Ties = "abstain"
-    uncovered: Uncovered = "abstain"
+    ties: Ties = "commonest"
+    uncovered: Uncovered = "commonest"
     prior: Sequence[float] | None = None
     seed: int = 0
 
-    def fit(self, votes: Votes) -> Self:
+    prior_: Real = field(init=False, repr=False)  # (m,)
+    accuracies_: Real = field(init=False, repr=False)  # (k,)
+    classes_: tuple[str, ...] = field(init=False, repr=False)
+    sources_: tuple[str, ...] = field(init=False, repr=False)
+
+    def fit(self, votes: Votes | ArrayLike) -> Self:
         """Learn the prior, and how far each source goes with the majority."""
+        votes = as_votes(votes)
         self._learn_prior(votes)
         self.accuracies_ = _agreement(votes)
         return self
@@ -65,28 +75,28 @@ class MajorityVote:
         _check_choice("uncovered", self.uncovered, get_args(Uncovered))
         self.classes_ = votes.classes
         self.sources_ = votes.sources
-        self.prior_ = _winner_shares(votes) if self.prior is None else _given(self.prior, votes.m)
+        stated = parse_prior(self.prior, votes.classes)
+        if stated is None or stated.of_votes:
+            wins = class_wins(votes) + 1
+            self.prior_ = wins / wins.sum()
+        else:
+            self.prior_ = np.asarray(stated.shares)
         return self
 
-    def predict_proba(self, votes: Votes) -> NDArray[np.float64]:
+    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
         """(n, m): the share of the votes that each class has; columns are `classes_`."""
-        self._check(votes)
-        shares = votes.counts().astype(np.float64)  # (n, m)
-        for source, values in votes.soft.items():
-            _soften(shares, votes.matrix[:, votes.sources.index(source)], values)
-        cast = shares.sum(axis=1, keepdims=True)  # (n, 1)
-        return np.where(cast > 0, shares / np.maximum(cast, 1e-12), self.prior_)
+        return SparseVotes.of(self._checked(votes)).shares(self.prior_)
 
-    def predict(self, votes: Votes) -> NDArray[np.int16]:
+    def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
         """(n,): the winning class number, -1 where the policies say so."""
-        self._check(votes)
+        votes = self._checked(votes)
         rng = np.random.default_rng(self.seed)
         labels = np.empty(votes.n, dtype=np.int16)
         for tally in tallies(votes):
-            labels[tally.rows] = self._settle(tally, rng)
+            labels[tally.rows] = self._decide(tally, rng)
         return labels
 
-    def _settle(self, tally: Tally, rng: np.random.Generator) -> NDArray[np.int16]:
+    def _decide(self, tally: Tally, rng: np.random.Generator) -> NDArray[np.int16]:
         label = tally.winner.astype(np.int16)
         covered = tally.counts.any(axis=1)
         tied = covered & (tally.leaders > 1)
@@ -97,18 +107,22 @@ class MajorityVote:
                 label[tied] = ABSTAIN
             case "random":
                 label[tied] = np.where(leading, rng.random(leading.shape), -1).argmax(axis=1)
-            case "prior":
+            case "commonest":
                 label[tied] = np.where(leading, self.prior_, -1).argmax(axis=1)
-        label[~covered] = int(self.prior_.argmax()) if self.uncovered == "prior" else ABSTAIN
+        gap = int(self.prior_.argmax()) if self.uncovered == "commonest" else ABSTAIN
+        label[~covered] = gap
         return label
 
-    def _check(self, votes: Votes) -> None:
+    def _checked(self, given: Votes | ArrayLike) -> Votes:
         if not hasattr(self, "prior_"):
-            raise NotFittedError("this MajorityVote is not fitted yet: call fit(votes) first")
+            raise not_fitted("this MajorityVote has not been fitted yet: call fit(votes) first")
+        votes = as_votes(given, self.classes_, self.sources_)
         if votes.classes != self.classes_:
-            raise SettingsError(
-                f"fitted on the classes {', '.join(self.classes_)}, but the votes are for {', '.join(votes.classes)}"
+            raise InputError(
+                f"fitted on the classes {listed(self.classes_)}, but the votes are for "
+                f"{listed(votes.classes)}: fit it again"
             )
+        return votes
 
 
 def majority_vote(votes: Votes, ties: Ties = "abstain", seed: int = 0) -> NDArray[np.int16]:
@@ -117,19 +131,37 @@ def majority_vote(votes: Votes, ties: Ties = "abstain", seed: int = 0) -> NDArra
     >>> majority_vote(Votes.from_array([[1, 1], [0, 1]]), ties="first")
     array([1, 0], dtype=int16)
     """
-    return MajorityVote(ties=ties, seed=seed)._learn_prior(votes).predict(votes)
+    model = MajorityVote(ties=ties, uncovered="abstain", seed=seed)
+    return model._learn_prior(votes).predict(votes)
 
 
-def _winner_shares(votes: Votes) -> NDArray[np.float64]:
-    """(m,): how often each class wins alone, each class given one document for a start."""
-    wins = np.ones(votes.m)
+def class_wins(votes: Votes) -> Real:
+    """(m,): how many documents each class wins; a tied one counts in equal parts.
+
+    >>> class_wins(Votes.from_array([[0, 0], [0, 1], [-1, -1]])).tolist()
+    [1.5, 0.5]
+    """
+    wins = np.zeros(votes.m)
     for tally in tallies(votes):
-        alone = tally.counts.any(axis=1) & (tally.leaders == 1)
-        wins += np.bincount(tally.winner[alone], minlength=votes.m)
-    return np.asarray(wins / wins.sum())
+        covered = tally.counts.any(axis=1)
+        clear = covered & (tally.leaders == 1)
+        wins += np.bincount(tally.winner[clear], minlength=votes.m)
+        tied = tally.counts[covered & ~clear]
+        leads = tied == tied.max(axis=1, keepdims=True, initial=0)
+        wins += (leads / leads.sum(axis=1, keepdims=True)).sum(axis=0)
+    return wins
 
 
-def _agreement(votes: Votes) -> NDArray[np.float64]:
+def commonest_class(votes: Votes) -> int:
+    """The class that wins most documents, the lowest number of equals: what a document without votes gets.
+
+    >>> commonest_class(Votes.from_array([[1, 1], [1, -1], [0, 0]]))
+    1
+    """
+    return int(class_wins(votes).argmax())
+
+
+def _agreement(votes: Votes) -> Real:
     """(k,): the share of each source's votes that name the winner; NaN for one that casts none."""
     agreed, cast = np.zeros(votes.k), np.zeros(votes.k)
     for tally in tallies(votes):
@@ -139,22 +171,6 @@ def _agreement(votes: Votes) -> NDArray[np.float64]:
             agreed += part[:, r] @ (tally.block == r)
         cast += tally.by_source.sum(axis=1)
     return np.where(cast > 0, agreed / np.maximum(cast, 1), np.nan)
-
-
-def _given(prior: Sequence[float], m: int) -> NDArray[np.float64]:
-    shares = np.asarray(prior, dtype=np.float64)
-    if shares.shape != (m,) or not (shares >= 0).all() or not shares.sum() > 0:
-        raise SettingsError(f"prior must be {m} shares, one for each class, not {list(prior)}")
-    return np.asarray(shares / shares.sum())
-
-
-def _soften(
-    shares: NDArray[np.float64], hard: NDArray[np.int8], values: NDArray[np.float32]
-) -> None:
-    """Take back one source's hard votes, and add its probabilities."""
-    voted = np.flatnonzero(hard != ABSTAIN)
-    shares[voted, hard[voted]] -= 1.0
-    shares[voted] += values[voted]
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -6,20 +6,22 @@ from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
-from unruly.labelmodels.ballots import Ballots
-from unruly.labelmodels.dawid_skene import (
-    accuracies,
-    check_cast,
-    check_em,
-    evidence,
-    learnt_prior,
+from unruly.labelmodels.dawid_skene import accuracies, check_em, evidence, learned_prior, settle
+from unruly.labelmodels.label_model import (
+    LogLinear,
+    Prior,
+    Real,
+    as_votes,
+    distinct_votes,
+    fitted,
+    likeliest,
+    posterior,
+    stated_prior,
 )
-from unruly.labelmodels.em import Soft, settle
-from unruly.labelmodels.log_linear import LogLinear, fitted, likeliest, posterior
-from unruly.labelmodels.prior import Prior, fixed_prior
+from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 
 
@@ -40,9 +42,10 @@ class OneCoin:
     A. P. Dawid and A. M. Skene (1979), as in `DawidSkene`; the one-coin model by this name:
     Y. Zhang, X. Chen, D. Zhou and M. I. Jordan (2016), Spectral methods meet EM, JMLR 17.
 
-    >>> from unruly.labelmodels.planted import planted_votes
-    >>> votes, gold = planted_votes(5000, [0.9, 0.8, 0.7, 0.6], 0.8, seed=1)
-    >>> model = OneCoin().fit(votes)
+    >>> rng = np.random.default_rng(1)
+    >>> gold = rng.integers(0, 2, 5000)
+    >>> right = rng.random((5000, 4)) < [0.9, 0.8, 0.7, 0.6]  # four sources, each as often right
+    >>> model = OneCoin().fit(np.where(right, gold[:, None], 1 - gold[:, None]))
     >>> model.accuracies_.round(1).tolist(), expit(model.coins_).round(1).tolist()
     ([0.9, 0.8, 0.7, 0.6], [0.9, 0.8, 0.7, 0.6])
     """
@@ -53,72 +56,72 @@ class OneCoin:
     max_iter: int = 100
     tolerance: float = 1e-5  # stop when soft labels move less than this on average
 
-    prior_: NDArray[np.float64] = field(init=False, repr=False)  # (m,)
-    accuracies_: NDArray[np.float64] = field(init=False, repr=False)  # (k,)
-    coins_: NDArray[np.float64] = field(init=False, repr=False)  # (k,): theta
-    rates_: NDArray[np.float64] = field(init=False, repr=False)  # (k, m, m): T[j, c, y]
+    prior_: Real = field(init=False, repr=False)  # (m,)
+    accuracies_: Real = field(init=False, repr=False)  # (k,)
+    coins_: Real = field(init=False, repr=False)  # (k,): theta
+    rates_: Real = field(init=False, repr=False)  # (k, m, m): T[j, c, y]
     n_iter_: int = field(init=False, repr=False)
     classes_: tuple[str, ...] = field(init=False, repr=False)
     sources_: tuple[str, ...] = field(init=False, repr=False)
     _rule: LogLinear | None = field(init=False, repr=False, default=None)
 
-    def fit(self, votes: Votes) -> Self:
+    def fit(self, votes: Votes | ArrayLike) -> Self:
         """Alternate E and M steps, from the vote shares, until the soft labels settle."""
         check_em(self.abstention, self.smoothing, self.max_iter, self.tolerance)
-        ballots = Ballots.of(votes)
-        check_cast(ballots)
-        prior = fixed_prior(self.prior, ballots.cast)
-        self.prior_ = learnt_prior(ballots) if prior is None else prior
+        votes = as_votes(votes)
+        distinct = distinct_votes(votes)
+        prior = stated_prior(self.prior, votes.classes, distinct.cast)
+        self.prior_ = learned_prior(distinct) if prior is None else prior
 
-        def step(q: Soft) -> Soft:
-            self._m_step(ballots, q)
-            return self._e_step(ballots)
+        def step(q: Real) -> Real:
+            self._m_step(distinct, q)
+            return self._e_step(distinct)
 
-        first, often = ballots.shares(self.prior_), self.max_iter
-        q, self.n_iter_ = settle(ballots, first, step, max_iter=often, tolerance=self.tolerance)
-        self.accuracies_ = accuracies(ballots, q)
+        first, often = distinct.votes.shares(self.prior_), self.max_iter
+        q, self.n_iter_ = settle(distinct, first, step, max_iter=often, tolerance=self.tolerance)
+        self.accuracies_ = accuracies(distinct, q)
         self.classes_, self.sources_ = votes.classes, votes.sources
-        self._rule = LogLinear(votes.sources, votes.classes, *self._evidence(ballots), self.prior_)
+        self._rule = LogLinear(votes.sources, votes.classes, *self._evidence(distinct), self.prior_)
         return self
 
-    def _e_step(self, ballots: Ballots) -> NDArray[np.float64]:
-        """(u, m): P(y | ballot) under the present coins."""
-        return posterior(ballots, *self._evidence(ballots))
+    def _e_step(self, distinct: DistinctVotes) -> Real:
+        """(u, m): P(y | row) under the present coins."""
+        return posterior(distinct, *self._evidence(distinct))
 
-    def _m_step(self, ballots: Ballots, q: NDArray[np.float64]) -> None:
+    def _m_step(self, distinct: DistinctVotes, q: Real) -> None:
         """Coins and rates that give as many right votes as the soft labels q (u, m) do."""
-        m = ballots.m
-        share = (ballots.mass(q) + 1) / (ballots.n + m)  # (m,): the classes' present shares
-        right = np.einsum("jcc->j", ballots.joint(q))  # (k,)
-        self.coins_ = theta = _coins(ballots.cast, right, logit(share), self.smoothing)
-        base = ballots.cast / ballots.n / (1 + np.expm1(theta)[:, None] * share)  # (k, m): b
+        m = distinct.m
+        share = (distinct.mass(q) + 1) / (distinct.n + m)  # (m,): the classes' present shares
+        right = np.einsum("jcc->j", distinct.joint(q))  # (k,)
+        self.coins_ = theta = _coins(distinct.cast, right, logit(share), self.smoothing)
+        base = distinct.cast / distinct.n / (1 + np.expm1(theta)[:, None] * share)  # (k, m): b
         self.rates_ = base[:, :, None] * np.exp(theta[:, None, None] * np.eye(m))
 
-    def _evidence(self, ballots: Ballots) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _evidence(self, distinct: DistinctVotes) -> tuple[Real, Real]:
         """A coin and its base rates may promise more votes than there are documents: silence has a floor."""
-        overall = 1 - ballots.cast.sum(axis=1, keepdims=True) / ballots.n  # (k, 1)
+        overall = 1 - distinct.cast.sum(axis=1, keepdims=True) / distinct.n  # (k, 1)
         floor = np.maximum(overall / 10, 1e-3)
         silence = np.clip(1 - self.rates_.sum(axis=1), floor, 1)  # (k, m)
         spoken = self.coins_[:, None, None] * np.eye(
-            ballots.m
+            distinct.m
         )  # log T, without what all classes share
         return evidence(spoken, silence, self.prior_, self.abstention)
 
-    def predict_proba(self, votes: Votes) -> NDArray[np.float64]:
+    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
         """(n, m): the probability of each class; the prior where no source voted."""
         return fitted(self._rule, self).proba(votes)
 
-    def predict(self, votes: Votes) -> NDArray[np.int16]:
+    def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
         """(n,): the likeliest class; among equals, the first."""
         return likeliest(self.predict_proba(votes))
 
 
 def _coins(
-    cast: NDArray[np.float64],
-    right: NDArray[np.float64],
-    odds: NDArray[np.float64],
+    cast: Real,
+    right: Real,
+    odds: Real,
     smoothing: float,
-) -> NDArray[np.float64]:
+) -> Real:
     """(k,): solve sum_c cast[j, c] sigmoid(theta_j + odds_c) = right_j for theta, by bisection.
 
     The left side rises with theta. `smoothing` votes are added that are right by chance, 1 in m.

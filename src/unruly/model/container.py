@@ -1,27 +1,36 @@
 """One file with everything in it: a zip of JSON and safetensors that cannot be half-written.
 
 The members are stored without compression, in one order and with one timestamp, so that the same
-members give the same bytes. `manifest.json` comes first and names the format, the versions, and the
-size and SHA-256 of every member. The archive's comment is the SHA-256 of all bytes before it: a
-single changed byte anywhere is noticed. Any zip tool opens the file, to look inside.
+members give the same bytes. `manifest.json` comes first and names the format and the versions. The
+archive's comment is the SHA-256 of all bytes before it: a single changed byte anywhere is noticed.
+Any zip tool opens the file, to look inside.
+
+A checksum says that a file is whole, not who made it. So a file is read into memory and never unpacked
+to a disk; it may hold only what `write_container` writes: names of a narrow form, each once, stored as
+they are, one after another, and together no larger than the file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from unruly.errors import ModelFileError
 from unruly.files import written_whole
 
-FORMAT = 1
+FORMAT = 2  # 2: one checksum; encoders as values and arrays
 MANIFEST = "manifest.json"
+MOST_MEMBERS = 256
+_NAME = re.compile(r"(?:encoder/)?[a-z][a-z0-9_]{0,40}\.(?:json|safetensors)", re.ASCII)
 _WHEN = (1980, 1, 1, 0, 0, 0)
+_RIGHTS = 0o644 << 16
 _DIGEST = 64  # hexadecimal characters of a SHA-256
 _PIECE = 1 << 20
 
@@ -34,55 +43,38 @@ def to_json(value: object) -> bytes:
 
 @dataclass(frozen=True)
 class Container:
-    """An opened file: its manifest is known to be sound; members are read when asked for."""
+    """A file that was read whole, and found whole."""
 
     path: Path
     versions: Mapping[str, str]
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    digests: Mapping[str, str] = field(default_factory=dict)
+    members: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+    def __contains__(self, member: str) -> bool:
+        return member in self.members
 
     def read(self, member: str) -> bytes:
-        """The bytes of one member, checked against its digest."""
-        if member not in self.sizes:
+        """The bytes of one member."""
+        if member not in self.members:
             raise ModelFileError(f"{self.path}: damaged: {member} is missing")
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                data = archive.read(member)
-        except (OSError, KeyError, zipfile.BadZipFile) as error:
-            raise ModelFileError(f"{self.path}: {member} can no longer be read: {error}") from None
-        if hashlib.sha256(data).hexdigest() != self.digests[member]:
-            raise ModelFileError(f"{self.path}: {member} has changed since the model was loaded")
-        return data
+        return self.members[member]
 
     def read_json(self, member: str) -> Any:
         """One member as JSON."""
-        return json.loads(self.read(member))
-
-    def unpack(self, folder: str, target: Path) -> None:
-        """Write all members below `folder/` into an existing empty folder."""
-        for member in self.sizes:
-            if member.startswith(f"{folder}/"):
-                place = target / member.removeprefix(f"{folder}/")
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(self.read(member))
+        return _parsed(self.read(member), f"{self.path}: {member}")
 
 
 def write_container(
     path: str | Path, members: Mapping[str, bytes], versions: Mapping[str, str]
 ) -> None:
     """Write all members into one file, whole or not at all."""
-    manifest = {
-        "format": FORMAT,
-        "versions": dict(versions),
-        "members": {
-            name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-            for name, data in sorted(members.items())
-        },
-    }
+    manifest = to_json({"format": FORMAT, "versions": dict(versions)})
+    for name in members:
+        if name == MANIFEST or not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no name for a member of a model file")
     with written_whole(path) as part:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED, strict_timestamps=True) as archive:
             archive.comment = b"0" * _DIGEST
-            for name, data in [(MANIFEST, to_json(manifest)), *sorted(members.items())]:
+            for name, data in [(MANIFEST, manifest), *sorted(members.items())]:
                 archive.writestr(_entry(name), data)
         with part.open("r+b") as file:
             digest = _digest_before_comment(file, part.stat().st_size)
@@ -93,7 +85,7 @@ def write_container(
 def _entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, date_time=_WHEN)
     entry.create_system = 3  # the same bytes on every system
-    entry.external_attr = 0o644 << 16
+    entry.external_attr = _RIGHTS
     return entry
 
 
@@ -108,47 +100,89 @@ def _digest_before_comment(file: BinaryIO, size: int) -> str:
 
 
 def open_container(path: str | Path) -> Container:
-    """Check that a file is whole and of a known format, and open it."""
+    """Read a file, and check that it is whole, of a known format, and holds nothing but what belongs there."""
     place = Path(path)
     if not place.is_file():
         what = "a folder, not a model file" if place.is_dir() else "there is no such file"
         raise ModelFileError(
             f"{place}: {what}: name a file made by `unruly fit -o` or model.save()"
         )
-    manifest = _manifest(place)
-    if manifest is not None and manifest["format"] > FORMAT:
-        made = manifest.get("versions", {}).get("unruly", "a newer version")
-        raise ModelFileError(
-            f"{place}: written by unruly {made} in model format {manifest['format']}, but this version "
-            f"reads formats up to {FORMAT}: pip install --upgrade unruly"
-        )
-    if manifest is None or not _whole(place):
-        raise ModelFileError(
-            f"{place}: not a whole unruly model: it is damaged, truncated, or another kind of file; "
-            "copy it again or fit the model again"
-        )
-    members = manifest["members"]
-    return Container(
-        path=place,
-        versions=manifest["versions"],
-        sizes={name: entry["bytes"] for name, entry in members.items()},
-        digests={name: entry["sha256"] for name, entry in members.items()},
+    try:
+        with place.open("rb") as file:
+            with zipfile.ZipFile(file) as archive:  # before a file of another kind is read whole
+                _check_entries(place, archive.infolist(), place.stat().st_size)
+            file.seek(0)
+            data = file.read()
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            return _opened(place, data, archive)
+    except (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        raise _not_whole(place) from None
+
+
+def _opened(place: Path, data: bytes, archive: zipfile.ZipFile) -> Container:
+    entries = archive.infolist()
+    _check_entries(place, entries, len(data))
+    manifest = _parsed(archive.read(MANIFEST), f"{place}: {MANIFEST}")
+    if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
+        raise _not_whole(place)
+    versions = manifest.get("versions")
+    if not isinstance(versions, dict):
+        raise _not_whole(place)
+    if manifest["format"] != FORMAT:
+        raise _other_format(place, manifest["format"], versions)
+    digest = _digest_before_comment(BytesIO(data), len(data))
+    if archive.comment != digest.encode("ascii") or data[-_DIGEST:] != archive.comment:
+        raise _not_whole(place)
+    members = {entry.filename: archive.read(entry) for entry in entries[1:]}
+    return Container(place, versions, members)
+
+
+def _check_entries(place: Path, entries: list[zipfile.ZipInfo], size: int) -> None:
+    """Refuse what `write_container` never writes, from the table of contents alone, before anything is read."""
+    if not entries or entries[0].filename != MANIFEST:
+        raise _not_whole(place)
+    if len(entries) > MOST_MEMBERS:
+        raise _refused(place, f"{len(entries)} members, where a model has at most {MOST_MEMBERS}")
+    names = [entry.filename for entry in entries]
+    for entry in entries:
+        name = entry.orig_filename
+        if not _NAME.fullmatch(name) or name != entry.filename:
+            raise _refused(place, f"a member is called {name[:80]!r}")
+        if names.count(name) > 1:
+            raise _refused(place, f"{name} is there twice")
+        if entry.external_attr != _RIGHTS:
+            raise _refused(place, f"{name} is not a plain file")
+        if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
+            raise _refused(place, f"{name} is compressed")
+        if entry.flag_bits or entry.extra:
+            raise _refused(place, f"{name} is encrypted or has fields of another program")
+    ends = [0, *(entry.header_offset + 30 + entry.file_size for entry in entries)]
+    starts = [*(entry.header_offset for entry in entries), size]
+    if starts[0] != 0 or any(start < end for start, end in zip(starts, ends, strict=True)):
+        raise _refused(place, "its members overlap, or are larger than the file")
+
+
+def _parsed(data: bytes, where: str) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{where} is not JSON that unruly wrote: {error}") from None
+
+
+def _not_whole(place: Path) -> ModelFileError:
+    return ModelFileError(
+        f"{place}: not a whole unruly model: it is damaged, truncated, or another kind of file; "
+        "copy it again or fit the model again"
     )
 
 
-def _manifest(place: Path) -> dict[str, Any] | None:
-    """The manifest, or None when there is none to be read."""
-    try:
-        with zipfile.ZipFile(place) as archive:
-            manifest = json.loads(archive.read(MANIFEST))
-    except (OSError, KeyError, ValueError, EOFError, NotImplementedError, zipfile.BadZipFile):
-        return None
-    sound = isinstance(manifest, dict) and isinstance(manifest.get("format"), int)
-    return manifest if sound else None
+def _refused(place: Path, why: str) -> ModelFileError:
+    return ModelFileError(
+        f"{place}: refused: {why}: unruly never writes such a file, so it is damaged or was made to do harm"
+    )
 
 
-def _whole(place: Path) -> bool:
-    size = place.stat().st_size
-    with place.open("rb") as file:
-        digest = _digest_before_comment(file, size)
-        return file.read(_DIGEST + 1) == digest.encode("ascii")
+def _other_format(place: Path, found: int, versions: Mapping[str, object]) -> ModelFileError:
+    made = f"written by unruly {versions.get('unruly', '?')} in model format {found}"
+    remedy = "pip install --upgrade unruly" if found > FORMAT else "fit the model again"
+    return ModelFileError(f"{place}: {made}, but this version reads format {FORMAT}: {remedy}")

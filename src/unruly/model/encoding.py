@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unruly.errors import InputError
+from unruly.errors import ModelFileError
+from unruly.facts import EncoderFallback, MaskedWords
 from unruly.features.encoder import Features
+from unruly.features.saving import Permitted, import_path, refused
 from unruly.model.container import Container
-from unruly.plural import plural
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:  # encoders bring heavy libraries: they are imported when a text is to be encoded
     from unruly.features.cache import Cache
-    from unruly.features.several import Several
+    from unruly.features.stack import EncoderStack
 
-FOLDER = "encoder"  # where the container keeps it
-_NAMED = 8  # words that a note names
+FOLDER = "encoder/"  # where the container keeps it
 
 
 class Encoding:
@@ -32,10 +30,10 @@ class Encoding:
     ('lsa', 4)
     """
 
-    def __init__(self, name: str, encoder: Several | None, container: Container | None) -> None:
+    def __init__(self, name: str, stack: EncoderStack | None, saved: Saved | None = None) -> None:
         self.name = name
-        self._encoder = encoder
-        self._container = container
+        self._stack = stack
+        self._saved = saved
 
     @classmethod
     def fitted(
@@ -45,18 +43,16 @@ class Encoding:
         cache: Cache | None,
         progress: Progress = SILENT,
         folder: Path | None = None,
-        votes: Votes | None = None,
+        mask: tuple[str, ...] = (),
     ) -> Encoding:
         """Choose the encoder that `spec` asks for, and fit it on the training texts.
 
-        With their votes, it also reads them without the words that rules read (`features.rule_words`).
+        With `mask`, encoders that count words read the texts once more without these words.
         """
         from unruly.features.spec import encoder_from
 
-        encoder = encoder_from(spec, folder).fit(corpus, cache, progress)
-        if votes is not None:
-            encoder = encoder.blotted(corpus, votes, cache, progress)
-        return cls(encoder.name, encoder, None)
+        stack = encoder_from(spec, folder).fit(corpus, cache, progress, mask)
+        return cls(stack.name, stack)
 
     def features(
         self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
@@ -64,74 +60,63 @@ class Encoding:
         """The features of these documents."""
         return self._ready().encode(corpus, cache, progress)
 
-    def notes(self) -> tuple[str, ...]:
-        """What the user should know of how texts are read, a sentence each."""
-        encoder = self._ready()
-        words, twice = encoder.words, encoder.read_twice
-        if not words:
-            return ()
-        named = ", ".join(words[:_NAMED]) + (", ..." if len(words) > _NAMED else "")
-        again = (
-            f", and {' and '.join(twice)} {'reads' if len(twice) == 1 else 'read'} each text once more without them, so that "
-            "text does not only repeat the sources"
-            if twice
-            else ""
-        )
-        return (
-            f"Found {plural(len(words), 'word')} that sources vote by ({named}): each is trusted as far as its own votes "
-            f"bear out{again}.",
-        )
+    def notes(self) -> tuple[EncoderFallback | MaskedWords, ...]:
+        """What the user should know of how texts are read."""
+        return self._ready().notes()
 
-    def _ready(self) -> Several:
-        if self._encoder is None:
-            from unruly.features.saving import load_encoder
-
-            assert self._container is not None
-            with tempfile.TemporaryDirectory(prefix="unruly-") as room:
-                self._container.unpack(FOLDER, Path(room))
-                self._encoder = load_encoder(Path(room))
-        return self._encoder
+    def _ready(self) -> EncoderStack:
+        if self._stack is None:
+            assert self._saved is not None
+            self._stack = self._saved.opened()
+        return self._stack
 
     def members(self) -> dict[str, bytes]:
         """The files of the saved encoder, as members of a container."""
-        if self._encoder is None and self._container is not None:
-            names = [name for name in self._container.sizes if name.startswith(f"{FOLDER}/")]
-            return {name: self._container.read(name) for name in names}
-        from unruly.features.saving import save_encoder
-
-        encoder = self._ready()
-        for part in encoder.parts:
-            _refuse_foreign(part.encoder)
-        with tempfile.TemporaryDirectory(prefix="unruly-") as room:
-            folder = Path(room) / FOLDER
-            save_encoder(encoder, folder)
-            files = sorted(path for path in folder.rglob("*") if path.is_file())
-            return {path.relative_to(room).as_posix(): path.read_bytes() for path in files}
+        files = self._saved.files if self._saved is not None else self._ready().to_members()
+        return {f"{FOLDER}{name}": data for name, data in files.items()}
 
     def to_plain(self) -> dict[str, Any]:
         """What is known without reading the encoder."""
         return {"name": self.name}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any], container: Container) -> Encoding:
-        """The encoder of a loaded model, not read yet."""
-        return cls(plain["name"], None, container)
+    def from_plain(
+        cls, plain: Mapping[str, Any], container: Container, encoders: object = None
+    ) -> Encoding:
+        """The encoder of a loaded model, not read yet.
+
+        `encoders` is what the user names beside the file: a model on the hub or in a folder, or an encoder of
+        their own (`features.saving`). A file that needs more than that is refused now.
+        """
+        members = container.members.items()
+        files = {k.removeprefix(FOLDER): data for k, data in members if k.startswith(FOLDER)}
+        saved = Saved(files, encoders, str(container.path))
+        saved.check()
+        return cls(str(plain["name"]), None, saved)
 
 
-def _refuse_foreign(encoder: Any) -> None:
-    from unruly.features.saving import kind_of
+class Saved:
+    """A stack of encoders as bytes, and what the user lets it open."""
 
-    try:
-        kind_of(encoder)
-    except KeyError:
-        raise InputError(
-            f"the encoder {encoder.name} is a class of your own and cannot be saved with the model: "
-            "encode the texts yourself and fit on features, or use one of unruly's encoders"
-        ) from None
+    def __init__(self, files: Mapping[str, bytes], encoders: object, where: str) -> None:
+        self.files = files
+        self.encoders = encoders
+        self.where = where
+
+    def check(self) -> None:
+        """Refuse a file that names what the user did not, before anything is opened."""
+        if why := refused(self.files, Permitted.of(self.encoders)):
+            raise ModelFileError(f"{self.where}: {why}")
+
+    def opened(self) -> EncoderStack:
+        """The stack."""
+        from unruly.features.stack import EncoderStack
+
+        return EncoderStack.from_members(self.files, Permitted.of(self.encoders), self.where)
 
 
 def plain_spec(spec: Any) -> Any:
-    """What the encoder was asked for, as JSON can hold it; an encoder object goes by its kind."""
+    """What the encoder was asked for, as JSON can hold it; an encoder object goes by its kind or class."""
     if isinstance(spec, Mapping):
         return {str(key): plain_spec(value) for key, value in spec.items()}
     if isinstance(spec, list | tuple):
@@ -140,4 +125,5 @@ def plain_spec(spec: Any) -> Any:
         return [plain_spec(part) for part in spec.encoders]
     if spec is None or isinstance(spec, str | int | float | bool):
         return spec
-    return type(spec).__name__.lower()
+    own = getattr(spec, "kind", None)
+    return own if isinstance(own, str) else import_path(spec)

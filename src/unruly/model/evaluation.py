@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
+from unruly.learner import Heads
 from unruly.model.ledger import Ledger
 from unruly.model.metrics import (
-    Share,
     calibration_error,
     confusion,
     f1_scores,
     macro_f1,
     paired_gain,
-    wilson,
 )
-from unruly.plural import plural
-from unruly.training.heads import Heads
+from unruly.model.notebook import html_table
+from unruly.sampling import Share, wilson
 from unruly.votes.votes import Votes
+from unruly.wording import plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,30 @@ class Evaluation:
             "repeats": self.repeats,
             "unlabelled": self.unlabelled,
             "ledger": self.ledger.to_plain(),
-            "gold": str(self.ledger),
+            "gold_free": self.ledger.gold_free,
         }
+
+    def __repr__(self) -> str:
+        whole = self.everything
+        return (
+            f"Evaluation(accuracy {whole.model.accuracy}, majority vote {whole.majority.accuracy.value:.1%}, "
+            f"{plural(whole.model.documents, 'document')})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                part.name,
+                f"{part.model.documents:,}",
+                part.model.accuracy,
+                f"{part.majority.accuracy.value:.1%}",
+                _three(part.model.macro_f1),
+                _three(part.model.calibration_error),
+            )
+            for part in self.parts
+        ]
+        header = ["", "documents", "accuracy", "majority vote", "macro-F1", "calibration error"]
+        return html_table(header, rows, str(self.ledger))
 
     def __str__(self) -> str:
         lines = [
@@ -113,7 +135,7 @@ class Evaluation:
             lines.append(_row("  majority", part.majority))
         whole = self.everything
         lines += [
-            f"against majority vote: {_points(whole.gain.value)} points"
+            f"against majority vote, where documents without votes get the commonest class of the votes: {_points(whole.gain.value)} points"
             f" ({_points(whole.gain.low)} to {_points(whole.gain.high)})",
             "F1 "
             + ", ".join(

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.denoising.denoised import DenoisedModel
+from unruly.features.encoder import Features
+from unruly.learner import Heads
+from unruly.model.fitted import Fitted
+from unruly.model.inputs import Documents, silence
+from unruly.model.ledger import Ledger
 from unruly.model.neighbours import Neighbour
-from unruly.model.word_worth import times
-from unruly.model.words import Word
+from unruly.model.notebook import html_table, marked_html
+from unruly.model.occlusion import Word, telling_words
+from unruly.model.predictions import DECIDED
+from unruly.model.summary import estimated_accuracy
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Match, Votes
+from unruly.wording import plural
 
 
 @dataclass(frozen=True)
@@ -78,7 +95,7 @@ class Explanation:
     classifier: Opinion
     neighbours: tuple[Neighbour, ...]
     words: tuple[Word, ...]  # effects are on the probability of the classifier's own label
-    gold: str  # the ledger of the model, in a line
+    ledger: Ledger  # of the model
 
     @property
     def label(self) -> str:
@@ -103,30 +120,63 @@ class Explanation:
             "classifier": self.classifier.to_plain(),
             "neighbours": [neighbour.to_plain() for neighbour in self.neighbours],
             "words": [word.to_plain() for word in self.words],
-            "gold": self.gold,
+            "ledger": self.ledger.to_plain(),
+            "gold_free": self.ledger.gold_free,
         }
 
     def to_json(self) -> str:
         """One JSON object."""
         return json.dumps(self.to_plain(), ensure_ascii=False, default=str)
 
+    def __repr__(self) -> str:
+        return f"Explanation({self.answer}, {plural(len(self.votes), 'vote')}, {_decision(self.decided_by)})"
+
+    def _repr_html_(self) -> str:
+        spans = [
+            (start, end, f"{vote.source}: {vote.label}")
+            for vote in self.votes
+            for start, end in vote.spans
+        ]
+        text = "" if self.text is None else f"<p>{marked_html(self.text, spans)}</p>"
+        votes = html_table(
+            ["source", "vote", "reliability here", "overall", "why"],
+            [
+                (v.source, v.label, f"{v.conditional:.2f}", f"{v.overall:.2f}", _why(v))
+                for v in self.votes
+            ],
+        )
+        words = html_table(
+            ["word", f"effect on {self.classifier.label}"],
+            [(word.text, f"{word.effect:+.3f}") for word in self.words],
+        )
+        head = f"<p><b>{escape(str(self.answer))}</b>, {escape(_decision(self.decided_by))}</p>"
+        return "".join(
+            [
+                head,
+                text,
+                votes if self.votes else "<p>no source votes on this document</p>",
+                words if self.words else "",
+                f"<p>{escape(str(self.ledger))}</p>",
+            ]
+        )
+
     def __str__(self) -> str:
         lines = [f"{self.answer}, {_decision(self.decided_by)}"]
         lines += ["", *self._votes()]
-        lines += ["", f"denoiser     {self.denoiser or 'silent: no source voted'}"]
+        lines += ["", f"denoiser     {self.denoiser or 'no source voted'}"]
         lines += [f"classifier   {self.classifier}"]
         if self.words:
             lines += [
                 "",
-                f"words, by what the classifier's {self.classifier.label} loses without them",
+                f"words, by how much the classifier's probability of {self.classifier.label} falls without them",
             ]
             lines += [f"  {word.effect:+.3f}  {word.text}" for word in self.words]
         if self.neighbours:
             lines += ["", "nearest training documents"]
             lines += [f"  {_neighbour(neighbour)}" for neighbour in self.neighbours]
         elif is_empty(self.text):
-            lines += ["", "nearest training documents: none, for the text is empty"]
-        return "\n".join([*lines, "", self.gold])
+            lines += ["", "nearest training documents: none, because the text is empty"]
+        return "\n".join([*lines, "", str(self.ledger)])
 
     def _votes(self) -> list[str]:
         if not self.votes:
@@ -167,6 +217,15 @@ def _odds(vote: Vote, told: bool) -> str:
     return f"  {'' if vote.odds is None else times(vote.odds):>7}"
 
 
+def times(odds: float) -> str:
+    """A factor in odds as a person reads it.
+
+    >>> times(2.0), times(0.1234), times(7e4), times(1e-5)
+    ('×2', '×0.123', '×1000+', '×0.001-')
+    """
+    return "×1000+" if odds >= 1000 else "×0.001-" if odds <= 0.001 else f"×{odds:.3g}"
+
+
 def _why(vote: Vote) -> str:
     shown = ", ".join(f"“{piece}”" for piece in vote.matched)
     return f"{vote.reason}: {shown}" if shown and vote.reason else vote.reason or shown
@@ -175,3 +234,137 @@ def _why(vote: Vote) -> str:
 def _neighbour(neighbour: Neighbour) -> str:
     text = f"  {neighbour.text}" if neighbour.text is not None else ""
     return f"{neighbour.similarity:.2f}  {neighbour.label}  (id {neighbour.id}){text}"
+
+
+_PLACES = ["tokens", "span1", "span2", "span1_tok", "span2_tok"]
+
+
+def explain(
+    fitted: Fitted,
+    documents: Documents,
+    given: Votes | None,
+    *,
+    words: int = 8,
+    neighbours: int = 5,
+) -> Explanation:
+    """Why the first of these documents gets its label."""
+    votes = fitted.votes(documents, given)
+    features = fitted.features(documents)
+    heads = fitted.learner.heads(features, votes)
+    text = None if documents.corpus is None else documents.corpus.texts[0]
+    cast = votes.voted[0].any()
+    said = int(heads.classifier[0].argmax())
+    return Explanation(
+        text=text,
+        answer=_opinion(heads.combined[0], fitted.classes),
+        decided_by=DECIDED[int(heads.decided_by[0])],
+        votes=_votes(fitted, votes, heads, features, text),
+        majority=_majority(votes),
+        pseudo_label=_pseudo_label(fitted, votes) if cast else None,
+        denoiser=_opinion(heads.denoiser[0], fitted.classes) if cast else None,
+        classifier=_opinion(heads.classifier[0], fitted.classes),
+        neighbours=()
+        if is_empty(text)
+        else fitted.neighbourhood.nearest(
+            features.matrix()[0], fitted.classes, fitted.sources, neighbours
+        ),
+        words=_words(fitted, documents.corpus, said, words),
+        ledger=fitted.ledger,
+    )
+
+
+def _words(fitted: Fitted, corpus: Corpus | None, label: int, count: int) -> tuple[Word, ...]:
+    if corpus is None or fitted.encoder is None or count < 1:
+        return ()
+    return telling_words(corpus.texts[0], _asked(fitted, corpus), label, count)
+
+
+def _asked(fitted: Fitted, corpus: Corpus) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+    """The classifier alone, as a function of variants of one text; other columns stay as they are.
+
+    But for the columns that say where in the text the two entities of a relation stand: without a word
+    they no longer hold, so the entities are looked for.
+    """
+    columns = (
+        corpus.columns if corpus.relation is None else corpus.columns.drop(_PLACES, strict=False)
+    )
+
+    def ask(texts: Sequence[str]) -> NDArray[np.float32]:
+        variants = Corpus(
+            ids=pl.Series("id", range(len(texts)), dtype=pl.Int64),
+            texts=pl.Series("text", list(texts), dtype=pl.String),
+            columns=columns[[0] * len(texts)] if columns.width else columns,
+            name=corpus.name,
+        )
+        none = silence(variants.ids, fitted.classes, fitted.sources)
+        features = fitted.features(Documents(variants, None))
+        return fitted.learner.heads(features, none).classifier
+
+    return ask
+
+
+def _opinion(proba: NDArray[np.float32], classes: tuple[str, ...]) -> Opinion:
+    best = int(proba.argmax())
+    each = tuple((name, float(share)) for name, share in zip(classes, proba, strict=True))
+    return Opinion(classes[best], float(proba[best]), each)
+
+
+def _votes(
+    fitted: Fitted, votes: Votes, heads: Heads, features: Features, text: str | None
+) -> tuple[Vote, ...]:
+    learner = fitted.learner
+    odds = learner.vote_odds(features, votes)[0] if isinstance(learner, DenoisedModel) else None
+    why = {match.source: match for match in votes.matches(0)} if votes.provenance else {}
+    cast = np.flatnonzero(votes.voted[0])
+    order = sorted(cast.tolist(), key=lambda j: (-float(heads.conditional[0, j]), j))
+    return tuple(
+        _vote(
+            fitted,
+            votes,
+            j,
+            float(heads.conditional[0, j]),
+            None if odds is None else float(odds[j]),
+            why.get(votes.sources[j]),
+            text or "",
+        )
+        for j in order
+    )
+
+
+def _vote(
+    fitted: Fitted,
+    votes: Votes,
+    j: int,
+    here: float,
+    odds: float | None,
+    match: Match | None,
+    text: str,
+) -> Vote:
+    spans = match.spans if match else ()
+    return Vote(
+        source=votes.sources[j],
+        label=votes.classes[votes.matrix[0, j]],
+        conditional=here,
+        overall=float(fitted.learner.reliability[j]),
+        rule=match.rule + 1 if match else None,
+        reason=match.reason if match else "",
+        spans=spans,
+        matched=tuple(text[start:end] for start, end in spans),
+        accuracy=estimated_accuracy(fitted.learner, j)[0],
+        odds=odds,
+    )
+
+
+def _majority(votes: Votes) -> tuple[str, ...]:
+    counts = votes.counts()[0]
+    if not counts.any():
+        return ()
+    return tuple(votes.classes[r] for r in np.flatnonzero(counts == counts.max()))
+
+
+def _pseudo_label(fitted: Fitted, votes: Votes) -> str:
+    """Equation 2: the class with the largest sum of global reliabilities."""
+    sums = np.zeros(votes.m)
+    for j in np.flatnonzero(votes.voted[0]):
+        sums[votes.matrix[0, j]] += fitted.learner.reliability[j]
+    return votes.classes[int(sums.argmax())]

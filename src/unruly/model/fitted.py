@@ -11,23 +11,32 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.features.encoder import Features
+from unruly.learner import Learner
 from unruly.model.encoding import Encoding
-from unruly.model.inputs import Documents, aligned, check_rows, silence
-from unruly.model.learning import Prior
+from unruly.model.inputs import (
+    Documents,
+    Labels,
+    aligned,
+    check_rows,
+    corpus_gold,
+    labels_of,
+    silence,
+)
 from unruly.model.ledger import Ledger
+from unruly.model.methods import MethodSettings
 from unruly.model.neighbours import Neighbourhood
-from unruly.model.prediction import Predictions
-from unruly.model.repeats import repeated, row_digests, text_digests
+from unruly.model.predictions import Predictions
 from unruly.model.rulebook import RuleBook
 from unruly.model.summary import FitSummary
-from unruly.plural import plural
+from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
-from unruly.settings import Settings
-from unruly.training.heads import Learner
 from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
+
+from collections.abc import Iterable
+from hashlib import blake2b
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +44,10 @@ class Fitted:
     """What fitting came to. Immutable; `storage` writes it down and reads it back."""
 
     learner: Learner
-    settings: Settings
-    prior: Prior
+    method: str
+    settings: MethodSettings
+    seed: int
+    stated: StatedBalance | None  # the class balance that the user stated
     numbered: bool  # classes go by number: only a matrix of votes was given
     blocks: tuple[tuple[str, int], ...]  # name and width of each block of features
     encoder: Encoding | None  # None when features were given
@@ -73,9 +84,10 @@ class Fitted:
     def _checked(self, given: Features) -> Features:
         widths = sum(width for _, width in self.blocks)
         if given.width != widths:
-            told = f", which {self.encoder.name} gives" if self.encoder else ""
+            by = f" ({self.encoder.name} gives them)" if self.encoder else ""
             raise InputError(
-                f"the model was fitted on {plural(widths, 'feature')} for each document{told}, not {given.width}"
+                f"X has {given.width} features, but WeakClassifier is expecting {widths} features as input{by}: "
+                "give those that it was fitted on"
             )
         return given
 
@@ -89,6 +101,42 @@ class Fitted:
         if self.rules is not None and documents.corpus is not None:
             return aligned(self.rules.vote(documents.corpus, progress), self.classes, self.sources)
         return silence(documents.ids, self.classes, self.sources)
+
+    def named_votes(self, documents: Documents, votes: object) -> Votes | None:
+        """Votes on new documents, with the model's names when only a matrix is given."""
+        if votes is None or isinstance(votes, Votes):
+            return votes
+        array = np.asarray(votes)
+        if array.ndim == 1 and documents.n == 1:
+            array = array[None, :]
+        if array.ndim != 2 or array.shape[1] != len(self.sources):
+            raise InputError(
+                f"votes must be a matrix with one column for each of the {len(self.sources)} sources, "
+                f"not of shape {array.shape}"
+            )
+        ids = documents.ids if len(array) == documents.n else None  # else refused, with both counts
+        return Votes.from_array(array, classes=self.classes, sources=self.sources, ids=ids)
+
+    def gold(self, documents: Documents, y: Labels | None) -> NDArray[np.int64]:
+        """(n,): the gold labels given, or those of the corpus; -1 where unknown, refused where all are."""
+        if y is None:
+            gold = corpus_gold(documents.corpus, self.classes, self.numbered)
+        else:
+            gold = labels_of(y, self.classes, documents.ids, "gold labels")
+        if not (gold >= 0).any():
+            raise InputError("no document has a gold label: there is nothing to score against")
+        return gold
+
+    def vote_agreement(
+        self, documents: Documents, votes: object, cache: Cache | None = None
+    ) -> float:
+        """The share of the votes cast that name the class which the classifier predicts from features."""
+        cast = self.votes(documents, self.named_votes(documents, votes))
+        heads = self.learner.heads(self.features(documents, cache), cast)
+        predicted = heads.classifier.argmax(axis=1)  # (n,)
+        if not cast.covered.any():
+            raise InputError("none of these documents has a vote: there is nothing to agree with")
+        return float((cast.matrix == predicted[:, None])[cast.voted].mean())
 
     def predictions(
         self,
@@ -115,17 +163,33 @@ def digests_of(documents: Documents) -> NDArray[np.uint64]:
     return row_digests(documents.features.matrix())
 
 
-def commonest_vote(votes: Votes) -> int:
-    """The class with most votes, counting each document's majority once.
-
-    >>> commonest_vote(Votes.from_array([[1, 1], [1, -1], [0, 0]]))
-    1
-    """
-    counts = votes.counts()  # (n, m)
-    top = (counts == counts.max(axis=1, keepdims=True)) & votes.covered[:, None]
-    return int((top / np.maximum(top.sum(axis=1, keepdims=True), 1)).sum(axis=0).argmax())
-
-
 def plain_ids(ids: pl.Series) -> tuple[object, ...]:
     """Ids as JSON can hold them: numbers and strings as they are, all else as strings."""
     return tuple(value if isinstance(value, int | str) else str(value) for value in ids.to_list())
+
+
+def text_digests(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """(n,): a digest of each text; case and runs of white space make no difference.
+
+    >>> a, b = text_digests(["Nice  song", "nice song "])
+    >>> bool(a == b)
+    True
+    """
+    return _numbers(
+        " ".join(text.casefold().split()).encode("utf-8", "surrogatepass") for text in texts
+    )
+
+
+def row_digests(features: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """(n,): a digest of each row of features, where there are no texts."""
+    return _numbers(row.tobytes() for row in np.ascontiguousarray(features, dtype=np.float32))
+
+
+def repeated(digests: NDArray[np.uint64], training: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """(n,): which of the digests stand among those of the training documents."""
+    return np.asarray(np.isin(digests, training))
+
+
+def _numbers(pieces: Iterable[bytes]) -> NDArray[np.uint64]:
+    digests = b"".join(blake2b(piece, digest_size=8).digest() for piece in pieces)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)

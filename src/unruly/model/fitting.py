@@ -1,4 +1,4 @@
-"""From documents and votes to a fitted model, step by step."""
+"""From documents and votes to a fitted model: check, encode, train by the method chosen, and summarise."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import InputError
+from unruly.denoising.settings import Settings
+from unruly.errors import InputError, SettingsError
+from unruly.facts import BlankTexts, ClassBalance
 from unruly.features.encoder import Features
+from unruly.labelmodels.majority_vote import commonest_class
+from unruly.learner import Heads, Learner
 from unruly.model.encoding import Encoding
-from unruly.model.fitted import Fitted, commonest_vote, digests_of, plain_ids
+from unruly.model.fitted import Fitted, digests_of, plain_ids
 from unruly.model.inputs import (
     Documents,
     aligned,
@@ -21,18 +25,19 @@ from unruly.model.inputs import (
     silence,
     votes_of,
 )
-from unruly.model.learning import Lesson, Prior, learn
 from unruly.model.ledger import Ledger
-from unruly.model.neighbours import Neighbourhood, sample_rows, snippet, unit_length
+from unruly.model.methods import MethodSettings
+from unruly.model.neighbours import Neighbourhood, snippet, unit_length
 from unruly.model.rulebook import RuleBook
 from unruly.model.summary import summarise
-from unruly.model.word_worth import word_worths
-from unruly.plural import plural
+from unruly.paper.settings import PaperSettings
+from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
-from unruly.settings import Settings
+from unruly.rules.matching import given_up
+from unruly.sampling import sample_rows
 from unruly.texts.corpus import Corpus
-from unruly.training.heads import Heads, Learner
 from unruly.votes.votes import Votes
+from unruly.wording import plural
 
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
@@ -47,16 +52,118 @@ class Validation:
     gold: NDArray[np.int64]  # (n,): -1 where unknown
 
 
-def validation_of(valid: Any, classes: tuple[str, ...], numbered: bool) -> Validation:
-    """Validation documents from a corpus with gold, `(X, gold)` or `(X, votes, gold)`."""
-    if isinstance(valid, Corpus):
-        return Validation(Documents.of(valid), None, corpus_gold(valid, classes, numbered))
-    if not isinstance(valid, tuple) or len(valid) not in (2, 3):
-        raise InputError("valid must be a corpus with gold labels, (X, gold), or (X, votes, gold)")
-    documents = Documents.of(valid[0])
-    gold = labels_of(valid[-1], classes, documents.ids, "validation labels")
-    votes = votes_of(valid[1], documents.ids)[0] if len(valid) == 3 else None
-    return Validation(documents, votes, gold)
+@dataclass(frozen=True, eq=False)
+class FitRequest:
+    """All that a fit is asked for."""
+
+    documents: Documents
+    votes: Votes
+    numbered: bool  # classes go by number: only a matrix of votes was given
+    method: str
+    settings: MethodSettings
+    seed: int
+    encoder: Encoding | None  # fitted; None when features are given
+    rules: RuleBook | None
+    balance: StatedBalance | None
+    clean: NDArray[np.int64] | None  # (n,): -1 where unknown
+    valid: Validation | None
+    keep_documents: int
+    cache: Cache | None
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The fitted model, and the features of the training documents."""
+
+    fitted: Fitted
+    features: Features
+
+
+def fit(request: FitRequest, progress: Progress = SILENT) -> Fit:
+    """Encode, train, and gather what the model is to remember."""
+    check_rows(request.documents, request.votes)
+    features = _features(request, request.documents, progress)
+    learner = (
+        _paper(request, features, progress)
+        if request.method == "paper"
+        else _default(request, features, progress)
+    )
+    heads = learner.heads(features, request.votes)
+    ledger = Ledger.of(learner.gold_used)
+    encoder = request.encoder.name if request.encoder else plural(features.width, "given feature")
+    fitted = Fitted(
+        learner=learner,
+        method=request.method,
+        settings=request.settings,
+        seed=request.seed,
+        stated=request.balance,
+        numbered=request.numbered,
+        blocks=tuple((block.name, block.values.shape[1]) for block in features.blocks),
+        encoder=request.encoder,
+        rules=request.rules,
+        ledger=ledger,
+        summary=summarise(
+            learner,
+            heads,
+            request.votes,
+            encoder=encoder,
+            method=request.method,
+            balance=next((n for n in learner.notes if isinstance(n, ClassBalance)), None),
+            notes=(
+                *(note for note in learner.notes if not isinstance(note, ClassBalance)),
+                *(request.encoder.notes() if request.encoder else ()),
+                *given_up(request.votes),
+                *_blank(request.documents),
+            ),
+            ledger=ledger,
+        ),
+        neighbourhood=_neighbourhood(request, features, heads),
+        digests=np.unique(digests_of(request.documents)),
+        commonest=commonest_class(request.votes),
+    )
+    return Fit(fitted, features)
+
+
+def _default(request: FitRequest, features: Features, progress: Progress) -> Learner:
+    from unruly.denoising.fit import denoise
+
+    settings = request.settings
+    assert isinstance(settings, Settings)
+    if request.valid is not None:
+        raise InputError(
+            'valid= chooses an epoch, or calibrates, with method="paper" only: set it, or give true labels as '
+            "clean="
+        )
+    return denoise(
+        features,
+        request.votes,
+        settings,
+        seed=request.seed,
+        balance=request.balance,
+        clean=request.clean,
+        progress=progress,
+    )
+
+
+def _paper(request: FitRequest, features: Features, progress: Progress) -> Learner:
+    from unruly.paper.cotraining import cotrain
+
+    settings = request.settings
+    assert isinstance(settings, PaperSettings)
+    if request.balance is not None:
+        raise SettingsError(
+            'class_prior is not used by method="paper": leave it out, or use method="default"',
+            option="class_prior",
+        )
+    return cotrain(
+        features,
+        request.votes,
+        settings,
+        seed=request.seed,
+        clean=request.clean,
+        valid=_valid(request, progress),
+        progress=progress,
+    )
 
 
 def cast_votes(
@@ -74,157 +181,81 @@ def cast_votes(
 
 
 def encoding_of(
-    encoder: Any,
-    documents: Documents,
-    votes: Votes | None,
-    cache: Cache | None,
-    progress: Progress = SILENT,
+    encoder: Any, documents: Documents, cache: Cache | None, progress: Progress = SILENT
 ) -> Encoding | None:
-    """The encoder, fitted to the texts; with votes it reads them without the rules' words too."""
+    """The encoder, fitted to the texts; None where features are given."""
     if documents.corpus is None:
         return None
-    return Encoding.fitted(encoder, documents.corpus, cache, progress, votes=votes)
+    return Encoding.fitted(encoder, documents.corpus, cache, progress)
 
 
-@dataclass(frozen=True, eq=False)
-class Order:
-    """All that a fit is asked for."""
-
-    documents: Documents
-    votes: Votes
-    numbered: bool
-    settings: Settings
-    encoder: Encoding | None  # fitted; None when features are given
-    rules: RuleBook | None
-    prior: Prior
-    clean: NDArray[np.int64] | None
-    valid: Validation | None
-    keep_documents: int
-    cache: Cache | None
+def validation_of(valid: Any, classes: tuple[str, ...], numbered: bool) -> Validation:
+    """Validation documents from a corpus with gold, `(X, gold)` or `(X, votes, gold)`."""
+    if isinstance(valid, Corpus):
+        return Validation(Documents.of(valid), None, corpus_gold(valid, classes, numbered))
+    if not isinstance(valid, tuple) or len(valid) not in (2, 3):
+        raise InputError("valid must be a corpus with gold labels, (X, gold), or (X, votes, gold)")
+    documents = Documents.of(valid[0])
+    gold = labels_of(valid[-1], classes, documents.ids, "validation labels")
+    votes = votes_of(valid[1], documents.ids)[0] if len(valid) == 3 else None
+    return Validation(documents, votes, gold)
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """The fitted model, and what is known of the training documents besides."""
-
-    fitted: Fitted
-    features: Features
-    heads: Heads
-
-
-def fit(order: Order, progress: Progress = SILENT) -> Fit:
-    """Encode, train, and gather what the model is to remember."""
-    check_rows(order.documents, order.votes)
-    features = _features(order, order.documents, progress)
-    lesson = Lesson(
-        features=features,
-        votes=order.votes,
-        settings=order.settings,
-        clean=order.clean,
-        valid=_valid(order, progress),
-        prior=order.prior,
-    )
-    learner = learn(lesson, progress)
-    heads = learner.heads(features, order.votes)
-    ledger = Ledger().add_words(learner.gold_used)
-    fitted = Fitted(
-        learner=learner,
-        settings=order.settings,
-        prior=order.prior,
-        numbered=order.numbered,
-        blocks=tuple((block.name, block.values.shape[1]) for block in features.blocks),
-        encoder=order.encoder,
-        rules=order.rules,
-        ledger=ledger,
-        summary=summarise(
-            learner,
-            heads,
-            order.votes,
-            encoder=order.encoder.name
-            if order.encoder
-            else f"given, {plural(features.width, 'feature')}",
-            method=order.settings.method,
-            prior=_prior_held(learner),
-            notes=(
-                *_notes(learner),
-                *(order.encoder.notes() if order.encoder else ()),
-                *_blank(order.documents),
-            ),
-            ledger=ledger,
-            words=word_worths(learner, features, order.votes),
-        ),
-        neighbourhood=_neighbourhood(order, features, heads),
-        digests=np.unique(digests_of(order.documents)),
-        commonest=commonest_vote(order.votes),
-    )
-    return Fit(fitted, features, heads)
+def _features(request: FitRequest, documents: Documents, progress: Progress) -> Features:
+    if documents.features is not None:
+        return documents.features
+    assert documents.corpus is not None
+    if request.encoder is None:
+        raise InputError("features are given for training, but texts for validation: give features")
+    return request.encoder.features(documents.corpus, request.cache, progress)
 
 
-def _blank(documents: Documents) -> tuple[str, ...]:
-    """A warning where half of the texts or more say nothing: most likely the wrong column."""
+def _valid(
+    request: FitRequest, progress: Progress
+) -> tuple[Features, Votes, NDArray[np.int64]] | None:
+    """Validation documents as training takes them; refused where nothing uses their labels."""
+    settings = request.settings
+    assert isinstance(settings, PaperSettings)
+    if request.valid is None:
+        return None
+    if settings.selection != "gold" and not settings.calibrate:
+        raise InputError(
+            'validation labels are given, but nothing uses them: set selection="gold" or calibrate=True in '
+            "PaperSettings, or score with evaluate() after fitting"
+        )
+    documents, given = request.valid.documents, request.valid.votes
+    classes, sources = request.votes.classes, request.votes.sources
+    if given is not None:
+        check_rows(documents, given)
+        votes = aligned(given, classes, sources)
+    elif request.rules is not None and documents.corpus is not None:
+        votes = aligned(request.rules.vote(documents.corpus, progress), classes, sources)
+    else:
+        votes = silence(documents.ids, classes, sources)
+    return _features(request, documents, progress), votes, request.valid.gold
+
+
+def _blank(documents: Documents) -> tuple[BlankTexts, ...]:
+    """A warning where half of the texts or more are blank: most likely the wrong column."""
     if documents.corpus is None:
         return ()
     texts = documents.corpus.texts
     blank = int((texts.str.strip_chars() == "").sum())
     if not blank or 2 * blank < len(texts):
         return ()
-    return (
-        f"{blank:,} of {plural(len(texts), 'text')} say nothing but blanks: is it the right column?",
-    )
+    return (BlankTexts(blank, len(texts)),)
 
 
-def _features(order: Order, documents: Documents, progress: Progress) -> Features:
-    if documents.features is not None:
-        return documents.features
-    assert documents.corpus is not None
-    if order.encoder is None:
-        raise InputError("features are given for training, but texts for validation: give features")
-    return order.encoder.features(documents.corpus, order.cache, progress)
-
-
-def _valid(order: Order, progress: Progress) -> tuple[Features, Votes, NDArray[np.int64]] | None:
-    """Validation documents as training takes them, or None when their labels are not to be used."""
-    asked = order.settings.selection == "gold" or order.settings.calibrate
-    if order.valid is None:
-        return None
-    if not asked:
-        raise InputError(
-            'validation labels are given, but nothing may use them: ask for selection="gold" or '
-            "calibrate=True in the settings, or score with evaluate() after fitting"
-        )
-    documents, given = order.valid.documents, order.valid.votes
-    classes, sources = order.votes.classes, order.votes.sources
-    if given is not None:
-        check_rows(documents, given)
-        votes = aligned(given, classes, sources)
-    elif order.rules is not None and documents.corpus is not None:
-        votes = aligned(order.rules.vote(documents.corpus, progress), classes, sources)
-    else:
-        votes = silence(documents.ids, classes, sources)
-    return _features(order, documents, progress), votes, order.valid.gold
-
-
-def _neighbourhood(order: Order, features: Features, heads: Heads) -> Neighbourhood:
+def _neighbourhood(request: FitRequest, features: Features, heads: Heads) -> Neighbourhood:
     """A sample of the training documents, for explanations."""
-    rows = sample_rows(features.n, order.keep_documents, order.settings.seed)
-    corpus = order.documents.corpus
+    rows = sample_rows(features.n, request.keep_documents, request.seed)
+    corpus = request.documents.corpus
     return Neighbourhood(
         directions=unit_length(features.take(rows).matrix()).astype(np.float16),
-        votes=order.votes.matrix[rows],
+        votes=request.votes.matrix[rows],
         labels=heads.predicted[rows].astype(np.int16),
-        ids=plain_ids(order.documents.ids.gather(rows.tolist())),
+        ids=plain_ids(request.documents.ids.gather(rows.tolist())),
         snippets=None
         if corpus is None
         else tuple(snippet(text) for text in corpus.texts.gather(rows.tolist())),
     )
-
-
-def _prior_held(learner: Learner) -> tuple[float, ...] | None:
-    """The class prior that a recipe held fixed, where it had one."""
-    held = getattr(learner, "prior", None)
-    return None if held is None else tuple(float(share) for share in held)
-
-
-def _notes(learner: Learner) -> tuple[str, ...]:
-    """What a recipe noticed and did, a sentence each."""
-    return tuple(str(note) for note in getattr(learner, "notes", ()))

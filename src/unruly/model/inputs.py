@@ -10,12 +10,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import InputError
+from unruly.errors import InputError, Where
 from unruly.features.encoder import Features
-from unruly.plural import plural
+from unruly.texts.columns import gold_numbers
 from unruly.texts.corpus import Corpus
-from unruly.texts.gold import gold_numbers
 from unruly.votes.votes import ABSTAIN, Votes
+from unruly.wording import plural
+
+Labels = ArrayLike | Sequence[Any] | Mapping[Any, Any] | pl.Series
+_ENOUGH = 10  # labels, before a class number that is missing means anything
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +27,7 @@ class Documents:
 
     corpus: Corpus | None
     features: Features | None  # given as they are when there is no corpus
+    index: Any = None  # the pandas index, where pandas came in
 
     @classmethod
     def of(cls, given: object) -> Documents:
@@ -47,10 +51,27 @@ class Documents:
                 "sparse features cannot be used: make them dense and short first, "
                 "with sklearn.decomposition.TruncatedSVD for example"
             )
+        index = _pandas_index(given)
         array = _numbers(given)
         if array is not None:
-            return cls(None, Features.from_array(array))
-        return cls(Corpus.of(given), None)
+            return cls(None, Features.from_array(array), index)
+        return cls(Corpus.of(given), None, index)
+
+    @classmethod
+    def one(cls, given: object) -> Documents:
+        """A batch of one: a text, a corpus of one, or one row of features.
+
+        >>> Documents.one("call me").n
+        1
+        """
+        if isinstance(given, str):
+            given = [given]
+        elif isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "fiub":
+            given = given[None, :]
+        documents = cls.of(given)
+        if documents.n != 1:
+            raise InputError(f"explain takes one document at a time, not {documents.n}")
+        return documents
 
     @property
     def n(self) -> int:
@@ -78,10 +99,40 @@ def _numbers(given: object) -> NDArray[np.float32] | None:
         if not all(_numeric(kind) for kind in kinds):
             return None
         return np.asarray(given.to_numpy(), dtype=np.float32)
-    if isinstance(given, np.ndarray) or _looks_like_rows(given):
+    if hasattr(given, "__array__") or _looks_like_rows(given):
         array = np.asarray(given)
+        if array.dtype.kind == "c":
+            raise InputError("Complex data not supported: features must be real numbers")
+        if array.dtype.kind == "O" and array.ndim == 2:
+            array = _as_numbers(array)
+        if array.dtype.kind in "fiub" and array.ndim == 1 and array.size:
+            raise InputError(
+                "one row of numbers is not a matrix of features. Reshape your data: X.reshape(1, -1) is one "
+                "document"
+            )
         if array.dtype.kind in "fiub" and array.ndim != 1:
+            if array.ndim == 2 and not array.shape[1]:
+                raise InputError(
+                    f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
+                )
             return array.astype(np.float32)
+    return None
+
+
+def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
+    """An array of Python objects as numbers; as it was where they are texts."""
+    if any(isinstance(value, str) for value in array[0].tolist()):
+        return array
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"features must be numbers: {error}") from None
+
+
+def _pandas_index(given: object) -> Any:
+    kind = type(given)
+    if kind.__module__.partition(".")[0] == "pandas" and kind.__name__ in ("DataFrame", "Series"):
+        return getattr(given, "index", None)
     return None
 
 
@@ -102,8 +153,13 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
     array = np.asarray(given)
     if array.ndim == 1:
         raise InputError(
-            "votes must be a matrix of documents × sources with -1 for abstain; for a single source, "
-            "give it one column: votes.reshape(-1, 1)"
+            "fit learns from votes, a matrix of documents × sources with -1 for abstain, and this is one "
+            "value for each document. If these are true labels, pass them as clean= (some suffice), or keep "
+            "them for evaluate(); votes come from rules: Sources(...).vote(texts)"
+        )
+    if array.dtype.kind == "f" and not np.array_equal(array, np.round(array)):
+        raise InputError(
+            "Unknown label type: continuous numbers are no votes: give class numbers, and -1 for abstain"
         )
     return Votes.from_array(
         array, ids=ids if ids is not None and len(ids) == len(array) else None
@@ -182,7 +238,7 @@ def silence(ids: pl.Series, classes: tuple[str, ...], sources: tuple[str, ...]) 
 
 
 def labels_of(
-    given: ArrayLike | Sequence[Any] | Mapping[Any, Any] | pl.Series,
+    given: Labels,
     classes: tuple[str, ...],
     ids: pl.Series,
     what: str = "labels",
@@ -199,7 +255,27 @@ def labels_of(
     values = given if isinstance(given, pl.Series) else pl.Series(_listed(given), strict=False)
     if len(values) != len(ids):
         raise InputError(f"{what}: there are {len(values):,} for {plural(len(ids), 'document')}")
-    return gold_numbers(values, classes, lambda row: f"{what}, row {row}").astype(np.int64)
+    numbers = gold_numbers(values, classes, lambda row: Where(what, row=row)).astype(np.int64)
+    _refuse_counted_from_one(values, numbers, classes, what)
+    return numbers
+
+
+def _refuse_counted_from_one(
+    values: pl.Series, numbers: NDArray[np.int64], classes: tuple[str, ...], what: str
+) -> None:
+    """Numbers for classes with names that never are 0, but all others: counted from 1, most likely."""
+    if not values.dtype.is_numeric() or any(name.isdigit() for name in classes):
+        return
+    found = set(np.unique(numbers[numbers >= 0]).tolist())
+    if (
+        len(classes) > 2
+        and found == set(range(1, len(classes)))
+        and (numbers >= 0).sum() >= _ENOUGH
+    ):
+        raise InputError(
+            f"{what}: the numbers are 1 to {len(classes) - 1} and never 0, but classes count from 0: are they "
+            f"counted from 1? Give names ({', '.join(classes)}), or subtract 1"
+        )
 
 
 def _by_id(given: Mapping[Any, Any], ids: pl.Series, what: str) -> list[Any]:

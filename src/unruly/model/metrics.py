@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.sampling import Share, wilson
+
 Labels = NDArray[np.integer[Any]]
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share of n documents, with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-
-    def __str__(self) -> str:
-        if not self.n:
-            return "no documents"
-        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%})"
-
-
-def wilson(hits: float, n: int, z: float = 1.959964) -> Share:
-    """Wilson's score interval for a share: it holds for small n, and stays within 0 and 1.
-
-    centre = (h/n + z²/2n) / (1 + z²/n),  half = z √(p(1-p)/n + z²/4n²) / (1 + z²/n)
-
-    Wilson, Probable inference, the law of succession, and statistical inference, JASA 1927.
-
-    >>> print(wilson(9, 10))
-    90.0% (59.6% to 98.2%)
-    """
-    if n == 0:
-        return Share(float("nan"), 0.0, 1.0, 0)
-    p = hits / n
-    spread = 1 + z * z / n
-    centre = (p + z * z / (2 * n)) / spread
-    half = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / spread
-    return Share(p, max(0.0, float(centre - half)), min(1.0, float(centre + half)), n)
 
 
 def accuracy(gold: Labels, predicted: Labels) -> Share:

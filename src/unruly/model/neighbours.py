@@ -73,19 +73,6 @@ class Neighbourhood:
         )
 
 
-def sample_rows(n: int, most: int, seed: int) -> NDArray[np.int64]:
-    """Which documents are kept: all, or `most` of them drawn by the seed, in their order.
-
-    >>> sample_rows(3, 10, seed=0)
-    array([0, 1, 2])
-    >>> len(sample_rows(1000, 10, seed=0))
-    10
-    """
-    if n <= most:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(seed).choice(n, size=most, replace=False))
-
-
 def unit_length(features: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     """(n, d): every row scaled to length 1; a row of zeros stays.
 

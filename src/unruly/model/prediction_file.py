@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
-from unruly.errors import InputError
-from unruly.files import written_whole
-from unruly.model.prediction import Predictions, added_schema, free_names
+from unruly.model.predictions import Predictions, added_schema, free_names
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.corpus import Corpus
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import ending
+from unruly.texts.table import BadRow, OnBadRow
+from unruly.texts.writing import RowWriter, format_of
 
 BATCH_ROWS = 20_000
-_SINKS: dict[str, Callable[[pl.LazyFrame, Path], None]] = {
-    ".csv": lambda frame, path: frame.sink_csv(path, maintain_order=True),
-    ".tsv": lambda frame, path: frame.sink_csv(path, separator="\t", maintain_order=True),
-    ".jsonl": lambda frame, path: frame.sink_ndjson(path, maintain_order=True),
-    ".ndjson": lambda frame, path: frame.sink_ndjson(path, maintain_order=True),
-    ".parquet": lambda frame, path: frame.sink_parquet(path, maintain_order=True),
-}
-_FLAT = (".csv", ".tsv")  # formats without lists
 
 
 class Predictor(Protocol):
@@ -36,8 +26,8 @@ class Predictor(Protocol):
     def class_names(self) -> tuple[str, ...]:
         """The classes, in the order of the probabilities."""
 
-    def predictions(self, documents: Corpus) -> Predictions:
-        """Everything it says of these documents."""
+    def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
+        """Everything it says of these documents; `cached`: features may be kept on disk."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +39,9 @@ class Written:
     covered: int  # documents with at least one vote
     labels: dict[str, int]  # how many documents were given each class
     columns: dict[str, str]  # each added column -> its name in the file
+    missing: int = 0  # rows without a text
+    skipped: tuple[BadRow, ...] = ()  # rows that were left out
+    text: str = ""  # the column that was read as the text
 
 
 def predict_file(
@@ -59,72 +52,69 @@ def predict_file(
     text: str | None = None,
     id: str | None = None,
     batch_rows: int = BATCH_ROWS,
+    on_bad_row: OnBadRow = "keep",
     progress: Progress = SILENT,
 ) -> Written:
     """Label every row of `data`, and write it with its own columns and ours to `out`.
 
     The ending of `out` tells the format: .csv, .tsv, .jsonl, .ndjson or .parquet. Columns and rows keep
-    their order; where the data already has a column of a name that we add, ours is called
-    `predicted_…`. In CSV, the sources that voted are joined by semicolons.
+    their order, and every cell of a CSV file is written as it was spelt; where the data already has a
+    column of a name that we add, ours is called `predicted_…`. In CSV, the sources that voted are joined
+    by semicolons.
     """
     target = Path(out)
-    form = ending(target)
-    if form not in _SINKS or target.suffix.lower() == ".gz":
-        raise InputError(
-            f"{target}: predictions are written as {', '.join(_SINKS)}: choose one of these endings"
-        )
-    stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows)
-    if form in _FLAT:
-        _refuse_nested(stream, target)
-    run = _Run(model, stream, flat=form in _FLAT)
-    with written_whole(target) as part, stage(progress, "labelling", stream.rows, "texts"):
-        frame = register_io_source(lambda *_: run.frames(progress), schema=run.schema)
-        _SINKS[form](frame, part)
-    return Written(target, run.documents, run.covered, run.labels, run.names)
-
-
-def _refuse_nested(stream: CorpusStream, target: Path) -> None:
-    for column, kind in stream.table.schema.items():
-        if kind.is_nested():
-            raise InputError(
-                f"{target}: the column {column!r} of {stream.name} holds {kind}, which {target.suffix} "
-                "cannot: write .jsonl or .parquet instead"
-            )
+    format_of(target)
+    stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
+    run = _Run(model, stream, target)
+    with stage(progress, "labelling", stream.rows, "texts"):
+        run.writer.write(run.batches(progress))
+    return Written(
+        target,
+        run.documents,
+        run.covered,
+        run.labels,
+        run.names,
+        run.missing,
+        tuple(run.skipped),
+        stream.layout.text,
+    )
 
 
 class _Run:
     """One pass over a file, counting what it sees."""
 
-    def __init__(self, model: Predictor, stream: CorpusStream, *, flat: bool) -> None:
+    def __init__(self, model: Predictor, stream: CorpusStream, target: Path) -> None:
         added = added_schema(model.class_names)
-        self.model, self.stream, self.flat = model, stream, flat
-        self.own = stream.table.schema
-        self.names = free_names(added, self.own)
-        kinds = {
-            self.names[c]: pl.String() if c == "sources" and flat else k for c, k in added.items()
-        }
-        self.schema = pl.Schema({**self.own, **kinds})
-        self.documents, self.covered = 0, 0
+        self.model, self.stream = model, stream
+        self.names = free_names(added, stream.table.schema)
+        flat = format_of(target) in (".csv", ".tsv")
+        self.writer = RowWriter(
+            stream,
+            target,
+            {
+                self.names[c]: pl.String() if c == "sources" and flat else k
+                for c, k in added.items()
+            },
+        )
+        self.documents = self.covered = self.missing = 0
+        self.skipped: list[BadRow] = []
         self.labels = dict.fromkeys(model.class_names, 0)
 
-    def frames(self, progress: Progress) -> Iterator[pl.DataFrame]:
-        """The rows with our columns added, batch by batch."""
-        for corpus in self.stream:
-            answers = self.model.predictions(corpus)
+    def batches(self, progress: Progress) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+        """The rows as the file spells them, and our columns, batch by batch."""
+        for batch in self.stream.batches():
+            self.missing += batch.corpus.missing_count
+            self.skipped += batch.corpus.skipped
+            if not len(batch.corpus):
+                continue
+            answers = self.model.predictions(batch.corpus, cached=False)
             self._count(answers)
-            yield self._rows(corpus).hstack(self._added(answers))
+            yield batch.spelt, self._added(answers)
             progress.advance(len(answers))
-
-    def _rows(self, corpus: Corpus) -> pl.DataFrame:
-        """The rows as they stood in the file: its columns, in its order."""
-        layout = self.stream.layout
-        columns = {layout.text: corpus.texts, **({layout.id: corpus.ids} if layout.id else {})}
-        columns |= {name: corpus.columns[name] for name in corpus.columns.columns}
-        return pl.DataFrame({name: columns[name] for name in self.own}, schema_overrides=self.own)
 
     def _added(self, answers: Predictions) -> pl.DataFrame:
         columns = answers.columns()
-        if self.flat:
+        if self.writer.flat:
             columns = columns.with_columns(pl.col("sources").list.join("; "))
         return columns.rename(self.names)
 

@@ -1,52 +1,204 @@
-"""The rules that a model carries, and how they vote on new documents."""
+"""The rules that a model carries: complete in themselves, and how they vote on new documents.
+
+A model file may come from a stranger, so it carries only kinds of rule that need nothing else. Words of
+keyword files and values of lookup tables are copied in when the model is saved. Of a Python function
+only its name, its file's name and that file's SHA-256 are kept, of a spaCy model its name; neither is
+opened unless the caller names it again when loading. A rule of any other kind, or one that
+names a file, is refused.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any as Anything
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 
-from unruly.errors import RuleError
-from unruly.model.carried_rules import (
-    AbsentFunction,
-    FunctionFiles,
-    carried_source,
-    source_to_carry,
-)
+from unruly.errors import ModelFileError, RuleError, Where
 from unruly.progress import SILENT, Progress
-from unruly.rules.source import Source
+from unruly.rules.cache import Cache
+from unruly.rules.combine import AllOf, AnyOf, Not
+from unruly.rules.condition import NOTHING, Condition, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.entity import Entity
+from unruly.rules.function import Function, source_file
+from unruly.rules.keywords import Keywords
+from unruly.rules.lookup import Lookup
+from unruly.rules.plain import condition_from_plain
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 
+Plainly = dict[str, Any]
+
+# Kinds that are read from a model as from a project file: all that they need stands in the table.
+_CARRIED = frozenset(
+    ("keywords", "pattern", "sequence", "length", "polarity", "subjectivity", "vader", "field", "column")
+)  # fmt: skip
+_BESIDE = frozenset(("match", "ignore_case", "engine", "seconds"))
+_LOOKUP = frozenset(("file", "columns", "keys", "either_order", "last_names", "ignore_case"))
+_DEEPEST = 50  # conditions within conditions
+
+
+@dataclass(frozen=True)
+class Absent:
+    """In the place of a rule whose function or spaCy model was not named by the caller: it cannot vote."""
+
+    kind: str  # "function" or "entity"
+    name: str  # of the function, or the type of entity
+    file: str | None = None  # the function's file, or the spaCy model
+    digest: str | None = None  # of the function's file
+
+    @property
+    def picks(self) -> bool:
+        return self.kind == "function"
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return NOTHING
+
+    def mask(self) -> pl.Expr:
+        return pl.lit(False)
+
+    def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
+        return pl.lit(None, dtype=pl.Int8)
+
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
+    def reason(self) -> str:
+        return f"{self.kind}: {self.name}"
+
+    def to_plain(self) -> Table:
+        if self.kind == "entity":
+            return {"entity": {"type": self.name, "model": self.file or ""}}
+        return {"function": {"file": self.file or "", "name": self.name}}
+
+    def meaning(self) -> Plain | None:
+        return None
+
+    def to_carry(self) -> Plainly:
+        """As a model holds it."""
+        if self.kind == "entity":
+            return {"carried_entity": {"type": self.name, "model": self.file}}
+        facts = {"name": self.name, "file": self.file, "digest": self.digest}
+        return {"carried_function": facts}
+
+    def problem(self, source: str) -> str:
+        """Why its source cannot vote, and what to do."""
+        named = self.file or "rules.py"
+        if self.kind == "entity":
+            return (
+                f"source {source!r} needs the spaCy model {named}, and a model file opens nothing by "
+                f"itself: allow it, by --functions {named} or unruly.load(..., functions={named!r}), "
+                "or give the votes"
+            )
+        origin = f" of {self.file}" if self.file else ""
+        return (
+            f"source {source!r} is the Python function {self.name}{origin}, and a model file carries no "
+            f"code: name the file, by --functions {named} or unruly.load(..., functions=...), or give "
+            "the votes"
+        )
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What the caller named when loading: Python files and spaCy models. Only these are opened."""
+
+    names: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, given: str | Path | Sequence[str | Path] | None) -> Allowed:
+        """One name, several, or none."""
+        if given is None:
+            return cls()
+        several = [given] if isinstance(given, str | Path) else list(given)
+        return cls(tuple(Path(path) for path in several))
+
+    def function(self, wanted: Absent, place: Place) -> Condition:
+        """The function from the file with the digest that the model remembers, if it was named."""
+        files = [path for path in self.names if path.suffix == ".py" or path.is_file()]
+        problem: RuleError | None = None
+        for path in files:
+            if not path.is_file():
+                raise RuleError("there is no such file", where=Where(str(path)))
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            if wanted.digest in (None, digest):
+                table = {"function": {"file": path.name, "name": wanted.name}}
+                there = replace(place, folder=path.parent, files=True)
+                try:
+                    function = Function.from_plain(table, there)
+                except RuleError as error:
+                    problem = error  # another of the files may have it
+                else:
+                    # What was given in Python has no file of its own: it is found by its name.
+                    return (
+                        function
+                        if wanted.digest
+                        else replace(function, file=wanted.file, digest=None)
+                    )
+        if problem is not None:
+            raise problem
+        same = [path for path in files if path.name == Path(wanted.file or "").name]
+        if same:
+            raise RuleError(
+                f"{same[0]}: not the file that the model was fitted with (its SHA-256 began with "
+                f"{(wanted.digest or '')[:12]}): give that version, or fit again"
+            )
+        return wanted
+
+    def entity(self, wanted: Absent) -> Condition:
+        """The entity rule with the caller's own spaCy model of that name, if it was named."""
+        for path in self.names:
+            if path.name == wanted.file:
+                return Entity(wanted.name, str(path))
+        return wanted
+
 
 @dataclass(frozen=True)
 class RuleBook:
-    """Sources that vote on new documents as they did on the training documents."""
+    """Sources that vote on new documents as they did on the training documents.
+
+    Votes that came through a cache leave it here: what was matched for fitting is not matched again.
+    """
 
     sources: Sources
+    cache: Cache | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, sources: Sources, keep: bool) -> RuleBook:
+        """The sources, their votes kept in the user's cache or not."""
+        return cls(sources, Cache.default() if keep else None)
 
     @classmethod
     def behind(cls, votes: object) -> RuleBook | None:
         """The rules behind votes that still know them, else None."""
         matcher = getattr(getattr(votes, "provenance", None), "matcher", None)
-        return None if matcher is None else cls(Sources(matcher.classes, matcher.sources))
+        if matcher is None:
+            return None
+        return cls(Sources(matcher.classes, matcher.sources), matcher.cache)
 
     def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
-        """What each source says of these documents.
+        """Each source's votes on these documents.
 
         A source that reads a column which these documents do not have abstains, with a warning:
         votes that a vendor gave on the training documents are not to be had for new ones.
         """
-        self._refuse_absent()
+        for source in self.sources.sources:
+            for absent in _absent(rule.when for rule in source.rules):
+                raise RuleError(absent.problem(source.name))
         lacking = {
             s.name: column for s in self.sources.sources if (column := _lacks(s, corpus, self))
         }
         if not lacking:
-            return self.sources.vote(corpus, progress)
+            return self.sources.vote(corpus, progress, self.cache)
         name, column = next(iter(lacking.items()))
         more = f" (and {len(lacking) - 1} other sources)" if len(lacking) > 1 else ""
         warnings.warn(
@@ -58,39 +210,52 @@ class RuleBook:
     def _vote_without(self, silent: set[str], corpus: Corpus, progress: Progress) -> Votes:
         names = self.sources.names
         matrix = np.full((len(corpus), len(names)), ABSTAIN, dtype=np.int8)
-        speaking = [source for source in self.sources.sources if source.name not in silent]
-        if not speaking:
+        voting = [source for source in self.sources.sources if source.name not in silent]
+        if not voting:
             return Votes(matrix, names, tuple(self.sources.classes), corpus.ids.alias("id"))
-        votes = Sources(self.sources.classes, speaking).vote(corpus, progress)
+        votes = Sources(self.sources.classes, voting).vote(corpus, progress, self.cache)
         matrix[:, [names.index(name) for name in votes.sources]] = votes.matrix
         return Votes(matrix, names, votes.classes, votes.ids, votes.soft, votes.provenance)
 
-    def _refuse_absent(self) -> None:
-        for source, function in self._absent():
-            told = f" of {function.file}" if function.file else ""
-            raise RuleError(
-                f"source {source.name!r} is the Python function {function.name}{told}, and a model file "
-                f"carries no code: name the file, by --functions {function.file or 'rules.py'} or unruly.load(..., functions=...), or give the votes"
-            )
-
-    def _absent(self) -> Iterator[tuple[Source, AbsentFunction]]:
-        for source in self.sources.sources:
-            for rule in source.rules:
-                if isinstance(rule.when, AbsentFunction):
-                    yield source, rule.when
-
-    def to_plain(self) -> dict[str, Anything]:
+    def to_plain(self) -> Plainly:
         """As JSON has it; what stood in files is copied in."""
-        return {
-            "classes": list(self.sources.classes),
-            "sources": [source_to_carry(source) for source in self.sources.sources],
-        }
+        sources = [
+            {"name": source.name, "rule": [_rule(rule) for rule in source.rules]}
+            for source in self.sources.sources
+        ]
+        return {"classes": list(self.sources.classes), "sources": sources}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Anything], files: FunctionFiles) -> RuleBook:
-        """Back from JSON."""
+    def from_plain(cls, plain: Mapping[str, Any], allowed: Allowed) -> RuleBook:
+        """Back from JSON, opening nothing but what is allowed."""
         classes = tuple(plain["classes"])
-        return cls(Sources(classes, [carried_source(s, classes, files) for s in plain["sources"]]))
+        sources = []
+        for source in plain["sources"]:
+            place = Place(lambda path: Where(), classes, Path("."), files=False)
+            place = place.named(Where(source=str(source["name"])))
+            rules = [
+                Rule(
+                    rule["label"],
+                    _condition_again(rule["when"], place, allowed),
+                    place.texts(rule["examples"]),
+                    place.texts(rule["counter_examples"]),
+                )
+                for rule in source["rule"]
+            ]
+            sources.append(Source(source["name"], rules))
+        return cls(Sources(classes, sources))
+
+
+def _absent(conditions: Iterator[Condition]) -> Iterator[Absent]:
+    """Rules that cannot vote, however deep they stand."""
+    for condition in conditions:
+        match condition:
+            case Absent():
+                yield condition
+            case AllOf(conditions=parts) | AnyOf(conditions=parts):
+                yield from _absent(iter(parts))
+            case Not(condition=part):
+                yield from _absent(iter((part,)))
 
 
 def _lacks(source: Source, corpus: Corpus, book: RuleBook) -> str | None:
@@ -99,3 +264,98 @@ def _lacks(source: Source, corpus: Corpus, book: RuleBook) -> str | None:
     wanted = [*needs.columns, *(column for measure in needs.measures for column in measure.reads)]
     there = {*corpus.columns.columns, corpus.texts.name}
     return next((column for column in wanted if column not in there), None)
+
+
+def _rule(rule: Rule) -> Plainly:
+    return {
+        "label": rule.label,
+        "when": _condition(rule.when),
+        "examples": list(rule.examples),
+        "counter_examples": list(rule.counter_examples),
+    }
+
+
+def _condition(condition: Condition) -> Plainly:
+    """Condition to plain values; what stands in files is written out."""
+    match condition:
+        case AllOf(conditions=parts):
+            return {"all": [_condition(part) for part in parts]}
+        case AnyOf(conditions=parts):
+            return {"any": [_condition(part) for part in parts]}
+        case Not(condition=part):
+            return {"not": _condition(part)}
+        case Keywords():
+            return dict(replace(condition, file=None).to_plain())
+        case Lookup():
+            table = {**condition.to_plain()["lookup"], "file": Path(condition.file).name}  # type: ignore[dict-item]
+            return {"carried_lookup": {**table, "known": sorted(condition.known)}}
+        case Function():
+            file = condition.file or source_file(condition.function)
+            name = None if file is None else Path(file).name
+            return Absent("function", condition.name, name, condition.digest).to_carry()
+        case Entity():
+            return Absent("entity", condition.type, Path(condition.model).name).to_carry()
+        case Absent():
+            return condition.to_carry()
+    return dict(condition.to_plain())
+
+
+def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int = 0) -> Condition:
+    """Plain values to condition. Every kind is on the list, or refused."""
+    table = place.table(plain)
+    kinds = [key for key in table if key not in _BESIDE]
+    if len(kinds) != 1 or depth > _DEEPEST:
+        what = "conditions too deep within each other" if depth > _DEEPEST else "no condition"
+        raise _refused(place, f"the model file holds {what}: {str(kinds)[:80]}")
+    kind = kinds[0]
+    match kind:
+        case "all" | "any":
+            listed = table[kind]
+            if not isinstance(listed, Sequence) or isinstance(listed, str):
+                raise _refused(place, f"{kind} holds no list of conditions")
+            parts = tuple(_condition_again(part, place, allowed, depth + 1) for part in listed)
+            return AllOf(parts) if kind == "all" else AnyOf(parts)
+        case "not":
+            return Not(_condition_again(table[kind], place, allowed, depth + 1))
+        case "carried_lookup":
+            return _lookup_again(place.table(table[kind]), place)
+        case "carried_function":
+            inner = place.table(table[kind])
+            name, file, digest = (inner[key] for key in ("name", "file", "digest"))
+            wanted = Absent("function", place.text(name), _optional(file), _optional(digest))
+            return allowed.function(wanted, place)
+        case "carried_entity":
+            inner = place.table(table[kind])
+            return allowed.entity(
+                Absent("entity", place.text(inner["type"]), place.text(inner["model"]))
+            )
+    if kind not in _CARRIED:
+        raise _refused(
+            place,
+            f"a rule of the kind {kind!r} does not belong in a model file, which opens no other "
+            "file: do not trust this model, or fit it again",
+        )
+    return condition_from_plain(table, place)
+
+
+def _lookup_again(inner: Mapping[str, object], place: Place) -> Lookup:
+    known = place.texts(inner["known"])
+    if not known or not set(inner) <= {*_LOOKUP, "known"}:
+        raise _refused(place, "the table to look up is not in the model file")
+    return Lookup(
+        place.text(inner["file"]),
+        place.texts(inner["columns"]),
+        place.texts(inner.get("keys", ())),
+        either_order=place.flag(inner.get("either_order", False)),
+        last_names=place.flag(inner.get("last_names", False)),
+        ignore_case=place.flag(inner.get("ignore_case", False)),
+        known=frozenset(known),
+    )
+
+
+def _refused(place: Place, problem: str) -> ModelFileError:
+    return ModelFileError(problem, where=place.rule)
+
+
+def _optional(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

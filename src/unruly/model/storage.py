@@ -15,16 +15,16 @@ from safetensors.numpy import save as save_arrays
 
 import unruly
 from unruly.errors import ModelFileError, SettingsError
-from unruly.model.carried_rules import FunctionFiles
+from unruly.learner import Learner
 from unruly.model.container import Container, open_container, to_json, write_container
 from unruly.model.encoding import Encoding
 from unruly.model.fitted import Fitted
-from unruly.model.learning import restore
 from unruly.model.ledger import Ledger
+from unruly.model.methods import SETTINGS
 from unruly.model.neighbours import Neighbourhood
-from unruly.model.rulebook import RuleBook
+from unruly.model.rulebook import Allowed, RuleBook
 from unruly.model.summary import FitSummary
-from unruly.settings import Settings
+from unruly.prior import parse_prior
 
 Functions = str | Path | Sequence[str | Path] | None
 
@@ -62,15 +62,16 @@ def save(path: str | Path, fitted: Fitted, parameters: Mapping[str, Any]) -> Non
     write_container(path, members, _versions())
 
 
-def load(path: str | Path, functions: Functions = None) -> Loaded:
+def load(path: str | Path, functions: Functions = None, encoders: object = None) -> Loaded:
     """Read a model; its encoder is only read when a text is to be encoded.
 
     `functions` is the Python file with the rules of kind `function`, where the model has any: a model
-    file carries their names and the file's digest, never code.
+    file carries their names and the file's digest, never code. `encoders` is what its texts are read with, where that
+    is not unruly's own: a model's name, or a class.
     """
     container = open_container(path)
     try:
-        return _loaded(container, functions)
+        return _loaded(container, functions, encoders)
     except (KeyError, TypeError, ValueError, SettingsError) as error:
         raise ModelFileError(
             f"{path}: the file is whole, but its contents are not understood ({type(error).__name__}: "
@@ -79,7 +80,7 @@ def load(path: str | Path, functions: Functions = None) -> Loaded:
         ) from error
 
 
-def _loaded(container: Container, functions: Functions) -> Loaded:
+def _loaded(container: Container, functions: Functions, encoders: object) -> Loaded:
     facts = container.read_json("model.json")
     training = container.read_json("training.json")
     arrays = _unpack(container.read("training.safetensors"))
@@ -91,11 +92,13 @@ def _loaded(container: Container, functions: Functions) -> Loaded:
     snippets = training["snippets"]
     fitted = Fitted(
         learner=learner,
-        settings=Settings.from_plain(facts["settings"], str(container.path)),
-        prior=tuple(facts["prior"]) if isinstance(facts["prior"], list) else facts["prior"],
+        method=facts["method"],
+        settings=SETTINGS[facts["method"]].from_plain(facts["settings"]),
+        seed=facts["seed"],
+        stated=parse_prior(facts["stated"], learner.classes),
         numbered=facts["numbered"],
         blocks=tuple((name, width) for name, width in facts["blocks"]),
-        encoder=_encoding(container, facts["encoder"]),
+        encoder=_encoding(container, facts["encoder"], encoders),
         rules=_rules(container, functions),
         ledger=Ledger.from_plain(facts["ledger"]),
         summary=FitSummary.from_plain(container.read_json("summary.json")),
@@ -112,12 +115,27 @@ def _loaded(container: Container, functions: Functions) -> Loaded:
     return Loaded(fitted, facts["parameters"])
 
 
+def restore(kind: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Learner:
+    """The learner again, from a model file."""
+    from unruly.denoising.denoised import DenoisedModel
+    from unruly.paper.inference import CoTrained
+
+    learners: dict[str, type[Learner]] = {"CoTrained": CoTrained, "DenoisedModel": DenoisedModel}
+    if kind not in learners:
+        raise ModelFileError(
+            f"the model was trained by {kind!r}, which this version of unruly does not know"
+        )
+    return learners[kind].restore(arrays, facts)
+
+
 def _facts(fitted: Fitted, parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "classes": list(fitted.classes),
         "sources": list(fitted.sources),
+        "method": fitted.method,
         "settings": fitted.settings.to_plain(),
-        "prior": fitted.prior,
+        "seed": fitted.seed,
+        "stated": None if fitted.stated is None else fitted.stated.to_plain(),
         "numbered": fitted.numbered,
         "blocks": [list(block) for block in fitted.blocks],
         "encoder": None if fitted.encoder is None else fitted.encoder.to_plain(),
@@ -145,11 +163,13 @@ def _unpack(data: bytes) -> dict[str, NDArray[Any]]:
     return dict(load_arrays(data))
 
 
-def _encoding(container: Container, plain: Mapping[str, Any] | None) -> Encoding | None:
-    return None if plain is None else Encoding.from_plain(plain, container)
+def _encoding(
+    container: Container, plain: Mapping[str, Any] | None, encoders: object
+) -> Encoding | None:
+    return None if plain is None else Encoding.from_plain(plain, container, encoders)
 
 
 def _rules(container: Container, functions: Functions) -> RuleBook | None:
-    if "rules.json" not in container.sizes:
+    if "rules.json" not in container.members:
         return None
-    return RuleBook.from_plain(container.read_json("rules.json"), FunctionFiles.of(functions))
+    return RuleBook.from_plain(container.read_json("rules.json"), Allowed.of(functions))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from unruly.facts import ClassBalance, Note, note_from_plain, note_to_plain
+from unruly.learner import Heads, Learner
 from unruly.model.ledger import Ledger
-from unruly.model.word_worth import WordLine, shown
-from unruly.plural import plural
-from unruly.training.heads import Heads, Learner
+from unruly.model.notebook import html_table
+from unruly.model.wording import sentence
 from unruly.votes.votes import Votes
+from unruly.wording import plural
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class SourceLine:
     votes: int
     coverage: float  # the share of documents that it votes on
     reliability: float  # global reliability, as estimated; all sources sum to 1
-    agreement: float | None  # the share of its votes that the final labels bear out
+    agreement: float | None  # the share of its votes that agree with the model's labels
     accuracy: float | None = None  # of its votes, as estimated, where the method estimates it
     accuracy_low: float | None = None  # the 95 % interval of that estimate
     accuracy_high: float | None = None
@@ -47,10 +50,9 @@ class FitSummary:
     epochs: int
     kept_epoch: int | None
     method: str
-    prior: tuple[float, ...] | None  # the class prior that was held, where one was
-    notes: tuple[str, ...]  # what the recipe noticed and did, a sentence each
+    balance: ClassBalance | None  # the class shares that the fit used, where it used any
+    notes: tuple[Note, ...]  # what the user should know
     ledger: Ledger
-    words: tuple[WordLine, ...] = ()  # that make sources vote, where the method tells them apart
 
     @property
     def coverage(self) -> float:
@@ -71,11 +73,10 @@ class FitSummary:
             "epochs": self.epochs,
             "kept_epoch": self.kept_epoch,
             "method": self.method,
-            "prior": None if self.prior is None else list(self.prior),
-            "notes": list(self.notes),
-            "words": [line.to_plain() for line in self.words],
+            "balance": None if self.balance is None else note_to_plain(self.balance),
+            "notes": [note_to_plain(note) for note in self.notes],
             "ledger": self.ledger.to_plain(),
-            "gold": str(self.ledger),
+            "gold_free": self.ledger.gold_free,
         }
 
     @classmethod
@@ -92,11 +93,33 @@ class FitSummary:
             epochs=plain["epochs"],
             kept_epoch=plain["kept_epoch"],
             method=plain["method"],
-            prior=None if plain["prior"] is None else tuple(plain["prior"]),
-            notes=tuple(plain["notes"]),
+            balance=None if plain["balance"] is None else _balance(plain["balance"]),
+            notes=tuple(note_from_plain(note) for note in plain["notes"]),
             ledger=Ledger.from_plain(plain["ledger"]),
-            words=tuple(WordLine(**line) for line in plain.get("words", ())),
         )
+
+    def __repr__(self) -> str:
+        return (
+            f"FitSummary({plural(self.documents, 'document')}, {self.coverage:.1%} covered, "
+            f"{plural(len(self.sources), 'source')}, {self.ledger})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                line.name,
+                f"{line.votes:,}",
+                f"{line.coverage:.1%}",
+                f"{line.reliability:.3f}",
+                _percent(line.agreement),
+                _estimate(line),
+            )
+            for line in self.sources
+        ]
+        header = ["source", "votes", "coverage", "reliability", "agreement", "estimated accuracy"]
+        labels = ", ".join(f"{c} {n:,}" for c, n in zip(self.classes, self.labels, strict=True))
+        table = html_table(header, rows, f"{plural(self.documents, 'document')}: {labels}")
+        return table + f"<p>{escape(str(self.ledger))}</p>"
 
     def __str__(self) -> str:
         shares = ", ".join(
@@ -104,16 +127,16 @@ class FitSummary:
         )
         heads = "no document is covered" if self.agreement is None else f"{self.agreement:.1%}"
         kept = "" if self.kept_epoch is None else f", epoch {self.kept_epoch} kept"
+        epochs = f", {plural(self.epochs, 'epoch')}{kept}" if self.epochs else ""
         lines = [
             f"documents   {self.documents:,}, of which {self.covered:,} ({self.coverage:.1%}) have votes",
             f"labels      {shares}",
             f"encoder     {self.encoder}",
-            f"method      {self.method}, {plural(self.epochs, 'epoch')}{kept}",
+            f"method      {self.method}{epochs}",
             f"heads agree {heads} (on documents with votes)",
-            *([] if self.prior is None else [f"class prior {_prior(self.classes, self.prior)}"]),
             *_table(self.sources),
-            *shown(self.words),
-            *self.notes,
+            *([] if self.balance is None else [sentence(self.balance)]),
+            *(sentence(note) for note in self.notes),
             str(self.ledger),
         ]
         return "\n".join(lines)
@@ -126,10 +149,9 @@ def summarise(
     *,
     encoder: str,
     method: str,
-    prior: tuple[float, ...] | None,
-    notes: tuple[str, ...],
+    balance: ClassBalance | None,
+    notes: tuple[Note, ...],
     ledger: Ledger,
-    words: tuple[WordLine, ...] = (),
 ) -> FitSummary:
     """The summary of a fit, from what the trained heads say of the training documents."""
     final = heads.predicted  # (n,)
@@ -146,10 +168,9 @@ def summarise(
         epochs=len(learner.history),
         kept_epoch=next((epoch.number for epoch in learner.history if epoch.kept), None),
         method=method,
-        prior=prior,
+        balance=balance,
         notes=notes,
         ledger=ledger,
-        words=words,
     )
 
 
@@ -180,15 +201,17 @@ def estimated_accuracy(
     return float(table[j, 0]), float(table[j, 1]), float(table[j, 2])
 
 
-def _prior(classes: tuple[str, ...], prior: tuple[float, ...]) -> str:
-    return ", ".join(f"{c} {share:.3f}" for c, share in zip(classes, prior, strict=True))
+def _balance(plain: Mapping[str, Any]) -> ClassBalance:
+    note = note_from_plain(plain)
+    assert isinstance(note, ClassBalance)
+    return note
 
 
 def _table(sources: tuple[SourceLine, ...]) -> list[str]:
     width = max([len(line.name) for line in sources] + [len("source")])
     estimates = any(line.accuracy is not None for line in sources)
     head = (
-        f"{'source':{width}}  {'votes':>9}  {'coverage':>8}  {'reliability':>11}  {'borne out':>9}"
+        f"{'source':{width}}  {'votes':>9}  {'coverage':>8}  {'reliability':>11}  {'agreement':>9}"
     )
     head += f"  {'estimated accuracy':>24}" if estimates else ""
     rows = [

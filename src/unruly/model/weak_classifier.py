@@ -7,60 +7,52 @@ model is read without importing scikit-learn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import InputError, NotFittedError, SettingsError
-from unruly.features.encoder import Features
-from unruly.model import explaining, fitting, storage
-from unruly.model.asking import named_votes, one_document, scoring_gold, vote_agreement
-from unruly.model.class_prior import ClassPrior, checked_prior
+from unruly.errors import InputError, SettingsError, not_fitted
+from unruly.facts import Use
+from unruly.learner import Epoch
+from unruly.model import explanation, scikit, storage
 from unruly.model.encoding import Encoding, plain_spec
 from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.explanation import Explanation
 from unruly.model.fitted import Fitted
-from unruly.model.inputs import Documents, check_rows, labels_of
-from unruly.model.ledger import Ledger, Use
-from unruly.model.parameters import (
-    changed,
-    classifier_tags,
-    deep_parameters,
-    settled,
-    shown,
-    split_parameters,
-)
-from unruly.model.prediction import Predictions
+from unruly.model.inputs import Documents, Labels, check_rows, labels_of
+from unruly.model.ledger import Ledger
+from unruly.model.methods import MethodSettings, settings_for
+from unruly.model.predictions import Predictions
 from unruly.model.rulebook import RuleBook
 from unruly.model.storage import Functions
 from unruly.model.summary import FitSummary
-from unruly.progress import SILENT, Progress
-from unruly.rules.sources import Sources
-from unruly.settings import Settings
-from unruly.training.heads import Epoch
+from unruly.prior import parse_prior
+from unruly.progress import SILENT, Progress, usual_progress
 from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
+    from unruly.features.encoder import Features
+    from unruly.rules.sources import Sources
 
 KEEP_DOCUMENTS = 2000
 PARAMETERS = ("encoder", "method", "class_prior", "seed", "settings", "keep_documents", "cache")
-Labels = ArrayLike | Sequence[Any] | Mapping[Any, Any]
 
 
 class WeakClassifier:
     """Learns to classify documents from the votes of rules that disagree, without gold labels.
 
     `encoder` turns texts into features ("auto": the best that this machine can run offline); it is not
-    used when features are given. `settings` holds every hyper-parameter; `method` and `seed` are short
-    for those two settings. `class_prior` is "uniform", "votes", or one number for each class (a list,
-    or a map from class names); None leaves the choice to the method. Up to `keep_documents` training
-    documents (the beginning of each, its id and its features) are kept in the model, so that
-    explanations can show the nearest ones; 0 keeps none. With `cache` the features of texts are kept on
-    disk (in `$UNRULY_CACHE`, else the user's cache folder) and read back the next time.
+    used when features are given. `method` is "default", or "paper" for the method of Ren et al. (2020) as
+    printed; `settings` are the options of that method, `unruly.Settings` or `unruly.PaperSettings`.
+    `class_prior` is what you know of the class shares: "uniform", "votes", one number for each class, a
+    map from class names, or words such as "spam is about 1 in 8". All randomness comes from `seed`.
+
+    Up to `keep_documents` training documents (the beginning of each, its id and its features) are kept in
+    the model, so that explanations can show the nearest ones; 0 keeps none. With `cache` the features and votes
+    of texts are kept on disk (in `$UNRULY_CACHE`, else the user's cache folder) for the next time.
 
     After `fit`: `classes_` (the order of all probabilities), `sources_`, `reliability_` (k,),
     `history_`, `summary_`, `ledger_` (what gold was used, for what), `encoder_`, `settings_`, and
@@ -83,10 +75,10 @@ class WeakClassifier:
         self,
         encoder: Any = "auto",
         *,
-        method: str | None = None,
-        class_prior: ClassPrior = None,
-        seed: int | None = None,
-        settings: Settings | None = None,
+        method: str = "default",
+        class_prior: Any = None,
+        seed: int = 0,
+        settings: MethodSettings | None = None,
         keep_documents: int = KEEP_DOCUMENTS,
         cache: bool = True,
     ) -> None:
@@ -106,7 +98,7 @@ class WeakClassifier:
         sources: Sources | None = None,
         clean: Labels | None = None,
         valid: Any = None,
-        progress: Progress = SILENT,
+        progress: Progress | None = None,
     ) -> Self:
         """Learn from documents (or their features) and the votes on them.
 
@@ -116,25 +108,30 @@ class WeakClassifier:
         texts; `votes` may then be left out.
 
         `clean` holds the true labels of some documents: names or numbers in order with None or -1
-        where unknown, or a map from ids. They stay fixed during training. `valid` is a corpus with gold,
-        `(X, gold)` or `(X, votes, gold)`; it is used only when the settings ask for it, by
-        `selection="gold"` or `calibrate=True`.
+        where unknown, or a map from ids. `valid` is a corpus with gold, `(X, gold)` or
+        `(X, votes, gold)`; only `method="paper"` uses it, and only when its settings ask for it, by
+        `selection="gold"` or `calibrate=True`. A bar shows the progress in notebooks; pass
+        `unruly.progress.SILENT` for none.
         """
-        settings = self._settings()
+        from unruly.model import fitting  # what only fitting needs is not imported to predict
+
+        progress = usual_progress() if progress is None else progress
+        settings = self._checked_settings()
         documents = Documents.of(X)
-        rules = RuleBook.behind(votes) if sources is None else RuleBook(sources)
+        rules = RuleBook.behind(votes) if sources is None else RuleBook.of(sources, self.cache)
         cast, numbered = fitting.cast_votes(documents, votes, rules, progress)
         check_rows(documents, cast)
-        read_twice = cast if settings.method == "default" else None
-        encoding = fitting.encoding_of(self.encoder, documents, read_twice, self._cache(), progress)
-        order = fitting.Order(
+        encoder = fitting.encoding_of(self.encoder, documents, self._cache(), progress)
+        request = fitting.FitRequest(
             documents=documents,
             votes=cast,
             numbered=numbered,
+            method=self.method,
             settings=settings,
-            encoder=encoding,
+            seed=self.seed,
+            encoder=encoder,
             rules=rules,
-            prior=checked_prior(self.class_prior, cast.classes),
+            balance=parse_prior(self.class_prior, cast.classes),
             clean=None
             if clean is None
             else labels_of(clean, cast.classes, cast.ids, "clean labels"),
@@ -142,45 +139,61 @@ class WeakClassifier:
             keep_documents=self.keep_documents,
             cache=self._cache(),
         )
-        result = fitting.fit(order, progress)
+        result = fitting.fit(request, progress)
         self._adopt(result.fitted)
         self._training_features: Features | None = result.features
         self._training_votes: Votes | None = cast
         return self
 
-    def predict(self, X: Any, votes: Any = None) -> NDArray[Any]:
-        """(n,): the class of each document."""
-        numbers = self.predictions(X, votes).numbers
-        return np.asarray(self.classes_[numbers])
+    def predict(self, X: Any, votes: Any = None) -> Any:
+        """(n,): the class of each document; a pandas Series where X is pandas (see `set_output`)."""
+        documents = Documents.of(X)
+        numbers = self.predictions(documents, votes).numbers
+        labels = np.asarray(self.classes_[numbers])
+        return scikit.contained(labels, None, self._container(), documents.index)
 
-    def predict_proba(self, X: Any, votes: Any = None) -> NDArray[np.float32]:
-        """(n, m): the probability of each class, in the order of `classes_`."""
-        return self.predictions(X, votes).proba
+    def predict_proba(self, X: Any, votes: Any = None) -> Any:
+        """(n, m): the probability of each class, in the order of `classes_`; a DataFrame where X is pandas."""
+        documents = Documents.of(X)
+        proba = self.predictions(documents, votes).proba
+        return scikit.contained(proba, self.classes_, self._container(), documents.index)
 
     def predictions(
-        self, documents: Any, votes: Any = None, *, progress: Progress = SILENT
+        self,
+        documents: Any,
+        votes: Any = None,
+        *,
+        progress: Progress = SILENT,
+        cached: bool = True,
     ) -> Predictions:
-        """Everything said of these documents: labels, confidence, who decided, which sources voted.
+        """Everything about these documents: labels, confidence, who decided, which sources voted.
 
-        Votes are taken as given; without them the model's own rules are applied to texts.
+        Votes are taken as given; without them the model's own rules are applied to texts. With `cached=False`
+        the features are not kept on disk, as for a stream of documents that nobody reads twice.
         """
         fitted, given = self._fitted(), Documents.of(documents)
-        return fitted.predictions(given, self._given_votes(given, votes), self._cache(), progress)
+        cast = fitted.named_votes(given, votes)
+        return fitted.predictions(given, cast, self._cache() if cached else None, progress)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy against gold labels `y`; or, where `y` is votes, how far held-out votes agree.
-
-        With a `Votes` or a vote matrix as `y` no gold is touched: the figure is the share of the votes
-        cast that name the class which the classifier predicts from the features alone.
-        `unruly.GoldScorer` scores cross-validation against gold.
-        """
-        documents = Documents.of(X)
+        """Accuracy against gold labels `y`, or those of the corpus when `y` is left out."""
+        fitted, documents = self._fitted(), Documents.of(X)
         if isinstance(y, Votes) or (y is not None and np.ndim(y) == 2):
-            return vote_agreement(self._fitted(), documents, y, self._cache())
-        gold = scoring_gold(self._fitted(), documents, y)
+            raise InputError(
+                "score compares with true labels, and these are votes: use scoring=unruly.vote_agreement to "
+                "compare with held-out votes, or scoring=unruly.GoldScorer(gold) for true labels"
+            )
+        gold = fitted.gold(documents, y)
         right = (self.predictions(documents).numbers == gold)[gold >= 0]
         weight = None if sample_weight is None else np.asarray(sample_weight)[gold >= 0]
         return float(np.average(right, weights=weight))
+
+    def vote_agreement(self, X: Any, votes: Any) -> float:
+        """The share of these votes that name the class which the classifier predicts from the features.
+
+        No gold is used: on held-out documents it compares settings when there are no true labels.
+        """
+        return self._fitted().vote_agreement(Documents.of(X), votes, self._cache())
 
     def evaluate(
         self,
@@ -193,7 +206,7 @@ class WeakClassifier:
     ) -> Evaluation:
         """All figures against gold labels (those of the corpus when `y` is left out)."""
         fitted, documents = self._fitted(), Documents.of(X)
-        gold = scoring_gold(fitted, documents, y)
+        gold = fitted.gold(documents, y)
         answers = self.predictions(documents, votes, progress=progress)
         name = Path(documents.corpus.name).name if documents.corpus is not None else ""
         return evaluate(
@@ -205,45 +218,75 @@ class WeakClassifier:
             repeats=fitted.repeats(documents),
         )
 
-    def denoise(self, votes: Any = None, X: Any = None) -> NDArray[np.float32]:
-        """(n, m): soft labels for the training documents, from their votes and features together.
+    def denoise(self, X: Any = None, votes: Any = None) -> NDArray[np.float32]:
+        """(n, m): soft labels from votes and features together; of the training documents by default.
 
-        Votes may be new ones on the same documents. A model that was loaded from a file no longer
-        has the training documents: pass them as `X`.
+        `votes` alone are new ones on the training documents. A model that was loaded from a file no
+        longer has these: pass them as `X`.
         """
         fitted = self._fitted()
         if X is not None:
             documents = Documents.of(X)
-            cast = fitted.votes(documents, self._given_votes(documents, votes))
+            cast = fitted.votes(documents, fitted.named_votes(documents, votes))
             return fitted.learner.soft_labels(cast, fitted.features(documents, self._cache()))
         if self._training_features is None or self._training_votes is None:
             raise InputError(
-                "a loaded model no longer has its training documents: pass them, denoise(votes, X=corpus)"
+                "a loaded model no longer has its training documents: pass them, as in denoise(corpus, votes)"
             )
         documents = Documents(None, self._training_features)
-        given = self._training_votes if votes is None else self._given_votes(documents, votes)
+        given = self._training_votes if votes is None else fitted.named_votes(documents, votes)
         return fitted.learner.soft_labels(fitted.votes(documents, given), self._training_features)
 
     def explain(
         self, X: Any, votes: Any = None, *, words: int = 8, neighbours: int = 5
     ) -> Explanation:
         """Why one document gets its label: a text, a corpus of one, or one row of features."""
-        documents, votes = one_document(X, votes)
-        given = self._given_votes(documents, votes)
-        return explaining.explain(
-            self._fitted(), documents, given, words=words, neighbours=neighbours
+        fitted, documents = self._fitted(), Documents.one(X)
+        cast = fitted.named_votes(documents, votes)
+        return explanation.explain(fitted, documents, cast, words=words, neighbours=neighbours)
+
+    def report(
+        self,
+        path: str | Path,
+        data: Any = None,
+        test: Any = None,
+        *,
+        votes: Votes | None = None,
+        test_votes: Votes | None = None,
+        progress: Progress = SILENT,
+    ) -> Path:
+        """Write everything about the model into one HTML page.
+
+        `data` are the documents to show, `test` those to score against gold labels where they differ.
+        """
+        import importlib
+
+        page = importlib.import_module("unruly.report.page")  # a later room: only when asked for
+        page.report(
+            self._fitted(),
+            path,
+            None if data is None else Documents.of(data).corpus,
+            None if test is None else Documents.of(test).corpus,
+            name=Path(path).stem,
+            votes=votes,
+            scored_votes=test_votes,
+            progress=progress,
         )
+        return Path(path)
 
     def save(self, path: str | Path) -> None:
         """Write everything into one file, whole or not at all; `unruly.load` reads it back."""
         storage.save(path, self._fitted(), self._plain_parameters())
 
     @classmethod
-    def load(cls, path: str | Path, functions: Functions = None) -> Self:
+    def load(cls, path: str | Path, functions: Functions = None, encoders: object = None) -> Self:
         """A model from its file."""
-        loaded = storage.load(path, functions)
-        model = cls(**loaded.parameters, settings=loaded.fitted.settings)
-        model._adopt(loaded.fitted)
+        loaded = storage.load(path, functions, encoders)
+        fitted = loaded.fitted
+        model = cls(
+            **loaded.parameters, method=fitted.method, seed=fitted.seed, settings=fitted.settings
+        )
+        model._adopt(fitted)
         model._training_features = None
         model._training_votes = None
         return model
@@ -254,48 +297,69 @@ class WeakClassifier:
         return self._fitted().classes
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; with `deep`, each setting as `settings__hidden` and so on."""
+        """The parameters; with `deep`, each setting as `settings__epochs` and so on."""
         own = {name: getattr(self, name) for name in PARAMETERS}
-        return deep_parameters(own, self.settings) if deep else own
+        return scikit.deep_parameters(own, self.settings, self.method) if deep else own
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; `settings__hidden=64` replaces one setting, for grid searches."""
-        whole, inner = split_parameters(params, PARAMETERS)
+        """Set parameters by name; `settings__epochs=64` replaces one setting, for grid searches."""
+        whole, inner = scikit.split_parameters(params, PARAMETERS)
         for name, value in whole.items():
             setattr(self, name, value)
         if inner:
-            self.settings = changed(self.settings, inner)
+            self.settings = scikit.changed(self.settings, self.method, inner)
+        return self
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """What `predict` and `predict_proba` give: "default" for arrays, "pandas" or "polars".
+
+        Until it is called, pandas comes out where pandas came in, and arrays otherwise.
+        """
+        if transform is not None:
+            self._output = scikit.checked_container(transform)
         return self
 
     def __repr__(self) -> str:
-        return (
-            f"WeakClassifier({shown(self.get_params(deep=False), WeakClassifier().get_params())})"
-        )
+        own, usual = self.get_params(deep=False), WeakClassifier().get_params(deep=False)
+        return f"WeakClassifier({scikit.shown(own, usual)})"
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted_model")
 
     def __sklearn_tags__(self) -> Any:
-        return classifier_tags()
+        return scikit.classifier_tags()
 
-    def _settings(self) -> Settings:
-        """The settings, with what was given beside them."""
-        if self.keep_documents < 0:
-            raise SettingsError(f"keep_documents = {self.keep_documents}: must be 0 or more")
-        return settled(self.settings, self.method, self.seed)
+    def _checked_settings(self) -> MethodSettings:
+        """The settings of the method, and what else can be checked before any work."""
+        if not isinstance(self.keep_documents, int) or self.keep_documents < 0:
+            raise SettingsError(
+                f"keep_documents = {self.keep_documents!r}: must be a whole number, 0 or more",
+                option="keep_documents",
+            )
+        if (
+            isinstance(self.seed, bool)
+            or not isinstance(self.seed, int | np.integer)
+            or self.seed < 0
+        ):
+            raise SettingsError(
+                f"seed = {self.seed!r}: must be a whole number, 0 or more", option="seed"
+            )
+        return settings_for(self.method, self.settings)
 
     def _cache(self) -> Cache | None:
+        if not self.cache:
+            return None
         from unruly.features.cache import Cache  # brings SciPy and scikit-learn, for lsa
 
-        return Cache() if self.cache else None
+        return Cache()
 
-    def _given_votes(self, documents: Documents, votes: Any) -> Votes | None:
-        return named_votes(self._fitted(), documents, votes)
+    def _container(self) -> str | None:
+        return getattr(self, "_output", None)
 
     def _fitted(self) -> Fitted:
         fitted = getattr(self, "_fitted_model", None)
         if fitted is None:
-            raise NotFittedError("this WeakClassifier is not fitted yet: call fit(X, votes) first")
+            raise not_fitted("this WeakClassifier is not fitted yet: call fit(X, votes) first")
         assert isinstance(fitted, Fitted)
         return fitted
 
@@ -309,17 +373,53 @@ class WeakClassifier:
         self.history_: tuple[Epoch, ...] = fitted.learner.history
         self.summary_: FitSummary = fitted.summary
         self.ledger_: Ledger = fitted.ledger
-        self.settings_: Settings = fitted.settings
+        self.settings_: MethodSettings = fitted.settings
         self.encoder_: Encoding | None = fitted.encoder
         if fitted.encoder is None:
             self.n_features_in_: int = sum(width for _, width in fitted.blocks)
 
     def _plain_parameters(self) -> dict[str, Any]:
-        """The parameters that the settings do not hold, as JSON can."""
-        prior = self._fitted().prior
+        """The parameters that the fitted model does not hold, as JSON can."""
+        stated = self._fitted().stated
         return {
             "encoder": plain_spec(self.encoder),
-            "class_prior": list(prior) if isinstance(prior, tuple) else prior,
+            "class_prior": None if stated is None else stated.to_plain(),
             "keep_documents": self.keep_documents,
             "cache": self.cache,
         }
+
+
+def load(path: str | Path, functions: Functions = None, encoders: object = None) -> WeakClassifier:
+    """A saved model, ready to predict.
+
+    `functions` is the Python file (or files) with the model's rules of kind `function`, where it has
+    any: a model file carries no code, and only files named here are run.
+
+    `encoders` is what reads the texts, where that is not unruly's own and so is never opened because a
+    file says so: the name of a model (`"bert-base-uncased"`), an encoder class or object of yours, a mapping
+    (`{"module:Class": MyEncoder}`), or a list of these.
+
+    >>> import tempfile
+    >>> from unruly.rules.keywords import Keywords
+    >>> from unruly.rules.source import Rule
+    >>> from unruly.rules.source import Source
+    >>> from unruly.rules.sources import Sources
+    >>> loved = Source("loved", [Rule("good", Keywords(["lovely", "great"]))])
+    >>> hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
+    >>> texts = [
+    ...     "a lovely film",
+    ...     "great, just great",
+    ...     "an awful film",
+    ...     "boring and awful",
+    ...     "a film",
+    ... ]
+    >>> model = WeakClassifier("lsa", cache=False)
+    >>> path = Path(tempfile.mkdtemp()) / "films.unruly"
+    >>> model.fit(texts, sources=Sources(["bad", "good"], [loved, hated])).save(path)
+    >>> again = load(path)
+    >>> again.predict(["what a great film", "so boring"]).tolist()
+    ['good', 'bad']
+    >>> again.explain("what a great film").votes[0].matched
+    ('great',)
+    """
+    return WeakClassifier.load(path, functions, encoders)

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError
+from unruly.facts import Use
 from unruly.features.encoder import Features
-from unruly.model.ledger import Ledger, Use
-from unruly.model.metrics import Share, wilson
-from unruly.plural import plural
+from unruly.model.ledger import Ledger
 from unruly.progress import SILENT, Progress, stage
+from unruly.sampling import Share, wilson
+from unruly.wording import plural
 
 FEWEST = 20  # labels in the pool, and documents to score on
 _STEPS = (1, 2, 5)
@@ -67,7 +69,6 @@ class Worth:
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
-            "sentence": self.sentence,
             "labels": self.labels,
             "low": self.low,
             "high": self.high,
@@ -81,7 +82,7 @@ class Worth:
                 for r in self.rungs
             ],
             "ledger": self.ledger.to_plain(),
-            "gold": str(self.ledger),
+            "gold_free": self.ledger.gold_free,
         }
 
 
@@ -184,14 +185,12 @@ def _drawn(
     progress: Progress,
 ) -> NDArray[np.bool_]:
     """(draws, s): whether classifiers trained on so many labels are right."""
-    from unruly.recipe.hand_labels import fit_hand_labels  # brings torch, which only training needs
-    from unruly.settings import Settings
-    from unruly.training.compute import computing
+    from unruly.denoising.hand_labels import fit_hand_labels
 
     rows = []
     for draw in range(draws):
         chosen = np.random.default_rng([seed, draw]).permutation(len(labels))[:size]
-        with computing(Settings()):
+        with threadpool_limits(1):  # more threads make small products slower
             model = fit_hand_labels(pool.take(chosen), labels[chosen], m, seed)
         rows.append(model.log_proba(scored).argmax(axis=1) == gold)
         progress.advance(1, plural(size, "label"))

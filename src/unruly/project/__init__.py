@@ -1,1 +1,1 @@
-"""Room 5: the project file, `unruly.toml`, to and from Python objects."""
+"""Projects: the project file, `unruly.toml`, to and from Python objects."""

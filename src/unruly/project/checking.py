@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unruly.errors import Where
 from unruly.progress import SILENT, Progress
-from unruly.project.blame import blamed_on_its_line
 from unruly.project.project import Project
-from unruly.project.reading import project_file
-from unruly.project.table import Table
-from unruly.project.voting import vote_split
+from unruly.project.toml_table import Table
+from unruly.project.voting import TextCounts, blamed_on_its_line, vote_split
 from unruly.rules.cache import Cache
-from unruly.rules.examples import ExampleFailure
+from unruly.rules.sources import ExampleFailure
 from unruly.votes.summary import Summary
+from unruly.wording import listed, plural
 
 
 @dataclass(frozen=True)
 class LocatedFailure:
     """An example that does not hold, and where it is written."""
 
-    where: str  # file:line
+    where: Where
     failure: ExampleFailure
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class LocatedFailure:
         """As JSON has it."""
         failure = self.failure
         return {
-            "where": self.where,
+            "where": str(self.where),
             "source": failure.source,
             "rule": failure.rule,
             "text": failure.text,
@@ -46,16 +46,72 @@ class Checked:
     summary: Summary
     examples: int  # how many there are, counter-examples included
     failures: tuple[LocatedFailure, ...]
+    texts: TextCounts = field(default_factory=TextCounts)
 
     @property
     def holds(self) -> bool:
         """Whether all examples hold."""
         return not self.failures
 
+    @property
+    def never_vote(self) -> tuple[str, ...]:
+        """The sources whose rules match no document."""
+        return tuple(row.source for row in self.summary.sources if row.coverage == 0)
+
+    @property
+    def only_class(self) -> str | None:
+        """The class that all votes name, where there is but one."""
+        named = self.summary.total.polarity
+        return self.summary.classes[named[0]] if len(named) == 1 else None
+
+    @property
+    def learnable(self) -> bool:
+        """Whether there is anything to learn from: votes, for two classes or more."""
+        return len(self.summary.total.polarity) > 1
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What stands in the way, a sentence each, the worst first."""
+        found = []
+        if not self.summary.total.polarity:
+            found.append(
+                "no rule matches any document, so there is nothing to learn from: check the rules, and that "
+                "this is the right text column"
+            )
+        elif self.only_class is not None:
+            found.append(
+                f"all votes are for {self.only_class}, so no other class can be learnt: add rules for "
+                f"{listed(name for name in self.summary.classes if name != self.only_class)}"
+            )
+        if self.summary.total.polarity and self.never_vote:
+            none = "matches" if len(self.never_vote) == 1 else "match"
+            found.append(
+                f"{listed(self.never_vote)} {none} no document: check the rules, or remove them"
+            )
+        n = self.summary.documents
+        if self.texts.blank:
+            found.append(
+                f"{self.texts.blank:,} of {plural(n, 'text')} {_are(self.texts.blank)} empty"
+            )
+        if self.texts.duplicates:
+            count = self.texts.duplicates
+            found.append(
+                f"{count:,} of {plural(n, 'text')} {'repeats' if count == 1 else 'repeat'} an earlier one"
+            )
+        if self.texts.skipped:
+            found.append(
+                f"{plural(self.texts.skipped, 'row')} of the file {_are(self.texts.skipped)} skipped as unusable"
+            )
+        return tuple(found)
+
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
             "holds": self.holds,
+            "learnable": self.learnable,
+            "never_vote": list(self.never_vote),
+            "only_class": self.only_class,
+            "texts": asdict(self.texts),
             "examples": self.examples,
             "failures": [failure.to_plain() for failure in self.failures],
             "summary": self.summary.to_dict(),
@@ -63,23 +119,32 @@ class Checked:
 
 
 def check_project(
-    path: str | Path, split: str = "train", progress: Progress = SILENT, cache: Cache | None = None
+    given: str | Path | Project,
+    split: str = "train",
+    progress: Progress = SILENT,
+    cache: Cache | None = None,
 ) -> Checked:
     """Read a project, run its examples, and count its votes on one split."""
-    project = Project.read(path)
+    project = given if isinstance(given, Project) else Project.read(given)
     rules = [rule for source in project.sources.sources for rule in source.rules]
     with blamed_on_its_line(project):
-        failures = _located(project, Table.read(project_file(Path(path))))
+        failures = _located(project)
     voted = vote_split(project, split, progress, cache)
     return Checked(
         summary=voted.votes.summary(voted.gold),
         examples=sum(len(rule.examples) + len(rule.counter_examples) for rule in rules),
         failures=failures,
+        texts=voted.texts,
     )
 
 
-def _located(project: Project, file: Table) -> tuple[LocatedFailure, ...]:
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _located(project: Project) -> tuple[LocatedFailure, ...]:
     names = project.sources.names
+    file = None if project.file is None else Table.read(project.file)
     found = []
     for failure in project.sources.check_examples():
         source = names.index(failure.source)
@@ -87,5 +152,8 @@ def _located(project: Project, file: Table) -> tuple[LocatedFailure, ...]:
         key = "counter_examples" if failure.counter else "examples"
         texts = list(rule.counter_examples if failure.counter else rule.examples)
         steps = ("source", source, "rule", failure.rule - 1, key, texts.index(failure.text))
-        found.append(LocatedFailure(file.at(*steps), failure))
+        where = Where(source=failure.source, rule=failure.rule)
+        if file is not None:
+            where = file.where(*steps)
+        found.append(LocatedFailure(where, failure))
     return tuple(found)

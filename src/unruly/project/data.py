@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, ProjectError
+from unruly.errors import InputError, ProjectError, Where
+from unruly.texts.columns import Layout, WhereOf, gold_numbers, missing_column
 from unruly.texts.corpus import BATCH_ROWS, UNKNOWN, Corpus
-from unruly.texts.gold import gold_numbers
-from unruly.texts.layout import Layout, missing_column
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import open_table
+from unruly.texts.table import OnBadRow, Rows, Table, check_on_bad_row, open_table
 from unruly.texts.wrench import is_wrench
+from unruly.wording import did_you_mean
 
 SPLITS = ("train", "valid", "test")
 
@@ -34,12 +34,12 @@ class DataFiles:
     text: str | None = None  # column names from here on
     id: str | None = None
     label: str | None = None
+    on_bad_row: str | None = None  # error, skip or keep (the default): see `Corpus.read`
 
     def path(self, split: str, folder: Path) -> Path:
         """The file of one split."""
         if split not in SPLITS:
-            near = get_close_matches(split, SPLITS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"splits are {', '.join(SPLITS)}"
+            hint = did_you_mean(split, SPLITS, "splits are")
             raise InputError(f"there is no split {split!r}: {hint}")
         name: str | None = getattr(self, split)
         if name is None:
@@ -53,14 +53,33 @@ class DataFiles:
         path = self.path(split, folder)
         if is_wrench(path):
             return _same_classes(Corpus.from_wrench(path, split), classes)
-        return Corpus.read(path, text=self.text, id=self.id, label=self.label, classes=classes)
+        return self._open(path, classes).read()
 
     def scan(self, split: str, folder: Path, classes: tuple[str, ...]) -> CorpusStream:
         """One split as a stream of batches, for files larger than memory."""
         path = self.path(split, folder)
         if is_wrench(path):
-            raise InputError(f"{path}: a WRENCH folder cannot be read in batches: read it whole")
-        return Corpus.scan(path, text=self.text, id=self.id, label=self.label, classes=classes)
+            raise InputError(
+                "a WRENCH folder cannot be read in batches: read it whole", where=Where(str(path))
+            )
+        return self._open(path, classes)
+
+    def _open(self, path: Path, classes: tuple[str, ...]) -> CorpusStream:
+        """A file whose label column may be missing: training texts are often unlabelled."""
+        return CorpusStream.open(
+            path,
+            text=self.text,
+            id=self.id,
+            label=self.label,
+            classes=classes,
+            on_bad_row=self._on_bad_row(),
+            label_may_be_missing=True,
+        )
+
+    def _on_bad_row(self) -> OnBadRow:
+        given = self.on_bad_row or "keep"
+        check_on_bad_row(given)
+        return cast(OnBadRow, given)
 
     def clean_labels(
         self, corpus: Corpus, folder: Path, classes: tuple[str, ...]
@@ -89,23 +108,22 @@ def _clean_rows(path: Path, id: str, label: str, classes: tuple[str, ...]) -> di
     table = open_table(path)
     for role, column in (("id", id), ("label", label)):
         if column not in table.schema:
-            raise InputError(missing_column(column, table.schema, name=table.name, role=role))
+            raise missing_column(column, table.schema, name=table.name, role=role)
     found: dict[str, int] = {}
-    start = 0
-
-    def place(row: int) -> str:
-        return table.place(start + row)
-
-    for batch in table.batches(Layout(text=id, label=label), BATCH_ROWS):
-        golds = gold_numbers(batch[label], classes, place)
-        for row, (name, gold) in enumerate(zip(batch[id].to_list(), golds.tolist(), strict=True)):
+    for rows in table.batches(Layout(text=id, label=label), BATCH_ROWS):
+        where = _where_of(table, rows)
+        golds = gold_numbers(rows.frame[label], classes, where)
+        for row, (name, gold) in enumerate(zip(rows.frame[id], golds.tolist(), strict=True)):
             if str(name) in found:
                 raise InputError(
-                    f"{place(row)}: the id {name!r} has a label already: keep one for each"
+                    f"the id {name!r} has a label already: keep one for each", where=where(row)
                 )
             found[str(name)] = gold
-        start += len(batch)
     return found
+
+
+def _where_of(table: Table, rows: Rows) -> WhereOf:
+    return lambda row: table.where(int(rows.numbers[row]))
 
 
 def _aligned(rows: dict[str, int], corpus: Corpus, path: Path) -> NDArray[np.int16]:
@@ -114,8 +132,9 @@ def _aligned(rows: dict[str, int], corpus: Corpus, path: Path) -> NDArray[np.int
     for name, gold in rows.items():
         if name not in places:
             raise InputError(
-                f"{path}: there is no document with the id {name!r} in {corpus.name}: "
-                "clean labels belong to training documents"
+                f"there is no document with the id {name!r} in {corpus.name}: "
+                "clean labels belong to training documents",
+                where=Where(str(path)),
             )
         labels[places[name]] = gold
     return labels
@@ -128,9 +147,8 @@ def _same_classes(corpus: Corpus, classes: tuple[str, ...]) -> Corpus:
     unknown = set(corpus.classes) - set(classes)
     if unknown:
         raise InputError(
-            f"{corpus.name}: the label {min(unknown)!r} is not a class: classes are {', '.join(classes)}"
+            f"the label {min(unknown)!r} is not a class: classes are {', '.join(classes)}",
+            where=Where(corpus.name),
         )
     numbers = np.array([classes.index(name) for name in corpus.classes] + [UNKNOWN], dtype=np.int16)
-    return Corpus(
-        corpus.ids, corpus.texts, corpus.columns, numbers[corpus.gold], corpus.name, classes
-    )
+    return replace(corpus, gold=numbers[corpus.gold], classes=classes)

@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import ProjectError
-from unruly.plural import plural
+from unruly.errors import ProjectError, SettingsError
+from unruly.model.methods import MethodSettings, settings_for
+from unruly.paper.settings import PaperSettings
+from unruly.prior import StatedBalance, parse_prior
+from unruly.progress import SILENT, Progress
 from unruly.project.data import DataFiles
 from unruly.rules.sources import Sources
-from unruly.settings import Settings
 from unruly.texts.corpus import Corpus
 from unruly.texts.stream import CorpusStream
 from unruly.votes.votes import MOST_CLASSES
 
-FILE_NAME = "unruly.toml"
-PRIORS = ("uniform", "votes")
+if TYPE_CHECKING:
+    from unruly.model.evaluation import Evaluation
+    from unruly.model.weak_classifier import WeakClassifier
 
-Prior = str | tuple[float, ...] | None
+FILE_NAME = "unruly.toml"
+
+Prior = str | tuple[float, ...] | Mapping[str, Any] | StatedBalance | None
 EncoderSpec = str | Mapping[str, Any] | tuple[str | Mapping[str, Any], ...]
 
 
@@ -31,7 +36,7 @@ class Project:
     """What `unruly.toml` says. Build it in Python, or read it from a folder.
 
     >>> from unruly.rules.keywords import Keywords
-    >>> from unruly.rules.rule import Rule
+    >>> from unruly.rules.source import Rule
     >>> from unruly.rules.source import Source
     >>> subscribe = Source("subscribe", [Rule("spam", Keywords(["subscribe"]))])
     >>> project = Project(Sources(["ham", "spam"], [subscribe]), DataFiles(train="comments.csv"))
@@ -42,9 +47,11 @@ class Project:
 
     sources: Sources
     data: DataFiles = field(default_factory=DataFiles)
-    prior: Prior = None  # None: the recipe chooses
+    prior: Prior = None  # the class balance as stated (see `parse_prior`); None: nothing is known
     encoder: EncoderSpec = "auto"
-    settings: Settings = field(default_factory=Settings)
+    method: str = "default"
+    settings: MethodSettings | None = None  # of the method; None: its defaults
+    seed: int = 0
     folder: Path = field(default=Path(), compare=False)  # where the files are looked for
     file: Path | None = field(default=None, compare=False)  # what it was read from
 
@@ -54,7 +61,11 @@ class Project:
             value = getattr(self, name)
             if isinstance(value, list):
                 object.__setattr__(self, name, tuple(value))
-        check_prior(self.prior, self.classes)
+        object.__setattr__(self, "settings", settings_for(self.method, self.settings))
+        try:
+            parse_prior(self.prior, self.classes)
+        except SettingsError as error:
+            raise ProjectError(error.message, where=error.where) from None
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -64,7 +75,7 @@ class Project:
     @classmethod
     def read(cls, path: str | Path) -> Project:
         """A project from its folder, or from the path of its `unruly.toml`."""
-        from unruly.project.reading import read_project
+        from unruly.project.file import read_project
 
         return read_project(Path(path))
 
@@ -73,7 +84,7 @@ class Project:
 
         File names are written as they are: relative ones are looked for beside the file.
         """
-        from unruly.project.writing import write_project
+        from unruly.project.file import write_project
 
         return write_project(self, Path(path))
 
@@ -88,6 +99,85 @@ class Project:
     def clean_labels(self, corpus: Corpus) -> NDArray[np.int16]:
         """(n,): true labels of some training documents, from the file of clean labels; else -1."""
         return self.data.clean_labels(corpus, self.folder, self.classes)
+
+    def classifier(self) -> WeakClassifier:
+        """The classifier that the project asks for, not fitted yet."""
+        from unruly.features.spec import encoder_from
+        from unruly.model.weak_classifier import WeakClassifier
+
+        return WeakClassifier(
+            encoder=encoder_from(self.encoder, self.folder),
+            method=self.method,
+            class_prior=self.prior if self.method == "default" else None,  # the paper has none
+            seed=self.seed,
+            settings=self.settings,
+        )
+
+    def fit(
+        self, progress: Progress = SILENT, *, score: bool = True, excerpts: bool = True
+    ) -> FittedProject:
+        """Vote, fit, and score: on the test file, or without one on the training file's own labels.
+
+        Without `excerpts` the model keeps no beginnings of training texts.
+        """
+        from unruly.project.voting import blamed_on_its_line
+        from unruly.rules.cache import Cache
+
+        corpus = self.corpus("train")
+        with blamed_on_its_line(self):
+            votes = self.sources.vote(corpus, progress, Cache.default())
+        model = self.classifier()
+        if not excerpts:
+            model.set_params(keep_documents=0)
+        model.fit(
+            corpus,
+            votes,
+            clean=self.clean_labels(corpus) if self.data.clean else None,
+            valid=self._validation(),
+            progress=progress,
+        )
+        documents = self.corpus("test") if self.data.test else corpus
+        if not score or documents.gold is None or not (documents.gold >= 0).any():
+            return FittedProject(model, None, None)
+        split = "test" if self.data.test else "train"
+        return FittedProject(model, split, model.evaluate(documents, progress=progress))
+
+    def _validation(self) -> Corpus | None:
+        """The validation file, only when the settings ask for its labels."""
+        settings = self.settings
+        asked = isinstance(settings, PaperSettings) and (
+            settings.selection == "gold" or settings.calibrate
+        )
+        return self.corpus("valid") if asked and self.data.valid else None
+
+
+@dataclass(frozen=True, eq=False)
+class FittedProject:
+    """A fitted model, and its figures where there was gold to score against."""
+
+    model: WeakClassifier
+    scored_on: str | None  # the split: "test", "train", or none
+    evaluation: Evaluation | None
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            **self.model.summary_.to_plain(),
+            "scored_on": self.scored_on,
+            "evaluation": self.evaluation.to_plain() if self.evaluation else None,
+        }
+
+    def __str__(self) -> str:
+        lines = [str(self.model.summary_)]
+        if self.evaluation is not None:
+            lines += ["", f"scored against the gold labels of the {self.scored_on} file"]
+            if self.scored_on == "train":
+                lines.append(
+                    "optimistic: scored on the training documents; name others by "
+                    'test = "..." under [data]'
+                )
+            lines.append(str(self.evaluation))
+        return "\n".join(lines)
 
 
 def check_classes(classes: tuple[str, ...]) -> None:
@@ -111,30 +201,3 @@ def check_classes(classes: tuple[str, ...]) -> None:
             raise ProjectError("a class has an empty name: give it one")
         if classes.count(name) > 1:
             raise ProjectError(f"the class {name!r} is named twice: name each class once")
-
-
-def check_prior(prior: Prior, classes: tuple[str, ...]) -> None:
-    """'uniform', 'votes', or one share for each class, together 1.
-
-    >>> check_prior((0.9, 0.2), ("ham", "spam"))
-    Traceback (most recent call last):
-    ...
-    unruly.errors.ProjectError: prior: the shares of the classes add up to 1.1, not to 1
-    """
-    if prior is None or (isinstance(prior, str) and prior in PRIORS):
-        return
-    if isinstance(prior, str):
-        raise ProjectError(
-            f"prior = {prior!r}: expected 'uniform', 'votes', or a share for each class, as in "
-            "prior = [0.9, 0.1]"
-        )
-    if len(prior) != len(classes):
-        raise ProjectError(
-            f"prior: {plural(len(prior), 'number')} for {len(classes)} classes: give one share for each "
-            f"({', '.join(classes)})"
-        )
-    for share in prior:
-        if not 0 < share < 1:  # nan, too
-            raise ProjectError(f"prior: every share must lie between 0 and 1, not {share:g}")
-    if abs(sum(prior) - 1) > 1e-6:
-        raise ProjectError(f"prior: the shares of the classes add up to {sum(prior):g}, not to 1")

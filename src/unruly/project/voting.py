@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.errors import UnrulyError, Where
 from unruly.progress import SILENT, Progress
-from unruly.project.blame import blamed_on_its_line
 from unruly.project.project import Project
+from unruly.project.toml_table import Table
 from unruly.rules.cache import Cache
 from unruly.texts.corpus import Corpus
 from unruly.texts.wrench import is_wrench
@@ -19,12 +21,22 @@ from unruly.votes.votes import Votes
 SMALL = 100_000  # documents that are read whole
 
 
+@dataclass(frozen=True)
+class TextCounts:
+    """What is odd about the texts themselves."""
+
+    blank: int = 0  # without a text, or nothing but white space
+    duplicates: int = 0  # repeat an earlier text
+    skipped: int = 0  # rows of the file that could not be used
+
+
 @dataclass(frozen=True, eq=False)
 class Voted:
     """Votes, and the gold labels of the same documents where the file has them."""
 
     votes: Votes
     gold: NDArray[np.int16] | None  # (n,), -1 where unknown
+    texts: TextCounts
 
 
 def vote_split(
@@ -45,25 +57,61 @@ def _voted(project: Project, split: str, progress: Progress, cache: Cache | None
     parts = list(project.sources.vote_stream(noted, progress, cache, stream.rows))
     if not parts:
         return _whole(project, stream.read(), progress, cache)
-    return Voted(Votes.concat(parts), noted.gold())
+    return Voted(Votes.concat(parts), noted.gold(), noted.counts())
 
 
 def _whole(project: Project, corpus: Corpus, progress: Progress, cache: Cache | None) -> Voted:
-    return Voted(project.sources.vote(corpus, progress, cache), corpus.gold)
+    noted = _Noted([corpus])
+    votes = project.sources.vote(next(iter(noted)), progress, cache)
+    return Voted(votes, corpus.gold, noted.counts())
 
 
 @dataclass(frozen=True, eq=False)
 class _Noted:
-    """Passes batches on, and keeps their gold labels."""
+    """Passes batches on, and keeps their gold labels and what is odd about their texts."""
 
     batches: Iterable[Corpus]
     golds: list[NDArray[np.int16]] = field(default_factory=list)
+    digests: list[NDArray[np.uint64]] = field(default_factory=list)
+    odd: list[TextCounts] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[Corpus]:
         for batch in self.batches:
             if batch.gold is not None:
                 self.golds.append(batch.gold)
+            blank = batch.texts.str.strip_chars() == ""
+            self.digests.append(batch.texts.filter(~blank).hash().to_numpy())
+            self.odd.append(TextCounts(int(blank.sum()), skipped=len(batch.skipped)))
             yield batch
+
+    def counts(self) -> TextCounts:
+        digests = np.concatenate(self.digests) if self.digests else np.empty(0, np.uint64)
+        return TextCounts(
+            blank=sum(part.blank for part in self.odd),
+            duplicates=len(digests) - len(np.unique(digests)),
+            skipped=sum(part.skipped for part in self.odd),
+        )
 
     def gold(self) -> NDArray[np.int16] | None:
         return np.concatenate(self.golds) if self.golds else None
+
+
+@contextmanager
+def blamed_on_its_line(project: Project) -> Iterator[None]:
+    """Add file and line to an error that names a rule of the project."""
+    try:
+        yield
+    except UnrulyError as error:
+        where = _line_of(project, error.where)
+        if where is None:
+            raise
+        raise error.located(where) from error.__cause__
+
+
+def _line_of(project: Project, where: Where | None) -> Where | None:
+    if project.file is None or where is None or where.rule is None:
+        return None
+    if where.file is not None or where.source not in project.sources.names:
+        return None
+    source = project.sources.names.index(where.source)
+    return Table.read(project.file).where("source", source, "rule", where.rule - 1)

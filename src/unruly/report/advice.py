@@ -1,126 +1,191 @@
-"""What to do next: sources that hurt, sources that repeat others, classes with thin coverage."""
+"""What to do next, as a section of the page: rules to change, words to add, what sources contribute."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.report.pairs import Pairs
-from unruly.report.silenced import Silenced
-from unruly.report.source_facts import SourceFacts
-from unruly.votes.votes import Votes
+from unruly.model.advice import (
+    CONFLICT,
+    FEW,
+    REPEATS,
+    THIN,
+    Conflict,
+    Critique,
+    RepeatedSource,
+    SilentSource,
+    UncoveredClass,
+    WeakSource,
+    WeakWord,
+)
+from unruly.model.evaluation import majority_shares
+from unruly.model.metrics import paired_gain
+from unruly.model.wording import advice_sentence
+from unruly.report.charts.chart import percent, points_words, share_words
+from unruly.report.markup import escape, listed, paragraph, section, table
+from unruly.sampling import Share
+from unruly.votes.votes import ABSTAIN, Votes
 
-REPEATS = 0.85  # of its votes that another source casts as well
-FEW = 20  # votes, below which nothing is said of a source
-THIN = 0.25  # of the documents of a class that have a vote for it
-HALF_A_POINT = 0.005  # of accuracy, below which a loss is not worth a word
+if TYPE_CHECKING:
+    from unruly.report.facts import Facts
 
 
 @dataclass(frozen=True)
-class Tip:
-    """One piece of advice: what it is about, and why."""
+class Removal:
+    """What majority vote would lose with one source; nothing is trained for it."""
 
-    subject: str
-    says: str
-
-
-@dataclass(frozen=True)
-class Advice:
-    """All of it; each part may be empty."""
-
-    hurting: tuple[Tip, ...]
-    redundant: tuple[Tip, ...]
-    thin: tuple[Tip, ...]
+    source: str
+    votes: int
+    uncovered: int  # documents that would have no vote left
+    changed: int  # others whose majority would be another, ties included
+    adds: Share | None  # accuracy of majority vote with the source minus without; None without gold
 
 
-def advice(
-    sources: Sequence[SourceFacts],
-    pairs: Pairs,
-    votes: Votes,
-    final: NDArray[np.integer],
-    adds: Mapping[str, Silenced],
-) -> Advice:
-    """Everything that the figures suggest."""
-    chance = np.bincount(final, minlength=votes.m) / max(1, len(final))  # (m,)
-    usual = dict(zip(votes.classes, chance.tolist(), strict=True))
-    return Advice(
-        hurting=tuple(tip for s in sources if (tip := _hurts(s, usual, adds.get(s.name)))),
-        redundant=(*_repeats(pairs), *_mute(sources)),
-        thin=_thin(votes, final),
+def removals(
+    votes: Votes, gold: NDArray[np.int64] | None = None, commonest: int = 0
+) -> tuple[Removal, ...]:
+    """Each source taken away in turn.
+
+    >>> removals(Votes.from_array([[0, -1], [0, 1], [1, 1]]))[0]
+    Removal(source='source_0', votes=3, uncovered=1, changed=1, adds=None)
+    """
+    whole = majority_shares(votes, commonest)  # (n, m)
+    known = None if gold is None else np.flatnonzero(gold >= 0)
+    found = []
+    for j, name in enumerate(votes.sources):
+        rows = np.flatnonzero(votes.voted[:, j])
+        matrix = votes.matrix[rows].copy()
+        matrix[:, j] = ABSTAIN
+        left = replace(votes.take(rows), matrix=matrix, soft={}, provenance=None)
+        without = whole.copy()
+        without[rows] = majority_shares(left, commonest)
+        bare = ~left.covered
+        changed = (without[rows] != whole[rows]).any(axis=1) & ~bare
+        adds = None
+        if known is not None and gold is not None:
+            adds = paired_gain((whole - without)[known, gold[known]])
+        found.append(Removal(name, len(rows), int(bare.sum()), int(changed.sum()), adds))
+    return tuple(found)
+
+
+def advice_section(facts: Facts) -> str:
+    """Criticism of the rules, words for new ones, and what each source contributes."""
+    groups: tuple[tuple[str, tuple[type[Critique], ...], str], ...] = (
+        (
+            "Sources that are often wrong",
+            (WeakSource,),
+            f"None: no source with {FEW} votes or more is right on less than half of them, {_how(facts)}.",
+        ),
+        (
+            "Words to drop",
+            (WeakWord,),
+            f"None: no word with {FEW} votes or more is clearly worse than the rest of its list."
+            if facts.rules_known and facts.confidence is not None
+            else "Not looked for: that takes documents, and a model that carries its rules.",
+        ),
+        (
+            "Sources that add little",
+            (RepeatedSource, SilentSource),
+            f"None: every source votes, and none casts {REPEATS:.0%} of its votes with a larger one.",
+        ),
+        (
+            "Classes with few votes",
+            (UncoveredClass,),
+            f"None: every class has votes of two sources, on {THIN:.0%} of its predictions or more.",
+        ),
+        (
+            "Sources that conflict",
+            (Conflict,),
+            f"None: no two sources with {FEW} common documents disagree on {CONFLICT:.0%} of them.",
+        ),
+    )
+    parts = []
+    for title, kinds, none in groups:
+        message = [advice_sentence(one) for one in facts.critique if isinstance(one, kinds)]
+        parts.append(
+            f"<div><h3>{escape(title)}</h3>{listed(message) if message else paragraph(none)}</div>"
+        )
+    return section(
+        "advice",
+        "Advice",
+        paragraph(_basis(facts)),
+        '<div class="columns">' + "".join(parts) + "</div>",
+        _words(facts),
+        _removals(facts),
     )
 
 
-def _hurts(source: SourceFacts, usual: Mapping[str, float], adds: Silenced | None) -> Tip | None:
-    if source.votes < FEW:
-        return None
-    if (
-        adds is not None
-        and adds.adds is not None
-        and adds.adds.high < 0
-        and adds.adds.value <= -HALF_A_POINT
-    ):
-        gained = f"{-100 * adds.adds.value:.1f} points ({-100 * adds.adds.high:.1f} to {-100 * adds.adds.low:.1f})"
-        return Tip(source.name, f"without its votes the model is right more often, by {gained}.")
-    known = source.best_known
-    chance = max((usual.get(label, 0.0) for label in source.labels), default=0.0)
-    if known is not None and known.n and known.high <= chance:
-        how = "measured" if source.measured is not None else "estimated"
-        return Tip(
-            source.name,
-            f"its votes are no better than naming a class blindly: {known} right ({how}), and "
-            f"{chance:.0%} of all documents are of that class. Mend its rules, or remove it.",
+def _how(facts: Facts) -> str:
+    if facts.evaluation is None:
+        return "as estimated"
+    return f"as measured on {FEW} votes or more, else as estimated"
+
+
+def _basis(facts: Facts) -> str:
+    if facts.evaluation is not None:
+        return (
+            f"Accuracies of sources are measured on {facts.scored_on} where {FEW} votes or more could be "
+            "checked; the others are the model's own estimates."
         )
-    return None
+    return (
+        "No true labels: accuracies are the model's own estimates, and wrong where the model is wrong. "
+        "Read some of the documents before you change a rule."
+    )
 
 
-def _repeats(pairs: Pairs) -> tuple[Tip, ...]:
-    """Sources most of whose votes another source casts as well; of two alike, the smaller is named."""
-    contained, cast = pairs.contained, np.diag(pairs.both)
-    tips = []
-    for i, name in enumerate(pairs.sources):
-        others = [
-            j
-            for j in range(len(pairs.sources))
-            if j != i and (cast[j], -j) > (cast[i], -i) and contained[i, j] >= REPEATS
-        ]
-        if others and cast[i] >= FEW:
-            j = max(others, key=lambda j: float(contained[i, j]))
-            tips.append(
-                Tip(
-                    name,
-                    f"{contained[i, j]:.0%} of its {cast[i]:,} votes are also cast by {pairs.sources[j]!r}, "
-                    "so it says little of its own.",
-                )
-            )
-    return tuple(tips)
+def _words(facts: Facts) -> str:
+    head = "<h3>Words for new rules</h3>"
+    if not facts.words:
+        return head + paragraph(
+            "No word goes clearly with one class, beyond those that rules use already."
+        )
+    scored = any(w.measured for w in facts.words)
+    message = (
+        "The model gives most documents that hold one of these words the class beside it. "
+        "Words that reach documents without votes come first. "
+    )
+    message += (
+        "Words of the rules are left out. "
+        if facts.rules_known
+        else "The rules are not at hand, so some of these words may be theirs. "
+    )
+    message += (
+        "Words that true labels contradict are left out."
+        if scored
+        else "Only the model says so: it may be wrong about a word, so look at it first."
+    )
+    header = ["word", "class", "documents", "without votes", "estimated accuracy"]
+    rows = [
+        [w.word, w.label, f"{w.documents:,}", f"{w.uncovered:,}", share_words(w.accuracy)]
+        + ([share_words(w.measured)] if scored else [])
+        for w in facts.words
+    ]
+    header += ["measured accuracy"] if scored else []
+    return head + paragraph(message) + table(header, rows, kind="next")
 
 
-def _mute(sources: Sequence[SourceFacts]) -> tuple[Tip, ...]:
-    told = "it never votes on these documents."
-    return tuple(Tip(source.name, told) for source in sources if not source.votes)
+def _removals(facts: Facts) -> str:
+    if not facts.removals:
+        return ""
+    scored = any(r.adds is not None for r in facts.removals)
+    message = (
+        "Counted for majority vote, which needs no training. To see what the trained model does without "
+        "a source, remove it and fit again."
+    )
+    header = ["source", "votes", "documents with no other vote", "other majorities that change"]
+    header += ["added accuracy"] if scored else []
+    rows = [
+        [r.source, f"{r.votes:,}", _of(r.uncovered, r.votes), _of(r.changed, r.votes)]
+        + ([points_words(r.adds) if r.adds else "–"] if scored else [])
+        for r in facts.removals
+    ]
+    return (
+        "<h3>What each source adds to majority vote</h3>" + paragraph(message) + table(header, rows)
+    )
 
 
-def _thin(votes: Votes, final: NDArray[np.integer]) -> tuple[Tip, ...]:
-    tips = []
-    for r, name in enumerate(votes.classes):
-        speak = int((votes.matrix == r).any(axis=0).sum())
-        given = final == r
-        reached = float((votes.matrix[given] == r).any(axis=1).mean()) if given.any() else 0.0
-        if speak == 0:
-            tips.append(Tip(name, "no source votes for it: write a rule that does."))
-        elif speak == 1:
-            tips.append(
-                Tip(name, "only one source votes for it, so nobody can contradict or confirm it.")
-            )
-        elif given.any() and reached < THIN:
-            tips.append(
-                Tip(
-                    name,
-                    f"of the {int(given.sum()):,} documents that are given this class, only {reached:.0%} "
-                    "have a vote for it: write rules that reach the others.",
-                )
-            )
-    return tuple(tips)
+def _of(part: int, votes: int) -> str:
+    return f"{part:,} ({percent(part / votes, 0)})" if votes else "–"

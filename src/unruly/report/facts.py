@@ -2,40 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.facts import BalanceOrigin, ClassBalance, Use, note_to_plain
 from unruly.features.cache import Cache
+from unruly.learner import Epoch, Heads
+from unruly.model.advice import (
+    Critique,
+    Pairs,
+    WordSuggestion,
+    advice_to_plain,
+    count_pairs,
+    critique_rules,
+)
 from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.fitted import Fitted
-from unruly.model.ledger import Ledger, Use
+from unruly.model.inputs import Documents, corpus_gold
+from unruly.model.ledger import Ledger
+from unruly.model.suggestions import suggest_words
 from unruly.model.summary import FitSummary
-from unruly.plural import plural
 from unruly.progress import SILENT, Progress
-from unruly.report.advice import Advice, advice
-from unruly.report.answers import Answers, answers
-from unruly.report.by_matched import Matched, by_matched
-from unruly.report.confidence import Slice, confidence_slices
-from unruly.report.instructive import Instructive, instructive
-from unruly.report.next_words import NextWord, next_words
-from unruly.report.noise import Noise, noise
-from unruly.report.pairs import Pairs, pairs
-from unruly.report.prior_doubt import PriorDoubt, prior_doubt
-from unruly.report.reliability_spread import Spread, reliability_spread
-from unruly.report.silenced import Silenced, silenced
-from unruly.report.source_facts import SourceFacts, source_facts
+from unruly.report.advice import Removal, removals
+from unruly.report.charts.accuracy import Noise, VoteCount, by_votes, noise
+from unruly.report.charts.confidence import Confidence, confidence_of
+from unruly.report.charts.sources import SourceFacts, Weights, source_facts, source_weights
+from unruly.report.documents import ShownDocument, documents_to_show
+from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
-from unruly.training.heads import Epoch
 from unruly.votes.votes import Votes
+from unruly.wording import plural
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """n documents with their votes, the answers of both heads, and gold where there is any."""
+
+    name: str  # the file's name
+    texts: tuple[str, ...] | None  # None where the model keeps none
+    votes: Votes
+    heads: Heads
+    gold: NDArray[np.int64] | None  # (n,): -1 where unknown; None when no document has any
+    repeats: NDArray[np.bool_]  # (n,): which are also training documents
+
+    @property
+    def predicted(self) -> NDArray[np.intp]:
+        """(n,): the class that each document is given."""
+        return self.heads.predicted
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What the page tells. None, or empty, stands for what cannot be known from what was given."""
+    """What the page shows. None, or empty, stands for what cannot be known from what was given."""
 
     model: str  # the model's file
     classes: tuple[str, ...]
@@ -46,18 +69,24 @@ class Facts:
     scored_on: str | None  # what the gold below belongs to, in words
     noise_on: str | None
     evaluation: Evaluation | None
-    with_majority: float | None  # answers that go with a clear majority of votes
-    doubts: tuple[PriorDoubt, ...]
+    never_predicted: tuple[str, ...]  # classes that no document is given
+    with_majority: float | None  # documents with a clear majority of votes that get its class
     sources: tuple[SourceFacts, ...]
-    adds: Mapping[str, Silenced]
+    removals: tuple[Removal, ...]
     pairs: Pairs
-    spreads: tuple[Spread, ...]
+    weights: tuple[Weights, ...]
     noise: tuple[Noise, ...]
-    matched: tuple[Matched, ...]
-    slices: tuple[Slice, ...]
-    instructive: tuple[Instructive, ...]
-    advice: Advice
-    words: tuple[NextWord, ...]
+    by_votes: tuple[VoteCount, ...]
+    confidence: Confidence | None
+    shown: tuple[ShownDocument, ...]
+    critique: tuple[Critique, ...]
+    words: tuple[WordSuggestion, ...]
+    rules_known: bool  # whether the model carries its rules
+
+    @property
+    def balance(self) -> ClassBalance | None:
+        """The class shares that the fit used, where it used any."""
+        return self.summary.balance
 
     def to_plain(self) -> dict[str, Any]:
         """The gist, as JSON has it."""
@@ -66,12 +95,16 @@ class Facts:
             "documents": self.documents,
             "scored_on": self.scored_on,
             "evaluation": self.evaluation.to_plain() if self.evaluation else None,
-            "gold": str(self.ledger),
-            "notes": list(self.summary.notes),
+            "ledger": self.ledger.to_plain(),
+            "gold_free": self.ledger.gold_free,
+            "balance": None if self.balance is None else note_to_plain(self.balance),
+            "notes": [note_to_plain(note) for note in self.summary.notes],
+            "critique": [advice_to_plain(one) for one in self.critique],
+            "words": [advice_to_plain(one) for one in self.words],
         }
 
 
-def facts(
+def gather(
     model: str,
     fitted: Fitted,
     documents: Corpus | None = None,
@@ -90,21 +123,39 @@ def facts(
     if documents is None:
         return _from_sample(model, fitted)
     seen = answers(fitted, documents, votes, cache, progress)
-    held = seen if scored is None else answers(fitted, scored, scored_votes, cache, progress)
-    if held.gold is None and seen.gold is not None:
-        held = seen
-    return _from_answers(model, fitted, seen, held, progress)
+    held_out = seen if scored is None else answers(fitted, scored, scored_votes, cache, progress)
+    if held_out.gold is None and seen.gold is not None:
+        held_out = seen
+    return _from_answers(model, fitted, seen, held_out)
 
 
-def _from_answers(
-    model: str, fitted: Fitted, seen: Answers, held: Answers, progress: Progress
-) -> Facts:
-    gold = held.gold
-    noisy = seen if seen.gold is not None else held
-    sources = source_facts(fitted.summary, seen.votes, held.votes, gold)
-    counted = pairs(seen.votes)
-    adds = silenced(fitted.learner, held.features, held.votes, gold, progress)
-    evaluation = None if gold is None else _evaluation(fitted, held, gold)
+def answers(
+    fitted: Fitted,
+    corpus: Corpus,
+    given: Votes | None = None,
+    cache: Cache | None = None,
+    progress: Progress = SILENT,
+) -> Answers:
+    """Take the votes as given, else by the model's own rules, and ask both heads."""
+    documents = Documents.of(corpus)
+    found = fitted.predictions(documents, given, cache, progress)
+    known = corpus.gold is not None and bool((corpus.gold >= 0).any())
+    return Answers(
+        name=Path(corpus.name).name,
+        texts=tuple(text or "" for text in corpus.texts.to_list()),
+        votes=found.votes,
+        heads=found.heads,
+        gold=corpus_gold(corpus, fitted.classes, fitted.numbered) if known else None,
+        repeats=fitted.repeats(documents),
+    )
+
+
+def _from_answers(model: str, fitted: Fitted, seen: Answers, held_out: Answers) -> Facts:
+    gold, rules = held_out.gold, _rules(fitted)
+    noisy = seen if seen.gold is not None else held_out
+    sources = source_facts(fitted.summary, seen.votes, held_out.votes, gold)
+    evaluation = None if gold is None else _evaluation(fitted, held_out, gold)
+    shown = documents_to_show(seen.texts or (), seen.votes, seen.heads, seen.gold)
     return Facts(
         model=model,
         classes=fitted.classes,
@@ -112,21 +163,35 @@ def _from_answers(
         ledger=fitted.ledger if evaluation is None else evaluation.ledger,
         history=fitted.learner.history,
         documents=f"the {plural(seen.votes.n, 'document')} of {seen.name}",
-        scored_on=None if gold is None else _gold_words(gold, held),
-        noise_on=None if noisy.gold is None else _gold_words(noisy.gold, noisy),
+        scored_on=None if gold is None else _gold_words(gold, held_out.name),
+        noise_on=None if noisy.gold is None else _gold_words(noisy.gold, noisy.name),
         evaluation=evaluation,
-        with_majority=_with_majority(seen.votes, seen.final),
-        doubts=prior_doubt(seen.heads.combined, fitted.classes),
+        never_predicted=_absent(fitted.classes, seen.predicted, held_out.predicted),
+        with_majority=_with_majority(seen.votes, seen.predicted),
         sources=sources,
-        adds=adds,
-        pairs=counted,
-        spreads=reliability_spread(_reliability(fitted), seen.votes, seen.heads),
+        removals=removals(held_out.votes, gold, fitted.commonest),
+        pairs=count_pairs(seen.votes),
+        weights=source_weights([s.weight for s in sources], seen.votes, seen.heads),
         noise=() if noisy.gold is None else noise(noisy.votes, noisy.heads, noisy.gold),
-        matched=() if gold is None else by_matched(held.votes, held.heads, gold, fitted.commonest),
-        slices=confidence_slices(held.heads.combined, held.votes, gold),
-        instructive=instructive(seen),
-        advice=advice(sources, counted, seen.votes, seen.final, adds),
-        words=next_words(seen.texts, seen.votes, seen.heads.combined),
+        by_votes=()
+        if gold is None
+        else by_votes(held_out.votes, held_out.heads, gold, fitted.commonest),
+        confidence=confidence_of(held_out.heads.combined, held_out.votes, gold),
+        shown=shown,
+        critique=critique_rules(
+            seen.votes,
+            seen.heads.combined,
+            accuracies=[s.best_known for s in sources],
+            measured=[s.name for s in sources if s.is_measured],
+            shares=_known_shares(fitted.summary, gold),
+            texts=seen.texts,
+            rules=rules,
+            gold=seen.gold,
+        ),
+        words=suggest_words(
+            seen.texts or (), seen.votes, seen.heads.combined, rules=rules, gold=seen.gold
+        ),
+        rules_known=rules is not None,
     )
 
 
@@ -138,9 +203,11 @@ def _from_sample(model: str, fitted: Fitted) -> Facts:
         classes=fitted.classes,
         sources=fitted.sources,
     )
-    final = near.labels.astype(np.int64)
+    predicted = near.labels.astype(np.int64)
+    certain = np.eye(votes.m)[predicted]
     sources = source_facts(fitted.summary, votes)
-    counted = pairs(votes)
+    texts, rules = near.snippets, _rules(fitted)
+    absent = [c for c, n in zip(fitted.classes, fitted.summary.labels, strict=True) if not n]
     return Facts(
         model=model,
         classes=fitted.classes,
@@ -151,49 +218,65 @@ def _from_sample(model: str, fitted: Fitted) -> Facts:
         scored_on=None,
         noise_on=None,
         evaluation=None,
-        with_majority=_with_majority(votes, final),
-        doubts=(),
+        never_predicted=tuple(absent),
+        with_majority=_with_majority(votes, predicted),
         sources=sources,
-        adds={},
-        pairs=counted,
-        spreads=(),
+        removals=removals(votes, None, fitted.commonest),
+        pairs=count_pairs(votes),
+        weights=(),
         noise=(),
-        matched=(),
-        slices=(),
-        instructive=(),
-        advice=advice(sources, counted, votes, final, {}),
-        words=_words_of_sample(near.snippets, votes, final),
+        by_votes=(),
+        confidence=None,
+        shown=(),
+        critique=critique_rules(
+            votes,
+            certain,
+            accuracies=[s.estimated for s in sources],
+            shares=_known_shares(fitted.summary, None),
+        ),
+        words=() if texts is None else suggest_words(texts, votes, certain, rules=rules),
+        rules_known=rules is not None,
     )
 
 
-def _words_of_sample(
-    snippets: tuple[str, ...] | None, votes: Votes, final: NDArray[np.int64]
-) -> tuple[NextWord, ...]:
-    return () if snippets is None else next_words(snippets, votes, np.eye(votes.m)[final])
+def _rules(fitted: Fitted) -> Sources | None:
+    return None if fitted.rules is None else fitted.rules.sources
 
 
-def _evaluation(fitted: Fitted, held: Answers, gold: NDArray[np.int64]) -> Evaluation:
+def _known_shares(summary: FitSummary, gold: NDArray[np.int64] | None) -> Sequence[float] | None:
+    """The class shares where they are known: by gold, by the user, or by labels; never as assumed."""
+    if gold is not None:
+        counts = np.bincount(gold[gold >= 0], minlength=len(summary.classes))
+        return [float(count) / int(counts.sum()) for count in counts]
+    balance = summary.balance
+    if balance is None or balance.origin is BalanceOrigin.ASSUMED:
+        return None
+    return balance.shares
+
+
+def _evaluation(fitted: Fitted, held_out: Answers, gold: NDArray[np.int64]) -> Evaluation:
     return evaluate(
-        held.heads,
-        held.votes,
+        held_out.heads,
+        held_out.votes,
         gold,
-        ledger=fitted.ledger.add(Use.SCORING, int((gold >= 0).sum()), held.name),
+        ledger=fitted.ledger.add(Use.SCORING, int((gold >= 0).sum()), held_out.name),
         commonest=fitted.commonest,
-        repeats=held.repeats,
+        repeats=held_out.repeats,
     )
 
 
-def _gold_words(gold: NDArray[np.int64], held: Answers) -> str:
-    return f"the {plural(int((gold >= 0).sum()), 'gold label')} of {held.name}"
+def _gold_words(gold: NDArray[np.int64], name: str) -> str:
+    return f"the {plural(int((gold >= 0).sum()), 'true label')} of {name}"
 
 
-def _reliability(fitted: Fitted) -> tuple[float, ...]:
-    return tuple(float(share) for share in fitted.learner.reliability)
+def _absent(classes: tuple[str, ...], *predicted: NDArray[np.integer]) -> tuple[str, ...]:
+    given = {int(r) for some in predicted for r in np.unique(some)}
+    return tuple(name for r, name in enumerate(classes) if r not in given)
 
 
-def _with_majority(votes: Votes, final: NDArray[np.integer]) -> float | None:
+def _with_majority(votes: Votes, predicted: NDArray[np.integer]) -> float | None:
     """The share of documents with a clear majority that are given the majority's class."""
     counts = votes.counts()
     clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
     rows = votes.covered & clear
-    return float((counts.argmax(axis=1) == final)[rows].mean()) if rows.any() else None
+    return float((counts.argmax(axis=1) == predicted)[rows].mean()) if rows.any() else None

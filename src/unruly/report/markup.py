@@ -1,29 +1,18 @@
-"""Small pieces of HTML. Whatever comes from the user goes through `escape` here, and nowhere else."""
+"""Small pieces of HTML. Whatever comes from the user goes through `escape`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape as _escape
 
+from unruly.drawing import escape as escape
 from unruly.report.charts.chart import Chart
-from unruly.report.excerpt import Piece
 
 HUES = 8  # class colours in the style sheet; more classes take turns
 
 
-def escape(text: object) -> str:
-    """Text as it may stand in HTML, inside quotes too; control characters are left out.
-
-    >>> escape('<b title="x">')
-    '&lt;b title=&quot;x&quot;&gt;'
-    """
-    shown = "".join(c for c in str(text) if c >= " " or c in "\n\t")
-    return _escape(shown, quote=True)
-
-
-def paragraph(text: str, kind: str = "") -> str:
+def paragraph(text: str) -> str:
     """A paragraph of plain text."""
-    return f"<p{f' class={kind!r}' if kind else ''}>{escape(text)}</p>".replace("'", '"')
+    return f"<p>{escape(text)}</p>" if text else ""
 
 
 def listed(items: Sequence[str]) -> str:
@@ -42,9 +31,9 @@ def table(
         + "</tr>"
         for row in rows
     )
-    told = f"<caption>{escape(caption)}</caption>" if caption else ""
+    shown = f"<caption>{escape(caption)}</caption>" if caption else ""
     return (
-        f'<div class="scroll" tabindex="0"><table class="{kind}">{told}<thead><tr>{head}</tr></thead>'
+        f'<div class="scroll" tabindex="0"><table class="{kind}">{shown}<thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
@@ -56,24 +45,25 @@ def figure(chart: Chart) -> str:
     svg = (
         f'{chart.svg[: opened - 1]} role="img" aria-labelledby="{name}-title {name}-desc">'
         f'<title id="{name}-title">{escape(chart.title)}</title>'
-        f'<desc id="{name}-desc">{escape(chart.says)}</desc>{chart.svg[opened:]}'
+        f'<desc id="{name}-desc">{escape(chart.description)}</desc>{chart.svg[opened:]}'
     )
     kind = "wide chart" if chart.wide else "chart"
     return (
         f'<figure class="{kind}" id="chart-{name}"><h3>{escape(chart.title)}</h3>{svg}'
-        f"<figcaption>{escape(chart.says)}</figcaption>"
+        f"<figcaption>{escape(chart.description)}</figcaption>"
         f"<details><summary>The numbers</summary>{table(chart.header, chart.rows)}</details></figure>"
     )
 
 
-def highlighted(pieces: Sequence[Piece], classes: Sequence[str]) -> str:
-    """A text in pieces; those that rules matched are marked in the colour of their class."""
-    return "".join(
-        escape(piece.text)
-        if piece.label is None
-        else f'<mark class="c{piece.label % HUES}" title="{escape(classes[piece.label])}">{escape(piece.text)}</mark>'
-        for piece in pieces
-    )
+def figure_or(chart: Chart | None, otherwise: str, command: str = "") -> str:
+    """The chart, or what it would show and the command that brings it."""
+    return figure(chart) if chart is not None else lacking(otherwise, command)
+
+
+def lacking(what: str, command: str = "") -> str:
+    """What would stand here, and the command that brings it."""
+    how = f"<br>To see it: <code>{escape(command)}</code>" if command else ""
+    return f'<p class="lacking">{escape(what)}{how}</p>'
 
 
 def badge(label: str, classes: Sequence[str]) -> str:

@@ -2,46 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path
 
-from unruly.report.advice_section import advice_section
-from unruly.report.facts import Facts
-from unruly.report.markup import escape
-from unruly.report.sections import (
-    agreement_section,
-    confidence_section,
-    confusion_section,
-    documents_section,
-    noise_section,
-    reliability_section,
-    sources_section,
-    training_section,
-    verdict_section,
+from unruly.facts import BalanceOrigin
+from unruly.features.cache import Cache
+from unruly.files import written_whole
+from unruly.model.fitted import Fitted
+from unruly.progress import SILENT, Progress
+from unruly.report.advice import advice_section
+from unruly.report.charts.accuracy import by_votes_chart, noise_chart
+from unruly.report.charts.chart import percent, share_words
+from unruly.report.charts.confidence import calibration_chart, confidence_chart
+from unruly.report.charts.matrices import agreement_map, confusion_chart
+from unruly.report.charts.sources import SourceFacts, bubble_chart, weights_chart
+from unruly.report.charts.training import training_curves
+from unruly.report.documents import documents_section
+from unruly.report.facts import Facts, gather
+from unruly.report.markup import (
+    escape,
+    figure,
+    figure_or,
+    lacking,
+    paragraph,
+    section,
+    side_by_side,
+    table,
 )
+from unruly.report.verdict import verdict_section
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
 
-SECTIONS = {
-    "verdict": ("Verdict", verdict_section),
-    "sources": ("Sources", sources_section),
-    "agreement": ("Agreement", agreement_section),
-    "reliability": ("Reliability", reliability_section),
-    "noise": ("Noise", noise_section),
-    "confidence": ("Confidence", confidence_section),
-    "training": ("Training", training_section),
-    "confusion": ("Confusion", confusion_section),
-    "documents": ("Documents", documents_section),
-    "advice": ("Advice", advice_section),
-}
-# Sections that stand side by side where there is room.
-TOGETHER = (("agreement", "reliability"), ("training", "confusion"))
+GIVE_DATA = "unruly report MODEL --data PROJECT -o report.html"
+GIVE_GOLD = "unruly report MODEL --data test.csv --label COLUMN -o report.html"
 # Nothing may be fetched, and nothing may run: the page holds the user's texts.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def report(
+    fitted: Fitted,
+    output: str | Path,
+    documents: Corpus | None = None,
+    scored: Corpus | None = None,
+    *,
+    name: str = "model",
+    votes: Votes | None = None,
+    scored_votes: Votes | None = None,
+    progress: Progress = SILENT,
+) -> Facts:
+    """Write the report of a model, whole or not at all, and give the numbers in it.
+
+    `documents` are what the model is asked about, its training documents best of all; `scored` are
+    documents with true labels, where `documents` carry none or these are to be held out. True labels
+    are used for scoring only. Without any documents the report tells what the model alone knows.
+    `votes` and `scored_votes` are the votes on these documents, for a model that carries no rules.
+    """
+    facts = gather(
+        name,
+        fitted,
+        documents,
+        scored,
+        votes=votes,
+        scored_votes=scored_votes,
+        cache=Cache(),
+        progress=progress,
+    )
+    text = page(facts)
+    with written_whole(output) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")
+    return facts
 
 
 def page(facts: Facts) -> str:
     """The whole page; the same facts give the same bytes."""
     style = files("unruly.report").joinpath("report.css").read_text(encoding="utf-8")
-    links = "".join(f'<a href="#{name}">{title}</a>' for name, (title, _) in SECTIONS.items())
-    body = "\n".join(_groups({name: make(facts) for name, (_, make) in SECTIONS.items()}))
+    sections = {name: text for name, (_, make) in SECTIONS.items() if (text := make(facts))}
+    links = "".join(f'<a href="#{name}">{SECTIONS[name][0]}</a>' for name in sections)
+    body = "\n".join(_groups(sections))
     title = escape(f"{facts.model}: report")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -60,10 +98,137 @@ def _groups(sections: dict[str, str]) -> list[str]:
     made = []
     for name, text in sections.items():
         row = next((pair for pair in TOGETHER if name in pair), None)
-        if row is None:
+        if row is None or not sections.keys() >= set(row):
             made.append(text)
         elif name == row[0]:
             wide = any('class="wide chart"' in sections[other] for other in row)
             inside = "\n".join(sections[other] for other in row)
             made.append(inside if wide else f'<div class="pair">{inside}</div>')
     return made
+
+
+def _sources(facts: Facts) -> str:
+    header = ["source", "votes for", "coverage", "overlaps", "conflicts", "estimated accuracy"]
+    header += ["measured accuracy"] if facts.evaluation else []
+    rows = [_source_row(s, facts) for s in facts.sources]
+    message = (
+        "With true labels, the measured accuracy of every source would stand beside its estimate."
+    )
+    return section(
+        "sources",
+        "Sources",
+        paragraph(f"Counted on {facts.documents}. {_estimates(facts)}"),
+        figure_or(bubble_chart(facts.sources), "No source has voted, so there is nothing to draw."),
+        table(header, rows),
+        "" if facts.evaluation else lacking(message, GIVE_GOLD),
+    )
+
+
+def _estimates(facts: Facts) -> str:
+    """What the estimated accuracies are, and what they rest on."""
+    if all(line.accuracy is None for line in facts.summary.sources):
+        return "Estimated accuracy: the share of its votes that are the final label. No true label is in it."
+    message = "Estimated accuracy: by the text and the other sources, without true labels, with a 95% interval"
+    if facts.balance is not None and facts.balance.origin is BalanceOrigin.ASSUMED:
+        return message + "; it rests on class shares that are assumed, and is wrong where they are."
+    return message + "."
+
+
+def _source_row(s: SourceFacts, facts: Facts) -> list[str]:
+    shares = [percent(s.coverage), percent(s.overlaps), percent(s.conflicts)]
+    cells = [s.name, _few(s.labels, len(facts.classes)), *shares, share_words(s.estimated)]
+    return [*cells, share_words(s.measured)] if facts.evaluation else cells
+
+
+def _few(labels: tuple[str, ...], m: int) -> str:
+    """Class names, as long as there are few of them."""
+    if len(labels) <= 3:
+        return ", ".join(labels) or "–"
+    if len(labels) == m:
+        return f"all {m} classes"
+    return f"{', '.join(labels[:2])} and {len(labels) - 2} more"
+
+
+def _agreement(facts: Facts) -> str:
+    alone = "There is only one source, so there is nothing to compare."
+    return section("agreement", "Agreement", figure_or(agreement_map(facts.pairs), alone))
+
+
+def _weights(facts: Facts) -> str:
+    if not facts.weights:
+        message = (
+            "Here the weight of each source's votes would be drawn, from document to document."
+        )
+        rows = [(s.name, f"{s.weight:.3f}") for s in facts.sources]
+        body = lacking(message, GIVE_DATA) + table(("source", "weight overall"), rows)
+        return section("weights", "Weights", body)
+    alone = "No document has two votes, so no weight can be compared with another."
+    return section("weights", "Weights", figure_or(weights_chart(facts.weights), alone))
+
+
+def _accuracy(facts: Facts) -> str:
+    noise = noise_chart(facts.noise)
+    before = "Here the share of wrong labels before and after denoising would be drawn."
+    after = "Here accuracy would be drawn by the number of votes on a document."
+    if facts.evaluation is not None and noise is None:
+        before = "No document with a vote has a true label, so noise cannot be counted."
+    message = f"Noise is counted on {facts.noise_on}." if noise else ""
+    return section(
+        "accuracy",
+        "Noise and accuracy",
+        paragraph(message),
+        side_by_side(
+            figure_or(noise, before, GIVE_GOLD),
+            figure_or(by_votes_chart(facts.by_votes), after, GIVE_GOLD),
+        ),
+    )
+
+
+def _confidence(facts: Facts) -> str:
+    error = facts.evaluation.everything.model.calibration_error if facts.evaluation else None
+    histogram = "Here documents would be drawn by the model's confidence."
+    meaning = "Here confidence would be compared with accuracy."
+    return section(
+        "confidence",
+        "Confidence and calibration",
+        side_by_side(
+            figure_or(confidence_chart(facts.confidence), histogram, GIVE_DATA),
+            figure_or(calibration_chart(facts.confidence, error), meaning, GIVE_GOLD),
+        ),
+    )
+
+
+def _training(facts: Facts) -> str:
+    """Only where the method trains by epochs."""
+    chart = training_curves(facts.history)
+    return "" if chart is None else section("training", "Training", figure(chart))
+
+
+def _confusion(facts: Facts) -> str:
+    nothing = "Here true classes would be compared with predicted ones."
+    if facts.evaluation is None:
+        return section("confusion", "Confusion", lacking(nothing, GIVE_GOLD))
+    scores = facts.evaluation.everything.model
+    rows = [
+        (c, "–" if f != f else f"{f:.3f}") for c, f in zip(facts.classes, scores.f1, strict=True)
+    ]
+    chart = confusion_chart(scores.confusion, facts.classes)
+    return section(
+        "confusion", "Confusion", figure_or(chart, nothing), table(("class", "F1"), rows)
+    )
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Facts], str]]] = {
+    "verdict": ("Verdict", verdict_section),
+    "sources": ("Sources", _sources),
+    "agreement": ("Agreement", _agreement),
+    "weights": ("Weights", _weights),
+    "accuracy": ("Accuracy", _accuracy),
+    "confidence": ("Confidence", _confidence),
+    "training": ("Training", _training),
+    "confusion": ("Confusion", _confusion),
+    "documents": ("Documents", lambda facts: documents_section(facts, GIVE_DATA)),
+    "advice": ("Advice", advice_section),
+}
+# Sections that stand side by side where there is room.
+TOGETHER = (("agreement", "weights"), ("training", "confusion"))

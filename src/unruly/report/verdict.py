@@ -1,15 +1,23 @@
-"""The verdict: how much better than majority vote, how sure, and what gold was used."""
+"""The verdict: how good the model is beside majority vote, how sure that is, and what it rests on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from unruly.facts import BalanceOrigin
 from unruly.model.evaluation import Evaluation, Part
-from unruly.plural import plural
-from unruly.report.charts.words import percent, points_words, share_words
-from unruly.report.facts import Facts
+from unruly.model.wording import sentence
+from unruly.report.charts.chart import percent, points_words, share_words
+from unruly.report.markup import escape, listed, section, table
+from unruly.wording import plural
 
-TOO_FEW = 100  # gold labels, below which the page says so
+if TYPE_CHECKING:
+    from unruly.report.facts import Facts
+
+TOO_FEW = 100  # true labels, below which the page warns
 
 
 @dataclass(frozen=True)
@@ -22,7 +30,7 @@ class Verdict:
 
 
 def verdict(facts: Facts) -> Verdict:
-    """Against gold where there is some, else from what the fit itself noticed."""
+    """Against true labels where there are any, else from what the fit itself knows."""
     if facts.evaluation is None:
         return _without_gold(facts)
     return _with_gold(facts, facts.evaluation)
@@ -31,39 +39,126 @@ def verdict(facts: Facts) -> Verdict:
 def _with_gold(facts: Facts, evaluation: Evaluation) -> Verdict:
     whole = evaluation.everything
     gain = whole.gain
-    points = abs(100 * gain.value)
+    points = f"{abs(100 * gain.value):.1f} points"
     if gain.low > 0:
-        headline, tone = f"{points:.1f} points better than majority vote", "good"
+        headline, tone = f"{points} better than majority vote", "good"
     elif gain.high < 0:
-        headline, tone = f"{points:.1f} points worse than majority vote", "bad"
+        headline, tone = f"{points} worse than majority vote", "bad"
     else:
-        headline, tone = "Not clearly different from majority vote", "open"
+        headline, tone = "No clear difference from majority vote", "open"
     sentences = [
-        f"The model is right on {share_words(whole.model.accuracy)} of the documents, majority vote on "
-        f"{share_words(whole.majority.accuracy)}.",
-        f"The difference is {points_words(gain)}: with 95 % certainty it lies between these bounds.",
+        f"Accuracy: {share_words(whole.model.accuracy)}; majority vote: {share_words(whole.majority.accuracy)}. "
+        f"Difference: {points_words(gain)}. Ranges are 95% intervals.",
+        *_commonest(facts, evaluation),
+        *_never(facts, evaluation),
         f"Scored on {facts.scored_on}. {_gold(facts)}",
         *_repeats(evaluation),
     ]
     if whole.model.documents < TOO_FEW:
         sentences.append(
-            f"Only {plural(whole.model.documents, 'gold label')}: the bounds are wide."
+            f"Only {plural(whole.model.documents, 'true label')}: the intervals are wide."
         )
-    return Verdict(headline, tone, (*sentences, *_warnings(facts)))
+    return Verdict(headline, tone, (*sentences, *_balance(facts), *_notes(facts)))
 
 
-def parts_table(evaluation: Evaluation) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """All, covered and uncovered documents, ours beside majority vote: header and rows."""
-    header = (
-        "documents",
-        "number",
-        "majority vote",
-        "denoiser",
-        "final classifier",
-        "gain",
-        "macro-F1",
+def _without_gold(facts: Facts) -> Verdict:
+    sentences = ["No true labels were given: the answers have not been checked.", *_balance(facts)]
+    if facts.never_predicted:
+        names = " and ".join(facts.never_predicted)
+        sentences.append(
+            f"{names} {'is' if len(facts.never_predicted) == 1 else 'are'} never predicted."
+        )
+    if facts.summary.coverage < 0.5:
+        sentences.append(
+            f"Only {percent(facts.summary.coverage)} of the training documents have a vote: "
+            "most answers come from the text alone."
+        )
+    if facts.summary.agreement is not None:
+        sentences.append(
+            f"On training documents with votes, the text classifier and the denoiser (weighted votes) agree on {percent(facts.summary.agreement)}."
+        )
+    if facts.with_majority is not None:
+        sentences.append(
+            f"Where the votes have a clear majority, {percent(facts.with_majority)} of the documents get its class."
+        )
+    sentences += [*_notes(facts), _gold(facts)]
+    sentences.append(
+        "To measure accuracy, give documents with true labels (a hundred or more): "
+        "unruly report MODEL --data test.csv --label COLUMN -o report.html"
     )
-    return header, tuple(_row(part, evaluation) for part in evaluation.parts)
+    return Verdict("Accuracy not measured", "open", tuple(sentences))
+
+
+def _commonest(facts: Facts, evaluation: Evaluation) -> list[str]:
+    """Said only where naming one class throughout would do better than the model."""
+    counts = evaluation.everything.model.confusion.sum(axis=1)  # (m,)
+    share = float(counts.max() / counts.sum())
+    if share <= evaluation.everything.model.accuracy.value:
+        return []
+    name = facts.classes[int(counts.argmax())]
+    return [f"Always predicting {name} would be right on {percent(share)}: more than the model."]
+
+
+def _never(facts: Facts, evaluation: Evaluation) -> list[str]:
+    table_ = evaluation.everything.model.confusion  # (m, m)
+    return [
+        f"{facts.classes[r]} is never predicted here, though it is the true class of "
+        f"{plural(int(table_[r].sum()), 'document')}."
+        for r in np.flatnonzero((table_.sum(axis=0) == 0) & (table_.sum(axis=1) > 0)).tolist()
+    ]
+
+
+def _balance(facts: Facts) -> list[str]:
+    """What the answers rest on, where the class shares are not known."""
+    balance = facts.balance
+    if balance is None:
+        return []
+    message = sentence(balance).split("\n")
+    if balance.origin is BalanceOrigin.ASSUMED and balance.depends is None:
+        message.append(
+            "The answers depend on them: state the shares, or label 20 random documents."
+        )
+    return [" ".join(message)]
+
+
+def _notes(facts: Facts) -> list[str]:
+    return [" ".join(sentence(n).split("\n")) for n in facts.summary.notes if n != facts.balance]
+
+
+def _repeats(evaluation: Evaluation) -> list[str]:
+    documents = evaluation.everything.model.documents
+    if not evaluation.repeats:
+        return []
+    if evaluation.repeats == documents:
+        return ["Optimistic: scored on the training documents. Expect less on new ones."]
+    return [
+        f"{evaluation.repeats:,} of these documents ({percent(evaluation.repeats / documents)}) are also "
+        "training documents: the figures may be optimistic."
+    ]
+
+
+def _gold(facts: Facts) -> str:
+    message = str(facts.ledger)
+    return message[0].upper() + message[1:] + "."
+
+
+def verdict_section(facts: Facts) -> str:
+    """The verdict, its figures, and what the model is."""
+    found = verdict(facts)
+    figures = ""
+    if facts.evaluation is not None:
+        header = ("documents", "number", "majority vote", "denoiser", "model", "gain", "macro-F1")
+        rows = [_row(part, facts.evaluation) for part in facts.evaluation.parts]
+        message = "Accuracy with its 95% interval. Majority vote: ties count in equal parts, documents without votes get the commonest class of the votes."
+        figures = table(header, rows, message)
+    return section(
+        "verdict",
+        "Verdict",
+        f'<p class="headline {found.tone}">{escape(found.headline)}</p>',
+        listed(found.sentences),
+        figures,
+        table(("the model", ""), _model_rows(facts), kind="words"),
+    )
 
 
 def _row(part: Part, evaluation: Evaluation) -> tuple[str, ...]:
@@ -79,64 +174,27 @@ def _row(part: Part, evaluation: Evaluation) -> tuple[str, ...]:
     )
 
 
-def _without_gold(facts: Facts) -> Verdict:
-    guard = [note for note in facts.summary.notes if note.startswith("The guard")]
-    headline = "The guard took over" if guard else "No gold labels: quality is not measured"
-    sentences = (
-        [*guard]
-        if guard
-        else ["The guard found nothing against the recipe."]
-        if (facts.summary.method == "default")
-        else []
-    )
-    if facts.summary.agreement is not None:
-        sentences.append(
-            f"The two heads, one reading votes and one reading texts, agree on {percent(facts.summary.agreement)} of "
-            "the documents with votes."
-        )
-    if facts.with_majority is not None:
-        sentences.append(
-            f"Where sources have a clear majority, the model follows it on {percent(facts.with_majority)} of the documents."
-        )
-    sentences += [*_prior(facts), *_warnings(facts), _gold(facts)]
-    sentences.append(
-        "To know how good the model is, give this report documents with true labels: "
-        "unruly report MODEL --data test.csv --label COLUMN -o report.html. A hundred are a start."
-    )
-    return Verdict(headline, "bad" if guard else "open", tuple(sentences))
-
-
-def _prior(facts: Facts) -> list[str]:
-    if not facts.doubts:
-        return []
-    worst = max(facts.doubts, key=lambda d: max(d.twice, d.half))
-    much = max(worst.twice, worst.half)
-    how = "twice" if worst.twice >= worst.half else "half"
-    return [
-        f"Were {worst.name} {how} as likely as assumed, {percent(much)} of the answers would change."
+def _model_rows(facts: Facts) -> list[tuple[str, str]]:
+    summary = facts.summary
+    rows = [
+        ("file", facts.model),
+        (
+            "training documents",
+            f"{summary.documents:,}, of which {summary.covered:,} ({percent(summary.coverage)}) have votes",
+        ),
+        (
+            "predicted for them",
+            ", ".join(f"{c}: {n:,}" for c, n in zip(summary.classes, summary.labels, strict=True)),
+        ),
+        (
+            "method",
+            summary.method + (f", {plural(summary.epochs, 'epoch')}" if summary.epochs else ""),
+        ),
+        ("encoder", summary.encoder),
+        ("gold labels", str(facts.ledger).removeprefix("gold labels: ")),
     ]
-
-
-def _repeats(evaluation: Evaluation) -> list[str]:
-    if not evaluation.repeats:
-        return []
-    share = evaluation.repeats / evaluation.everything.model.documents
-    if share > 0.999:
-        return [
-            "These are the training documents themselves: their labels were not used, but new documents may fare worse."
-        ]
-    return [
-        f"{evaluation.repeats:,} of these documents ({percent(share)}) also stand among the training documents."
-    ]
-
-
-def _warnings(facts: Facts) -> list[str]:
-    """What the recipe noticed, but for the guard's word, which comes first anyway."""
-    if facts.evaluation is None:
-        return [note for note in facts.summary.notes if not note.startswith("The guard")]
-    return list(facts.summary.notes)
-
-
-def _gold(facts: Facts) -> str:
-    told = str(facts.ledger)
-    return told[0].upper() + told[1:] + "."
+    if facts.balance is not None:
+        shares = zip(facts.balance.classes, facts.balance.shares, strict=True)
+        message = ", ".join(f"{c}: {percent(share)}" for c, share in shares)
+        rows.append((f"class shares ({facts.balance.origin.value})", message))
+    return rows

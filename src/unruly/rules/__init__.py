@@ -9,25 +9,25 @@ if TYPE_CHECKING:
     from unruly.rules.cache import Cache as Cache
     from unruly.rules.column import Column as Column
     from unruly.rules.column import Probabilities as Probabilities
-    from unruly.rules.combine import All as All
-    from unruly.rules.combine import Any as Any
+    from unruly.rules.combine import AllOf as AllOf
+    from unruly.rules.combine import AnyOf as AnyOf
     from unruly.rules.combine import Not as Not
     from unruly.rules.entity import Entity as Entity
     from unruly.rules.field import Field as Field
+    from unruly.rules.field import PartWords as PartWords
     from unruly.rules.field import SameLastName as SameLastName
     from unruly.rules.function import Function as Function
     from unruly.rules.keywords import Keywords as Keywords
     from unruly.rules.length import Length as Length
     from unruly.rules.lookup import Lookup as Lookup
-    from unruly.rules.part import PartWords as PartWords
     from unruly.rules.pattern import Pattern as Pattern
     from unruly.rules.sentiment import Sentiment as Sentiment
-    from unruly.rules.sequence import Sequence as Sequence
+    from unruly.rules.word_sequence import WordSequence as WordSequence
 
 # Kind -> the module it lives in. Imported on first use: polars comes with the first rule.
 _HOMES = {
-    "All": "combine",
-    "Any": "combine",
+    "AllOf": "combine",
+    "AnyOf": "combine",
     "Cache": "cache",
     "Column": "column",
     "Entity": "entity",
@@ -37,12 +37,12 @@ _HOMES = {
     "Length": "length",
     "Lookup": "lookup",
     "Not": "combine",
-    "PartWords": "part",
+    "PartWords": "field",
     "Pattern": "pattern",
     "Probabilities": "column",
     "SameLastName": "field",
     "Sentiment": "sentiment",
-    "Sequence": "sequence",
+    "WordSequence": "word_sequence",
 }
 
 __all__ = [*_HOMES]

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import Needs, Row, RowFailure, Span
-from unruly.rules.place import Place, Plain, Table, suggestion
+from unruly.rules.condition import Needs, Place, Plain, Row, RowFailure, Span, Table, suggestion
 
 Others = Literal["error", "abstain"]
 _SLACK = 0.01  # how far from 1 the sum of a document's probabilities may lie
@@ -61,6 +60,9 @@ class Column:
         return pl.col(self._measure(classes).name)
 
     def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reads(self) -> tuple[str, ...]:
         return ()
 
     def reason(self) -> str:
@@ -126,6 +128,9 @@ class Probabilities:
     def spans(self, row: Row) -> tuple[Span, ...]:
         return ()
 
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
     def reason(self) -> str:
         return f"probabilities: {', '.join(self.columns.values())}"
 
@@ -161,6 +166,8 @@ class ColumnVotes:
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
         values = frame[self.column]
+        if values.dtype.is_nested() or values.dtype == pl.Binary:
+            raise RuleError(f"the column {self.column!r} holds {values.dtype}, not class names")
         numbers = {value: self._number(value) for value in values.unique(maintain_order=True)}
         bad = [value for value, number in numbers.items() if number == "unknown"]
         if bad:
@@ -209,6 +216,12 @@ class SoftVotes:
         return None
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
+        for column in self.reads:
+            if not (frame[column].dtype.is_numeric() or frame[column].dtype == pl.Null):
+                raise RuleError(
+                    f"the column {column!r} holds {frame[column].dtype}, not numbers: probabilities are "
+                    "numbers from 0 to 1; a column of class names is column = { name = ... }"
+                )
         given = frame.select(pl.col(c).cast(pl.Float64) for c in self.reads)
         some = given.to_numpy()  # (n, given columns), nan where null
         p = np.empty((frame.height, len(self.columns)))  # (n, m)

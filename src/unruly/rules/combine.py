@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import Condition, Needs, Row, Span, picks
-from unruly.rules.place import Plain, Table
-from unruly.rules.spans import merged
+from unruly.rules.condition import Condition, Needs, Plain, Row, Span, Table, picks
+from unruly.rules.expressions import merged, words_of
 
 
 @dataclass(frozen=True)
-class All:
+class AllOf:
     """Every one of the conditions holds."""
 
     conditions: tuple[Condition, ...]
@@ -30,6 +29,9 @@ class All:
     def spans(self, row: Row) -> tuple[Span, ...]:
         return merged([span for c in self.conditions for span in c.spans(row)])
 
+    def reads(self) -> tuple[str, ...]:
+        return words_of(word for c in self.conditions for word in c.reads())
+
     def reason(self) -> str:
         return " and ".join(f"({c.reason()})" for c in self.conditions)
 
@@ -41,7 +43,7 @@ class All:
 
 
 @dataclass(frozen=True)
-class Any:
+class AnyOf:
     """At least one of the conditions holds."""
 
     conditions: tuple[Condition, ...]
@@ -57,6 +59,9 @@ class Any:
 
     def spans(self, row: Row) -> tuple[Span, ...]:
         return merged([span for c in self.conditions for span in c.spans(row)])
+
+    def reads(self) -> tuple[str, ...]:
+        return words_of(word for c in self.conditions for word in c.reads())
 
     def reason(self) -> str:
         return " or ".join(f"({c.reason()})" for c in self.conditions)
@@ -84,6 +89,9 @@ class Not:
         return ~self.condition.mask()
 
     def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reads(self) -> tuple[str, ...]:
         return ()
 
     def reason(self) -> str:

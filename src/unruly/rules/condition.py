@@ -1,14 +1,165 @@
-"""What every kind of rule has in common: a condition on a document, as a polars expression."""
+"""What every kind of rule has in common: a condition on a document, written down as plain values.
+
+A condition is a polars expression; plain values are what TOML and JSON can hold, read with errors that
+name the place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import polars as pl
 
-from unruly.rules.place import Plain, Table
+from unruly.errors import RuleError, Where
+from unruly.wording import did_you_mean
+
+Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain]"
+Table: TypeAlias = "Mapping[str, Plain]"
+Path_ = tuple[str | int, ...]
+Lines: TypeAlias = Callable[[Path_], Where]  # keys from a source's table down -> file and line
+# What people write from habit, and what it is called here.
+SYNONYMS = {
+    "regex": "pattern",
+    "regexp": "pattern",
+    "re": "pattern",
+    "vote": "label",
+    "votes": "label",
+    "class": "label",
+    "target": "label",
+    "words": "keywords",
+    "terms": "keywords",
+    "case_sensitive": "ignore_case",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a project file we are reading, so that every error names the place."""
+
+    lines: Lines
+    classes: tuple[str, ...]
+    folder: Path  # file names are relative to it
+    path: Path_ = ()
+    rule: Where = field(default_factory=Where)  # the source, and the rule's number
+    files: bool = True  # whether rules may open files: not while a model is read
+
+    def at(self, *keys: str | int) -> Place:
+        """The same place, deeper by some keys."""
+        return replace(self, path=(*self.path, *keys))
+
+    def named(self, rule: Where) -> Place:
+        """The same place, known to readers by this name."""
+        return replace(self, rule=rule)
+
+    def error(self, problem: str) -> RuleError:
+        """An error at this place, to be raised."""
+        return RuleError(problem, where=self.rule.within(self.lines(self.path)))
+
+    def only(self, table: Mapping[str, object], known: Sequence[str], what: str) -> None:
+        """Refuse a key that is not known, and suggest the nearest, or list all."""
+        for key in table:
+            if key not in known:
+                meant = SYNONYMS.get(key, "")
+                near = f"; did you mean {meant!r}?" if meant in known else suggestion(key, known)
+                hint = near or f"; its keys are {', '.join(known)}"
+                raise self.at(key).error(f"{key!r} is no key of {what}{hint}")
+
+    def table(self, value: object) -> Mapping[str, object]:
+        """The value, if it is a table."""
+        if not isinstance(value, Mapping):
+            raise self.error(f"expected a table in braces, found {shown(value)}")
+        return value
+
+    def text(self, value: object) -> str:
+        """The value, if it is a text that is not empty."""
+        if not isinstance(value, str) or not value:
+            raise self.error(f"expected a text in quotes, found {shown(value)}")
+        return str(value)
+
+    def texts(self, value: object) -> tuple[str, ...]:
+        """The value, if it is a list of texts; a single text counts as a list of one."""
+        if isinstance(value, str):
+            value = [value]
+        if not isinstance(value, Sequence):
+            raise self.error(f"expected a list of texts, found {shown(value)}")
+        return tuple(self.at(i).text(item) for i, item in enumerate(value))
+
+    def number(self, value: object) -> float:
+        """The value, if it is a number."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.error(f"expected a number, found {shown(value)}")
+        return float(value)
+
+    def count(self, value: object) -> int:
+        """The value, if it is a whole number from 0."""
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise self.error(f"expected a whole number from 0, found {shown(value)}")
+        return int(value)
+
+    def flag(self, value: object) -> bool:
+        """The value, if it is true or false."""
+        if not isinstance(value, bool):
+            raise self.error(f"expected true or false, found {shown(value)}")
+        return value
+
+    def choice(self, value: object, choices: Sequence[str]) -> str:
+        """The value, if it is one of a few words."""
+        if value not in choices:
+            offered = " or ".join(f'"{c}"' for c in choices)
+            raise self.error(
+                f"expected {offered}, found {repr(value) if isinstance(value, str) else shown(value)}"
+                f"{suggestion(value, choices)}"
+            )
+        return str(value)
+
+    def label(self, value: object) -> str:
+        """The value, if it is one of the task's classes."""
+        if value not in self.classes:
+            raise self.error(
+                f"{repr(value) if isinstance(value, str) else shown(value)} is not a class: the classes are {', '.join(self.classes)}"
+                f"{suggestion(value, self.classes)}"
+            )
+        return str(value)
+
+    def file(self, value: object) -> Path:
+        """The path of a file that the value names, if it is there."""
+        if not self.files:
+            raise self.error("rules of a model file open no files")
+        path = self.folder / self.text(value)
+        try:
+            found = path.resolve(strict=True)
+        except (RuntimeError, OSError) as error:
+            loop = isinstance(error, RuntimeError) or "symbolic links" in str(error)
+            raise self.error(
+                f"the link {value} leads back to itself: point it at a real file"
+                if loop
+                else f"there is no file {value} in {self.folder}: check the name and the folder"
+            ) from None
+        if not found.is_file():
+            raise self.error(f"{value} is a folder, not a file")
+        return path
+
+
+def suggestion(got: object, known: Sequence[str]) -> str:
+    """'; did you mean "keywords"?' where something known is near.
+
+    >>> suggestion("keyword", ["keywords", "pattern"])
+    "; did you mean 'keywords'?"
+    >>> suggestion("x", ["keywords", "pattern"])
+    ''
+    """
+    hint = did_you_mean(got, known)
+    return f"; {hint}" if hint else ""
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: short, and with its type when that is the problem."""
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
 
 Span = tuple[int, int]  # characters from, up to
 Row = Mapping[str, object]  # one document: its columns and measures by name
@@ -36,6 +187,15 @@ class Measure(Protocol):
         """All that decides its values, versions of libraries included; None is never cached."""
 
 
+@runtime_checkable
+class Timed(Protocol):
+    """A measure that gives up on a document after so many seconds: its value there is null."""
+
+    @property
+    def seconds(self) -> float:
+        """The budget for one document."""
+
+
 class RowFailure(Exception):
     """A measure failed on one document. The matcher adds the rule and the document's id."""
 
@@ -51,11 +211,13 @@ class Needs:
 
     columns: tuple[str, ...] = ()
     measures: tuple[Measure, ...] = ()
+    parts: int = 0  # of its large patterns: the most work for one character
 
     def __add__(self, other: Needs) -> Needs:
         return Needs(
             tuple(dict.fromkeys(self.columns + other.columns)),
             tuple({m.name: m for m in self.measures + other.measures}.values()),
+            self.parts + other.parts,
         )
 
 
@@ -69,16 +231,20 @@ class Condition(Protocol):
         """What must be there before `mask` can be evaluated."""
 
     def mask(self) -> pl.Expr:
-        """True where the condition holds, False elsewhere; never null."""
+        """True where the condition holds, False elsewhere; null only where it gave up."""
 
     def spans(self, row: Row) -> tuple[Span, ...]:
         """The stretches of a matching document's text that made it match, in characters."""
+
+    def reads(self) -> tuple[str, ...]:
+        """The words and phrases of the text that make it hold, in lower case; none where it looks
+        for something else, or for their absence."""
 
     def reason(self) -> str:
         """The condition in a few words."""
 
     def to_plain(self) -> Table:
-        """The keys and values that say this in a project file."""
+        """The keys and values that mean this in a project file."""
 
     def meaning(self) -> Plain | None:
         """All that decides its answers, contents of files included: what the cache goes by.

@@ -13,8 +13,7 @@ import polars as pl
 
 from unruly.errors import RuleError
 from unruly.extras import need
-from unruly.rules.condition import TEXT, Needs, Row, Span
-from unruly.rules.place import Place, Plain, Table
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
 
 MODEL = "en_core_web_sm"
 _FOUND = pl.List(pl.Struct({"start": pl.Int64, "end": pl.Int64, "type": pl.String}))
@@ -38,6 +37,8 @@ class Entity:
         here = place.at("entity")
         inner = here.table(table["entity"])
         here.only(inner, ("type", "model"), "entity")
+        if not place.files:
+            raise here.error("rules of a model file load no spaCy model")
         if "type" not in inner:
             raise here.error('an entity needs a type: add type = "PERSON", or another of the model')
         model = here.at("model").text(inner.get("model", MODEL))
@@ -57,6 +58,9 @@ class Entity:
     def spans(self, row: Row) -> tuple[Span, ...]:
         found = cast(Sequence[Mapping[str, Any]], row[self._measure().name])
         return tuple((e["start"], e["end"]) for e in found if e["type"] == self.type)
+
+    def reads(self) -> tuple[str, ...]:
+        return ()
 
     def reason(self) -> str:
         return f"entity: {self.type}"

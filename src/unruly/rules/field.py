@@ -1,18 +1,186 @@
-"""`field`: conditions on other columns, and on the words about two entities."""
+"""`field`: conditions on other columns, and on the two entities of relation data and the words about them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias, cast, get_args
 
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import Needs, Row, Span
-from unruly.rules.part import PartWords
-from unruly.rules.place import Place, Plain, Table, shown
-from unruly.rules.relation_parts import RELATION, relation_field
+from unruly.rules.budget import SMALL
+from unruly.rules.condition import ID, TEXT, Needs, Place, Plain, Row, Span, Table, shown
+from unruly.rules.expressions import check_size
+from unruly.rules.keywords import Keywords
+from unruly.rules.pattern import Pattern
+from unruly.texts.corpus import Corpus
+from unruly.texts.relation import relation_of
+
+Part = Literal["between", "before", "after", "around", "left1", "left2", "right1", "right2"]
+PARTS: tuple[Part, ...] = get_args(Part)
+_ALL = 1_000_000  # words: more than any document has
+
+
+@dataclass(frozen=True)
+class RelationParts:
+    """One struct a document: its entities, their last names, and the words about them."""
+
+    @property
+    def name(self) -> str:
+        return "__relation"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return ("entity1", "entity2")
+
+    def meaning(self) -> Plain:
+        return "relation 1"
+
+    def compute(self, frame: pl.DataFrame) -> pl.Series:
+        columns = frame.select(pl.exclude(TEXT, ID))
+        relation = relation_of(Corpus(ids=frame[ID], texts=frame[TEXT], columns=columns))
+        if relation is None:
+            raise RuleError("the columns entity1 and entity2 must hold the names of the entities")
+        return pl.DataFrame(
+            [
+                relation.entity1.alias("entity1"),
+                relation.entity2.alias("entity2"),
+                relation.lastname1.alias("lastname1"),
+                relation.lastname2.alias("lastname2"),
+                relation.between.alias("between"),
+                relation.before.alias("before"),
+                relation.after.alias("after"),
+                relation.left_window(_ALL, 1).alias("left1"),
+                relation.left_window(_ALL, 2).alias("left2"),
+                relation.right_window(_ALL, 1).alias("right1"),
+                relation.right_window(_ALL, 2).alias("right2"),
+            ]
+        ).to_struct(self.name)
+
+
+RELATION = RelationParts()
+
+
+def relation_field(name: str) -> pl.Expr:
+    """One field of the struct."""
+    return pl.col(RELATION.name).struct.field(name)
+
+
+def part_words(part: Part, words: int | None) -> pl.Expr:
+    """The words of one part, at most so many: those nearest to the entity or the pair."""
+    if part == "around":
+        sides = [part_words("before", words), relation_field("between"), part_words("after", words)]
+        return pl.concat_str(sides, separator=" ")
+    text = relation_field(part)
+    if words is None or part == "between":
+        return text
+    listed = text.str.extract_all(r"\S+").list
+    nearest = listed.tail(words) if part in ("before", "left1", "left2") else listed.head(words)
+    return nearest.list.join(" ")
+
+
+@dataclass(frozen=True)
+class PartWords:
+    """A test of words, held against another column or against a part of relation data.
+
+    Parts are the words `between` the two entities, `before` and `after` the pair, `around` it
+    (between, and some on either side), and on the `left` and `right` of entity 1 or 2. `words`
+    keeps only so many, those nearest to the entity or the pair.
+    """
+
+    test: Keywords | Pattern
+    part: Part | None = None
+    column: str | None = None
+    words: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.part is None) == (self.column is None):
+            raise RuleError("give either a part of relation data or a column")
+        if self.part is not None and self.part not in PARTS:
+            raise RuleError(f"the part must be one of {', '.join(PARTS)}, not {self.part!r}")
+        if self.words is not None and (self.part in (None, "between") or self.words < 1):
+            raise RuleError("words must be 1 or more, and goes with a part other than between")
+        if isinstance(self.test, Pattern) and self.test.engine != "linear":
+            raise RuleError("a pattern on a field is run by the linear engine only")
+        if isinstance(self.test, Pattern):
+            repeated = check_size(self.test.pattern) - len(self.test.pattern)
+            if repeated > SMALL:
+                raise RuleError(
+                    f"the pattern {self.test.pattern!r} is too large for a field: its repetitions written "
+                    f"out, it has {repeated} parts more, and at most {SMALL} are allowed: make the "
+                    "numbers in {} smaller"
+                )
+
+    @classmethod
+    def from_plain(cls, inner: Mapping[str, object], here: Place) -> PartWords:
+        """From the inside of the key `field`."""
+        keywords = "keywords" in inner
+        if keywords == ("pattern" in inner):
+            raise here.error("a field of words needs either keywords or a pattern")
+        beside = ("keywords", "match") if keywords else ("pattern", "ignore_case")
+        here.only(inner, ("part", "column", "words", *beside), f"field with {beside[0]}")
+        test = (Keywords if keywords else Pattern).from_plain(inner, here)
+        part = here.at("part").choice(inner["part"], PARTS) if "part" in inner else None
+        column = here.at("column").text(inner["column"]) if "column" in inner else None
+        words = here.at("words").count(inner["words"]) if "words" in inner else None
+        try:
+            return cls(test, cast("Part | None", part), column, words)
+        except RuleError as error:
+            raise here.error(error.message) from None
+
+    def _text(self) -> pl.Expr:
+        if self.part is not None:
+            return part_words(self.part, self.words)
+        return pl.col(str(self.column)).cast(pl.String)
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        if self.part is not None:
+            return Needs(measures=(RELATION,))
+        return Needs(columns=(str(self.column),))
+
+    def mask(self) -> pl.Expr:
+        return self.test.on(self._text()).fill_null(False)
+
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        """Where the part can be found again in the text, the spans within it."""
+        if self.part is None:
+            return ()
+        part = pl.DataFrame([row]).select(self._text().alias("part"))["part"][0]
+        place = _find(str(row[TEXT]), part or "")
+        if place is None:
+            return ()
+        inside = self.test.spans({TEXT: str(row[TEXT])[place[0] : place[1]]})
+        return tuple((place[0] + start, place[0] + end) for start, end in inside)
+
+    def reads(self) -> tuple[str, ...]:
+        return () if self.part is None else self.test.reads()
+
+    def reason(self) -> str:
+        return f"{self.part or self.column}: {self.test.reason()}"
+
+    def to_plain(self) -> Table:
+        plain: dict[str, Plain] = {}
+        if self.part is not None:
+            plain["part"] = self.part
+        if self.column is not None:
+            plain["column"] = self.column
+        if self.words is not None:
+            plain["words"] = self.words
+        return {"field": {**plain, **self.test.to_plain()}}
+
+    def meaning(self) -> Plain:
+        return [self.part or "", self.column or "", self.words or 0, self.test.meaning()]
+
+
+def _find(text: str, part: str) -> Span | None:
+    """Where a part stands in the text, whatever the spaces between its words."""
+    if not part.split():
+        return None
+    found = re.search(r"\s*".join(re.escape(word) for word in part.split()), text)
+    return found.span() if found else None
+
 
 Value: TypeAlias = "str | int | float | bool"
 _KEYS = ("column", "equal", "in", "min", "max", "part", "words", "keywords", "pattern", "match")
@@ -24,8 +192,9 @@ class Field:
     """A column holds a value, one of several, or a number between bounds, both included.
 
     >>> rule = Field("stars", low=4)
-    >>> pl.DataFrame({"stars": [5, 3, None]}).select(rule.mask()).to_series().to_list()
-    [True, False, False]
+    >>> stars = pl.DataFrame({"stars": [5.0, 3.0, None, float("nan")]})
+    >>> stars.select(rule.mask()).to_series().to_list()
+    [True, False, False, False]
     """
 
     column: str
@@ -59,11 +228,15 @@ class Field:
             )
         else:
             number = pl.col(self.column).cast(pl.Float64)
-            tests = [] if self.low is None else [number >= self.low]
+            tests = [number.is_not_nan()]  # which polars sorts above every number
+            tests += [] if self.low is None else [number >= self.low]
             test = pl.all_horizontal(tests if self.high is None else [*tests, number <= self.high])
         return test.fill_null(False)
 
     def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reads(self) -> tuple[str, ...]:
         return ()
 
     def reason(self) -> str:
@@ -99,6 +272,9 @@ class SameLastName:
         return (relation_field("lastname1") == relation_field("lastname2")).fill_null(False)
 
     def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reads(self) -> tuple[str, ...]:
         return ()
 
     def reason(self) -> str:
@@ -140,7 +316,7 @@ def _column_field(inner: Mapping[str, object], here: Place) -> Field:
     try:
         return Field(column, equal, listed, bounds.get("min"), bounds.get("max"))
     except RuleError as error:
-        raise here.error(str(error)) from None
+        raise here.error(error.message) from None
 
 
 def _value(value: object, place: Place) -> Value:

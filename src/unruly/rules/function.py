@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
 
 from unruly.errors import RuleError
 from unruly.rules.column import refuse_label
-from unruly.rules.condition import ID, TEXT, Needs, Row, RowFailure, Span
-from unruly.rules.place import Place, Plain, Table, suggestion
+from unruly.rules.condition import (
+    ID,
+    TEXT,
+    Needs,
+    Place,
+    Plain,
+    Row,
+    RowFailure,
+    Span,
+    Table,
+    suggestion,
+)
+
+_LARGE = 10_000_000  # bytes
 
 
 class Document(SimpleNamespace):
@@ -32,18 +46,30 @@ class Document(SimpleNamespace):
         return getattr(self, column)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RuleFunction:
-    """A function marked with `@unruly.rule`; it can still be called as before."""
+    """A function marked with `@unruly.rule` or `@unruly.labeling_function`; calling it works as before.
 
-    function: Callable[[Any], object]
+    `pre` are functions that the document goes through first; `resources` are given by name.
+    """
+
+    function: Callable[..., object]
+    label: str = ""  # its name, where it is not the function's own
+    resources: Mapping[str, Any] = field(default_factory=dict)
+    pre: Sequence[Callable[[Any], Any]] = ()
+    numbered: bool = False  # whether class numbers count, -1 to abstain
 
     @property
     def name(self) -> str:
-        return getattr(self.function, "__name__", "function")
+        return self.label or getattr(self.function, "__name__", "function")
 
     def __call__(self, row: Any) -> object:
-        return self.function(row)
+        for step in self.pre:
+            row = step(row)
+        return self.function(row, **self.resources)
+
+    def __repr__(self) -> str:
+        return f"<{'labeling_function' if self.numbered else 'rule'} {self.name}>"
 
 
 def rule(function: Callable[[Any], object]) -> RuleFunction:
@@ -60,18 +86,52 @@ def rule(function: Callable[[Any], object]) -> RuleFunction:
     return RuleFunction(function)
 
 
+@overload
+def labeling_function(name: Callable[..., object]) -> RuleFunction: ...
+@overload
+def labeling_function(
+    name: str | None = None,
+    resources: Mapping[str, Any] | None = None,
+    pre: Sequence[Callable[[Any], Any]] | None = None,
+) -> Callable[[Callable[..., object]], RuleFunction]: ...
+def labeling_function(
+    name: str | Callable[..., object] | None = None,
+    resources: Mapping[str, Any] | None = None,
+    pre: Sequence[Callable[[Any], Any]] | None = None,
+) -> RuleFunction | Callable[[Callable[..., object]], RuleFunction]:
+    """`@unruly.rule` as Snorkel's users know it: class numbers count, and -1 abstains.
+
+    `resources` are passed to the function by name; each of `pre` turns the document into what the
+    next one sees. Class names, and None to abstain, count here too.
+
+    >>> @labeling_function(resources={"words": {"subscribe"}})
+    ... def advert(x, words):
+    ...     return 1 if words & set(x.text.lower().split()) else -1
+    >>> advert(Document(text="Subscribe now"))
+    1
+    """
+    if callable(name):
+        return RuleFunction(name, numbered=True)
+
+    def mark(function: Callable[..., object]) -> RuleFunction:
+        return RuleFunction(function, name or "", dict(resources or {}), tuple(pre or ()), True)
+
+    return mark
+
+
 @dataclass(frozen=True)
 class Function:
     """The function's answer is the vote; an exception is an error, never an abstention.
 
-    Takes what `@unruly.rule` made, or a Snorkel `LabelingFunction` as it is (its class numbers are
-    those of the task, -1 abstains).
+    Takes what `@unruly.rule` or `@unruly.labeling_function` made, or a Snorkel `LabelingFunction` as
+    it is (its class numbers are those of the task, -1 abstains).
     """
 
     function: Callable[[Any], object]
     name: str = ""
     file: str | None = None  # as the project file names it
     digest: str | None = None  # of the file's contents
+    folder: str = "."  # that `file` starts from
 
     def __post_init__(self) -> None:
         if not is_rule_function(self.function):
@@ -95,10 +155,12 @@ class Function:
         name = here.at("name").text(inner["name"])
         try:
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            module = load_file(path.resolve(), digest)
-            return cls(_named(module, name, path), name, str(inner["file"]), digest)
+            module = load_file(path.resolve(), digest, str(files_named(path)))
+            return cls(
+                _named(module, name, path), name, str(inner["file"]), digest, str(place.folder)
+            )
         except RuleError as error:
-            raise here.error(str(error)) from None
+            raise here.error(error.message) from None
 
     @property
     def picks(self) -> bool:
@@ -120,6 +182,9 @@ class Function:
     def spans(self, row: Row) -> tuple[Span, ...]:
         return ()
 
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
     def reason(self) -> str:
         return f"function: {self.name}"
 
@@ -132,7 +197,10 @@ class Function:
         return {"function": {"file": self.file, "name": self.name}}
 
     def meaning(self) -> Plain | None:
-        return None if self.digest is None else [self.digest, self.name]
+        """The file's contents, and those of the files that it names or imports (`files_named`)."""
+        if self.digest is None or self.file is None:
+            return None
+        return [self.digest, self.name, files_named(Path(self.folder) / self.file)]
 
 
 @dataclass(frozen=True)
@@ -175,7 +243,8 @@ class FunctionVotes:
             return None
         if isinstance(answer, str) and answer in self.classes:
             return self.classes.index(answer)
-        numbered = is_snorkel(self.function) and isinstance(answer, int | np.integer)
+        numbers = is_snorkel(self.function) or getattr(self.function, "numbered", False)
+        numbered = numbers and isinstance(answer, int | np.integer)
         if numbered and -1 <= int(answer) < len(self.classes):  # type: ignore[call-overload]
             return None if answer == -1 else int(answer)  # type: ignore[call-overload]
         near = suggestion(answer, self.classes) if isinstance(answer, str) else ""
@@ -184,6 +253,14 @@ class FunctionVotes:
             f"the function {self.function_name} returned {answer!r}, which is not a class: "
             f"return one of {', '.join(self.classes)}, or None{near}",
         )
+
+
+def source_file(function: object) -> str | None:
+    """The name of the Python file that a function was written in, where there is one."""
+    inner = getattr(function, "function", None) or getattr(function, "_f", None)
+    code = getattr(inner, "__code__", None)
+    path = Path(code.co_filename) if code is not None else None
+    return path.name if path is not None and path.suffix == ".py" else None
 
 
 def is_snorkel(function: object) -> bool:
@@ -197,8 +274,8 @@ def is_rule_function(function: object) -> bool:
 
 
 @functools.lru_cache(maxsize=64)
-def load_file(path: Path, digest: str) -> ModuleType:
-    """Run a Python file of the user's as a module of its own, once for each of its contents."""
+def load_file(path: Path, digest: str, named: str = "") -> ModuleType:
+    """Run a Python file of the user's as a module of its own, once for its contents and `named` files'."""
     name = f"unruly_rules_{digest[:16]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -214,13 +291,51 @@ def load_file(path: Path, digest: str) -> ModuleType:
     return module
 
 
+def files_named(path: Path) -> list[list[str]]:
+    """The files that a Python file names in a text or imports from beside it, with their contents.
+
+    A change in one of them is noticed. What cannot be known is a name that is put together while the
+    function runs, what a file in turn reads, the network, the environment and the clock.
+    """
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return []
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names |= {node.value} if 0 < len(node.value) < 300 and "\0" not in node.value else set()
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            modules = [alias.name for alias in node.names]
+            modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            names |= {f"{module.replace('.', '/')}.py" for module in modules}
+    found = {}
+    for name in names:
+        for candidate in {path.parent / name, Path(name)}:
+            with suppress(OSError):
+                if candidate.is_file():
+                    found[name] = _state(candidate)
+    return [[name, state] for name, state in sorted(found.items())]
+
+
+def _state(path: Path) -> str:
+    """A digest of a file's contents, or of its size and time where it is large."""
+    about = path.stat()
+    if about.st_size > _LARGE:
+        return f"{about.st_size} {about.st_mtime_ns}"
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _named(module: ModuleType, name: str, path: Path) -> Callable[[Any], object]:
     found: Any = getattr(module, name, None)
+    if not is_rule_function(found):  # its own name need not be the variable's
+        rules = [value for value in vars(module).values() if is_rule_function(value)]
+        found = next((value for value in rules if value.name == name), found)
     if is_rule_function(found):
         rule_function: Callable[[Any], object] = found
         return rule_function
     if callable(found):
         raise RuleError(f"{path}: the function {name} is no rule: put @unruly.rule above it")
-    marked = [key for key, value in vars(module).items() if is_rule_function(value)]
+    marked = [value.name for value in vars(module).values() if is_rule_function(value)]
     offered = f": the rules in it are {', '.join(marked)}" if marked else ": it holds no rules"
     raise RuleError(f"{path}: there is no rule {name}{offered}{suggestion(name, marked)}")

@@ -12,10 +12,8 @@ from typing import Literal
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import NOTHING, TEXT, Needs, Row, Span
-from unruly.rules.many_words import contains_any_word
-from unruly.rules.place import Place, Plain, Table
-from unruly.rules.spans import find_spans, merged
+from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.expressions import find_spans, merged, words_of
 
 Match = Literal["word", "substring"]
 _MOST_TOGETHER = 300  # words in one expression: beyond this `many_words` is faster
@@ -54,6 +52,11 @@ class Keywords:
         if self.match not in ("word", "substring"):
             raise RuleError(f'match must be "word" or "substring", not {self.match!r}')
 
+    def __repr__(self) -> str:
+        more = f", … {len(self.words) - 5} more" if len(self.words) > 5 else ""
+        words = ", ".join(repr(word) for word in self.words[:5])
+        return f"Keywords([{words}{more}]{', match=' + repr(self.match) if self.match != 'word' else ''})"
+
     @classmethod
     def from_file(cls, path: str | Path, match: Match = "word") -> Keywords:
         """Keywords from a file, one a line; blank lines and lines that begin with # are passed over."""
@@ -76,7 +79,7 @@ class Keywords:
         try:
             return cls(words, match, file)
         except RuleError as error:
-            raise there.error(str(error)) from None
+            raise there.error(error.message) from None
 
     def patterns(self) -> tuple[str, ...]:
         """The regular expressions that find the words, some hundreds of words in each."""
@@ -97,6 +100,9 @@ class Keywords:
 
     def spans(self, row: Row) -> tuple[Span, ...]:
         return merged([span for p in self.patterns() for span in find_spans(str(row[TEXT]), p)])
+
+    def reads(self) -> tuple[str, ...]:
+        return words_of(self.words)
 
     def reason(self) -> str:
         few = ", ".join(self.words[:3]) + (
@@ -161,3 +167,43 @@ def _flexible(word: str) -> str:
 def escape(text: str) -> str:
     """A text as a pattern that matches it and nothing else."""
     return re.sub(r"([\\.+*?()|\[\]{}^$#&\-~])", r"\\\1", text)
+
+
+_START, _END = "\x01", "\x02"  # control characters: no text that people write has them
+
+
+def contains_any_word(text: pl.Expr, words: Sequence[str], whole: bool) -> pl.Expr:
+    """Whether one of the words occurs, whatever its case.
+
+    >>> frame = pl.DataFrame({"text": ["Check  OUT!", "check outs", "c++"]})
+    >>> frame.select(
+    ...     contains_any_word(pl.col("text"), ["check out", "C++"], True)
+    ... ).to_series().to_list()
+    [True, False, True]
+    """
+    single = pl.Series([" ".join(word.split()) for word in words])
+    keywords = pl.select(_prepared(pl.lit(single), whole)).to_series()
+    return _prepared(text, whole).str.contains_any(keywords.to_list())
+
+
+def _prepared(text: pl.Expr, whole: bool) -> pl.Expr:
+    plain = _folded(text).str.replace_all(r"\s+", " ")
+    return plain.str.replace_all(r"\w+", f"{_START}${{0}}{_END}") if whole else plain
+
+
+def _folded(text: pl.Expr) -> pl.Expr:
+    """Letters that differ in case only made one, as the regular expressions see it."""
+    rest = _beyond_lower_case()
+    return text.str.to_lowercase().str.replace_many(list(rest), list(rest.values()))
+
+
+@functools.lru_cache(maxsize=1)
+def _beyond_lower_case() -> dict[str, str]:
+    """Lower-case letters that are yet the same as another: ς and σ, ſ and s."""
+    found = {}
+    for letter in map(chr, range(0x10000)):  # further on, lower case is all there is to it
+        folded, lower = letter.casefold(), letter.lower()
+        simple = folded if len(folded) == 1 else lower
+        if len(lower) == 1 and len(simple) == 1 and simple != lower:
+            found[lower] = simple
+    return found

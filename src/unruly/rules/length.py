@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import NOTHING, TEXT, Needs, Row, Span
-from unruly.rules.place import Place, Plain, Table
+from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table
 
 _KEYS = ("min_words", "max_words", "min_chars", "max_chars")
 
@@ -48,7 +47,7 @@ class Length:
         try:
             return cls(*(bounds.get(key) for key in _KEYS))
         except RuleError as error:
-            raise here.error(str(error)) from None
+            raise here.error(error.message) from None
 
     def _bounds(self) -> dict[str, int]:
         values = (self.min_words, self.max_words, self.min_chars, self.max_chars)
@@ -67,6 +66,9 @@ class Length:
         return pl.all_horizontal(tests)
 
     def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reads(self) -> tuple[str, ...]:
         return ()
 
     def reason(self) -> str:

@@ -9,11 +9,10 @@ from pathlib import Path
 import polars as pl
 
 from unruly.errors import InputError, RuleError
-from unruly.rules.condition import Measure, Needs, Row, Span
-from unruly.rules.place import Place, Plain, Table
-from unruly.rules.relation_parts import RELATION, relation_field
+from unruly.rules.condition import Measure, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.field import RELATION, relation_field
+from unruly.texts.columns import Layout
 from unruly.texts.corpus import BATCH_ROWS
-from unruly.texts.layout import Layout
 from unruly.texts.table import open_table
 
 _KEYS = ("file", "columns", "keys", "either_order", "last_names", "ignore_case")
@@ -72,13 +71,13 @@ class Lookup:
                 str(place.folder),
             )
         except (RuleError, InputError) as error:
-            raise here.error(str(error)) from None
+            raise here.error(error.message) from None
 
     def _read(self) -> Known:
         path = Path(self.folder) / self.file
         table = open_table(path)
         layout = Layout(text=next(iter(table.schema)))
-        frame = pl.concat(table.batches(layout, BATCH_ROWS))
+        frame = pl.concat(rows.frame for rows in table.batches(layout, BATCH_ROWS))
         keys = list(self.keys) or frame.columns[: len(self.columns)]
         missing = [key for key in keys if key not in frame.columns]
         if missing or len(keys) != len(self.columns):
@@ -118,9 +117,12 @@ class Lookup:
     def spans(self, row: Row) -> tuple[Span, ...]:
         return ()
 
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
     def reason(self) -> str:
         what = "last names" if self.last_names else " and ".join(self.columns)
-        return f"lookup: {what} in {self.file}"
+        return f"lookup: {what} in {Path(self.file).name}"
 
     def to_plain(self) -> Table:
         plain: dict[str, Plain] = {"file": self.file, "columns": list(self.columns)}

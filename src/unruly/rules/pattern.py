@@ -6,26 +6,33 @@ import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import polars as pl
+import regex
 
 from unruly.errors import RuleError
-from unruly.rules.condition import NOTHING, TEXT, Measure, Needs, Row, Span
-from unruly.rules.place import Place, Plain, Table
-from unruly.rules.regexes import TimedPattern
-from unruly.rules.spans import find_spans
-
-Engine = Literal["linear", "python"]
+from unruly.rules.budget import SECONDS, LinearPattern
+from unruly.rules.condition import (
+    TEXT,
+    Needs,
+    Place,
+    Plain,
+    Row,
+    Span,
+    Table,
+)
+from unruly.rules.expressions import Engine, check_size, read_expression, short
 
 
 @dataclass(frozen=True)
 class Pattern:
     r"""A regular expression matches somewhere in the text.
 
-    The engine is linear in the length of the text, so no pattern can hang; it knows neither
-    look-around nor back-references. `engine="python"` knows both, and gives up on a document that
-    takes longer than `seconds`. Case counts unless `ignore_case` is set.
+    The engine is linear in the length of the text; it knows neither look-around nor
+    back-references. `engine="python"` knows both, and may backtrack. With either, the rule gives
+    up on a document that takes longer than `seconds`: it abstains there, and that is
+    counted. A pattern that is too large once its repetitions are written out is refused. Case
+    counts unless `ignore_case` is set.
 
     >>> rule = Pattern(r"check\s+.*out")
     >>> pl.DataFrame({TEXT: ["check it out", "Check out"]}).select(
@@ -41,17 +48,17 @@ class Pattern:
     pattern: str
     ignore_case: bool = False
     engine: Engine = "linear"
-    seconds: float = 1.0  # the time that Python's engine may take for one document
+    seconds: float = SECONDS  # the time that it may take for one document
 
     def __post_init__(self) -> None:
+        if not self.seconds > 0:
+            raise RuleError(f"seconds must be above 0, not {self.seconds}")
         if self.engine == "linear":
             check_linear(self.pattern)
         elif self.engine == "python":
             self._timed().compiled()
         else:
             raise RuleError(f'engine must be "linear" or "python", not {self.engine!r}')
-        if not self.seconds > 0:
-            raise RuleError(f"seconds must be above 0, not {self.seconds}")
 
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Pattern:
@@ -62,35 +69,40 @@ class Pattern:
             chosen = place.at("engine").choice(table["engine"], ("linear", "python"))
             engine = "python" if chosen == "python" else "linear"
         ignore_case = place.at("ignore_case").flag(table.get("ignore_case", False))
-        seconds = place.at("seconds").number(table.get("seconds", 1.0))
+        seconds = place.at("seconds").number(table.get("seconds", SECONDS))
         try:
             return cls(pattern, ignore_case, engine, seconds)
         except RuleError as error:
-            raise place.at("pattern").error(str(error)) from None
+            raise place.at("pattern").error(error.message) from None
 
     def _timed(self) -> TimedPattern:
         return TimedPattern(self.pattern, self.ignore_case, self.seconds)
 
-    def _linear(self) -> str:
-        return f"(?i){self.pattern}" if self.ignore_case else self.pattern
+    def _linear(self) -> LinearPattern:
+        pattern = f"(?i){self.pattern}" if self.ignore_case else self.pattern
+        return LinearPattern(pattern, self.seconds)
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        measures: tuple[Measure, ...] = (self._timed(),) if self.engine == "python" else ()
-        return Needs(measures=measures) if measures else NOTHING
+        if self.engine == "python":
+            return Needs(measures=(self._timed(),))
+        linear = self._linear()
+        return Needs(measures=linear.measures(), parts=linear.size)
 
     def mask(self) -> pl.Expr:
         if self.engine == "python":
             return pl.col(self._timed().name)
-        return self.on(pl.col(TEXT))
+        return self._linear().contains()
 
     def on(self, text: pl.Expr) -> pl.Expr:
-        """The same test on another text, by the linear engine."""
-        return text.str.contains(self._linear())
+        """The same test on another text, by the linear engine, without a budget."""
+        return text.str.contains(self._linear().pattern)
 
     def spans(self, row: Row) -> tuple[Span, ...]:
-        if self.engine == "python":
-            return self._timed().spans(str(row[TEXT]))
-        return find_spans(str(row[TEXT]), self._linear())
+        timed = self._timed() if self.engine == "python" else self._linear()
+        return timed.spans(str(row[TEXT]))
+
+    def reads(self) -> tuple[str, ...]:
+        return read_expression(self.pattern, self.engine).words
 
     def reason(self) -> str:
         return f"pattern: {self.pattern}"
@@ -101,21 +113,24 @@ class Pattern:
             plain["ignore_case"] = True
         if self.engine != "linear":
             plain["engine"] = self.engine
-        if self.seconds != 1.0:
+        if self.seconds != SECONDS:
             plain["seconds"] = self.seconds
         return plain
 
     def meaning(self) -> Plain:
-        return {"pattern": self.pattern, "ignore_case": self.ignore_case, "engine": self.engine}
+        return [self.pattern, self.ignore_case, self.engine, self.seconds]
 
 
 @functools.lru_cache(maxsize=512)
 def check_linear(pattern: str) -> None:
     """Refuse a pattern that the linear engine cannot run, with the reason and the position."""
+    check_size(pattern)
     try:
         pl.Series([""]).str.contains(pattern)
     except pl.exceptions.ComputeError as error:
-        raise RuleError(f"the pattern {pattern!r} {_complaint(pattern, str(error))}") from None
+        raise RuleError(
+            f"the pattern {short(pattern)!r} {_complaint(pattern, str(error))}"
+        ) from None
 
 
 def _complaint(pattern: str, message: str) -> str:
@@ -131,3 +146,60 @@ def _complaint(pattern: str, message: str) -> str:
             'add engine = "python" to the rule, or write it without'
         )
     return f"is not a regular expression: {words}{at}"
+
+
+@dataclass(frozen=True)
+class TimedPattern:
+    """Whether a pattern occurs, found by backtracking, with a clock running."""
+
+    pattern: str
+    ignore_case: bool
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return f"__regex:{int(self.ignore_case)}:{self.seconds}:{self.pattern}"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
+    def meaning(self) -> Plain:
+        return [self.pattern, self.ignore_case, self.seconds]
+
+    def compiled(self) -> regex.Pattern[str]:
+        return _compiled(self.pattern, self.ignore_case)
+
+    def compute(self, frame: pl.DataFrame) -> pl.Series:
+        """Null where the time was over."""
+        compiled = self.compiled()
+        found: list[bool | None] = []
+        for text in frame[TEXT]:
+            try:
+                found.append(compiled.search(text or "", timeout=self.seconds) is not None)
+            except TimeoutError:
+                found.append(None)
+        return pl.Series(self.name, found, dtype=pl.Boolean)
+
+    def spans(self, text: str) -> tuple[Span, ...]:
+        """The character ranges of its matches; none when that takes too long."""
+        try:
+            return tuple(m.span() for m in self.compiled().finditer(text, timeout=self.seconds))
+        except TimeoutError:
+            return ()
+
+
+@functools.lru_cache(maxsize=512)
+def _compiled(pattern: str, ignore_case: bool) -> regex.Pattern[str]:
+    check_size(pattern, "python")
+    try:
+        return regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
+    except RecursionError:
+        raise RuleError(
+            f"the pattern {short(pattern)!r} has too many groups within each other: write it flatter"
+        ) from None
+    except regex.error as error:
+        at = "" if error.pos is None else f", at character {error.pos + 1}"
+        raise RuleError(
+            f"the pattern {short(pattern)!r} is not a regular expression: {error.msg}{at}"
+        ) from None

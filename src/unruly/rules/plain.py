@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from unruly.errors import RuleError
+from unruly.errors import RuleError, Where
 from unruly.rules.column import column_from_plain
-from unruly.rules.combine import All, Any, Not
-from unruly.rules.condition import Condition, picks
+from unruly.rules.combine import AllOf, AnyOf, Not
+from unruly.rules.condition import Condition, Lines, Place, Plain, Table, picks
 from unruly.rules.entity import Entity
 from unruly.rules.field import field_from_plain
 from unruly.rules.function import Function
@@ -16,11 +16,9 @@ from unruly.rules.keywords import Keywords
 from unruly.rules.length import Length
 from unruly.rules.lookup import Lookup
 from unruly.rules.pattern import Pattern
-from unruly.rules.place import Place, Plain, Table, Where
-from unruly.rules.rule import Rule
 from unruly.rules.sentiment import Sentiment
-from unruly.rules.sequence import Sequence as Sequence_
-from unruly.rules.source import Source
+from unruly.rules.source import Rule, Source
+from unruly.rules.word_sequence import WordSequence
 
 Reader = Callable[[Mapping[str, object], Place], Condition]
 
@@ -29,7 +27,7 @@ _KINDS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "keywords": (Keywords.from_plain, ("match",)),
     "keywords_file": (Keywords.from_plain, ("match",)),
     "pattern": (Pattern.from_plain, ("ignore_case", "engine", "seconds")),
-    "sequence": (Sequence_.from_plain, ()),
+    "sequence": (WordSequence.from_plain, ()),
     "length": (Length.from_plain, ()),
     "polarity": (Sentiment.from_plain, ()),
     "subjectivity": (Sentiment.from_plain, ()),
@@ -48,24 +46,24 @@ def source_from_plain(
     table: Mapping[str, object],
     classes: Sequence[str],
     folder: str | Path = ".",
-    where: str | Where = "",
+    where: str | Lines = "",
 ) -> Source:
     """A source from the table that a project file holds.
 
     `where` begins every complaint: a fixed text, or a function from the keys that lead to the
-    trouble, such as ("rule", 0, "pattern"), to a text with the line number.
+    trouble, such as ("rule", 0, "pattern"), to the file and the line.
 
     >>> table = {"name": "subscribe", "rule": [{"label": "spam", "keywords": ["subscribe"]}]}
     >>> source_from_plain(table, ["ham", "spam"]).rules[0].when
-    Keywords(words=('subscribe',), match='word', file=None)
+    Keywords(['subscribe'])
     """
-    find: Where = (lambda path: where) if isinstance(where, str) else where
+    find: Lines = (lambda path: Where(where or None)) if isinstance(where, str) else where
     place = Place(find, tuple(classes), Path(folder))
     place.only(table, ("name", "rule"), "a source")
     if "name" not in table:
         raise place.error('a source has no name: add name = "..."')
     name = place.at("name").text(table["name"])
-    place = place.named(f"source {name!r}")
+    place = place.named(Where(source=name))
     rules = table.get("rule")
     if isinstance(rules, Mapping) or not isinstance(rules, Sequence) or not rules:
         raise place.error("a source needs rules: write [[source.rule]] below it")
@@ -73,7 +71,7 @@ def source_from_plain(
 
 
 def source_to_plain(source: Source) -> Table:
-    """The table that says the same in a project file."""
+    """The table that means the same in a project file."""
     return {"name": source.name, "rule": [_rule_to_plain(rule) for rule in source.rules]}
 
 
@@ -98,7 +96,7 @@ def condition_from_plain(table: Mapping[str, object], place: Place) -> Condition
 
 
 def _rule(value: object, index: int, source: str, place: Place) -> Rule:
-    here = place.at("rule", index).named(f"source {source!r}, rule {index + 1}")
+    here = place.at("rule", index).named(Where(source=source, rule=index + 1))
     table = here.table(value)
     when = condition_from_plain(table, here)
     label = here.at("label").label(table["label"]) if "label" in table else None
@@ -110,7 +108,7 @@ def _rule(value: object, index: int, source: str, place: Place) -> Rule:
         rule = Rule(label, when, examples, counters)
         rule.vote(here.classes)
     except RuleError as error:
-        raise here.error(str(error)) from None
+        raise here.error(error.message) from None
     return rule
 
 
@@ -124,9 +122,9 @@ def _combined(kind: str, value: object, place: Place) -> Condition:
     try:
         if kind == "not":
             return Not(parts[0])
-        return All(tuple(parts)) if kind == "all" else Any(tuple(parts))
+        return AllOf(tuple(parts)) if kind == "all" else AnyOf(tuple(parts))
     except RuleError as error:
-        raise place.error(str(error)) from None
+        raise place.error(error.message) from None
 
 
 def _inner(value: object, place: Place) -> Condition:

@@ -12,8 +12,7 @@ import polars as pl
 
 from unruly.errors import RuleError
 from unruly.extras import need
-from unruly.rules.condition import TEXT, Needs, Row, Span
-from unruly.rules.place import Place, Plain, Table
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
 
 Score = Literal["polarity", "subjectivity", "vader"]
 SCORES: tuple[Score, ...] = ("polarity", "subjectivity", "vader")
@@ -54,7 +53,7 @@ class Sentiment:
         try:
             return cls(score, bounds.get("above"), bounds.get("below"))
         except RuleError as error:
-            raise here.error(str(error)) from None
+            raise here.error(error.message) from None
 
     def _measure(self) -> Tool:
         return Tool("vader" if self.score == "vader" else "textblob")
@@ -70,10 +69,13 @@ class Sentiment:
     def spans(self, row: Row) -> tuple[Span, ...]:
         return ()
 
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
     def reason(self) -> str:
         bounds = {"above": self.above, "below": self.below}
-        said = " and ".join(f"{word} {b:g}" for word, b in bounds.items() if b is not None)
-        return f"{self.score} {said}"
+        limits = " and ".join(f"{word} {b:g}" for word, b in bounds.items() if b is not None)
+        return f"{self.score} {limits}"
 
     def to_plain(self) -> Table:
         bounds = {"above": self.above, "below": self.below}

@@ -1,4 +1,4 @@
-"""A source: a named, ordered set of rules that gives one vote per document."""
+"""Rules and sources: a rule votes for a class where its condition holds, a source asks its rules in order."""
 
 from __future__ import annotations
 
@@ -7,13 +7,66 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from unruly.errors import RuleError
+from unruly.errors import RuleError, Where
 from unruly.rules.column import Probabilities
-from unruly.rules.condition import Needs
+from unruly.rules.condition import Condition, Needs, Plain, Voter, picks, suggestion
+from unruly.rules.expressions import words_of
 from unruly.rules.function import Function, is_rule_function
-from unruly.rules.place import Plain
-from unruly.rules.rule import Rule
 from unruly.votes.votes import ABSTAIN
+from unruly.wording import plural
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Votes for `label` where `when` holds.
+
+    `label` is None for conditions that pick the class themselves (a column of votes, a function).
+    `examples` are texts that the rule must match, `counter_examples` texts that it must not.
+
+    >>> from unruly.rules.keywords import Keywords
+    >>> Rule("spam", Keywords(("subscribe",)), examples=("SUBSCRIBE",)).when.reason()
+    'keywords: subscribe'
+    """
+
+    label: str | None
+    when: Condition
+    examples: Sequence[str] = ()
+    counter_examples: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("examples", "counter_examples"):
+            texts = getattr(self, name)
+            if isinstance(texts, str):
+                raise RuleError(f"{name} must be a list, not one text: write [{texts!r}]")
+            object.__setattr__(self, name, tuple(texts))
+        if self.label is None and not picks(self.when):
+            raise RuleError(
+                f"the rule ({self.when.reason()}) has no label: name the class it votes for"
+            )
+
+    def __repr__(self) -> str:
+        return f"Rule({self.label!r}, {self.when!r})"
+
+    def vote(self, classes: tuple[str, ...]) -> pl.Expr:
+        """The class number, or null to abstain."""
+        if isinstance(self.when, Voter) and self.when.picks:
+            return self.when.vote(self.label, classes)
+        number = class_number(self.label, classes)
+        return pl.when(self.when.mask()).then(pl.lit(number, dtype=pl.Int8))
+
+    def meaning(self) -> Plain | None:
+        """All that decides its votes, or None when that cannot be known."""
+        meaning = self.when.meaning()
+        return None if meaning is None else [self.label or "", meaning]
+
+
+def class_number(label: str | None, classes: tuple[str, ...]) -> int:
+    """The number of a class."""
+    if label not in classes:
+        raise RuleError(
+            f"{label!r} is not a class: the classes are {', '.join(classes)}{suggestion(label, classes)}"
+        )
+    return classes.index(label)
 
 
 @dataclass(frozen=True)
@@ -42,6 +95,9 @@ class Source:
         if not self.rules:
             raise RuleError(f"source {self.name!r} has no rules: give it one, or drop it")
 
+    def __repr__(self) -> str:
+        return f"Source({self.name!r}, {plural(len(self.rules), 'rule')})"
+
     def needs(self, classes: tuple[str, ...]) -> Needs:
         """The columns and measures that its rules read."""
         total = Needs()
@@ -56,7 +112,7 @@ class Source:
             try:
                 votes.append(rule.vote(classes))
             except RuleError as error:
-                raise RuleError(f"{self.title(number)}: {error}") from None
+                raise error.located(self.where(number)) from None
         return votes
 
     def vote(self, classes: tuple[str, ...]) -> pl.Expr:
@@ -80,9 +136,13 @@ class Source:
                 lists.append(pl.when(vote.is_not_null()).then(sure))
         return pl.coalesce(*lists)
 
-    def title(self, number: int) -> str:
-        """How messages name one of its rules, counted from 1."""
-        return f"source {self.name!r}, rule {number}"
+    def where(self, number: int) -> Where:
+        """How errors name one of its rules, counted from 1."""
+        return Where(source=self.name, rule=number)
+
+    def reads(self) -> tuple[str, ...]:
+        """The words and phrases that its rules look for in the text, in lower case, each once."""
+        return words_of(word for rule in self.rules for word in rule.when.reads())
 
     def meaning(self) -> Plain | None:
         """All that decides its votes, its name left out; None when that cannot be known."""

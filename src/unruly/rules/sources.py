@@ -1,31 +1,34 @@
-"""All the sources of a task, ready to vote."""
+"""All the sources of a task: they vote, and check their rules' own examples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import RuleError
+from unruly.errors import RuleError, Where
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.cache import Cache
-from unruly.rules.evidence import Evidence
-from unruly.rules.examples import ExampleFailure, failures
-from unruly.rules.matching import SOFT, Ground, Matcher
-from unruly.rules.source import Source
+from unruly.rules.expressions import words_of
+from unruly.rules.function import is_rule_function
+from unruly.rules.matching import SOFT, Evidence, Matcher, MatchFrame
+from unruly.rules.source import Rule, Source
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import MOST_CLASSES, Votes
+from unruly.votes.votes import ABSTAIN, MOST_CLASSES, Votes
+from unruly.wording import listed, plural
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Sources:
     """The classes of a task, and the sources that vote for them.
 
     >>> from unruly.rules.keywords import Keywords
-    >>> from unruly.rules.rule import Rule
+    >>> from unruly.rules.source import Rule
     >>> sources = Sources(
     ...     ["ham", "spam"], [Source("subscribe", [Rule("spam", Keywords(["subscribe"]))])]
     ... )
@@ -34,14 +37,38 @@ class Sources:
     [[1], [-1]]
     >>> votes.matches(0)[0].spans
     ((0, 9),)
+
+    A function marked with `@unruly.rule` or `@unruly.labeling_function`, or Snorkel's own, is a
+    source as it is. Sources alone, without classes, have those that their rules name; functions
+    alone have "0" and "1".
+
+    >>> from unruly.rules.function import labeling_function
+    >>> @labeling_function()
+    ... def shouting(x):
+    ...     return 1 if x.text.isupper() else -1
+    >>> Sources([shouting]).vote(["BUY NOW", "nice song"]).matrix.tolist()
+    [[1], [-1]]
     """
 
     classes: Sequence[str]
     sources: Sequence[Source]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", tuple(self.classes))
-        object.__setattr__(self, "sources", tuple(self.sources))
+    def __init__(
+        self,
+        classes: Sequence[str] | Sequence[Source | Callable[[Any], object]],
+        sources: Sequence[Source | Callable[[Any], object]] | None = None,
+    ) -> None:
+        if sources is None:
+            given = tuple(_as_source(item) for item in classes)
+            names = _classes_named(given)
+        else:
+            given = tuple(_as_source(item) for item in sources)
+            names = tuple(classes)  # type: ignore[arg-type]
+        object.__setattr__(self, "classes", names)
+        object.__setattr__(self, "sources", given)
+        self._check()
+
+    def _check(self) -> None:
         if not 2 <= len(self.classes) <= MOST_CLASSES:
             raise RuleError(
                 f"a task needs 2 to {MOST_CLASSES} classes, not {len(self.classes)}: "
@@ -58,35 +85,64 @@ class Sources:
         for source in self.sources:
             source.rule_votes(tuple(self.classes))
 
+    def __repr__(self) -> str:
+        return f"Sources({listed(self.classes)}: {plural(len(self.sources), 'source')}, {listed(self.names)})"
+
     @property
     def names(self) -> tuple[str, ...]:
         """The sources' names, in the order of the votes' columns."""
         return tuple(source.name for source in self.sources)
 
+    def words(self) -> tuple[str, ...]:
+        """The words and phrases that the rules of all sources look for, in lower case, each once.
+
+        >>> from unruly.rules.keywords import Keywords
+        >>> from unruly.rules.source import Rule
+        >>> advert = Source("advert", [Rule("spam", Keywords(["Subscribe", "check out"]))])
+        >>> Sources(["ham", "spam"], [advert]).words()
+        ('subscribe', 'check out')
+        """
+        return words_of(word for source in self.sources for word in source.reads())
+
     def vote(
-        self, corpus: Corpus, progress: Progress = SILENT, cache: Cache | None = None
+        self, documents: object, progress: Progress = SILENT, cache: Cache | None = None
     ) -> Votes:
-        """Match every rule against every document.
+        """Match every rule against every document: a corpus, a list of texts, a frame, a file.
 
         With a cache (`Cache.default()` is the command line's), only sources that are new or edited
         are matched; without one, nothing is read or written.
         """
+        corpus = Corpus.of(documents)
         matcher = self._matcher(cache)
-        cast = matcher.run(Ground.of(corpus), progress)
+        matched = matcher.run(MatchFrame.of(corpus), progress)
+        cast = matched.votes
+        for fact in matched.given_up:
+            where = Where(source=fact.source, rule=fact.rule)
+            warnings.warn(
+                f"{where}: gave up on {plural(fact.documents, 'document')}, which took longer than "
+                f"{fact.seconds:g} s: the rule abstains there; write its pattern without "
+                "repetition inside repetition, or set seconds",
+                stacklevel=2,
+            )
         matrix = np.empty((len(corpus), len(self.sources)), dtype=np.int8)
         for j, name in enumerate(self.names):
             matrix[:, j] = cast[name].to_numpy()
+        soft = {
+            name: _probabilities(cast[SOFT + name], len(self.classes))
+            for name in self.names
+            if SOFT + name in cast.columns
+        }
+        if corpus.missing is not None:  # of a document without a text, no rule knows anything
+            matrix[corpus.missing] = ABSTAIN
+            for shares in soft.values():
+                shares[corpus.missing] = np.nan
         return Votes(
             matrix=matrix,
             sources=self.names,
             classes=tuple(self.classes),
             ids=corpus.ids.alias("id"),
-            soft={
-                name: _probabilities(cast[SOFT + name], len(self.classes))
-                for name in self.names
-                if SOFT + name in cast.columns
-            },
-            provenance=Evidence(matcher, corpus),
+            soft=soft,
+            provenance=Evidence(matcher, corpus, matched.given_up),
         )
 
     def vote_stream(
@@ -115,6 +171,28 @@ class Sources:
         return Matcher(tuple(self.sources), tuple(self.classes), cache)
 
 
+def _as_source(given: object) -> Source:
+    """A source, or a function that becomes one of its own name."""
+    if isinstance(given, Source):
+        return given
+    if is_rule_function(given):
+        return Source(str(getattr(given, "name", "function")), [given])  # type: ignore[list-item]
+    raise RuleError(
+        f"{given!r} is no source: expected Source(name, rules), or a function marked with "
+        "@unruly.rule or @unruly.labeling_function; the classes come first: Sources(classes, sources)"
+    )
+
+
+def _classes_named(sources: tuple[Source, ...]) -> tuple[str, ...]:
+    """The classes that rules name, in their order; "0" and "1" where no rule names any."""
+    named = dict.fromkeys(r.label for source in sources for r in source.rules if r.label)
+    if len(named) == 1:
+        raise RuleError(
+            f"the rules name one class, {next(iter(named))!r}: name all, Sources(classes, sources)"
+        )
+    return tuple(named) or ("0", "1")
+
+
 def _probabilities(lists: pl.Series, classes: int) -> NDArray[np.float32]:
     """(n, m), nan where the source abstains."""
     probabilities = np.full((len(lists), classes), np.nan, dtype=np.float32)
@@ -122,3 +200,52 @@ def _probabilities(lists: pl.Series, classes: int) -> NDArray[np.float32]:
     if given.any():
         probabilities[given] = lists.drop_nulls().explode().to_numpy().reshape(-1, classes)
     return probabilities
+
+
+@dataclass(frozen=True)
+class ExampleFailure:
+    """One example that does not hold."""
+
+    source: str
+    rule: int  # counted from 1
+    text: str
+    counter: bool  # a counter-example that matched, else an example that did not
+
+    def __str__(self) -> str:
+        what = "matches its counter-example" if self.counter else "does not match its example"
+        return f"source {self.source!r}, rule {self.rule} {what} {self.text!r}"
+
+
+def failures(source: Source, classes: tuple[str, ...]) -> Iterator[ExampleFailure]:
+    """The examples of one source that do not hold."""
+    for number, rule in enumerate(source.rules, start=1):
+        texts = [*rule.examples, *rule.counter_examples]
+        if not texts:
+            continue
+        matched = _matched(source, number, rule, texts, classes)
+        for i, (text, hit) in enumerate(zip(texts, matched, strict=True)):
+            counter = i >= len(rule.examples)
+            if hit == counter:
+                yield ExampleFailure(source.name, number, text, counter)
+
+
+def _matched(
+    source: Source, number: int, rule: Rule, texts: list[str], classes: tuple[str, ...]
+) -> list[bool]:
+    """Whether the rule, alone, votes for its label (for any class, if it picks the class itself)."""
+    where = source.where(number)
+    needs = rule.when.needs(classes)
+    columns = [*needs.columns, *(c for m in needs.measures for c in m.reads)]
+    if columns:
+        raise RuleError(
+            f"the rule reads the column {columns[0]!r}, which an example does not have: "
+            "drop the examples",
+            where=where,
+        )
+    matcher = Matcher((source,), classes)
+    alone = Source(source.name, [rule])
+    frame = matcher.with_measures([alone], MatchFrame.of(Corpus.from_texts(texts, name=str(where))))
+    votes = frame.select(rule.vote(classes).alias("vote"))["vote"].to_list()
+    if rule.label is None:
+        return [vote is not None for vote in votes]
+    return [vote == classes.index(rule.label) for vote in votes]

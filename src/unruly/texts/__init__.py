@@ -1,1 +1,1 @@
-"""Room 1: texts. Reading documents from files, frames and folders."""
+"""Texts: reading documents from files, frames and folders."""

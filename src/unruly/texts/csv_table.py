@@ -1,21 +1,44 @@
-"""CSV and TSV files, plain or gzipped, of any size."""
+"""CSV and TSV files, plain or gzipped, of any size.
+
+polars parses; this file only cuts the bytes at record ends, so that a file of any size can be parsed
+piece by piece, and finds what polars lets pass: rows with too few fields, stray quotes, and the line of
+each. The rules are RFC 4180's: a quote opens at the start of a field, closes at its end, and is doubled
+inside.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from unruly.errors import InputError
+from unruly.errors import InputError, Where
 from unruly.progress import SILENT, Progress, stage
-from unruly.texts.csv_records import CsvRecords
-from unruly.texts.layout import Layout
-from unruly.texts.lines import pieces, size_of
+from unruly.texts.columns import Layout
+from unruly.texts.encoding import (
+    LONGEST_RECORD,
+    PIECE,
+    check_utf8,
+    empty_file,
+    is_utf8,
+    pieces,
+    size_of,
+)
+from unruly.texts.table import BadRow, Rows
 
-WHOLE = r"^(?:0|-?[1-9][0-9]{0,17})$"  # written as an integer is: no leading zeros, which are ids
-NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+QUOTE, NEWLINE, RETURN = 34, 10, 13
+SMALL_PIECE = (
+    1 << 18
+)  # bytes at a time where bad rows are skipped: a stray quote is looked at again
+# Written as a number is: no plus, no leading zeros, no more digits than a number keeps.
+WHOLE = r"^(?:0|-?[1-9][0-9]{0,17})$"
+NUMBER = r"^-?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 TRUTH = r"^(?:true|false|True|False|TRUE|FALSE)$"
 # A column's kind is the first of these that every value so far fits, else a string.
 KINDS: tuple[tuple[pl.DataType, str], ...] = (
@@ -25,17 +48,23 @@ KINDS: tuple[tuple[pl.DataType, str], ...] = (
 )
 
 
+class BrokenQuote(InputError):
+    """A quote that neither opens nor closes a field."""
+
+
 class CsvTable:
     """A CSV file whose records have been checked once, and whose columns have found their kinds."""
 
-    def __init__(self, path: Path, separator: str = ",", progress: Progress = SILENT) -> None:
-        self.path = path
-        self.separator = separator
+    def __init__(
+        self, path: Path, separator: str = ",", skip: bool = False, progress: Progress = SILENT
+    ) -> None:
+        self.path, self.separator, self.skip = path, separator, skip
         self.quoted = True
+        self.header: tuple[str, ...] = ()  # as the file spells it
         try:
             self._survey(progress)
-        except InputError as error:
-            if separator != "\t" or "broken quote" not in str(error):
+        except BrokenQuote:
+            if separator != "\t":
                 raise
             self.quoted = False  # in a TSV without quoting, a quote is a letter like any other
             self._survey(progress)
@@ -46,77 +75,82 @@ class CsvTable:
         return str(self.path)
 
     def _survey(self, progress: Progress) -> None:
-        kinds: dict[str, int] = {}
-        self.rows = 0
+        survey = _Survey()
         with stage(progress, f"checking {self.path}", size_of(self.path), "bytes"):
-            for frame in self._frames(progress):
-                self.rows += frame.height
-                for column in frame.columns:
-                    kinds[column] = _kind(frame[column], kinds.get(column, 0))
+            for part in self._parts(progress):
+                survey.see(part.frame)
+        self.rows = survey.rows
         if not self.rows:
-            raise InputError(f"{self.path}: there is a header, but no row below it: add documents")
-        self.schema = pl.Schema(
-            {c: KINDS[kind][0] if kind < len(KINDS) else pl.String() for c, kind in kinds.items()}
-        )
+            raise InputError(
+                "there is a header, but no row below it: add documents", where=Where(self.name)
+            )
+        self.schema = pl.Schema(survey.kinds())
+        self.exact = pl.Schema(survey.kinds(exact=True))
 
-    def batches(self, layout: Layout, rows: int) -> Iterator[pl.DataFrame]:
+    def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
         """All rows in order; texts, ids and labels are never changed by a detour over numbers."""
         casts = [
-            _cast(column, kind)
+            cast(column, kind)
             for column, kind in self.schema.items()
             if kind != pl.String and not _as_spelt(column, kind, layout)
         ]
-        for frame in self._frames():
-            yield from frame.with_columns(casts).iter_slices(rows)
+        for part in self._parts():
+            skipped = part.skipped
+            for start in range(0, max(1, part.frame.height), rows):
+                spelt = part.frame.slice(start, rows)
+                yield Rows(
+                    spelt.with_columns(casts), spelt, part.numbers[start : start + rows], skipped
+                )
+                skipped = ()
 
-    def place(self, row: int) -> str:
-        """Where the user finds this row."""
-        before = -1  # the header
+    def where(self, row: int) -> Where:
+        """Where the user finds the row of this number."""
         for records in self._records():
-            if row < before + len(records.lines):
-                return f"{self.path}, line {records.lines[row - before]}"
-            before += len(records.lines)
+            at = int(np.searchsorted(records.numbers, row))
+            if at < len(records.numbers) and records.numbers[at] == row:
+                return Where(self.name, int(records.lines[at]))
         raise IndexError(row)
 
     def _records(self) -> CsvRecords:
-        return CsvRecords(self.path, self.separator, self.quoted)
+        return CsvRecords(self.path, self.separator, self.quoted, self.skip)
 
-    def _frames(self, progress: Progress = SILENT) -> Iterator[pl.DataFrame]:
+    def _parts(self, progress: Progress = SILENT) -> Iterator[_Part]:
         """The rows as strings, piece by piece."""
         header: list[str] | None = None
         for records in self._records():
-            frame = self._parse(records.data, header)
+            frame, numbers = self._parse(records.data, header), records.numbers
             progress.advance(len(records.data))
             if header is None:
                 if not frame.height:
                     continue
-                header = self._header(frame)
+                header = self._names(frame)
                 frame = frame.slice(1).rename(dict(zip(frame.columns, header, strict=True)))
-            if frame.height:
-                yield frame
-        if header is not None and not frame.height:
-            yield frame
+                numbers = numbers[1:]
+                yield _Part(frame, numbers, records.skipped)
+            elif frame.height or records.skipped:
+                yield _Part(frame, numbers, records.skipped)
 
     def _parse(self, data: bytes, header: list[str] | None) -> pl.DataFrame:
+        schema = dict.fromkeys(header, pl.String()) if header else None
         if not data:
-            return pl.DataFrame()
+            return pl.DataFrame(schema=schema)
         return pl.read_csv(
             data,
             has_header=False,
             separator=self.separator,
             quote_char='"' if self.quoted else None,
             infer_schema=False,
-            schema=dict.fromkeys(header, pl.String) if header else None,
+            schema=schema,
         )
 
-    def _header(self, frame: pl.DataFrame) -> list[str]:
-        names = [str(name).strip() if name is not None else "" for name in frame.row(0)]
-        names = [name or f"column_{i + 1}" for i, name in enumerate(names)]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(
-                    f"{self.path}, line 1: two columns are named {name!r}: rename one of them"
-                )
+    def _names(self, frame: pl.DataFrame) -> list[str]:
+        self.header = tuple("" if name is None else str(name) for name in frame.row(0))
+        names = [name.strip() or f"column_{i + 1}" for i, name in enumerate(self.header)]
+        name, count = Counter(names).most_common(1)[0]
+        if count > 1:
+            raise InputError(
+                f"two columns are named {name!r}: rename one of them", where=Where(self.name, 1)
+            )
         return names
 
 
@@ -134,17 +168,64 @@ def separator_of(path: Path) -> str:
     return next((s for s in ",;\t|" if s.encode() in header), ",")
 
 
-def _kind(values: pl.Series, kind: int) -> int:
-    """The first kind, from `kind` on, that all these values fit."""
-    present = values.drop_nulls()
-    while kind < len(KINDS) and len(present):
-        pattern = KINDS[kind][1]
-        if all(re.match(pattern, value) for value in present.head(20)) and bool(
-            present.str.contains(pattern).all()
+@dataclass(frozen=True, eq=False)
+class _Part:
+    frame: pl.DataFrame
+    numbers: NDArray[np.int64]
+    skipped: tuple[BadRow, ...]
+
+
+class _Survey:
+    """What each column holds, as far as has been seen."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.at: dict[str, int] = {}  # in KINDS; their number: strings
+        self.faithful: dict[str, bool] = {}  # whether a number, written again, is spelt as it was
+
+    def see(self, frame: pl.DataFrame) -> None:
+        """Go on to the first kind that all values of a column fit; all columns in a few passes."""
+        self.rows += frame.height
+        for column in frame.columns if not self.at else ():
+            self.at[column], self.faithful[column] = 0, True
+        first = frame.head(20).to_dict(as_series=False)
+        doubtful = [column for column, at in self.at.items() if at < len(KINDS)]
+        while doubtful:
+            for column in doubtful:
+                self._advance(column, first[column])
+            doubtful = [column for column in doubtful if self.at[column] < len(KINDS)]
+            if not doubtful:
+                break
+            fits = frame.select(
+                pl.col(column).str.contains(KINDS[self.at[column]][1]).all() for column in doubtful
+            )
+            doubtful = [
+                column for column, fit in zip(doubtful, fits.row(0), strict=True) if not fit
+            ]
+            for column in doubtful:
+                self.at[column] += 1
+        self._check_spelling(frame)
+
+    def _advance(self, column: str, values: list[str | None]) -> None:
+        while self.at[column] < len(KINDS) and not all(
+            value is None or re.match(KINDS[self.at[column]][1], value) for value in values
         ):
-            break
-        kind += 1
-    return kind
+            self.at[column] += 1
+
+    def _check_spelling(self, frame: pl.DataFrame) -> None:
+        kinds = {c: k for c, k in self.kinds().items() if k in (pl.Boolean, pl.Float64)}
+        again = [cast(c, k).cast(pl.String).eq(pl.col(c)).all() for c, k in kinds.items()]
+        for column, same in zip(kinds, frame.select(again).row(0) if kinds else (), strict=True):
+            self.faithful[column] = self.faithful[column] and bool(same)
+
+    def kinds(self, *, exact: bool = False) -> dict[str, pl.DataType]:
+        """Column -> kind; with `exact`, a string where the kind would spell some cell otherwise."""
+        return {
+            column: pl.String()
+            if at == len(KINDS) or (exact and not self.faithful[column])
+            else KINDS[at][0]
+            for column, at in self.at.items()
+        }
 
 
 def _as_spelt(column: str, kind: pl.DataType, layout: Layout) -> bool:
@@ -156,8 +237,228 @@ def _as_spelt(column: str, kind: pl.DataType, layout: Layout) -> bool:
     return column == layout.label and kind == pl.Float64
 
 
-def _cast(column: str, kind: pl.DataType) -> pl.Expr:
+def cast(column: str, kind: pl.DataType) -> pl.Expr:
+    """A column of strings as another kind."""
     values = pl.col(column)
     if kind == pl.Boolean:
         return values.str.to_lowercase() == "true"
     return values.cast(kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Some whole records of the file, without blank lines."""
+
+    data: bytes
+    lines: NDArray[np.int64]  # (records,): the line on which each begins, counted from 1
+    numbers: NDArray[np.int64]  # (records,): which row each is; the header is -1
+    skipped: tuple[BadRow, ...] = ()
+
+
+@dataclass(frozen=True)
+class CsvRecords:
+    """Reads a CSV file as pieces of whole records; the first record is the header.
+
+    With `skip`, records that are malformed are left out; they count as rows all the same.
+    """
+
+    path: Path
+    separator: str = ","
+    quoted: bool = True  # False: quotes are letters like any other
+    skip: bool = False
+    piece: int = PIECE
+
+    def __iter__(self) -> Iterator[Records]:
+        width: int | None = None
+        left, line, number = b"", 1, -1
+        size = min(self.piece, SMALL_PIECE) if self.skip else self.piece
+        for data, last in _with_last(pieces(self.path, size)):
+            buffer = left + data
+            if line == 1 and b"\n" not in buffer and b"\r" in buffer:
+                raise self._old_line_ends()
+            if last and not buffer.endswith(b"\n"):
+                buffer += b"\n"
+            while buffer:
+                marks = self._marks(buffer)
+                fault = self._broken_quote(buffer, marks, line)
+                if fault is not None:
+                    marks = self._marks(buffer[: fault.start])
+                end = marks.end
+                if end:
+                    records, width = self._sound(buffer, marks, line, number, width)
+                    yield records
+                    number += marks.count
+                    line += buffer.count(b"\n", 0, end)
+                    buffer = buffer[end:]
+                if fault is None:
+                    if not (last and buffer) and len(buffer) <= LONGEST_RECORD:
+                        break
+                    fault = _Fault(0, self._never_closed(line))
+                if not self.skip or self.separator == "\t" or number < 0:
+                    raise fault.error
+                cut = (buffer.find(b"\n") + 1) or len(buffer)
+                bad = BadRow(number, fault.error.message, Where(str(self.path), line))
+                yield Records(b"", _none(), _none(), (bad,))
+                number, line, buffer = number + 1, line + 1, buffer[cut:]
+            left = buffer
+        if width is None:
+            raise empty_file(self.path)
+
+    def _marks(self, buffer: bytes) -> _Marks:
+        """Where quotes, separators and record ends stand; the buffer begins with a record."""
+        table = np.zeros(256, dtype=np.bool_)
+        table[[NEWLINE, ord(self.separator), *([QUOTE] if self.quoted else [])]] = True
+        codes = np.frombuffer(buffer, dtype=np.uint8)
+        at = np.flatnonzero(table[codes])
+        kind = codes[at]
+        is_quote = kind == QUOTE if self.quoted else np.zeros(len(kind), dtype=np.bool_)
+        inside = (np.cumsum(is_quote, dtype=np.int32) & 1).astype(np.bool_)
+        ends = at[(kind == NEWLINE) & ~inside]
+        limit = ends[-1] if len(ends) else -1  # what follows belongs to the next piece
+        quotes = is_quote & (at < limit)
+        gaps = at[(kind == ord(self.separator)) & ~inside & (at < limit)]
+        return _Marks(codes, ends, gaps, at[quotes], inside[quotes])
+
+    def _sound(
+        self, buffer: bytes, marks: _Marks, line: int, number: int, width: int | None
+    ) -> tuple[Records, int | None]:
+        """The records, their encoding and number of fields checked; and that number."""
+        full = ~marks.blank
+        fields = np.bincount(np.searchsorted(marks.ends, marks.gaps), minlength=len(full)) + 1
+        if width is None and full.any():
+            width = int(fields[full][0])
+        newlines = np.flatnonzero(marks.codes[: marks.end] == NEWLINE)
+        lines = line + np.searchsorted(newlines, marks.starts)
+        numbers = number + np.cumsum(full) - 1
+        wrong = full & (fields != width)
+        if not self.skip:
+            check_utf8(buffer[: marks.end], str(self.path), line)
+            if wrong.any():
+                at = int(np.flatnonzero(wrong)[0])
+                raise InputError(
+                    self._wrong_width(int(fields[at]), width),
+                    where=Where(str(self.path), int(lines[at])),
+                )
+            return _records(buffer, marks, full, lines, numbers, ()), width
+        strange = np.zeros(len(full), dtype=np.bool_)
+        if not is_utf8(buffer[: marks.end]):
+            spans = zip(marks.starts.tolist(), marks.ends.tolist(), strict=True)
+            strange = full & [not is_utf8(buffer[start:end]) for start, end in spans]
+        skipped = []
+        for at in np.flatnonzero(wrong | strange).tolist():
+            where = Where(str(self.path), int(lines[at]))
+            reason = "not valid UTF-8" if strange[at] else self._wrong_width(int(fields[at]), width)
+            if numbers[at] < 0:
+                raise InputError(reason, where=where)
+            skipped.append(BadRow(int(numbers[at]), reason, where))
+        keep = full & ~wrong & ~strange
+        return _records(buffer, marks, keep, lines, numbers, tuple(skipped)), width
+
+    def _broken_quote(self, buffer: bytes, marks: _Marks, line: int) -> _Fault | None:
+        """The first quote that neither opens a field, nor closes one, nor is doubled."""
+        if not len(marks.quotes):
+            return None
+        before = np.where(marks.quotes > 0, marks.codes[np.maximum(marks.quotes - 1, 0)], NEWLINE)
+        after = marks.codes[marks.quotes + 1]
+        opens_well = np.isin(before, [ord(self.separator), NEWLINE, QUOTE])
+        closes_well = np.isin(after, [ord(self.separator), NEWLINE, RETURN, QUOTE])
+        wrong = np.where(marks.opening, ~opens_well, ~closes_well)
+        if not wrong.any():
+            return None
+        at = int(marks.quotes[np.flatnonzero(wrong)[0]])
+        start = int(marks.starts[np.searchsorted(marks.ends, at)])
+        here = line + buffer.count(b"\n", 0, start)
+        there = line + buffer.count(b"\n", 0, at)
+        upto = f" (noticed at line {there})" if there > here else ""
+        near = buffer[max(start, at - 15) : at + 15].decode("utf-8", "replace").replace("\n", " ")
+        error = BrokenQuote(
+            f"a broken quote{upto}, near {near.strip()!r}: put the whole "
+            'field in double quotes, and double the quotes inside it ("")',
+            where=Where(str(self.path), here),
+        )
+        return _Fault(start, error)
+
+    def _never_closed(self, line: int) -> BrokenQuote:
+        return BrokenQuote(
+            "a broken quote: a field is opened with a double quote and never closed, or a line is "
+            'longer than 64 MB: close it, and double the quotes inside it ("")',
+            where=Where(str(self.path), line),
+        )
+
+    def _wrong_width(self, fields: int, width: int | None) -> str:
+        name = {",": "a comma", "\t": "a tab"}.get(self.separator, repr(self.separator))
+        return (
+            f"{fields} fields, but the header has {width}: "
+            f"a field that contains {name} must stand in double quotes"
+        )
+
+    def _old_line_ends(self) -> InputError:
+        return InputError(
+            "the lines end in CR alone, as on old Macs: convert them, "
+            f"e.g. tr '\\r' '\\n' < {self.path.name} > new.csv",
+            where=Where(str(self.path), 1),
+        )
+
+
+@dataclass(frozen=True)
+class _Fault:
+    start: int  # of its record, in the buffer
+    error: InputError
+
+
+@dataclass(frozen=True, eq=False)
+class _Marks:
+    codes: NDArray[np.uint8]
+    ends: NDArray[np.int64]  # newlines outside quotes
+    gaps: NDArray[np.int64]  # separators outside quotes, before the last end
+    quotes: NDArray[np.int64]  # quotes before the last end
+    opening: NDArray[np.bool_]  # whether each of those opens
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        return np.concatenate([[0], self.ends[:-1] + 1]) if len(self.ends) else _none()
+
+    @property
+    def end(self) -> int:
+        """After the last whole record."""
+        return int(self.ends[-1]) + 1 if len(self.ends) else 0
+
+    @property
+    def blank(self) -> NDArray[np.bool_]:
+        """(records,): nothing on the line but its end."""
+        length = self.ends - self.starts
+        only_return = (length == 1) & (self.codes[self.starts] == RETURN)
+        return np.asarray((length == 0) | only_return)
+
+    @property
+    def count(self) -> int:
+        """How many records are not blank."""
+        return int((~self.blank).sum())
+
+
+def _records(
+    buffer: bytes,
+    marks: _Marks,
+    keep: NDArray[np.bool_],
+    lines: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    skipped: tuple[BadRow, ...],
+) -> Records:
+    if keep.all():
+        return Records(buffer[: marks.end], lines, numbers, skipped)
+    spans = zip(marks.starts[keep].tolist(), marks.ends[keep].tolist(), strict=True)
+    data = b"".join(buffer[start : end + 1] for start, end in spans)
+    return Records(data, lines[keep], numbers[keep], skipped)
+
+
+def _none() -> NDArray[np.int64]:
+    return np.zeros(0, dtype=np.int64)
+
+
+def _with_last(items: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Each item, and whether it is the last one."""
+    held = next(items, None)
+    while held is not None:
+        following = next(items, None)
+        yield held, following is None
+        held = following

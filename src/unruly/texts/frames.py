@@ -1,17 +1,27 @@
-"""Documents from pandas and polars frames, and from Hugging Face data sets."""
+"""A corpus from a frame: pandas, polars, a Hugging Face data set, or whatever the user has at hand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from unruly.errors import InputError
-from unruly.texts.assemble import assemble
+from unruly.errors import InputError, Where
+from unruly.texts.columns import (
+    Layout,
+    WhereOf,
+    class_number,
+    classes_of,
+    find_layout,
+    gold_numbers,
+    not_a_class,
+)
 from unruly.texts.corpus import Corpus
-from unruly.texts.layout import find_layout
+from unruly.texts.table import BadRow, OnBadRow, check_on_bad_row
 
 INDEX = "__index__"
 
@@ -30,6 +40,41 @@ def kind_of(thing: object) -> str:
     return ""
 
 
+def corpus_of(
+    documents: object,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    label: str | None = None,
+    classes: Sequence[str] | None = None,
+    on_bad_row: OnBadRow = "keep",
+) -> Corpus:
+    """Tell by its kind what `documents` is, and read it."""
+    if isinstance(documents, Corpus):
+        return documents
+    if isinstance(documents, str | Path):
+        return Corpus.read(
+            documents, text=text, id=id, label=label, classes=classes, on_bad_row=on_bad_row
+        )
+    match kind_of(documents):
+        case "pandas" | "polars":
+            return Corpus.from_frame(
+                documents, text=text, id=id, label=label, classes=classes, on_bad_row=on_bad_row
+            )
+        case "datasets":
+            return Corpus.from_dataset(documents, text=text, id=id, label=label, classes=classes)
+    values = documents
+    if hasattr(documents, "tolist"):  # an array, or a pandas series
+        values = documents.tolist()
+    elif hasattr(documents, "to_list"):  # a polars series
+        values = documents.to_list()
+    if isinstance(values, Sequence):
+        return Corpus.from_texts(values)
+    raise InputError(
+        f"expected a path, a frame, a Dataset or a list of texts, got {type(documents).__name__}"
+    )
+
+
 def corpus_from_frame(
     frame: object,
     *,
@@ -38,6 +83,7 @@ def corpus_from_frame(
     label: str | None,
     classes: Sequence[str] | None,
     name: str,
+    on_bad_row: OnBadRow = "keep",
 ) -> Corpus:
     """A corpus from a pandas or polars frame."""
     match kind_of(frame):
@@ -55,7 +101,10 @@ def corpus_from_frame(
         id=id,
         label=label,
     )
-    return assemble(table, layout, name=name, place=_rows_of(name), classes=classes)
+    corpus, _ = assemble(
+        table, layout, name=name, where=_rows_of(name), classes=classes, on_bad_row=on_bad_row
+    )
+    return corpus
 
 
 def corpus_from_dataset(
@@ -77,29 +126,165 @@ def corpus_from_dataset(
         label = "label"
     if classes is None and label in named:
         classes = named[label]
-    columns = {
-        c: _series(c, dataset[c][:], _rows_of(name), c == text) for c in dataset.column_names
-    }
+    columns = {c: _series(c, dataset[c][:], name, c == text) for c in dataset.column_names}
     table = pl.DataFrame(columns)
     layout = find_layout(table.schema, name=name, text=text, id=id, label=label)
-    return assemble(table, layout, name=name, place=_rows_of(name), classes=classes)
+    return assemble(table, layout, name=name, where=_rows_of(name), classes=classes)[0]
 
 
-def _rows_of(name: str) -> Any:
-    return lambda row: f"{name}, row {row}"
+def assemble(
+    frame: pl.DataFrame,
+    layout: Layout,
+    *,
+    name: str,
+    where: WhereOf,
+    classes: Sequence[str] | None = None,
+    numbers: NDArray[np.int64] | None = None,
+    skipped: tuple[BadRow, ...] = (),
+    on_bad_row: OnBadRow = "keep",
+) -> tuple[Corpus, NDArray[np.bool_]]:
+    """Check one frame, and split it into text, id, gold and the other columns.
+
+    `numbers` are the rows' numbers in their file, `skipped` the rows that are left out already. Gives
+    the corpus, and which rows of the frame are in it.
+    """
+    check_on_bad_row(on_bad_row)
+    rows = np.arange(frame.height, dtype=np.int64) if numbers is None else numbers
+    known = tuple(classes) if classes is not None else None
+    if layout.label is not None and known is None:
+        known = classes_of(frame[layout.label], name)
+    kept = np.ones(frame.height, dtype=np.bool_)
+    if on_bad_row == "skip":
+        bad = _bad_rows(frame, layout, known)
+        kept[list(bad)] = False
+        skipped = (
+            *skipped,
+            *(BadRow(int(rows[at]), reason, where(at)) for at, reason in sorted(bad.items())),
+        )
+        frame, rows = frame.filter(kept), rows[kept]
+    at = np.flatnonzero(kept)
+
+    def here(row: int) -> Where:
+        return where(int(at[row]) if len(at) else 0)
+
+    texts, missing = _texts(frame[layout.text], here, on_bad_row)
+    ids = checked_ids(frame[layout.id], here) if layout.id else pl.Series("id", rows)
+    gold = None
+    if layout.label is not None and known is not None:
+        gold = gold_numbers(frame[layout.label], known, here)
+    others = frame.drop(list(layout.own))
+    corpus = Corpus(
+        ids,
+        texts,
+        others if others.width else pl.DataFrame(),
+        gold,
+        name,
+        known,
+        missing if missing.any() else None,
+        tuple(sorted(skipped, key=lambda bad: bad.row)),
+    )
+    return corpus, kept
+
+
+def row_numbers(first: int, n: int) -> pl.Series:
+    """Ids of rows that have none of their own."""
+    return pl.int_range(first, first + n, dtype=pl.Int64, eager=True).alias("id")
+
+
+def checked_ids(column: pl.Series, where: WhereOf) -> pl.Series:
+    """The user's ids: none missing, none twice."""
+    if column.null_count():
+        row = int(column.is_null().arg_true()[0])
+        raise InputError(_missing_id(column.name), where=where(row))
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        raise InputError(
+            f"the id column {column.name!r} holds {column.dtype}: ids must be strings or whole numbers",
+            where=where(0),
+        )
+    if column.n_unique() != len(column):
+        twice = column.filter(column.is_duplicated())[0]
+        rows = (column == twice).arg_true()
+        raise duplicate_id(twice, where(int(rows[0])), where(int(rows[1])))
+    return column.alias("id")
+
+
+def duplicate_id(value: object, first: Where, second: Where) -> InputError:
+    """The error for an id that occurs twice."""
+    return InputError(
+        f"the id {value!r} is taken already ({first}): ids must be unique; "
+        "leave out id = ... to number the rows",
+        where=second,
+    )
+
+
+def _texts(
+    column: pl.Series, where: WhereOf, on_bad_row: OnBadRow
+) -> tuple[pl.Series, NDArray[np.bool_]]:
+    """The texts, "" where there is none; and where there is none."""
+    if column.dtype in (pl.Categorical, pl.Enum, pl.Null):
+        column = column.cast(pl.String)
+    missing = column.is_null().to_numpy()
+    if missing.any() and on_bad_row == "error":
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(
+            f"{_missing_text(column.name)}: drop the row, or keep it", where=where(row)
+        )
+    if column.dtype != pl.String:
+        plain = len(column) and not column.dtype.is_nested()
+        found = f", e.g. {column[0]!r:.40}" if plain else ""
+        raise InputError(
+            f"the text column {column.name!r} holds {column.dtype}, not strings{found}: "
+            "name another column, or convert it",
+            where=where(0),
+        )
+    return column.fill_null("").alias("text"), missing
+
+
+def _bad_rows(
+    frame: pl.DataFrame, layout: Layout, classes: tuple[str, ...] | None
+) -> dict[int, str]:
+    """The rows that are to be skipped, and why: no text, no id, or a label that is no class."""
+    bad: dict[int, str] = {}
+    if layout.label is not None and classes is not None:
+        labels = frame[layout.label]
+        if not labels.dtype.is_nested() and labels.dtype not in (pl.Binary, pl.Object):
+            for value in labels.unique().to_list():
+                if class_number(value, classes) is None:
+                    reason = not_a_class(value, classes)
+                    bad |= dict.fromkeys((labels == value).arg_true().to_list(), reason)
+    if layout.id is not None:
+        gone = frame[layout.id].is_null().arg_true().to_list()
+        bad |= dict.fromkeys(gone, _missing_id(layout.id))
+    gone = frame[layout.text].is_null().arg_true().to_list()
+    return bad | dict.fromkeys(gone, _missing_text(layout.text))
+
+
+def _missing_text(column: str) -> str:
+    return f"the text (column {column!r}) is missing"
+
+
+def _missing_id(column: str) -> str:
+    return f"the id (column {column!r}) is missing: give every row an id"
+
+
+def _rows_of(name: str) -> WhereOf:
+    return lambda row: Where(name, row=row)
 
 
 def _from_pandas(
     frame: Any, text: str | None, id: str | None, name: str
 ) -> tuple[pl.DataFrame, str | None]:
     """The frame in polars; its index becomes the ids when it says more than 0, 1, 2…"""
-    place = _rows_of(name)
     columns: dict[str, pl.Series] = {}
     for at, column in enumerate(frame.columns):
         if str(column) in columns:
-            raise InputError(f"{name}: two columns are named {str(column)!r}: rename one of them")
+            raise InputError(
+                f"two columns are named {str(column)!r}: rename one of them", where=Where(name)
+            )
         values = frame.iloc[:, at]
-        columns[str(column)] = _from_pandas_column(str(column), values, place, str(column) == text)
+        columns[str(column)] = _from_pandas_column(str(column), values, name, str(column) == text)
     index = frame.index
     plain = index.nlevels == 1 and index.tolist() == list(range(len(frame)))
     if id is None and not plain:
@@ -107,8 +292,9 @@ def _from_pandas(
         if not index.is_unique:
             twice = index[index.duplicated()].tolist()[0]
             raise InputError(
-                f"{name}: the index holds {twice!r} more than once: frame.reset_index(drop=True) "
-                'numbers the rows, id = "..." names a column'
+                f"the index holds {twice!r} more than once: frame.reset_index(drop=True) "
+                'numbers the rows, id = "..." names a column',
+                where=Where(name),
             )
         columns[INDEX], id = pl.Series(INDEX, ids), INDEX
     elif id is not None and id not in columns and id in index.names:
@@ -116,16 +302,16 @@ def _from_pandas(
     return pl.DataFrame(columns), id
 
 
-def _from_pandas_column(column: str, values: Any, place: Any, is_text: bool) -> pl.Series:
+def _from_pandas_column(column: str, values: Any, name: str, is_text: bool) -> pl.Series:
     kind = values.dtype
     if isinstance(kind, np.dtype) and kind.kind in "iufb":
         return pl.Series(column, values.to_numpy(), nan_to_null=True)
     missing = values.isna().to_numpy()
     plain = [None if gone else value for value, gone in zip(values.tolist(), missing, strict=True)]
-    return _series(column, plain, place, is_text)
+    return _series(column, plain, name, is_text)
 
 
-def _series(column: str, values: list[Any], place: Any, is_text: bool) -> pl.Series:
+def _series(column: str, values: list[Any], name: str, is_text: bool) -> pl.Series:
     """A polars column; where strings stand beside other things, the first stranger is named."""
     try:
         return pl.Series(column, values)
@@ -137,6 +323,7 @@ def _series(column: str, values: list[Any], place: Any, is_text: bool) -> pl.Ser
         if odd is not None and strings and (is_text or column.casefold() == "text"):
             found = values[odd]
             raise InputError(
-                f"{place(odd)}: expected a text in column {column!r}, found {type(found).__name__} {found!r}"
+                f"expected a text in column {column!r}, found {type(found).__name__} {found!r}",
+                where=Where(name, row=odd),
             ) from None
         return pl.Series(column, [None if v is None else str(v) for v in values], dtype=pl.String)

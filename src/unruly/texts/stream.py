@@ -10,13 +10,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError
+from unruly.errors import InputError, Where
 from unruly.progress import SILENT, Progress, stage
-from unruly.texts.assemble import assemble, checked_ids, duplicate_id
+from unruly.texts.columns import Layout, find_layout
 from unruly.texts.corpus import BATCH_ROWS, Corpus
-from unruly.texts.layout import Layout, find_layout
-from unruly.texts.seen import SeenIds, hashes
-from unruly.texts.table import Table, open_table
+from unruly.texts.frames import assemble, duplicate_id
+from unruly.texts.table import OnBadRow, Rows, Table, check_on_bad_row, open_table
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some documents of a file, and their rows with every cell as the file spells it."""
+
+    corpus: Corpus
+    spelt: pl.DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +45,7 @@ class CorpusStream:
     layout: Layout
     classes: tuple[str, ...] | None = None
     batch_rows: int = BATCH_ROWS
+    on_bad_row: OnBadRow = "keep"
 
     @classmethod
     def open(
@@ -49,14 +57,25 @@ class CorpusStream:
         label: str | None = None,
         classes: Sequence[str] | None = None,
         batch_rows: int = BATCH_ROWS,
+        on_bad_row: OnBadRow = "keep",
+        label_may_be_missing: bool = False,
         progress: Progress = SILENT,
     ) -> CorpusStream:
         """Look through a file, and find its columns."""
         if batch_rows < 1:
             raise InputError(f"batch_rows must be at least 1, not {batch_rows}")
-        table = open_table(path, progress)
-        layout = find_layout(table.schema, name=table.name, text=text, id=id, label=label)
-        return cls(table, layout, tuple(classes) if classes is not None else None, batch_rows)
+        check_on_bad_row(on_bad_row)
+        table = open_table(path, progress, skip=on_bad_row == "skip")
+        layout = find_layout(
+            table.schema,
+            name=table.name,
+            text=text,
+            id=id,
+            label=label,
+            label_may_be_missing=label_may_be_missing,
+        )
+        known = tuple(classes) if classes is not None else None
+        return cls(table, layout, known, batch_rows, on_bad_row)
 
     @property
     def name(self) -> str:
@@ -64,41 +83,50 @@ class CorpusStream:
         return self.table.name
 
     @property
-    def rows(self) -> int | None:
-        """How many documents, where that is cheaply known."""
+    def rows(self) -> int:
+        """How many rows can be read, those without a text included."""
         return self.table.rows
 
     def __iter__(self) -> Iterator[Corpus]:
+        return (batch.corpus for batch in self.batches())
+
+    def batches(self) -> Iterator[Batch]:
+        """The documents with their rows as the file spells them."""
         if self.layout.label is not None and self.classes is None:
             raise InputError(
-                f"{self.name}: labels in a file that is read in batches need their classes: give classes = [...]"
+                "labels in a file that is read in batches need their classes: give classes = [...]",
+                where=Where(self.name),
             )
-        first, seen = 0, SeenIds()
-        for frame in self.table.batches(self.layout, self.batch_rows):
-            corpus = self._corpus(frame, first)
+        seen = SeenIds()
+        for rows in self.table.batches(self.layout, self.batch_rows):
+            corpus, kept = self._corpus(rows)
             if self.layout.id is not None:
                 self._check_twice(seen.add(corpus.ids))
-            first += len(corpus)
-            yield corpus
+            yield Batch(corpus, rows.spelt if kept.all() else rows.spelt.filter(kept))
         self._check_twice(seen.rest())
 
     def read(self, progress: Progress = SILENT) -> Corpus:
         """All documents as one corpus."""
-        frames = []
+        parts: list[Rows] = []
         with stage(progress, f"reading {self.name}", self.rows, "rows"):
-            for frame in self.table.batches(self.layout, self.batch_rows):
-                frames.append(frame)
-                progress.advance(frame.height)
-        return self._corpus(pl.concat(frames), 0)
+            for rows in self.table.batches(self.layout, self.batch_rows):
+                parts.append(rows)
+                progress.advance(rows.frame.height)
+        frame = pl.concat(rows.frame for rows in parts)
+        numbers = np.concatenate([rows.numbers for rows in parts])
+        skipped = tuple(bad for rows in parts for bad in rows.skipped)
+        return self._corpus(Rows(frame, frame, numbers, skipped))[0]
 
-    def _corpus(self, frame: pl.DataFrame, first: int) -> Corpus:
+    def _corpus(self, rows: Rows) -> tuple[Corpus, NDArray[np.bool_]]:
         return assemble(
-            frame,
+            rows.frame,
             self.layout,
             name=self.name,
-            place=lambda row: self.table.place(first + row),
+            where=lambda row: self.table.where(int(rows.numbers[row])),
             classes=self.classes,
-            first_row=first,
+            numbers=rows.numbers,
+            skipped=rows.skipped,
+            on_bad_row=self.on_bad_row,
         )
 
     def _check_twice(self, suspects: NDArray[np.uint64]) -> None:
@@ -106,13 +134,51 @@ class CorpusStream:
         if not len(suspects):
             return
         assert self.layout.id is not None
-        start, rows = 0, dict[object, int]()
-        for frame in self.table.batches(self.layout, self.batch_rows):
-            ids = checked_ids(frame[self.layout.id], self.table.place)
-            for row in np.flatnonzero(np.isin(hashes(ids), suspects)):
-                value = ids[int(row)]
-                if value in rows:
-                    before, here = self.table.place(rows[value]), self.table.place(start + int(row))
-                    raise InputError(duplicate_id(value, before, here))
-                rows[value] = start + int(row)
-            start += frame.height
+        first = dict[object, int]()
+        for rows in self.table.batches(self.layout, self.batch_rows):
+            ids = rows.frame[self.layout.id]
+            for at in np.flatnonzero(np.isin(_hashes(ids), suspects)):
+                value, number = ids[int(at)], int(rows.numbers[at])
+                if value in first:
+                    before, here = self.table.where(first[value]), self.table.where(number)
+                    raise duplicate_id(value, before, here)
+                first[value] = number
+
+
+class SeenIds:
+    """Keeps 64-bit hashes of ids, and looks for equal ones whenever their number has doubled.
+
+    Ten million ids take 80 MB. A hash may lie, once in millions of files: the caller looks at the
+    ids themselves before refusing them.
+
+    >>> seen = SeenIds()
+    >>> len(seen.add(pl.Series(["a", "b"]))), len(seen.add(pl.Series(["c", "b"]))), len(seen.rest())
+    (0, 1, 0)
+    """
+
+    def __init__(self) -> None:
+        self._sorted = np.zeros(0, dtype=np.uint64)
+        self._pending: list[NDArray[np.uint64]] = []
+        self._waiting = 0
+
+    def add(self, ids: pl.Series) -> NDArray[np.uint64]:
+        """Remember these ids; returns hashes that have occurred twice, as far as has been looked."""
+        self._pending.append(_hashes(ids))
+        self._waiting += len(ids)
+        return self.rest() if self._waiting >= len(self._sorted) else self._sorted[:0]
+
+    def rest(self) -> NDArray[np.uint64]:
+        """Look at what has not been looked at yet: to be called after the last batch."""
+        if not self._waiting:
+            return self._sorted[:0]
+        both = np.sort(np.concatenate([self._sorted, *self._pending]))
+        twice = both[1:][both[1:] == both[:-1]]
+        self._sorted, self._pending, self._waiting = both, [], 0
+        return np.unique(twice)
+
+
+def _hashes(ids: pl.Series) -> NDArray[np.uint64]:
+    """(n,): the same id gives the same hash throughout a run."""
+    if ids.dtype in (pl.Categorical, pl.Enum):
+        ids = ids.cast(pl.String)
+    return ids.hash().to_numpy()

@@ -1,19 +1,47 @@
-"""What a file of documents is to the rest of the room: a schema, a size, and batches of rows."""
+"""What a file of documents is to the rest of the library: a schema, a size, and batches of rows."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from unruly.errors import InputError
+from unruly.errors import InputError, Where
 from unruly.progress import SILENT, Progress
-from unruly.texts.layout import Layout
+from unruly.texts.columns import Layout
+from unruly.wording import nearest
 
 ENDINGS = ".csv, .tsv, .jsonl, .ndjson (each also .gz), .parquet, .arrow, .feather, .ipc"
+
+OnBadRow = Literal["error", "skip", "keep"]
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that was left out, and why."""
+
+    row: int  # its number in the file, from 0
+    reason: str
+    where: Where
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of a file, in order."""
+
+    frame: pl.DataFrame  # columns of numbers are numbers
+    spelt: pl.DataFrame  # the same rows with every cell as the file spells it
+    numbers: NDArray[np.int64]  # (rows,): their numbers in the file, from 0
+    skipped: tuple[BadRow, ...] = ()  # rows between them that could not be read
 
 
 class Table(Protocol):
@@ -28,18 +56,24 @@ class Table(Protocol):
         """Columns and their kinds."""
 
     @property
-    def rows(self) -> int | None:
-        """How many rows, where that is cheaply known."""
+    def exact(self) -> pl.Schema:
+        """The kinds that lose nothing of how the file spells its cells."""
 
-    def batches(self, layout: Layout, rows: int) -> Iterator[pl.DataFrame]:
+    @property
+    def rows(self) -> int:
+        """How many rows can be read."""
+
+    def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
         """All rows in order, at most so many at a time; texts and ids as the file spells them."""
 
-    def place(self, row: int) -> str:
-        """Where the user finds this row: 'comments.csv, line 7'."""
+    def where(self, row: int) -> Where:
+        """Where the user finds the row of this number."""
 
 
-def open_table(path: str | Path, progress: Progress = SILENT) -> Table:
+def open_table(path: str | Path, progress: Progress = SILENT, *, skip: bool = False) -> Table:
     """Look through a file once, whatever its format, and refuse what cannot be read.
+
+    With `skip`, records that are malformed are left out and counted, instead of stopping the file.
 
     >>> open_table("nowhere.csv")
     Traceback (most recent call last):
@@ -54,18 +88,19 @@ def open_table(path: str | Path, progress: Progress = SILENT) -> Table:
     check_file(file)
     match ending(file):
         case ".csv":
-            return CsvTable(file, separator=separator_of(file), progress=progress)
+            return CsvTable(file, separator_of(file), skip, progress)
         case ".tsv" | ".tab":
-            return CsvTable(file, separator="\t", progress=progress)
+            return CsvTable(file, "\t", skip, progress)
         case ".jsonl" | ".ndjson":
-            return JsonLinesTable(file, progress)
+            return JsonLinesTable(file, skip, progress)
         case ".parquet" | ".pq":
             return ParquetTable(file)
         case ".arrow" | ".feather" | ".ipc":
             return IpcTable(file)
         case other:
             raise InputError(
-                f"{file}: files ending in {other or 'nothing'!r} are not read: use one of {ENDINGS}"
+                f"files ending in {other or 'nothing'!r} are not read: use one of {ENDINGS}",
+                where=Where(str(file)),
             )
 
 
@@ -75,26 +110,31 @@ def ending(path: Path) -> str:
     return inner.suffix.lower()
 
 
+def check_on_bad_row(given: str) -> None:
+    """Refuse what is not one of "error", "skip" and "keep"."""
+    if given not in get_args(OnBadRow):
+        raise InputError(f"on_bad_row = {given!r}: must be one of {', '.join(get_args(OnBadRow))}")
+
+
 def check_file(path: Path) -> None:
     """Refuse a missing file, a folder and an empty file."""
+    here = Where(str(path))
     if path.is_dir():
         raise InputError(
-            f"{path}: a folder, but not one in WRENCH's layout (train.json, label.json): name a file in it"
+            "a folder, but not one in WRENCH's layout (train.json, label.json): name a file in it",
+            where=here,
         )
     if not path.exists():
-        near = _near(path)
-        raise InputError(f"{path}: there is no such file{near}")
+        raise InputError(f"there is no such file{_near(path)}", where=here)
     if not os.access(path, os.R_OK):
-        raise InputError(f"{path}: you may not read this file: change its permissions")
+        raise InputError("you may not read this file: change its permissions", where=here)
     if path.stat().st_size == 0:
-        raise InputError(f"{path}: the file is empty: expected one document a row")
+        raise InputError("the file is empty: expected one document a row", where=here)
 
 
 def _near(path: Path) -> str:
     """A hint when the folder holds a file of nearly that name, or is itself missing."""
-    from difflib import get_close_matches
-
     if not path.parent.is_dir():
         return f": the folder {path.parent} does not exist"
-    near = get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=1, cutoff=0.7)
-    return f": did you mean {near[0]}?" if near else ""
+    near = nearest(path.name, (p.name for p in path.parent.iterdir()))
+    return f": did you mean {near}?" if near else ""

@@ -7,7 +7,7 @@ maps class numbers to names. `meta.json`, where there is one, may name the sourc
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError
-from unruly.plural import plural
-from unruly.texts.assemble import assemble
+from unruly.errors import InputError, Where
+from unruly.texts.columns import MOST_CLASSES, UNKNOWN, Layout
 from unruly.texts.corpus import Corpus
-from unruly.texts.layout import Layout
+from unruly.texts.frames import assemble
+from unruly.wording import plural
 
 ID, LABEL, TEXT = "id", "label", "text"
 
@@ -44,33 +44,38 @@ def read_wrench(folder: Path, split: str = "train", votes: str = "weak_labels") 
     if not is_wrench(folder):
         what = "no label.json in it" if folder.is_dir() else "there is no such folder"
         raise InputError(
-            f"{folder}: not a folder in WRENCH's layout ({what}): it needs train.json and label.json"
+            f"not a folder in WRENCH's layout ({what}): it needs train.json and label.json",
+            where=Where(str(folder)),
         )
     path = folder / f"{split}.json"
     if not path.is_file():
         known = sorted(p.stem for p in folder.glob("*.json") if p.stem not in {"label", "meta"})
-        raise InputError(f"{path}: there is no such split: splits are {', '.join(known) or 'none'}")
+        raise InputError(
+            f"there is no such split: splits are {', '.join(known) or 'none'}",
+            where=Where(str(path)),
+        )
     classes = _classes(folder / "label.json")
     items = _items(path)
     frame = pl.DataFrame(
         {
             ID: list(items),
             LABEL: [item.get("label") for item in items.values()],
-            **_data_columns(items, path),
+            TEXT: pl.Series(TEXT, [item["data"].get(TEXT) for item in items.values()], pl.String),
+            **_data_columns(items),
         },
         strict=False,
     )
     if all(key == str(row) for row, key in enumerate(items)):
         frame = frame.with_columns(pl.col(ID).cast(pl.Int64))
-    corpus = assemble(
+    corpus, _ = assemble(
         frame,
         Layout(TEXT, ID, LABEL),
         name=str(path),
-        place=lambda row: f"{path}, entry {list(items)[row]!r}",
+        where=lambda row: Where(str(path), id=list(items)[row]),
         classes=classes,
     )
     if corpus.gold is not None and not (corpus.gold >= 0).any():
-        corpus = Corpus(corpus.ids, corpus.texts, corpus.columns, None, corpus.name, classes)
+        corpus = replace(corpus, gold=None)
     matrix = _votes(items, votes, path)
     return WrenchSplit(corpus, matrix, _sources(folder, matrix.shape[1], votes), classes)
 
@@ -79,10 +84,12 @@ def _load(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start}): convert it") from None
+        raise InputError(
+            f"not UTF-8 (byte {error.start}): convert it", where=Where(str(path))
+        ) from None
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})"
+            f"not JSON (column {error.colno}: {error.msg})", where=Where(str(path), error.lineno)
         ) from None
 
 
@@ -90,7 +97,8 @@ def _classes(path: Path) -> tuple[str, ...]:
     names = _load(path)
     if not isinstance(names, dict) or sorted(names) != sorted(str(i) for i in range(len(names))):
         raise InputError(
-            f'{path}: expected class numbers from 0 with their names, as in {{"0": "ham", "1": "spam"}}'
+            'expected class numbers from 0 with their names, as in {"0": "ham", "1": "spam"}',
+            where=Where(str(path)),
         )
     return tuple(str(names[str(number)]) for number in range(len(names)))
 
@@ -99,25 +107,27 @@ def _items(path: Path) -> dict[str, dict[str, Any]]:
     items = _load(path)
     if not isinstance(items, dict):
         raise InputError(
-            f"{path}: expected one JSON object of documents, found a {type(items).__name__}"
+            f"expected one JSON object of documents, found a {type(items).__name__}",
+            where=Where(str(path)),
         )
     if not items:
-        raise InputError(f"{path}: the split is empty: expected documents")
+        raise InputError("the split is empty: expected documents", where=Where(str(path)))
     for key, item in items.items():
         data = item.get("data") if isinstance(item, dict) else None
         if not isinstance(data, dict):
             raise InputError(
-                f'{path}, entry {key!r}: expected {{"label": …, "weak_labels": […], "data": {{…}}}}'
+                'expected {"label": …, "weak_labels": […], "data": {…}}',
+                where=Where(str(path), id=key),
             )
-        if not isinstance(data.get(TEXT), str):
+        if not isinstance(data.get(TEXT), str | None):
             raise InputError(
-                f"{path}, entry {key!r}: data.text is {data.get(TEXT)!r}, not a string"
+                f"data.text is {data.get(TEXT)!r}, not a string", where=Where(str(path), id=key)
             )
     return items
 
 
-def _data_columns(items: dict[str, dict[str, Any]], path: Path) -> dict[str, pl.Series]:
-    names = dict.fromkeys(name for item in items.values() for name in item["data"])
+def _data_columns(items: dict[str, dict[str, Any]]) -> dict[str, pl.Series]:
+    names = dict.fromkeys(name for item in items.values() for name in item["data"] if name != TEXT)
     columns: dict[str, pl.Series] = {}
     for name in names:
         values = [item["data"].get(name) for item in items.values()]
@@ -128,18 +138,32 @@ def _data_columns(items: dict[str, dict[str, Any]], path: Path) -> dict[str, pl.
 
 def _votes(items: dict[str, dict[str, Any]], key: str, path: Path) -> NDArray[np.int8]:
     rows = [item.get(key, []) for item in items.values()]
-    width = len(rows[0])
+    width = len(rows[0]) if isinstance(rows[0], list) else 0
     for entry, row in zip(items, rows, strict=True):
+        if not isinstance(row, list) or not all(_is_vote(vote) for vote in row):
+            raise InputError(
+                f"{key} must be a list of class numbers, -1 where a source abstains",
+                where=Where(str(path), id=entry),
+            )
         if len(row) != width:
             raise InputError(
-                f"{path}, entry {entry!r}: {plural(len(row), 'vote')}, but the first entry has {width}"
+                f"{plural(len(row), 'vote')}, but the first entry has {width}",
+                where=Where(str(path), id=entry),
             )
     return np.array(rows, dtype=np.int8).reshape(len(rows), width)
+
+
+def _is_vote(vote: object) -> bool:
+    return isinstance(vote, int) and UNKNOWN <= vote < MOST_CLASSES
 
 
 def _sources(folder: Path, k: int, votes: str) -> tuple[str, ...]:
     path = folder / "meta.json"
     meta = _load(path) if path.is_file() else {}
+    if not isinstance(meta, dict):
+        raise InputError(
+            f"expected one JSON object, found a {type(meta).__name__}", where=Where(str(path))
+        )
     labels = meta.get("label_names")
     for names in meta.values():
         if (

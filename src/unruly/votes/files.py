@@ -1,25 +1,37 @@
-"""Votes in files, by the file's ending."""
+"""Votes in files and tables: Parquet, CSV and JSON Lines, WRENCH's JSON, crowd-kit's long table.
+
+Parquet has an `id` column, one int8 column a source, and the rest in the file's metadata. The metadata
+key `unruly.votes` holds JSON: the version, the name of the id column, the classes, the source columns in
+order, and which columns hold soft votes (fixed-size lists of float32, NaN where the source abstains). The
+columns alone, read by any tool, are Snorkel's label matrix.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from unruly.errors import InputError
-from unruly.files import written_whole
-from unruly.texts.assemble import checked_ids, row_numbers
-from unruly.texts.gold import classes_of, gold_numbers
-from unruly.texts.layout import Layout
-from unruly.texts.table import ending, open_table
-from unruly.votes.parquet import read_parquet, write_parquet
-from unruly.votes.votes import Votes
+from unruly.errors import InputError, Where
+from unruly.files import polars_errors, written_whole
+from unruly.texts.columns import Layout, classes_of, gold_numbers
+from unruly.texts.corpus import Corpus
+from unruly.texts.frames import checked_ids, kind_of, row_numbers
+from unruly.texts.table import check_file, ending, open_table
+from unruly.texts.wrench import read_wrench
+from unruly.votes.votes import ABSTAIN, Votes
 
 ID = "id"
 SLICE = 250_000  # documents written at a time
 ENDINGS = ".parquet, .csv, .tsv or .jsonl"
+KEY = "unruly.votes"
+VERSION = 1
+LONG = ("task", "worker", "label")
 
 
 def write_votes(votes: Votes, path: Path) -> None:
@@ -29,7 +41,8 @@ def write_votes(votes: Votes, path: Path) -> None:
         return write_parquet(votes, path)
     if kind not in {".csv", ".tsv", ".jsonl", ".ndjson"}:
         raise InputError(
-            f"{path}: votes are not written to files ending in {kind!r}: use {ENDINGS}"
+            f"votes are not written to files ending in {kind!r}: use {ENDINGS}",
+            where=Where(str(path)),
         )
     with written_whole(path) as part, part.open("wb") as file:
         for start in range(0, max(1, votes.n), SLICE):  # names take more room than numbers
@@ -50,12 +63,12 @@ def read_votes(path: Path, classes: Sequence[str] | None = None) -> Votes:
     table = open_table(path)
     sources = [column for column in table.schema if column != ID]
     if not sources:
-        raise InputError(f"{path}: there is no column of votes beside the ids")
+        raise InputError("there is no column of votes beside the ids", where=Where(str(path)))
     layout = Layout(text=sources[0], id=ID, spelt=frozenset(sources))
-    frame = pl.concat(table.batches(layout, 1 << 20))
-    ids = checked_ids(frame[ID], table.place) if ID in frame else row_numbers(0, frame.height)
+    frame = pl.concat(rows.frame for rows in table.batches(layout, 1 << 20))
+    ids = checked_ids(frame[ID], table.where) if ID in frame else row_numbers(0, frame.height)
     known = tuple(classes) if classes is not None else _classes(frame.select(sources), path)
-    columns = [gold_numbers(frame[source], known, table.place) for source in sources]
+    columns = [gold_numbers(frame[source], known, table.where) for source in sources]
     return Votes(np.stack(columns, axis=1).astype(np.int8), tuple(sources), known, ids)
 
 
@@ -76,3 +89,263 @@ def named_frame(votes: Votes) -> pl.DataFrame:
 def _classes(frame: pl.DataFrame, path: Path) -> tuple[str, ...]:
     columns = [column.cast(pl.String) for column in frame.iter_columns()]
     return classes_of(pl.concat([column.unique().alias("label") for column in columns]), str(path))
+
+
+def write_parquet(votes: Votes, path: Path) -> None:
+    """Write everything but the provenance."""
+    taken = set(votes.sources)
+    id_name = _free("id", taken)
+    soft = {source: _free(f"{source} (soft)", taken | {id_name}) for source in votes.soft}
+    columns = [votes.ids.alias(id_name)]
+    columns += [
+        pl.Series(source, np.ascontiguousarray(votes.matrix[:, j]), dtype=pl.Int8)
+        for j, source in enumerate(votes.sources)
+    ]
+    columns += [
+        pl.Series(name, votes.soft[source], dtype=pl.Array(pl.Float32, votes.m))
+        for source, name in soft.items()
+    ]
+    about = {
+        "version": VERSION,
+        "id": id_name,
+        "classes": votes.classes,
+        "sources": votes.sources,
+        "soft": soft,
+    }
+    with written_whole(path) as part:
+        pl.DataFrame(columns).write_parquet(
+            part, metadata={KEY: json.dumps(about, ensure_ascii=False)}
+        )
+
+
+def read_parquet(path: Path, classes: Sequence[str] | None = None) -> Votes:
+    """Read what `write_parquet` wrote, or any Parquet file of integer columns (-1 abstains)."""
+    check_file(path)
+    with polars_errors(path, "Parquet"):
+        frame = pl.read_parquet(path, glob=False)
+        about = pl.read_parquet_metadata(path).get(KEY)
+    return _foreign(frame, path, classes) if about is None else _own(frame, about, path, classes)
+
+
+def _own(frame: pl.DataFrame, text: str, path: Path, classes: Sequence[str] | None) -> Votes:
+    about = _about(text, path)
+    if classes is not None and list(classes) != about["classes"]:
+        raise InputError(
+            f"the votes' classes are {', '.join(about['classes'])}, not {', '.join(classes)}",
+            where=Where(str(path)),
+        )
+    missing = [
+        c for c in [about["id"], *about["sources"], *about["soft"].values()] if c not in frame
+    ]
+    if missing:
+        raise InputError(
+            f"the column {missing[0]!r} is missing: write the votes again", where=Where(str(path))
+        )
+    kinds = frame.select(about["sources"]).schema
+    odd = next((c for c, kind in kinds.items() if kind != pl.Int8 or frame[c].null_count()), None)
+    wide = pl.Array(pl.Float32, len(about["classes"]))
+    odd = odd or next((c for c in about["soft"].values() if frame.schema[c] != wide), None)
+    if odd is not None:
+        raise InputError(
+            f"the column {odd!r} does not hold votes: write the votes again", where=Where(str(path))
+        )
+    shape = (frame.height, len(about["classes"]))
+    return Votes(
+        matrix=_matrix(frame.select(about["sources"])),
+        sources=tuple(about["sources"]),
+        classes=tuple(about["classes"]),
+        ids=frame[about["id"]].alias("id"),
+        soft={
+            source: frame[column].explode().to_numpy().reshape(shape).astype(np.float32)
+            for source, column in about["soft"].items()
+        },
+    )
+
+
+def _about(text: str, path: Path) -> dict[str, Any]:
+    """What the file's metadata says of it, if that is whole."""
+    try:
+        about = json.loads(text)
+    except ValueError:
+        about = None
+    names = {"version": int, "id": str, "classes": list, "sources": list, "soft": dict}
+    if not isinstance(about, dict) or not all(
+        isinstance(about.get(name), kind) for name, kind in names.items()
+    ):
+        raise InputError(
+            f"its metadata ({KEY}) is damaged: write the votes again", where=Where(str(path))
+        )
+    if about["version"] > VERSION:
+        raise InputError(
+            f"votes of format {about['version']}, newer than {VERSION}: update unruly",
+            where=Where(str(path)),
+        )
+    texts = [*about["classes"], *about["sources"], *about["soft"], *about["soft"].values()]
+    if not all(isinstance(name, str) for name in texts):
+        raise InputError(
+            f"its metadata ({KEY}) is damaged: write the votes again", where=Where(str(path))
+        )
+    return about
+
+
+def _foreign(frame: pl.DataFrame, path: Path, classes: Sequence[str] | None) -> Votes:
+    """Someone else's vote matrix: integer columns are sources, `id` is the id."""
+    sources = [c for c, kind in frame.schema.items() if kind.is_integer() and c != "id"]
+    odd = [c for c in frame.columns if c not in sources and c != "id"]
+    if not sources or odd:
+        what = (
+            f"the column {odd[0]!r} holds {frame.schema[odd[0]]}"
+            if odd
+            else "there is no column of votes"
+        )
+        raise InputError(
+            f"{what}: a file of votes has integer columns (-1 abstains) and perhaps an id",
+            where=Where(str(path)),
+        )
+    if frame.select(sources).null_count().sum_horizontal().item():
+        raise InputError(
+            "a vote is missing: write -1 where a source abstains", where=Where(str(path))
+        )
+    ids = frame.get_column("id", default=None)
+    return Votes.from_array(
+        frame.select(sources).to_numpy(), classes=classes, sources=sources, ids=ids
+    )
+
+
+def _matrix(frame: pl.DataFrame) -> NDArray[np.int8]:
+    matrix = np.empty((frame.height, frame.width), dtype=np.int8)
+    for j, column in enumerate(frame.iter_columns()):
+        matrix[:, j] = column.to_numpy()
+    return matrix
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def read_wrench_votes(folder: Path, split: str = "train", votes: str = "weak_labels") -> Votes:
+    """The votes stored beside the documents of one split."""
+    stored = read_wrench(folder, split, votes)
+    if not stored.votes.shape[1]:
+        raise InputError(f"{stored.corpus.name}: no votes are stored under {votes!r}")
+    return Votes(stored.votes, stored.sources, stored.classes, stored.corpus.ids)
+
+
+def write_wrench(votes: Votes, folder: Path, corpus: Corpus, split: str = "train") -> None:
+    """Write `split`.json, label.json and meta.json; the folder is made when it is missing."""
+    if not votes.ids.equals(corpus.ids):
+        raise InputError(
+            "the votes and the documents differ in their ids: give the documents that were voted on"
+        )
+    labels = {str(number): name for number, name in enumerate(votes.classes)}
+    path = folder / "label.json"
+    if path.is_file() and json.loads(path.read_text(encoding="utf-8")) != labels:
+        raise InputError(
+            "the folder holds other classes: write to another folder", where=Where(str(path))
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_json(path, labels)
+    _write_json(folder / "meta.json", {"lf_names": votes.sources, "label_names": votes.classes})
+    _write_json(folder / f"{split}.json", _wrench_items(votes, corpus))
+
+
+def _wrench_items(votes: Votes, corpus: Corpus) -> dict[str, Any]:
+    gold = corpus.gold.tolist() if corpus.gold is not None else [-1] * votes.n
+    others = corpus.columns.rows(named=True) if corpus.columns.width else [{}] * votes.n
+    rows = zip(votes.ids, gold, votes.matrix.tolist(), corpus.texts, others, strict=True)
+    return {
+        str(id): {"label": label, "weak_labels": cast, "data": {"text": text, **data}}
+        for id, label, cast, text, data in rows
+    }
+
+
+def _write_json(path: Path, content: object) -> None:
+    with written_whole(path) as part:
+        part.write_text(json.dumps(content, ensure_ascii=False, default=str), encoding="utf-8")
+
+
+def votes_to_long(votes: Votes) -> pl.DataFrame:
+    """One row a vote, document by document; labels are class names."""
+    row, source = np.nonzero(votes.voted)
+    label = votes.matrix[row, source].astype(np.uint32)
+    return pl.DataFrame(
+        {
+            "task": votes.ids.gather(pl.Series(row, dtype=pl.UInt32)),
+            "worker": pl.Series(votes.sources, dtype=pl.String).gather(
+                pl.Series(source, dtype=pl.UInt32)
+            ),
+            "label": pl.Series(votes.classes, dtype=pl.String).gather(
+                pl.Series(label, dtype=pl.UInt32)
+            ),
+        }
+    )
+
+
+def votes_from_long(
+    table: Any,
+    *,
+    classes: Sequence[str] | None = None,
+    ids: Sequence[object] | pl.Series | None = None,
+    sources: Sequence[str] | None = None,
+) -> Votes:
+    """Documents and sources in the order given, else in that of their first vote."""
+    frame = _long_columns(table)
+    known = tuple(classes) if classes is not None else classes_of(frame["label"], "the long table")
+    label = gold_numbers(frame["label"], known, lambda row: Where("the long table", row=row))
+    tasks = frame["task"].unique(maintain_order=True) if ids is None else pl.Series("task", ids)
+    workers = frame["worker"].cast(pl.String)
+    names = tuple(sources) if sources is not None else tuple(workers.unique(maintain_order=True))
+    row = _position(frame["task"], tasks, "task")
+    column = _position(workers, pl.Series(names, dtype=pl.String), "worker")
+    _check_once(frame, row * len(names) + column)
+    matrix = np.full((len(tasks), len(names)), ABSTAIN, dtype=np.int8)
+    matrix[row, column] = label
+    return Votes(matrix, names, known, tasks.alias("id"))
+
+
+def _long_columns(table: Any) -> pl.DataFrame:
+    if not kind_of(table):
+        raise InputError(
+            f"expected a pandas or polars frame with {', '.join(LONG)}, got {type(table).__name__}"
+        )
+    if isinstance(table, pl.LazyFrame):
+        table = table.collect()
+    missing = [name for name in LONG if name not in list(table.columns)]
+    if missing:
+        raise InputError(f"the long table has no column {missing[0]!r}: it needs {', '.join(LONG)}")
+    if isinstance(table, pl.DataFrame):
+        return table.select(LONG)
+    return pl.DataFrame({name: pl.Series(name, table[name].tolist()) for name in LONG})
+
+
+def _position(values: pl.Series, known: pl.Series, what: str) -> NDArray[np.int64]:
+    """(votes,): where each value stands among the known ones."""
+    if known.n_unique() != len(known):
+        twice = known.filter(known.is_duplicated())[0]
+        raise InputError(f"the {what} {twice!r} is listed more than once: name each once")
+    try:
+        at = values.replace_strict(known, range(len(known)), return_dtype=pl.Int64, default=None)
+    except pl.exceptions.PolarsError:
+        raise InputError(
+            f"the {what} column holds {values.dtype}, the list of them {known.dtype}"
+        ) from None
+    if at.null_count():
+        row = int(at.is_null().arg_true()[0])
+        raise InputError(
+            f"the long table, row {row}: the {what} {values[row]!r} is not in the list given"
+        )
+    return np.asarray(at.to_numpy(), dtype=np.int64)
+
+
+def _check_once(frame: pl.DataFrame, cell: NDArray[np.int64]) -> None:
+    order = np.argsort(cell, kind="stable")
+    again = np.flatnonzero(np.diff(cell[order]) == 0)
+    if len(again):
+        first, second = int(order[again[0]]), int(order[again[0] + 1])
+        task, worker, _ = frame.row(second)
+        raise InputError(
+            f"the long table, row {second}: worker {worker!r} has voted on task {task!r} already (row {first}): "
+            "one vote for each pair"
+        )

@@ -1,4 +1,4 @@
-"""The vote matrix: what every source says of every document."""
+"""The vote matrix: one row a document, one column a source."""
 
 from __future__ import annotations
 
@@ -6,24 +6,89 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unruly.errors import InputError
-from unruly.plural import plural
-from unruly.votes.array import ABSTAIN as ABSTAIN
-from unruly.votes.array import MOST_CLASSES as MOST_CLASSES
-from unruly.votes.array import class_numbers
-from unruly.votes.ids import unique_ids
-from unruly.votes.match import Match as Match
-from unruly.votes.match import Provenance
+from unruly.wording import html_table, plural
 
 if TYPE_CHECKING:
     from unruly.texts.corpus import Corpus
     from unruly.votes.summary import Summary
+
+ABSTAIN = -1
+MOST_CLASSES = 127
+
+
+@dataclass(frozen=True)
+class Match:
+    """Why one source voted as it did on one document."""
+
+    source: str
+    rule: int  # which of the source's rules decided, counted from 0
+    label: str
+    spans: tuple[tuple[int, int], ...]  # character ranges of the text that the rule matched
+    reason: str  # the rule in words, e.g. 'keywords: subscribe'
+
+
+class Provenance(Protocol):
+    """Whoever made the votes, and can still tell why."""
+
+    @property
+    def matcher(self) -> object:
+        """The rules that made them."""
+
+    def matches(self, row: int) -> tuple[Match, ...]:
+        """What fired on this document, one `Match` for each source that voted."""
+
+
+@dataclass(frozen=True, eq=False)
+class PickedRows:
+    """The provenance of some rows of other votes, in any order: slices, splits, batches joined."""
+
+    parts: tuple[Provenance, ...]  # all of the same rules
+    part: NDArray[np.int64]  # (n,): which part a row is from
+    row: NDArray[np.int64]  # (n,): its number there
+
+    @classmethod
+    def of(cls, provenance: Provenance, n: int) -> PickedRows:
+        """All rows of one part."""
+        if isinstance(provenance, cls):
+            return provenance
+        return cls((provenance,), np.zeros(n, dtype=np.int64), np.arange(n))
+
+    @classmethod
+    def joined(cls, votes: Sequence[Votes]) -> PickedRows | None:
+        """The rows of several votes one below the other; None unless all know the same rules."""
+        given = [(v.provenance, v.n) for v in votes if v.n]
+        known = [cls.of(provenance, n) for provenance, n in given if provenance is not None]
+        if not known or len(known) < len(given):
+            return None
+        parts = tuple(part for picked in known for part in picked.parts)
+        if any(part.matcher != parts[0].matcher for part in parts):
+            return None
+        first = np.cumsum([0, *(len(picked.parts) for picked in known)])
+        return cls(
+            parts,
+            np.concatenate([p.part + start for p, start in zip(known, first, strict=False)]),
+            np.concatenate([p.row for p in known]),
+        )
+
+    @property
+    def matcher(self) -> object:
+        """The rules that made the votes."""
+        return self.parts[0].matcher
+
+    def take(self, rows: NDArray[np.int64]) -> PickedRows:
+        """Some of these rows."""
+        return PickedRows(self.parts, self.part[rows], self.row[rows])
+
+    def matches(self, row: int) -> tuple[Match, ...]:
+        """What fired on this document."""
+        return self.parts[int(self.part[row])].matches(int(self.row[row]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +156,8 @@ class Votes:
     ) -> Votes:
         """Votes from any integer matrix; `abstain` is the value that means no vote.
 
+        The columns of a pandas or polars frame name the sources.
+
         Class numbers are taken as they are when `abstain` is -1; with `abstain=0` (FlyingSquid,
         MeTaL, Alfred), classes are numbered from 1 in the input and from 0 afterwards.
 
@@ -98,9 +165,16 @@ class Votes:
         [[0, -1], [1, 1]]
         """
         matrix = class_numbers(array, abstain)
-        high = int(matrix.max(initial=0))
+        high = int(matrix.max(initial=ABSTAIN))
+        if classes is None and high == 0:
+            raise InputError(
+                "all votes name one class, and a classifier needs at least two to choose from: "
+                "list all classes with classes = [...]"
+            )
         names = tuple(classes) if classes else tuple(str(c) for c in range(max(2, high + 1)))
         n, k = matrix.shape
+        if sources is None and hasattr(array, "columns"):
+            sources = [str(column) for column in array.columns]
         return cls(
             matrix=matrix,
             sources=tuple(sources) if sources else tuple(f"source_{j}" for j in range(k)),
@@ -116,18 +190,11 @@ class Votes:
         return read_votes(Path(path), classes)
 
     @classmethod
-    def from_parquet(cls, path: str | Path, *, classes: Sequence[str] | None = None) -> Votes:
-        """Votes from a Parquet file that `to_parquet` wrote, or from any file of integer columns."""
-        from unruly.votes.parquet import read_parquet
-
-        return read_parquet(Path(path), classes)
-
-    @classmethod
     def from_wrench(
         cls, folder: str | Path, split: str = "train", votes: str = "weak_labels"
     ) -> Votes:
         """The votes stored in one split of a folder in WRENCH's layout."""
-        from unruly.votes.wrench import read_wrench_votes
+        from unruly.votes.files import read_wrench_votes
 
         return read_wrench_votes(Path(folder), split, votes)
 
@@ -144,7 +211,7 @@ class Votes:
 
         `ids` and `sources` fix the order, and keep documents and sources without any vote.
         """
-        from unruly.votes.long_table import votes_from_long
+        from unruly.votes.files import votes_from_long
 
         return votes_from_long(table, classes=classes, ids=ids, sources=sources)
 
@@ -170,6 +237,7 @@ class Votes:
             classes=first.classes,
             ids=unique_ids(pl.concat([part.ids for part in parts]), sum(part.n for part in parts)),
             soft={s: np.concatenate([part.soft[s] for part in parts]) for s in first.soft},
+            provenance=PickedRows.joined(parts),
         )
 
     def write(self, path: str | Path) -> None:
@@ -177,12 +245,6 @@ class Votes:
         from unruly.votes.files import write_votes
 
         write_votes(self, Path(path))
-
-    def to_parquet(self, path: str | Path) -> None:
-        """One int8 column a source beside the ids; classes, sources and soft votes are kept."""
-        from unruly.votes.parquet import write_parquet
-
-        write_parquet(self, Path(path))
 
     def to_array(self, abstain: int = ABSTAIN) -> NDArray[np.int64]:
         """(n, k): a fresh matrix; with `abstain=0`, classes are numbered from 1.
@@ -197,7 +259,7 @@ class Votes:
 
     def to_wrench(self, folder: str | Path, corpus: Corpus, split: str = "train") -> None:
         """Write these votes and their documents as one split in WRENCH's layout."""
-        from unruly.votes.wrench import write_wrench
+        from unruly.votes.files import write_wrench
 
         write_wrench(self, Path(folder), corpus, split)
 
@@ -207,16 +269,16 @@ class Votes:
         >>> Votes.from_array([[0, -1]], classes=["ham", "spam"], ids=["d1"]).to_long().rows()
         [('d1', 'source_0', 'ham')]
         """
-        from unruly.votes.long_table import votes_to_long
+        from unruly.votes.files import votes_to_long
 
         return votes_to_long(self)
 
     def summary(self, gold: ArrayLike | None = None) -> Summary:
         """The source table with Snorkel's columns, a total row, and majority vote.
 
-        `gold` is a class number for each document, -1 where unknown.
+        `gold` is a class name or number for each document, None or -1 where unknown.
         """
-        from unruly.votes.summarise import summarise
+        from unruly.votes.summary import summarise
 
         return summarise(self, gold)
 
@@ -258,7 +320,7 @@ class Votes:
         return counts
 
     def take(self, rows: ArrayLike) -> Votes:
-        """The same votes for some documents only: row numbers, or a mask."""
+        """The same votes for some documents only: row numbers, or a mask. The rules stay known."""
         wanted = np.asarray(rows)
         whole = wanted if wanted.dtype == np.bool_ else wanted.astype(np.int64)
         index = np.arange(self.n)[whole]
@@ -268,7 +330,27 @@ class Votes:
             classes=self.classes,
             ids=self.ids.gather(pl.Series(index, dtype=pl.UInt32)),
             soft={name: values[index] for name, values in self.soft.items()},
+            provenance=None
+            if self.provenance is None
+            else PickedRows.of(self.provenance, self.n).take(index),
         )
+
+    def __repr__(self) -> str:
+        """One line.
+
+        >>> Votes.from_array([[0, -1], [1, 1]], classes=["ham", "spam"])
+        Votes(2 documents × 2 sources, classes ham and spam, coverage 100.0%)
+        """
+        named = " and ".join(self.classes) if self.m == 2 else str(self.m)
+        return (
+            f"Votes({plural(self.n, 'document')} × {plural(self.k, 'source')}, "
+            f"classes {named}, coverage {self.coverage:.1%})"
+        )
+
+    def _repr_html_(self) -> str:
+        """The source table, for notebooks."""
+        header, rows = self.summary().cells()
+        return html_table(repr(self), header, rows)
 
     def __len__(self) -> int:
         return self.n
@@ -301,3 +383,47 @@ class Votes:
                 "known: match the rules again with sources.vote(corpus)"
             )
         return self.provenance.matches(row % self.n)
+
+
+def class_numbers(array: ArrayLike, abstain: int = ABSTAIN) -> NDArray[np.int8]:
+    """(n, k): the matrix, checked; with `abstain=0`, classes are numbered from 1 in the input.
+
+    >>> class_numbers([[1, 0], [2, 2]], abstain=0)
+    array([[ 0, -1],
+           [ 1,  1]], dtype=int8)
+    """
+    raw = np.asarray(array)
+    if raw.ndim != 2:
+        raise InputError(
+            f"votes must be a matrix of documents × sources, not {raw.ndim}-dimensional"
+        )
+    if raw.dtype.kind == "f" and not np.array_equal(raw, np.round(raw)):
+        raise InputError("votes must be whole numbers: class numbers, or the abstain value")
+    if raw.dtype.kind not in "iufb":
+        raise InputError(f"votes must be whole numbers, not {raw.dtype}")
+    whole = raw.astype(np.int64)
+    none = whole == abstain
+    shift = 1 if abstain == 0 else 0
+    matrix = np.where(none, ABSTAIN, whole - shift)
+    high = int(matrix.max(initial=0))
+    if int(matrix.min(initial=0)) < ABSTAIN or high >= MOST_CLASSES:
+        raise InputError(
+            f"votes range from {int(whole.min())} to {int(whole.max())} with abstain={abstain}: "
+            f"class numbers must lie between 0 and {MOST_CLASSES - 1}"
+        )
+    return matrix.astype(np.int8)
+
+
+def unique_ids(ids: Sequence[object] | pl.Series | None, n: int) -> pl.Series:
+    """(n,): a column named `id`; an id that occurs twice is refused.
+
+    >>> unique_ids(None, 2).to_list(), unique_ids(["x"], 1).to_list()
+    ([0, 1], ['x'])
+    """
+    if ids is None:
+        return pl.Series("id", range(n), dtype=pl.Int64)
+    series = ids if isinstance(ids, pl.Series) else pl.Series("id", list(ids))
+    if series.n_unique() != len(series):
+        twice = series.filter(series.is_duplicated())[0]
+        raise InputError(f"the id {twice!r} occurs more than once: ids must be unique")
+    return series.alias("id")

@@ -1,0 +1,230 @@
+"""The default under each state of knowledge of the class balance, on data sets and cuts to other balances.
+
+    python lab/benchmarks/balance.py --data DIR [--datasets ...] [--encoders lsa] [--most 3000] [--draws 3]
+                                     [--labels 20,50] [--set tau=3 ...] [--json]
+
+Every data set as it is, and cut so that its classes have other shares (two classes: 13, 30, 70 and 87 % of
+the second; more: two skewed mixtures and their mirror images), at most so many documents. Accuracy in
+percent on these documents; documents whose labels were given are not scored.
+    MV         majority vote; a tie of t classes counts 1/t, documents without votes get the commonest class
+    MVbal→LR   scikit-learn: LogisticRegression(class_weight="balanced") on the majority votes
+    nothing    the default with nothing stated and no label
+    rough      shares stated roughly: each class's odds off by a factor of up to two, at random
+    exact      the true shares, stated as exact
+    20, 50     so many labels, drawn by `denoising.draws` under the model with nothing stated
+Gold labels cut, score, state the shares, and are the labels; under "nothing" they do nothing else but score.
+A set counts as below when the default lies more than a standard error below the better of the two baselines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from unruly.denoising.draws import draw
+from unruly.denoising.fit import denoise
+from unruly.denoising.settings import Settings
+from unruly.features.cache import Cache
+from unruly.features.encoder import Features
+from unruly.features.spec import encoder_from
+from unruly.learner import UNKNOWN
+from unruly.prior import StatedBalance
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
+
+SETS = ("youtube", "imdb", "yelp", "agnews", "spouse", "sms", "trec", "yoruba")
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Documents with votes and true labels."""
+
+    name: str
+    features: Features
+    votes: Votes
+    gold: Labels
+
+    @property
+    def truth(self) -> NDArray[np.float64]:
+        """(m,): the true shares; a class that does not occur gets half a document."""
+        counts = np.maximum(np.bincount(self.gold, minlength=self.votes.m), 0.5)
+        return np.asarray(counts / counts.sum())
+
+
+def main() -> None:
+    """Measure what was asked for and print it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
+    parser.add_argument("--datasets", default=",".join(SETS), help="with commas between")
+    parser.add_argument("--encoders", default="lsa", help="one set, as in minilm+lsa")
+    parser.add_argument("--most", type=int, default=3000, help="documents of each set, at most")
+    parser.add_argument("--draws", type=int, default=3, help="of rough shares and of labels")
+    parser.add_argument("--labels", default="20,50", help="how many, with commas between")
+    parser.add_argument("--set", nargs="*", default=[], help="settings, as in tau=2")
+    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
+    args = parser.parse_args()
+    changed = dict(pair.split("=") for pair in args.set)
+    settings = replace(Settings(), **{name: float(value) for name, value in changed.items()})
+    sizes = [int(size) for size in args.labels.split(",") if size]
+    rows: list[dict[str, Any]] = []
+    for case in cases(args):
+        rows.append(measure(case, settings, args.draws, sizes))
+        if len(rows) == 1:
+            print("| data | documents | " + " | ".join(list(rows[0])[2:]) + " |")
+            print("|" + "---|" * len(rows[0]))
+        print(line(rows[-1]), flush=True)
+    names = list(rows[0])[2:]
+    means = {name: float(np.mean([row[name] for row in rows])) for name in names}
+    print(
+        line({"data": "mean", "documents": int(np.mean([r["documents"] for r in rows])), **means})
+    )
+    below = [row["data"] for row in rows if row["nothing"] < bar(row)]
+    print(f"nothing stated, below the better baseline by more than a standard error: {below}")
+    if args.json:
+        print(json.dumps({"means": means, "below": below, "rows": rows}))
+
+
+def bar(row: dict[str, Any]) -> float:
+    """The better baseline, less a standard error."""
+    best = max(row["MV"], row["MVbal→LR"])
+    return float(best - np.sqrt(best * (100 - best) / row["documents"]))
+
+
+def line(row: dict[str, Any]) -> str:
+    """One row of the table."""
+    cells = [f"{v:.1f}" if isinstance(v, float) else str(v) for v in row.values()]
+    return "| " + " | ".join(cells) + " |"
+
+
+def cases(args: argparse.Namespace) -> Iterator[Case]:
+    """Each data set as it is, then its cuts."""
+    for name in args.datasets.split(","):
+        features, votes, gold = encoded(args.data / name, args.encoders)
+        for wanted in mixtures(votes.m, gold):
+            rows = cut(gold, wanted, args.most)
+            shares = "" if wanted is None else " " + "/".join(f"{100 * s:.0f}" for s in wanted)
+            yield Case(name + shares, features.take(rows), votes.take(rows), gold[rows])
+
+
+def encoded(folder: Path, encoders: str) -> tuple[Features, Votes, Labels]:
+    """The training split of a data set."""
+    corpus = Corpus.from_wrench(folder, "train")
+    assert corpus.gold is not None
+    stack = encoder_from(encoders.split("+")).fit(corpus, Cache())
+    return (
+        stack.encode(corpus, Cache()),
+        Votes.from_wrench(folder, "train"),
+        corpus.gold.astype(np.int64),
+    )
+
+
+def mixtures(m: int, gold: Labels) -> Sequence[NDArray[np.float64] | None]:
+    """The class shares to cut to; None: as they are. Sets that are skewed already are not cut."""
+    if np.bincount(gold).min() < 0.5 * len(gold) / m:
+        return [None]
+    if m == 2:
+        return [None, *(np.array([1 - p, p]) for p in (0.13, 0.3, 0.7, 0.87))]
+    falling, steep = np.arange(m, 0, -1.0), 2.0 ** -np.arange(m)
+    return [None, *(s / s.sum() for s in (falling, falling[::-1], steep, steep[::-1]))]
+
+
+def cut(gold: Labels, wanted: NDArray[np.float64] | None, most: int) -> NDArray[np.intp]:
+    """Rows drawn by chance, of which each class has the wanted share."""
+    rng = np.random.default_rng(1)
+    if wanted is None:
+        return np.sort(rng.permutation(len(gold))[:most])
+    size = min(float((np.bincount(gold) / wanted).min()), most)
+    parts = [
+        rng.permutation(np.flatnonzero(gold == c))[: round(size * share)]
+        for c, share in enumerate(wanted)
+    ]
+    return np.sort(np.concatenate(parts))
+
+
+def measure(case: Case, settings: Settings, draws: int, sizes: Sequence[int]) -> dict[str, Any]:
+    """One row of the table."""
+    plain = denoise(case.features, case.votes, settings)
+    heads = plain.heads(case.features, case.votes)
+    row: dict[str, Any] = {
+        "data": case.name,
+        "documents": case.votes.n,
+        "MV": majority(case),
+        "MVbal→LR": balanced_regression(case),
+        "nothing": right(heads.predicted, case.gold),
+    }
+    rough = [stated(case, settings, perturbed(case.truth, i), exact=False) for i in range(draws)]
+    row["rough"] = float(np.mean(rough))
+    row["exact"] = stated(case, settings, case.truth, exact=True)
+    for size in sizes:
+        found = [labelled(case, settings, heads.combined, size, seed) for seed in range(draws)]
+        row[str(size)] = float(np.mean(found))
+    return row
+
+
+def right(predicted: NDArray[np.integer[Any]], gold: Labels) -> float:
+    """Accuracy in percent."""
+    return 100 * float((predicted == gold).mean())
+
+
+def majority(case: Case) -> float:
+    """Majority vote's expected accuracy in percent."""
+    counts, covered = case.votes.counts(), case.votes.covered
+    top = (counts == counts.max(axis=1, keepdims=True)) & covered[:, None]
+    shares = top / np.maximum(top.sum(axis=1, keepdims=True), 1)
+    shares[~covered, shares.sum(axis=0).argmax()] = 1
+    return 100 * float(shares[np.arange(len(case.gold)), case.gold].mean())
+
+
+def balanced_regression(case: Case) -> float:
+    """Five lines of scikit-learn on the majority votes, ties broken at random."""
+    x, covered = case.features.matrix(), case.votes.covered
+    noise = np.random.default_rng(0).random((case.votes.n, case.votes.m))
+    labels = (case.votes.counts() + 0.01 * noise).argmax(axis=1)[covered]
+    model = LogisticRegression(class_weight="balanced", max_iter=200).fit(x[covered], labels)
+    return right(model.predict(x), case.gold)
+
+
+def perturbed(shares: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """The shares with each class's odds off by a factor of up to two."""
+    off = np.random.default_rng(seed).uniform(-np.log(2), np.log(2), len(shares))
+    if len(shares) == 2:
+        off[1] = -off[0]  # the odds of two classes are one number
+    odds = shares / (1 - shares) * np.exp(off)
+    moved = odds / (1 + odds)
+    return np.asarray(moved / moved.sum())
+
+
+def stated(case: Case, settings: Settings, shares: NDArray[np.float64], exact: bool) -> float:
+    """Accuracy with these shares stated."""
+    balance = StatedBalance(tuple(shares.tolist()), exact)
+    model = denoise(case.features, case.votes, settings, balance=balance)
+    return right(model.heads(case.features, case.votes).predicted, case.gold)
+
+
+def labelled(
+    case: Case, settings: Settings, proba: NDArray[np.float32], size: int, seed: int
+) -> float:
+    """Accuracy on the other documents, after so many labels."""
+    drawn = draw(proba, size, seed=seed)
+    clean = np.full(case.votes.n, UNKNOWN)
+    clean[drawn.rows] = case.gold[drawn.rows]
+    weights = np.zeros(case.votes.n)
+    weights[drawn.rows] = 1 / drawn.probability
+    model = denoise(case.features, case.votes, settings, clean=clean, label_weights=weights)
+    rest = clean == UNKNOWN
+    return right(model.heads(case.features, case.votes).predicted[rest], case.gold[rest])
+
+
+if __name__ == "__main__":
+    main()

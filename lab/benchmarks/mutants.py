@@ -1,0 +1,167 @@
+"""Which planted bugs the tests catch: each mutant of lab/mutants is one small error, put in and tested.
+
+    python lab/benchmarks/mutants.py [ROOM ...] [--only WORDS] [--json]
+
+A room's mutants are in lab/mutants/ROOM.toml: a name, a file, and the texts to be replaced. Source and
+tests are copied to a temporary folder; each mutant is put into the copy, and the room's tests run until
+one fails. A mutant that no test notices survives, and is printed. Before that, the tests must pass on
+the unchanged copy; a mutant whose text is no longer in the file is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).resolve().parents[2]
+MUTANTS = ROOT / "lab" / "mutants"
+LIBRARIES = (
+    "numpy",
+    "polars",
+    "scipy.sparse",
+    "scipy.optimize",
+    "sklearn",
+    "hypothesis",
+    "pytest",
+    "torch",
+)
+MINUTES = 10  # a run that takes longer has been broken by its mutant
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One planted bug."""
+
+    name: str
+    file: str  # below src/unruly
+    edits: tuple[tuple[str, str], ...]  # what stands there once, and what it becomes
+
+    def applied(self, text: str) -> str:
+        """The file with the bug in it."""
+        for old, new in self.edits:
+            if text.count(old) != 1:
+                raise SystemExit(
+                    f"{self.name}: the text {old!r} stands {text.count(old)} times in {self.file}, not once"
+                )
+            text = text.replace(old, new)
+        return text
+
+
+@dataclass(frozen=True)
+class Room:
+    """The mutants of one room, and the tests that must catch them."""
+
+    name: str
+    tests: tuple[str, ...]
+    mutants: tuple[Mutant, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> Room:
+        """From its TOML file."""
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        mutants = tuple(
+            Mutant(entry["name"], entry["file"], tuple((old, new) for old, new in entry["edits"]))
+            for entry in table["mutant"]
+        )
+        return cls(path.stem, tuple(table["tests"]), mutants)
+
+
+def main() -> None:
+    """Run the mutants that were asked for and print the score of each room."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    known = sorted(path.stem for path in MUTANTS.glob("*.toml"))
+    parser.add_argument("rooms", nargs="*", default=known, help=f"of {', '.join(known)}; all")
+    parser.add_argument("--only", help="mutants whose name holds these words")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object as the last line"
+    )
+    args = parser.parse_args()
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
+        os.environ[name] = "1"  # before any library is loaded
+    found: dict[str, Any] = {}
+    for name in args.rooms:
+        room = Room.read(MUTANTS / f"{name}.toml")
+        mutants = [m for m in room.mutants if not args.only or args.only in m.name]
+        survivors = [mutant.name for mutant in survived(room, mutants)]
+        killed = len(mutants) - len(survivors)
+        print(f"{name}: {killed} of {len(mutants)} killed ({killed / max(len(mutants), 1):.0%})")
+        found[name] = {"mutants": len(mutants), "killed": killed, "survivors": survivors}
+    if args.json:
+        print(json.dumps(found))
+
+
+def survived(room: Room, mutants: list[Mutant]) -> list[Mutant]:
+    """The mutants that no test of the room notices."""
+    alive = []
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(name)
+        for part in ("src", "tests"):
+            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "pyproject.toml", copy)
+        if not passes(copy, room.tests):
+            log = (copy / "pytest.log").read_text(encoding="utf-8")
+            raise SystemExit(f"{log}\n{room.name}: the tests fail without any mutant")
+        for mutant in mutants:
+            path = copy / "src" / "unruly" / mutant.file
+            whole = path.read_text(encoding="utf-8")
+            path.write_text(mutant.applied(whole), encoding="utf-8")
+            caught = not passes(copy, room.tests)
+            path.write_text(whole, encoding="utf-8")
+            print(f"  {'killed' if caught else 'SURVIVED':8}  {mutant.name}", flush=True)
+            if not caught:
+                alive.append(mutant)
+    return alive
+
+
+def passes(folder: Path, tests: tuple[str, ...]) -> bool:
+    """Whether all of these tests pass on the copy, in a fork that has the libraries loaded already."""
+    for library in LIBRARIES:
+        importlib.import_module(library)
+    child = os.fork()
+    if child == 0:
+        _run(folder, tests)
+    end = time.monotonic() + 60 * MINUTES
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def _run(folder: Path, tests: tuple[str, ...]) -> NoReturn:
+    """In the fork: the tests, with the copy's source before the installed one."""
+    paths = [str(folder / "src"), str(folder)]
+    sys.path[:0] = paths
+    os.environ |= {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+    sys.dont_write_bytecode = True
+    os.chdir(folder)
+    log = os.open(folder / "pytest.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    import pytest
+
+    code = 3
+    try:
+        code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
+    finally:
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

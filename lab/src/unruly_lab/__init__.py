@@ -1,0 +1,1 @@
+"""The laboratory of unruly: peers of the paper, comparisons, benchmarks."""

@@ -1,0 +1,1 @@
+"""The two commands that the laboratory adds to `unruly`: compare and bench."""

@@ -1,0 +1,1 @@
+"""The default: votes and text to posteriors."""

@@ -1,0 +1,89 @@
+"""Each source's accuracy per vote cast, estimated without its own vote, with a 95 % interval.
+
+    a_j = mean over the votes of source j of q^-j_i[vote],    q^-j = softmax(tau lp + ev - own evidence + b)
+
+A source is compared with text and the other sources, never with its own vote. The variance has four parts:
+
+    sampling   of a Beta(a v + 1, (1 - a) v + 1), v votes
+    encoders   from one encoder to another
+    model      (estimate by the full posterior - estimate without its own vote, tempered by tau)^2
+    balance    from the class balance to others that are about as likely (`Balance.alternatives`)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.denoising.em import Posteriors, shift
+from unruly.sampling import Z95, sample_rows
+from unruly.softmax import softmax
+from unruly.votes.sparse import SparseVotes
+
+Real64 = NDArray[np.float64]
+_MOST = 4_000  # documents on which other balances are tried
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracies:
+    """Of k sources; NaN for one that never voted."""
+
+    estimate: Real64  # (k,)
+    low: Real64  # (k,): the 95 % interval
+    high: Real64  # (k,)
+
+    def table(self) -> Real64:
+        """(k, 3): estimate, low, high."""
+        return np.stack([self.estimate, self.low, self.high], axis=1)
+
+
+def source_accuracies(fitted: Posteriors, votes: SparseVotes) -> Accuracies:
+    """The accuracy of each source, with its interval."""
+    shifts = _other_shifts(fitted)
+    found = np.array([_one(fitted, votes, j, shifts) for j in range(votes.k)]).reshape(-1, 2)
+    estimate, deviation = found.T
+    half = Z95 * deviation
+    return Accuracies(estimate, np.maximum(estimate - half, 0), np.minimum(estimate + half, 1))
+
+
+def _other_shifts(fitted: Posteriors) -> tuple[Real64, ...]:
+    """b under each of the other balances that are about as likely."""
+    rows = sample_rows(len(fitted.q), _MOST)
+    scores, known = fitted.scores[rows], fitted.balance
+    return tuple(
+        shift(scores, fitted.b0, replace(known, shares=shares), fitted.settings)
+        for shares in known.alternatives()
+    )
+
+
+def _one(
+    fitted: Posteriors, votes: SparseVotes, j: int, shifts: tuple[Real64, ...]
+) -> tuple[float, float]:
+    """The estimate and its standard deviation, of one source."""
+    m, tau = votes.m, fitted.settings.tau
+    own = votes.onehot[:, j * m : (j + 1) * m]  # (n, m)
+    rows = np.flatnonzero(np.diff(own.indptr))
+    if not len(rows):
+        return float("nan"), float("nan")
+    cast = own[rows].toarray()  # (v, m)
+    count = float(cast.sum())
+    added = cast @ fitted.behaviour.opinion[j]  # (v, m): its own evidence
+    text, ev = tau * fitted.lp[rows], fitted.ev[rows]
+
+    def agreement(scores: Real64) -> float:
+        return float((softmax(scores) * cast).sum() / count)
+
+    others = text + ev - added
+    estimate = agreement(others + fitted.b)
+    full = agreement(text + ev + fitted.b)
+    tempered = agreement((others + fitted.b) / tau)
+    encoders = [agreement((tau * lp[rows] + ev + fitted.b) / tau) for lp in fitted.by_encoder]
+    balances = [agreement(others + b) - estimate for b in shifts]
+    mean = (estimate * count + 1) / (count + 2)
+    sampling = mean * (1 - mean) / (count + 3)
+    # Each class's odds are tried higher and lower: half the sum of squares is the variance.
+    balance = float(np.square(balances).sum()) / 2
+    variance = sampling + float(np.var(encoders)) + (full - tempered) ** 2 + balance
+    return estimate, variance**0.5

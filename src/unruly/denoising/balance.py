@@ -1,0 +1,129 @@
+"""The class balance: the shares that the constraint pulls towards, and how well they are known.
+
+How well a balance is known is counted in labels: as many labels, drawn at random, would tell it as well.
+
+    assumed   the shares of the votes on documents with votes: worth 10 labels
+    stated    by the user, roughly: worth 20; exactly: the constraint is met
+    labels    each label adds to that, and moves the shares:
+
+        e_i  = onehot(y_i) - l q_i                     of the labelled documents; q has not seen the labels
+        t    = l mean_i q_i (all documents) + sum_i w_i e_i (labelled ones)         unbiased, whatever q is
+        n'   = sum_y t_y (1 - t_y) / variance(t)       labels drawn at random that would tell as much
+        pi   = (n0 c + n' t) / (n0 + n')               c: the shares assumed or stated, worth n0 labels
+
+The estimate t uses the predictions as a control variate (a survey's difference estimator; Angelopoulos et
+al., 2023, prediction-powered inference): where q is mostly right, twenty labels tell as much as sixty. l, from
+0 to 1, is the slope of the labels on the predictions, so that wrong predictions do no harm. w_i are the inverse
+inclusion probabilities, normalised, so documents need not be drawn evenly. As q depends on pi, both are
+found together in a few steps.
+
+Ten: on public data sets the votes' shares are off by about 15 points. Twenty: a person's odds are off by a
+factor of up to two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.facts import BalanceOrigin
+from unruly.votes.sparse import SparseVotes
+
+Real64 = NDArray[np.float64]
+ASSUMED_LABELS, STATED_LABELS = 10.0, 20.0
+_STEPS = 4
+_DOUBT = (
+    0.5  # squared error added to the labels', so that a few without an error do not claim certainty
+)
+_LEAST = 1e-3  # share of any class
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """Class shares, and the labels that they are worth."""
+
+    shares: Real64  # (m,)
+    labels: float  # infinite: exact
+    origin: BalanceOrigin
+
+    @property
+    def deviation(self) -> Real64:
+        """(m,): the standard deviation of each class's log-odds that so many labels leave."""
+        if math.isinf(self.labels):
+            return np.zeros_like(self.shares)
+        return np.asarray(1 / np.sqrt((self.labels + 2) * self.shares * (1 - self.shares)))
+
+    def alternatives(self) -> tuple[Real64, ...]:
+        """2m times (m,): the shares with the odds of one class a standard deviation higher or lower.
+
+        >>> known = Balance(np.array([0.5, 0.5]), 98.0, BalanceOrigin.ASSUMED)
+        >>> [x.round(2).tolist() for x in known.alternatives()][:2]
+        [[0.55, 0.45], [0.45, 0.55]]
+        """
+        found = []
+        for c, moved in enumerate(self.deviation):
+            for sign in (1, -1):
+                scaled = self.shares.copy()
+                scaled[c] *= math.exp(sign * moved)
+                found.append(scaled / scaled.sum())
+        return tuple(found)
+
+
+def vote_shares(votes: SparseVotes) -> Real64:
+    """(m,): the mean share of each class in the votes on a document; half a document is added to each class.
+
+    >>> from unruly.votes.votes import Votes
+    >>> vote_shares(SparseVotes.of(Votes.from_array([[0, 1], [0, 0], [-1, -1]]))).round(2).tolist()
+    [0.67, 0.33]
+    """
+    even = np.full(votes.m, 1 / votes.m)
+    covered = votes.covered
+    total = votes.shares(even)[covered].sum(axis=0) + 0.5
+    return np.asarray(total / total.sum())
+
+
+def from_labels(
+    start: Balance,
+    posterior: Callable[[Balance], Real64],
+    rows: NDArray[np.intp],
+    labels: NDArray[np.intp],
+    weights: Real64,
+) -> Balance:
+    """The balance after labels (l,) of documents (l,) that count for `weights` (l,), which sum to 1.
+
+    `posterior` gives q (n, m) under a balance, from scores that have not seen the labels.
+    """
+    known = start
+    for _ in range(_STEPS):
+        q = posterior(known)
+        truth = np.eye(q.shape[1])[labels]  # (l, m)
+        slope = _slope(truth, q[rows], weights)
+        wrong = truth - slope * q[rows]
+        moved = weights @ wrong  # (m,)
+        estimate = slope * q.mean(axis=0) + moved
+        spread = float((weights**2 * ((wrong - moved) ** 2).sum(axis=1)).sum())
+        variance = spread + _DOUBT * float((weights**2).max())
+        likely = _shares(estimate)
+        worth = float((likely * (1 - likely)).sum()) / variance
+        mixed = (start.labels * start.shares + worth * estimate) / (start.labels + worth)
+        known = Balance(_shares(mixed), start.labels + worth, BalanceOrigin.LABELS)
+    return known
+
+
+def _slope(truth: Real64, q: Real64, weights: Real64) -> float:
+    """The slope of the labels (l, m) on the predictions (l, m), from 0 to 1; one label's worth of slope 1 is added."""
+    centred = q - weights @ q
+    together = float((weights @ (centred * (truth - weights @ truth))).sum())
+    own = float((weights @ centred**2).sum())
+    extra = float(weights.max())
+    return float(np.clip((together + extra) / (own + extra), 0.0, 1.0))
+
+
+def _shares(values: Real64) -> Real64:
+    """Shares that sum to 1, none of them zero."""
+    positive = np.maximum(values, _LEAST)
+    return np.asarray(positive / positive.sum())

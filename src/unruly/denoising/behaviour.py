@@ -1,0 +1,96 @@
+"""How each source behaves given the true class, and what its votes add to the evidence.
+
+    N_jyc      = sum_i q_iy O_ijc,     N_y = sum_i q_iy,     s_y = N_y / sum_y N_y
+    T[j, y, c] = (N_jyc + s_y) / (N_y + m s_y)                        P(source j votes c | class y)
+
+Counted as Dawid and Skene (1979) do, with posteriors q. One more vote for each class that a source can
+name, spread as the documents are, keeps a source with two votes from claiming certainty. The sum runs over
+all documents, so that a source which is silent on a class counts as evidence against it when it votes.
+
+Sources that repeat each other share one weight:
+
+    e_ijc  = O_ijc - sum_y q_iy T[j, y, c]                       what the class does not explain of a vote
+    rho_jl = sum_ic e_ijc e_ilc / sqrt(sum_ic e_ijc^2 sum_ic e_ilc^2)
+    r_j    = 1 / (1 + sum_{l != j} rho_jl^2)
+
+and the evidence of the votes is  ev_iy = sum_j r_j sum_c O_ijc log T[j, y, c].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.votes.sparse import SparseVotes
+
+Real64 = NDArray[np.float64]
+_LEAST = 1e-6  # probability of any vote
+
+
+@dataclass(frozen=True, eq=False)
+class Behaviour:
+    """How k sources behave, of m classes."""
+
+    rates: Real64  # (k, y, c): T
+    discount: Real64  # (k,): r
+
+    @property
+    def opinion(self) -> Real64:
+        """(k, c, y): what source j's vote for c adds to the log-odds of class y, centred over y."""
+        logs = np.log(self.rates) * self.discount[:, None, None]
+        return np.ascontiguousarray((logs - logs.mean(axis=1, keepdims=True)).transpose(0, 2, 1))
+
+
+def evidence(votes: SparseVotes, opinion: Real64) -> Real64:
+    """(n, m): ev, the sum of the opinions of the sources that voted on each document."""
+    return np.asarray(votes.onehot @ opinion.reshape(-1, votes.m), np.float64)
+
+
+def source_behaviour(votes: SparseVotes, q: Real64, mass: Real64) -> Behaviour:
+    """From posteriors q (n, m) of documents that count for `mass` (n,).
+
+    >>> from unruly.votes.votes import Votes
+    >>> votes = SparseVotes.of(Votes.from_array([[0], [0], [1], [-1]]))
+    >>> found = source_behaviour(votes, np.eye(2)[[0, 0, 1, 1]], np.ones(4))
+    >>> found.rates.round(2).tolist(), found.discount.tolist()
+    ([[[0.83, 0.17], [0.17, 0.5]]], [1.0])
+    """
+    k, m = votes.k, votes.m
+    weighted = q * mass[:, None]
+    counts = np.asarray(votes.onehot.T @ weighted).reshape(k, m, m)  # (k, c, y): N
+    total = weighted.sum(axis=0)[:, None]  # (y, 1)
+    extra = total / max(float(total.sum()), 1e-9)  # (y, 1): s
+    # Over all documents, for what two sources share does not depend on how documents are weighted.
+    rates = (counts.transpose(0, 2, 1) + extra) / np.maximum(total + m * extra, 1e-9)
+    rates = np.maximum(rates, _LEAST)
+    return Behaviour(rates, redundancy_discount(votes, q, rates))
+
+
+def redundancy_discount(votes: SparseVotes, q: Real64, rates: Real64) -> Real64:
+    """(k,): r. Independent sources keep their weight (1); g copies of one source get 1/g each.
+
+    >>> from unruly.votes.votes import Votes
+    >>> rng = np.random.default_rng(0)
+    >>> truth, noise = rng.integers(0, 2, 1000), rng.random((1000, 2)) < 0.3
+    >>> matrix = np.where(noise, 1 - truth[:, None], truth[:, None])[:, [0, 0, 1]]
+    >>> votes, q = SparseVotes.of(Votes.from_array(matrix)), np.eye(2)[truth]
+    >>> source_behaviour(votes, q, np.ones(1000)).discount.round(2).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    k, m = votes.k, votes.m
+    counts = np.asarray(votes.onehot.T @ q).reshape(k, m, m).transpose(0, 2, 1)  # (k, y, c)
+    flat = rates.reshape(k, m * m)  # (k, y * c)
+    cross = counts.reshape(k, m * m) @ flat.T  # (k, k): sum_ic O_ijc E[O_ilc]
+    expected = np.einsum("yz,lzc->lyc", q.T @ q, rates).reshape(k, m * m)
+    together = flat @ expected.T - cross - cross.T  # (k, k)
+    for c in range(m):
+        cast = votes.onehot[:, c::m]  # (n, k): votes for class c
+        together += (cast.T @ cast).toarray()
+    size = np.sqrt(np.maximum(np.diag(together), 1e-9))
+    squared = (together / size / size[:, None]) ** 2
+    np.fill_diagonal(squared, 0)
+    silent = counts.sum(axis=(1, 2)) == 0
+    squared[silent], squared[:, silent] = 0, 0  # one that never votes repeats nobody
+    return np.asarray(1 / (1 + squared.sum(axis=1)))

@@ -1,0 +1,227 @@
+"""What the default has learnt, and its predictions for new documents.
+
+    lp  = mean over encoders of log p_e                                 the classifier
+    ev  = sum_j r_j log T[j, :, vote_ij]                                the denoiser
+    p   = softmax((tau lp + ev + b) / t)                                both, tempered
+
+tau sharpens cross-fitted text inside the loop; dividing by t = 1.5 tau afterwards keeps the answers and
+makes the probabilities mean what they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.denoising.behaviour import evidence
+from unruly.denoising.em import pooled
+from unruly.denoising.regression import SoftmaxRegression
+from unruly.facts import (
+    ClassBalance,
+    GoldUse,
+    Note,
+    Use,
+    note_from_plain,
+    note_to_plain,
+)
+from unruly.features.encoder import Features
+from unruly.learner import BOTH, CLASSIFIER, DENOISER, Epoch, Heads, check_known
+from unruly.softmax import softmax
+from unruly.votes.sparse import SparseVotes
+from unruly.votes.votes import Votes
+
+Real = NDArray[np.float32]
+Real64 = NDArray[np.float64]
+TEMPERATURE = 1.5  # t / tau
+_CHUNK = 16_384  # documents predicted together, so that memory stays bounded
+
+
+@dataclass(frozen=True, eq=False)
+class DenoisedModel:
+    """The default's two heads, and what is known of the sources: a `Learner`."""
+
+    classes: tuple[str, ...]
+    sources: tuple[str, ...]
+    named: NDArray[np.int64]  # (m,): the classes that votes or labels name; no other is predicted
+    texts: tuple[SoftmaxRegression, ...]  # one for each block of features
+    weights: tuple[float, ...]  # of the blocks; sum to 1
+    opinion: Real64  # (k, c, y): what each vote adds to the log-odds, of the named classes
+    b: Real64  # (m,): the shift by the class balance
+    vote_bias: Real64  # (m,): the same for the votes alone
+    tau: float
+    reliability: NDArray[
+        np.float64
+    ]  # (k,): accuracy per vote, discounted for repetition; sums to 1
+    accuracy: Real64  # (k, 3): estimate, low and high end of its 95 % interval; NaN: never voted
+    balance: ClassBalance
+    gold_used: tuple[GoldUse, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def history(self) -> tuple[Epoch, ...]:
+        """No epochs: the default is not trained by them."""
+        return ()
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many features each block has."""
+        return tuple(len(text.centre) for text in self.texts)
+
+    def heads(self, features: Features, votes: Votes) -> Heads:
+        """The answers of both heads for these documents, uncovered ones included."""
+        check_known(features, votes, self.sources, self.classes, sum(self.widths))
+        starts = range(0, max(votes.n, 1), _CHUNK)
+        rows = [np.arange(start, min(start + _CHUNK, votes.n)) for start in starts]
+        return Heads.concat([self._heads(features.take(part), votes.take(part)) for part in rows])
+
+    def soft_labels(self, votes: Votes, features: Features) -> Real:
+        """(n, m): the denoised labels: votes and text together."""
+        return self.heads(features, votes).combined
+
+    def log_text(self, features: Features) -> Real64:
+        """(n, m): lp, of the named classes."""
+        blocks = self._blocks(features)
+        opinions = [text.log_proba(x) for text, x in zip(self.texts, blocks, strict=True)]
+        return pooled(opinions, self.weights)
+
+    def vote_odds(self, features: Features, votes: Votes) -> Real64:
+        """(n, k): the factor by which each vote moves the odds of the class that it names; 1 where there is none."""
+        factors = np.ones((votes.n, votes.k))
+        shares = np.array(self.balance.shares)[self.named]
+        row, source = np.nonzero(votes.voted)
+        number = self._number(votes.m)[votes.matrix[row, source]]
+        heard = number >= 0
+        row, source, number = row[heard], source[heard], number[heard]
+        likely = np.exp(self.opinion[source, number])  # (v, y)
+        place = np.arange(len(row)), number
+        others = np.tile(shares, (len(row), 1))
+        others[place] = 0
+        total = (likely * others).sum(axis=1)
+        moved = np.where(
+            total > 0, likely[place] * others.sum(axis=1) / np.maximum(total, 1e-300), 1.0
+        )
+        factors[row, source] = moved
+        return factors
+
+    def _heads(self, features: Features, votes: Votes) -> Heads:
+        lp = self.log_text(features)  # (n, m)
+        cast = self._named_votes(votes)
+        ev = evidence(cast, self.opinion)
+        covered = cast.covered
+        rule = softmax(ev + self.vote_bias)
+        both = softmax((self.tau * lp + ev + self.b) / (TEMPERATURE * self.tau))
+        first, second, last = rule.argmax(axis=1), lp.argmax(axis=1), both.argmax(axis=1)
+        follows = covered & (last == first)
+        decided = np.where(follows, np.where(first == second, BOTH, DENOISER), CLASSIFIER)
+        denoiser = self._all_classes(rule)
+        denoiser[~covered] = 1 / len(self.classes)
+        return Heads(
+            denoiser=denoiser,
+            classifier=self._all_classes(np.exp(lp)),
+            combined=self._all_classes(both),
+            decided_by=decided.astype(np.int8),
+            conditional=self._vote_weights(cast, votes),
+        )
+
+    def _vote_weights(self, cast: SparseVotes, votes: Votes) -> Real:
+        """(n, k): the share of each vote in all that the votes on a document move; 0 where there is none."""
+        k, m = self.opinion.shape[:2]
+        size = np.abs(self.opinion).sum(axis=2).reshape(k * m) + 1e-9  # (k * c,)
+        moved = cast.onehot.data * size[cast.onehot.indices]
+        table = np.zeros((votes.n, votes.k))
+        np.add.at(table, (cast.row, cast.source), moved)
+        total = table.sum(axis=1, keepdims=True)
+        return np.asarray(table / np.where(total > 0, total, 1.0), np.float32)
+
+    def _named_votes(self, votes: Votes) -> SparseVotes:
+        return named_votes(SparseVotes.of(votes), self.named)
+
+    def _number(self, m: int) -> NDArray[np.int64]:
+        """(m + 1,): the place of each class among the named ones; -1 for others, and for an abstention."""
+        number = np.full(m + 1, -1)
+        number[self.named] = np.arange(len(self.named))
+        return number
+
+    def _all_classes(self, values: Real64) -> Real:
+        """(n, all classes): probabilities, 0 for a class that is not named."""
+        full = np.zeros((len(values), len(self.classes)), np.float32)
+        full[:, self.named] = values
+        return full
+
+    def _blocks(self, features: Features) -> list[Real]:
+        """The features of each block, also where they come side by side in one matrix."""
+        if tuple(block.values.shape[1] for block in features.blocks) == self.widths:
+            return [block.values for block in features.blocks]
+        return np.split(features.matrix(), np.cumsum(self.widths)[:-1], axis=1)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything numeric."""
+        arrays: dict[str, NDArray[Any]] = {
+            "named": self.named,
+            "opinion": self.opinion,
+            "b": self.b,
+            "vote_bias": self.vote_bias,
+            "reliability": self.reliability,
+            "accuracy": self.accuracy,
+        }
+        for e, text in enumerate(self.texts):
+            arrays[f"text.{e}.centre"] = text.centre
+            arrays[f"text.{e}.weights"] = text.weights
+            arrays[f"text.{e}.bias"] = text.bias
+        return arrays
+
+    def facts(self) -> dict[str, Any]:
+        """Everything else, as JSON can hold it."""
+        return {
+            "classes": list(self.classes),
+            "sources": list(self.sources),
+            "scales": [text.scale for text in self.texts],
+            "weights": list(self.weights),
+            "tau": self.tau,
+            "balance": note_to_plain(self.balance),
+            "gold_used": [[u.use.value, u.labels, u.origin] for u in self.gold_used],
+            "notes": [note_to_plain(note) for note in self.notes],
+        }
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Self:
+        """The learner again, from its arrays and facts."""
+        balance = note_from_plain(facts["balance"])
+        assert isinstance(balance, ClassBalance)
+        texts = tuple(
+            SoftmaxRegression(
+                arrays[f"text.{e}.centre"],
+                float(scale),
+                arrays[f"text.{e}.weights"],
+                arrays[f"text.{e}.bias"],
+            )
+            for e, scale in enumerate(facts["scales"])
+        )
+        return cls(
+            classes=tuple(facts["classes"]),
+            sources=tuple(facts["sources"]),
+            named=arrays["named"],
+            texts=texts,
+            weights=tuple(facts["weights"]),
+            opinion=arrays["opinion"],
+            b=arrays["b"],
+            vote_bias=arrays["vote_bias"],
+            tau=float(facts["tau"]),
+            reliability=arrays["reliability"],
+            accuracy=arrays["accuracy"],
+            balance=balance,
+            gold_used=tuple(GoldUse(Use(u), int(n), str(o)) for u, n, o in facts["gold_used"]),
+            notes=tuple(note_from_plain(note) for note in facts["notes"]),
+        )
+
+
+def named_votes(votes: SparseVotes, named: NDArray[np.int64]) -> SparseVotes:
+    """The votes for some of the classes, which are numbered anew; a soft vote keeps its shares of them."""
+    if len(named) == votes.m:
+        return votes
+    columns = (np.arange(votes.k)[:, None] * votes.m + named).reshape(-1)
+    return SparseVotes(votes.onehot[:, columns], votes.k, len(named))

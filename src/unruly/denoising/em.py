@@ -1,0 +1,164 @@
+"""Posterior labels from votes and text together: expectation-maximisation with a classifier inside.
+
+n documents, k sources, m classes, E encoders. One round:
+
+    p_e   = softmax regression on encoder e with the soft targets q, cross-fitted          (n, m)
+    lp    = mean over e of log p_e                                                         (n, m)
+    T, r  = P(source votes c | class y), counted with q; discount for repetition           (k, m, m), (k,)
+    ev    = sum_j r_j log T[j, :, vote_ij]                                                 (n, m)
+    q     = softmax(tau lp + ev + b),   b by the constraint on the class marginals         (n, m)
+
+The M-step learns the classifier and the sources' behaviours, the E-step pools their opinions in logarithms
+(Raykar et al., 2010; Dawid and Skene, 1979). It starts from vote shares, with the classes re-weighted to the
+balance. Cross-fitted text is less sure than it should be, for it has not seen the document: tau = 3 makes
+up for that. The shift  b0 = -(tau - 1) log mean_i q_i  counts the prior that text has learnt once, not tau times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.denoising.balance import Balance
+from unruly.denoising.behaviour import Behaviour, evidence, source_behaviour
+from unruly.denoising.marginals import EXACT, match_marginals
+from unruly.denoising.regression import CrossFitting, Real
+from unruly.denoising.settings import Settings
+from unruly.learner import UNKNOWN, Gold
+from unruly.progress import SILENT, Progress, stage
+from unruly.softmax import log_softmax, softmax
+from unruly.votes.sparse import SparseVotes
+
+Real64 = NDArray[np.float64]
+FIRST_STEPS, STEPS = (
+    15,
+    3,
+)  # of the regressions: in the first round, in the others, which start there
+LABEL_MASS = 3.0  # documents that one with a true label counts for
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is learnt from: E encoders on n documents, their votes, and the true labels of some."""
+
+    texts: tuple[CrossFitting, ...]
+    weights: tuple[float, ...]  # E numbers that sum to 1: of the encoders
+    votes: SparseVotes
+    clean: Gold  # (n,): the true class, -1 where unknown
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """(n,): documents with a true label."""
+        return np.asarray(self.clean != UNKNOWN)
+
+    def unlabelled(self) -> Task:
+        """The same without the true labels."""
+        hidden = np.full_like(self.clean, UNKNOWN)
+        return Task(self.texts, self.weights, self.votes, hidden)
+
+
+@dataclass(frozen=True, eq=False)
+class Posteriors:
+    """What expectation-maximisation came to."""
+
+    q: Real64  # (n, m): posteriors, which are the soft labels
+    lp: Real64  # (n, m): cross-fitted text, encoders averaged
+    by_encoder: tuple[Real64, ...]  # E times (n, m)
+    ev: Real64  # (n, m): evidence of the votes
+    b0: Real64  # (m,): the shift at which the prior counts once
+    b: Real64  # (m,): the shift that the constraint on the class marginals chose
+    behaviour: Behaviour
+    weights: tuple[Real, ...]  # of the regressions, one for each encoder
+    balance: Balance
+    settings: Settings
+
+    def under(self, balance: Balance) -> Real64:
+        """(n, m): the posteriors under another balance, text and votes being what they are."""
+        return softmax(self.scores + shift(self.scores, self.b0, balance, self.settings))
+
+    @property
+    def scores(self) -> Real64:
+        """(n, m): tau lp + ev."""
+        return self.settings.tau * self.lp + self.ev
+
+
+def shift(scores: Real64, b0: Real64, balance: Balance, settings: Settings) -> Real64:
+    """(m,): b, as firm as the balance is known."""
+    firmness = EXACT if math.isinf(balance.labels) else settings.firmness * balance.labels
+    return match_marginals(scores, balance.shares, b0, max(firmness, 1e-9))
+
+
+def expectation_maximisation(
+    task: Task, balance: Balance, settings: Settings, progress: Progress = SILENT
+) -> Posteriors:
+    """Run the rounds under this class balance."""
+    q, mass = _first_targets(task, balance.shares)
+    weights: Sequence[Real | None] = [None] * len(task.texts)
+    with stage(progress, "learning", settings.rounds, "round"):
+        for t in range(settings.rounds):
+            # M-step
+            weights = [
+                text.descend(w, q, mass, STEPS if t else FIRST_STEPS)
+                for text, w in zip(task.texts, weights, strict=True)
+            ]
+            behaviour = source_behaviour(task.votes, q, mass)
+            # E-step
+            by_encoder = tuple(
+                text.held_out(w)
+                for text, w in zip(task.texts, weights, strict=True)
+                if w is not None
+            )
+            lp = pooled(by_encoder, task.weights)
+            ev = evidence(task.votes, behaviour.opinion)
+            b0 = -(settings.tau - 1) * np.log(np.maximum(mass @ q / mass.sum(), 1e-6))
+            b0 -= b0.mean()
+            scores = settings.tau * lp + ev
+            b = shift(scores, b0, balance, settings)
+            posterior = softmax(scores + b)
+            moved = float(np.abs(posterior - q).sum(axis=1).mean() / 2)
+            q, mass = _with_labels(posterior, task), np.where(task.known, LABEL_MASS, 1.0)
+            progress.advance(1, f"{moved:.1%} moved")
+    return Posteriors(
+        q=posterior,
+        lp=lp,
+        by_encoder=by_encoder,
+        ev=ev,
+        b0=b0,
+        b=b,
+        behaviour=behaviour,
+        weights=tuple(w for w in weights if w is not None),
+        balance=balance,
+        settings=settings,
+    )
+
+
+def pooled(opinions: Sequence[Real64], weights: Sequence[float]) -> Real64:
+    """(n, m): log-probabilities averaged by weight, and normalised: a log-opinion pool."""
+    return log_softmax(np.tensordot(np.asarray(weights), np.stack(list(opinions)), 1))
+
+
+def _with_labels(q: Real64, task: Task) -> Real64:
+    """(n, m): the posteriors, with true labels in their place."""
+    known = task.known
+    if not known.any():
+        return q
+    q = q.copy()
+    q[known] = np.eye(q.shape[1])[task.clean[known]]
+    return q
+
+
+def _first_targets(task: Task, pi: Real64) -> tuple[Real64, Real64]:
+    """(n, m), (n,): vote shares of covered documents and their mass, classes re-weighted to the balance."""
+    votes = task.votes
+    q = _with_labels(votes.shares(pi), task)
+    mass = np.where(task.known, LABEL_MASS, votes.covered.astype(np.float64))
+    if not mass.any():
+        return q, np.ones(votes.n)  # nothing is known but the balance
+    present = (mass @ q) / mass.sum()
+    tilted = q * (pi / np.maximum(present, 1e-9))  # (n, m)
+    total = tilted.sum(axis=1)
+    return tilted / total[:, None], mass * total

@@ -1,0 +1,236 @@
+"""`denoise`: from features and votes to a model, in the order in which things are known.
+
+    balance      stated by the user, or the shares of the votes
+    posteriors   expectation-maximisation under that balance, without any label
+    labels       where there are some: the balance that they tell, and the posteriors again, with them
+    accuracies   of the sources, and how many answers depend on the balance
+
+It follows from the paper's method: a denoiser of votes and a classifier of text that teach each other.
+Here both speak in probabilities, so that one formula pools them (docs/default.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from unruly.denoising.accuracy import Accuracies, source_accuracies
+from unruly.denoising.balance import (
+    ASSUMED_LABELS,
+    STATED_LABELS,
+    Balance,
+    from_labels,
+    vote_shares,
+)
+from unruly.denoising.denoised import DenoisedModel, named_votes
+from unruly.denoising.em import Posteriors, Task, expectation_maximisation, shift
+from unruly.denoising.marginals import EXACT, match_marginals
+from unruly.denoising.regression import CrossFitting, content_folds
+from unruly.denoising.settings import Settings
+from unruly.errors import InputError
+from unruly.facts import (
+    BalanceOrigin,
+    ClassBalance,
+    ClassesWithoutVotes,
+    GoldUse,
+    Note,
+    SourceBelowChance,
+    Use,
+)
+from unruly.features.encoder import Features
+from unruly.learner import UNKNOWN, Gold, check_features, check_labels
+from unruly.prior import StatedBalance
+from unruly.progress import SILENT, Progress
+from unruly.sampling import sample_rows
+from unruly.softmax import softmax
+from unruly.votes.sparse import SparseVotes
+from unruly.votes.votes import Votes
+from unruly.wording import plural
+
+Real64 = NDArray[np.float64]
+_MOST = 4_000  # documents on which other balances are tried
+
+
+def denoise(
+    features: Features,
+    votes: Votes,
+    settings: Settings | None = None,
+    *,
+    seed: int = 0,
+    balance: StatedBalance | None = None,
+    clean: Gold | None = None,
+    label_weights: Real64 | None = None,
+    progress: Progress = SILENT,
+) -> DenoisedModel:
+    """Learn from votes and features, and from the true labels of some documents where there are any.
+
+    `clean`, (n,), holds the true class of documents where it is known, else -1; `label_weights`, (n,),
+    how much each of them counts in an estimate over all documents: the inverse of the probability with
+    which it was drawn, alike if not given.
+
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 300)
+    >>> features = Features.from_array(truth[:, None] + rng.normal(0, 0.3, (300, 2)))
+    >>> cast = np.where(rng.random((300, 3)) < 0.8, truth[:, None], 1 - truth[:, None])
+    >>> votes = Votes.from_array(np.where(rng.random((300, 3)) < 0.5, cast, -1))
+    >>> model = denoise(features, votes)
+    >>> bool((model.heads(features, votes).predicted == truth).mean() > 0.95)
+    True
+    """
+    settings = settings or Settings()
+    check_features(features, votes)
+    gold = check_labels(clean, votes.n, votes.m)
+    named = _named_classes(votes, gold)
+    with threadpool_limits(settings.threads):
+        task = _task(features, votes, gold, named, settings, seed)
+        start = _start(task.votes, balance, named)
+        fitted = expectation_maximisation(task.unlabelled(), start, settings, progress)
+        if task.known.any():
+            known = _balance_with_labels(task, fitted, label_weights)
+            fitted = expectation_maximisation(task, known, settings, progress)
+        accuracies = source_accuracies(fitted, task.votes)
+        facts = _balance_fact(fitted, votes.classes, named, int(task.known.sum()))
+        return DenoisedModel(
+            classes=votes.classes,
+            sources=votes.sources,
+            named=named,
+            texts=tuple(t.regression(w) for t, w in zip(task.texts, fitted.weights, strict=True)),
+            weights=features.weights,
+            opinion=fitted.behaviour.opinion,
+            b=fitted.b,
+            vote_bias=_vote_bias(fitted, task.votes),
+            tau=settings.tau,
+            reliability=_reliability(accuracies, fitted),
+            accuracy=accuracies.table(),
+            balance=facts,
+            gold_used=_gold_used(task, fitted),
+            notes=(facts, *_unnamed(votes, named), *_below_chance(accuracies, fitted, votes)),
+        )
+
+
+def _named_classes(votes: Votes, gold: Gold) -> NDArray[np.int64]:
+    """(m,): the classes that a vote or a true label names."""
+    named = SparseVotes.of(votes).counts().sum(axis=0) > 0
+    named[gold[gold != UNKNOWN]] = True
+    if not named.any():
+        raise InputError(
+            f"none of {plural(votes.n, 'document')} has a vote: write rules that match, or give clean labels"
+        )
+    return np.flatnonzero(named)
+
+
+def _task(
+    features: Features,
+    votes: Votes,
+    gold: Gold,
+    named: NDArray[np.int64],
+    settings: Settings,
+    seed: int,
+) -> Task:
+    blocks = tuple(block.values for block in features.blocks)
+    fold = content_folds(blocks, settings.folds, seed)
+    number = np.full(votes.m + 1, UNKNOWN)
+    number[named] = np.arange(len(named))
+    return Task(
+        texts=tuple(CrossFitting.of(x, fold, settings.folds, settings.l2) for x in blocks),
+        weights=features.weights,
+        votes=named_votes(SparseVotes.of(votes), named),
+        clean=number[gold],
+    )
+
+
+def _start(votes: SparseVotes, stated: StatedBalance | None, named: NDArray[np.int64]) -> Balance:
+    """The balance before any label is looked at."""
+    if stated is None or stated.of_votes:
+        labels = ASSUMED_LABELS if stated is None else STATED_LABELS
+        origin = BalanceOrigin.ASSUMED if stated is None else BalanceOrigin.STATED
+        return Balance(vote_shares(votes), labels, origin)
+    shares = np.array(stated.shares)[named]
+    labels = math.inf if stated.exact else STATED_LABELS
+    return Balance(shares / shares.sum(), labels, BalanceOrigin.STATED)
+
+
+def _balance_with_labels(
+    task: Task, unlabelled: Posteriors, label_weights: Real64 | None
+) -> Balance:
+    """The balance after the true labels, judged by posteriors that have not seen them."""
+    if math.isinf(unlabelled.balance.labels):
+        return unlabelled.balance
+    rows = np.flatnonzero(task.known)
+    weights = np.ones(len(rows)) if label_weights is None else label_weights[rows]
+    return from_labels(
+        unlabelled.balance,
+        unlabelled.under,
+        rows,
+        np.asarray(task.clean[rows], np.intp),
+        weights / weights.sum(),
+    )
+
+
+def _balance_fact(
+    fitted: Posteriors, classes: tuple[str, ...], named: NDArray[np.int64], labels: int
+) -> ClassBalance:
+    """The shares that were used, and how many answers others, about as likely, would change."""
+    rows = sample_rows(len(fitted.q), _MOST)
+    scores = fitted.scores[rows]
+    answers = (scores + fitted.b).argmax(axis=1)
+    changed = np.zeros(len(rows), dtype=np.bool_)
+    known = fitted.balance
+    for shares in known.alternatives():
+        b = shift(scores, fitted.b0, replace(known, shares=shares), fitted.settings)
+        changed |= (scores + b).argmax(axis=1) != answers
+    used = np.zeros(len(classes))
+    used[named] = known.shares
+    return ClassBalance(
+        classes=classes,
+        shares=tuple(used.tolist()),
+        origin=known.origin,
+        labels=labels,
+        depends=0.0 if math.isinf(known.labels) else float(changed.mean()),
+    )
+
+
+def _vote_bias(fitted: Posteriors, votes: SparseVotes) -> Real64:
+    """(m,): the shift by which the votes alone name each class as often as the posteriors of covered documents do."""
+    covered = votes.covered
+    if not covered.any():
+        return np.asarray(np.log(fitted.balance.shares))
+    shares = np.maximum(fitted.q[covered].mean(axis=0), 1e-6)
+    start = np.log(fitted.balance.shares)
+    return match_marginals(fitted.ev[covered], shares / shares.sum(), start, EXACT)
+
+
+def _reliability(accuracies: Accuracies, fitted: Posteriors) -> NDArray[np.float64]:
+    """(k,): accuracy per vote cast times the discount for repeating others, made to sum to 1."""
+    weight = np.nan_to_num(accuracies.estimate) * fitted.behaviour.discount
+    return weight / weight.sum() if weight.sum() > 0 else weight
+
+
+def _gold_used(task: Task, fitted: Posteriors) -> tuple[GoldUse, ...]:
+    labels = int(task.known.sum())
+    if not labels:
+        return ()
+    prior = () if math.isinf(fitted.balance.labels) else (GoldUse(Use.PRIOR, labels),)
+    return (GoldUse(Use.TRAINING, labels), *prior)
+
+
+def _unnamed(votes: Votes, named: NDArray[np.int64]) -> tuple[ClassesWithoutVotes, ...]:
+    missing = tuple(name for c, name in enumerate(votes.classes) if c not in named)
+    return (ClassesWithoutVotes(missing),) if missing else ()
+
+
+def _below_chance(accuracies: Accuracies, fitted: Posteriors, votes: Votes) -> tuple[Note, ...]:
+    """Sources whose whole interval lies below what guessing by the class shares would give."""
+    found: list[Note] = []
+    shares = softmax(np.log(fitted.balance.shares)[None])[0]
+    sparse = fitted.behaviour.rates  # (k, y, c)
+    for j, (estimate, low, high) in enumerate(accuracies.table()):
+        cast = shares @ sparse[j]  # (c,): how often it votes each class
+        chance = float(shares @ cast / max(float(cast.sum()), 1e-12))
+        if high < chance:
+            found.append(SourceBelowChance(votes.sources[j], estimate, low, high, chance))
+    return tuple(found)

@@ -1,0 +1,189 @@
+"""Cross-fitted softmax regression: the probability of each class, from a model that has not seen the document.
+
+    min over W_f of  sum_i w_if CE(q_i, softmax(x_i W_f)) + lam/2 |W_f|^2,   f = 1 .. F + 1
+
+w_if is 0 for the documents of fold f, so that model f predicts them unseen; model F + 1 is trained on all
+documents and predicts new ones. All F + 1 problems share each pass over the features. The steps are
+Nesterov's, preconditioned with
+
+    M = X^T X / 2n + lam I,   which is above the Hessian everywhere (Boehning's bound),
+
+inverted once. Nothing here changes: `descend` takes weights and gives new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.softmax import log_softmax, softmax
+
+Real = NDArray[np.float32]
+Real64 = NDArray[np.float64]
+_CHUNK = 16_384  # documents multiplied together
+_KEPT = 2**28  # numbers: below a gigabyte the scaled features are kept, above made as needed
+_WIDEST = 4_096  # features: beyond it the preconditioner is a number, not a matrix
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxRegression:
+    """p(y | x) = softmax(W^T scale (x - centre) + bias), for new documents."""
+
+    centre: Real  # (d,)
+    scale: float
+    weights: Real  # (d, m)
+    bias: Real  # (m,)
+
+    def log_proba(self, values: Real) -> Real64:
+        """(n, m): log-probabilities of the classes."""
+        scaled = _scaled(values, self.centre, self.scale)
+        return log_softmax((scaled @ self.weights + self.bias).astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFitting:
+    """The F + 1 regressions on the features (n, d) of one encoder, before any weights."""
+
+    values: Real  # (n, d), as given
+    kept: Real | None  # (n, d), centred and scaled, where they fit in memory
+    centre: Real  # (d,)
+    scale: float  # makes the mean of |x - centre|^2 one
+    fold: NDArray[np.intp]  # (n,): the fold of each document
+    folds: int
+    penalty: Real  # (d + 1, 1): lam, and almost nothing for the bias
+    inverse: Real  # (d + 1, d + 1): M^-1; or (1, 1), for very wide features
+
+    @classmethod
+    def of(cls, values: Real, fold: NDArray[np.intp], folds: int, l2: float) -> CrossFitting:
+        """Centre, scale and precondition; lam = l2 / n.
+
+        >>> x = np.array([[0.0], [0.1], [1.0], [0.9]], np.float32)
+        >>> text = CrossFitting.of(x, np.array([0, 1, 0, 1]), 2, l2=0.1)
+        >>> weights = text.descend(None, np.eye(2)[[0, 0, 1, 1]], np.ones(4), steps=50)
+        >>> text.held_out(weights).argmax(axis=1).tolist()
+        [0, 0, 1, 1]
+        """
+        n, d = values.shape
+        centre, scale = _moments(values)
+        kept = _scaled(values, centre, scale) if values.size <= _KEPT else None
+        penalty = np.full((d + 1, 1), l2 / max(n, 1), np.float32)
+        penalty[-1] = 1e-6  # the bias is free
+        bare = cls(values, kept, centre, scale, fold, folds, penalty, np.empty((0, 0), np.float32))
+        inverse = bare._preconditioner()
+        return cls(values, kept, centre, scale, fold, folds, penalty, inverse)
+
+    def descend(self, weights: Real | None, targets: Real64, mass: Real64, steps: int) -> Real:
+        """(d + 1, (F + 1) m): so many steps towards the soft targets (n, m) of documents with mass (n,)."""
+        m = targets.shape[1]
+        if weights is None:
+            weights = np.zeros((len(self.penalty), (self.folds + 1) * m), np.float32)
+        q, w = targets.astype(np.float32), self._fold_mass(mass)
+        old = ahead = weights
+        t = 1.0
+        for _ in range(steps):
+            gradient = self._gradient(ahead, q, w) + self.penalty * ahead
+            new = ahead - (
+                self.inverse @ gradient if len(self.inverse) > 1 else self.inverse * gradient
+            )
+            following = (1 + (1 + 4 * t * t) ** 0.5) / 2
+            ahead = new + np.float32((t - 1) / following) * (new - old)
+            old, t = new, following
+        return old
+
+    def held_out(self, weights: Real) -> Real64:
+        """(n, m): log-probabilities, each document predicted by the model that did not see it."""
+        m = weights.shape[1] // (self.folds + 1)
+        predicted = np.empty((len(self.values), m))
+        for part, x in self._rows():
+            logits = (x @ weights[:-1] + weights[-1]).reshape(len(x), self.folds + 1, m)
+            predicted[part] = logits[np.arange(len(x)), self.fold[part]]
+        return log_softmax(predicted)
+
+    def regression(self, weights: Real) -> SoftmaxRegression:
+        """The model that was trained on all documents."""
+        m = weights.shape[1] // (self.folds + 1)
+        last = weights[:, self.folds * m :]
+        return SoftmaxRegression(self.centre, self.scale, last[:-1].copy(), last[-1].copy())
+
+    def _rows(self) -> Iterator[tuple[slice, Real]]:
+        """The scaled features, some documents at a time."""
+        for start in range(0, len(self.values), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            if self.kept is not None:
+                yield part, self.kept[part]
+            else:
+                yield part, _scaled(self.values[part], self.centre, self.scale)
+
+    def _gradient(self, weights: Real, q: Real, w: Real) -> Real:
+        """(d + 1, (F + 1) m): of the weighted cross-entropy."""
+        total = np.zeros_like(weights)
+        for part, x in self._rows():
+            logits = (x @ weights[:-1] + weights[-1]).reshape(len(x), self.folds + 1, -1)
+            slope = softmax(logits)
+            slope -= q[part, None]
+            slope *= w[part, :, None]
+            flat = slope.reshape(len(x), -1)
+            total[:-1] += x.T @ flat
+            total[-1] += flat.sum(axis=0)
+        return total
+
+    def _fold_mass(self, mass: Real64) -> Real:
+        """(n, F + 1): w_if, each column summing to 1 (or all 0, where nothing is left to learn from)."""
+        w = np.repeat(mass[:, None], self.folds + 1, axis=1)
+        w[np.arange(len(mass)), self.fold] = 0
+        return np.asarray(w / np.maximum(w.sum(axis=0), 1e-9), np.float32)
+
+    def _preconditioner(self) -> Real:
+        n, d = self.values.shape
+        if d > _WIDEST:  # the trace of X^T X / 2n is one
+            return np.full((1, 1), 1 / (1 + self.penalty.max()), np.float32)
+        square = np.zeros((d + 1, d + 1), np.float64)
+        for _, x in self._rows():
+            square[:-1, :-1] += x.T @ x
+            square[-1, :-1] += x.sum(axis=0)
+        square[:-1, -1] = square[-1, :-1]
+        square[-1, -1] = n
+        square *= 0.5 / max(n, 1)
+        square[np.diag_indices(d + 1)] += self.penalty[:, 0]
+        return np.asarray(np.linalg.inv(square), np.float32)
+
+
+def content_folds(blocks: tuple[Real, ...], folds: int, seed: int) -> NDArray[np.intp]:
+    """(n,): the fold of each document, by its features and not by its place; equal documents share one.
+
+    >>> x = np.arange(6, dtype=np.float32).reshape(6, 1)
+    >>> fold, backwards = content_folds((x,), 3, seed=0), content_folds((x[::-1],), 3, seed=0)
+    >>> sorted(fold.tolist()), fold.tolist() == backwards[::-1].tolist()
+    ([0, 0, 1, 1, 2, 2], True)
+    """
+    rng = np.random.default_rng(seed)
+    n = len(blocks[0])
+    digest = np.zeros(n, np.uint64)
+    for block in blocks:
+        keys = rng.integers(1, 2**63, block.shape[1], dtype=np.uint64) | np.uint64(1)
+        for start in range(0, n, _CHUNK):
+            bits = np.ascontiguousarray(block[start : start + _CHUNK], np.float32).view(np.uint32)
+            mixed = bits.astype(np.uint64) * keys  # wraps around
+            mixed ^= mixed >> np.uint64(29)
+            digest[start : start + _CHUNK] += mixed.sum(axis=1, dtype=np.uint64)
+    _, number = np.unique(digest, return_inverse=True)
+    return np.asarray(number % folds, np.intp)
+
+
+def _moments(values: Real) -> tuple[Real, float]:
+    """(d,): the mean; and the number that makes the mean of |x - mean|^2 one (1 where nothing varies)."""
+    n = max(len(values), 1)
+    centre = np.zeros(values.shape[1])
+    for start in range(0, len(values), _CHUNK):
+        centre += values[start : start + _CHUNK].sum(axis=0, dtype=np.float64) / n
+    square = 0.0
+    for start in range(0, len(values), _CHUNK):
+        square += float(((values[start : start + _CHUNK] - centre) ** 2).sum()) / n
+    return centre.astype(np.float32), 1 / square**0.5 if square > 1e-12 else 1.0
+
+
+def _scaled(values: Real, centre: Real, scale: float) -> Real:
+    return np.ascontiguousarray((values - centre) * np.float32(scale), dtype=np.float32)

@@ -1,0 +1,226 @@
+"""The one path from texts to features: encoders side by side, each on each view, every block on one scale.
+
+A block is divided by its root-mean-square distance from its mean, so that texts lie one unit from
+the centre on average in every block, and none drowns the others when they stand side by side.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.errors import InputError, ModelFileError, not_fitted
+from unruly.facts import EncoderFallback, MaskedWords
+from unruly.features.cache import Cache
+from unruly.features.encoder import Block, Encoder, Features
+from unruly.features.masking import without
+from unruly.features.saving import Permitted, encoder_from_bytes, encoder_to_bytes, refused
+from unruly.features.views import TEXT, seen
+from unruly.progress import SILENT, Progress
+from unruly.sampling import sample_rows
+from unruly.texts.corpus import Corpus
+
+SAMPLE = 512  # documents that a block's scale is measured on
+FORMAT = 4  # 4: values and arrays in place of folders
+PLAN = "encoder.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """An encoder fitted on one view of the documents, and what each of its blocks is divided by."""
+
+    encoder: Encoder
+    view: str = TEXT
+    scales: tuple[float, ...] = ()
+    mask: tuple[str, ...] = ()  # words that are taken out before it reads
+
+    def raw(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> NDArray[np.float32]:
+        """(n, width), before scaling."""
+        texts = without(seen(corpus, self.view), self.mask).to_list()
+        if cache is None or self.encoder.identity is None:
+            return self.encoder.encode(texts, progress)
+        return cache.encode(self.encoder, texts, progress)
+
+    def blocks(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> tuple[Block, ...]:
+        """One block, or one for each piece of the encoder, on the common scale."""
+        if len(corpus):
+            values = self.raw(corpus, cache, progress)
+        else:
+            values = np.zeros((0, self.encoder.width), dtype=np.float32)
+        return tuple(
+            Block(name, part / np.float32(scale), self.encoder.name)
+            for (name, part), scale in zip(self.cut(values), self.scales, strict=True)
+        )
+
+    def cut(self, values: NDArray[np.float32]) -> list[tuple[str, NDArray[np.float32]]]:
+        """Name and columns of each block."""
+        pieces = self.encoder.pieces
+        ends = np.cumsum([width for _, width in pieces])[:-1]
+        more = "" if self.view == TEXT else f", {self.view}"
+        more += ", masked" if self.mask else ""
+        return [
+            (f"{name}{more}", part)
+            for (name, _), part in zip(pieces, np.split(values, ends, axis=1), strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class EncoderStack:
+    """What `encoder_from` gives: one encoder or many, fitted together on a corpus.
+
+    >>> from unruly.features.lsa import Lsa
+    >>> corpus = Corpus.from_texts(["a good film", "a bad film", "so good", "so bad"])
+    >>> both = EncoderStack((Lsa(dim=2), Lsa(dim=3, chars=True))).fit(corpus)
+    >>> features = both.encode(corpus)
+    >>> [block.values.shape for block in features.blocks]
+    [(4, 2), (4, 2), (4, 3), (4, 3)]
+    """
+
+    encoders: tuple[Encoder, ...]
+    parts: tuple[Part, ...] = ()  # empty before `fit`
+    fallback: EncoderFallback | None = None  # where `auto` could not have what is best
+
+    def __post_init__(self) -> None:
+        if not self.encoders:
+            raise InputError('encoder: the list is empty: name one, as in encoder = ["lsa"]')
+
+    @property
+    def name(self) -> str:
+        """All encoders, for the output."""
+        return " + ".join(encoder.name for encoder in self.encoders)
+
+    def fit(
+        self,
+        corpus: Corpus,
+        cache: Cache | None = None,
+        progress: Progress = SILENT,
+        mask: tuple[str, ...] = (),
+    ) -> EncoderStack:
+        """Fit every encoder on every view, and measure each block's scale.
+
+        With `mask`, encoders that count words read each text once more without these words. Relation data
+        is left as it is: its views are parts already.
+        """
+        if not len(corpus):
+            raise InputError(f"{corpus.name}: there are no texts to encode")
+        parts: list[Part] = []
+        for encoder in self.encoders:
+            for view in encoder.views(corpus):
+                texts = seen(corpus, view).to_list()
+                fitted = (
+                    encoder.fit(texts, progress)
+                    if cache is None
+                    else cache.fitted(encoder, texts, progress)
+                )
+                parts.append(_scaled(Part(fitted, view), corpus, cache, progress))
+        if mask and corpus.relation is None:
+            again = [Part(part.encoder, mask=mask) for part in parts if part.encoder.maskable]
+            parts += [_scaled(part, corpus, cache, progress) for part in again]
+        return replace(self, parts=tuple(parts))
+
+    def encode(
+        self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
+    ) -> Features:
+        """One block for each piece of each encoder and view."""
+        if not self.parts:
+            raise not_fitted("the encoder is used before it was fitted: call fit(corpus) first")
+        blocks = [part.blocks(corpus, cache, progress) for part in self.parts]
+        return Features(tuple(block for part in blocks for block in part))
+
+    def notes(self) -> tuple[EncoderFallback | MaskedWords, ...]:
+        """What the user should know of how texts are read."""
+        masked = [part for part in self.parts if part.mask]
+        names = tuple(part.encoder.name for part in masked)
+        notes = (MaskedWords(masked[0].mask, names),) if masked else ()
+        return notes if self.fallback is None else (self.fallback, *notes)
+
+    def to_members(self) -> dict[str, bytes]:
+        """The fitted stack as named files, for a model's container."""
+        if not self.parts:
+            raise not_fitted("the encoder is saved before it was fitted: call fit(corpus) first")
+        files: dict[str, bytes] = {}
+        different = list[Encoder]()  # an encoder that reads twice is kept once
+        plan = []
+        for part in self.parts:
+            if part.encoder not in different:
+                text, tensors = encoder_to_bytes(part.encoder)
+                number = len(different)
+                files |= {f"part{number}.json": text, f"part{number}.safetensors": tensors}
+                different.append(part.encoder)
+            number = different.index(part.encoder)
+            plan.append(
+                {"encoder": number, "view": part.view, "scales": part.scales, "mask": part.mask}
+            )
+        files[PLAN] = json.dumps({"format": FORMAT, "parts": plan}, sort_keys=True).encode()
+        return files
+
+    @classmethod
+    def from_members(
+        cls, files: Mapping[str, bytes], permitted: Permitted, where: str
+    ) -> EncoderStack:
+        """The stack that `to_members` wrote; only what is `permitted` is opened beside it."""
+        if why := refused(files, permitted):
+            raise ModelFileError(f"{where}: {why}")
+        try:
+            plan = json.loads(files[PLAN])
+            if plan["format"] != FORMAT:
+                raise ModelFileError(
+                    f"{where}: the encoder has the format {plan['format']!r}, this version reads {FORMAT}: "
+                    "fit the model again, or pip install --upgrade unruly"
+                )
+            numbers = sorted({int(part["encoder"]) for part in plan["parts"]})
+            encoders = {
+                number: encoder_from_bytes(
+                    files[f"part{number}.json"],
+                    files[f"part{number}.safetensors"],
+                    permitted,
+                    where,
+                )
+                for number in numbers
+            }
+            parts = tuple(_restored(part, encoders) for part in plan["parts"])
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise ModelFileError(
+                f"{where}: the encoder cannot be read ({type(error).__name__}: {error})"
+            ) from None
+        one_each = {part.encoder.name: part.encoder for part in parts}
+        return cls(tuple(one_each.values()), parts)
+
+
+def _restored(plain: Mapping[str, object], encoders: Mapping[int, Encoder]) -> Part:
+    encoder, view, scales, mask = (plain[key] for key in ("encoder", "view", "scales", "mask"))
+    if not isinstance(encoder, int) or not isinstance(view, str):
+        raise TypeError("a part needs an encoder's number and a view")
+    part = Part(encoders[encoder], view, tuple(map(float, _listed(scales))))
+    if len(part.scales) != len(part.encoder.pieces) or not all(
+        np.isfinite(scale) and scale > 0 for scale in part.scales
+    ):
+        raise ValueError("a part needs one scale above 0 for each of its blocks")
+    return replace(part, mask=tuple(map(str, _listed(mask))))
+
+
+def _listed(value: object) -> Iterable[str]:
+    if not isinstance(value, list):
+        raise TypeError(f"a list was expected, not {type(value).__name__}")
+    return value
+
+
+def _scaled(part: Part, corpus: Corpus, cache: Cache | None, progress: Progress) -> Part:
+    """Measure each block's scale on a sample of the documents."""
+    rows = sample_rows(len(corpus), SAMPLE)
+    if part.encoder.aligned or cache is not None:
+        values = part.raw(corpus, cache, progress)[rows]
+    else:
+        values = part.raw(corpus.take(rows), None, SILENT)
+    return replace(part, scales=tuple(_spread(block) for _, block in part.cut(values)))
+
+
+def _spread(values: NDArray[np.float32]) -> float:
+    """The root-mean-square distance from the mean, 1 when there is none."""
+    centred = values.astype(np.float64) - values.mean(axis=0, dtype=np.float64)
+    spread = float(np.sqrt((centred**2).sum(axis=1).mean()))
+    return spread if spread > 1e-9 else 1.0

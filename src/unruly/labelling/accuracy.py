@@ -1,0 +1,161 @@
+"""How often a model is right, from labels that were not drawn evenly, with an honest interval.
+
+    a  = l mean_i c_i (all documents) + sum_i w_i (r_i - l c_i) (labelled ones)
+
+r: whether the answer is right; c: the model's confidence, a control variate; w: the weights of `answers`,
+which correct for how documents were drawn; l, from 0 to 1, the slope of r on c. The interval is Wilson's with as
+many labels, drawn evenly, as these are worth.
+
+Labels that the model was trained on cannot judge it: they are held out in turn, in at most five parts, and the
+model is fitted again without each part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.errors import InputError
+from unruly.facts import GoldUse, Use
+from unruly.labelling.answers import Labelled
+from unruly.learner import UNKNOWN
+from unruly.progress import SILENT, Progress, stage
+from unruly.sampling import Share, sample_rows, wilson
+from unruly.wording import plural
+
+if TYPE_CHECKING:
+    from unruly.features.encoder import Features
+    from unruly.model.fitted import Fitted
+    from unruly.votes.votes import Votes
+
+Real64 = NDArray[np.float64]
+FOLDS = 5
+_MOST = 20_000  # documents on which the model is fitted again
+_EXTRA = 0.25  # squared error of one label that is added, so that a few without an error do not claim certainty
+
+
+@dataclass(frozen=True)
+class AccuracyEstimate:
+    """The accuracy of a model on all documents, as some labels tell it."""
+
+    accuracy: Share  # n: the labels drawn evenly that these are worth
+    labels: int
+    held_out: (
+        int  # parts in which labels that were trained on were held out; 0: the model has seen none
+    )
+    gold: GoldUse
+
+    def __str__(self) -> str:
+        a = self.accuracy
+        how = f", held out in turn ({plural(self.held_out, 'refit')})" if self.held_out else ""
+        return (
+            f"accuracy about {100 * a.value:.0f} %, {100 * a.low:.0f} to {100 * a.high:.0f}, "
+            f"from {plural(self.labels, 'label')}{how}"
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "accuracy": self.accuracy.value,
+            "accuracy_low": self.accuracy.low,
+            "accuracy_high": self.accuracy.high,
+            "labels": self.labels,
+            "worth": self.accuracy.n,
+            "held_out": self.held_out,
+            "gold": {**asdict(self.gold), "use": self.gold.use.value},
+        }
+
+
+def weighted_accuracy(
+    right: NDArray[np.bool_], confidence: Real64, everywhere: float, weights: Real64
+) -> Share:
+    """The share of all documents that is right, with its interval.
+
+    `right` and `confidence` (l,) are of labelled documents, `everywhere` is the mean confidence over all.
+
+    >>> right = np.array([True] * 45 + [False] * 5)
+    >>> print(weighted_accuracy(right, np.full(50, 0.9), 0.9, np.ones(50)))
+    90.0% (78.6% to 95.7%)
+    """
+    w = weights / weights.sum()
+    r = right.astype(np.float64)
+    extra = _EXTRA * float(w.max())
+    centred = confidence - w @ confidence
+    slope = float(np.clip((w @ (centred * r)) / (w @ centred**2 + extra), 0.0, 1.0))
+    rest = r - slope * confidence
+    value = float(np.clip(slope * everywhere + w @ rest, 0.0, 1.0))
+    plain, spread = float(w @ (r - w @ r) ** 2), float(w @ (rest - w @ rest) ** 2)
+    even = 1 / float(w @ w)  # labels of equal weight that would tell as much
+    worth = round(even * (plain + extra) / (spread + extra))
+    return wilson(value * worth, max(worth, 1))
+
+
+def estimate_accuracy(
+    fitted: Fitted,
+    features: Features,
+    votes: Votes,
+    labelled: Labelled,
+    *,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> AccuracyEstimate:
+    """The accuracy of a fitted model on these documents, of which some have labels."""
+    rows = labelled.rows
+    if not len(rows):
+        raise InputError(
+            "no label was drawn at random from all documents, so none tells the accuracy on them: label some "
+            "with --by balance or --by random"
+        )
+    proba = fitted.learner.heads(features, votes).combined
+    seen = fitted.ledger.used_for(Use.TRAINING) > 0
+    judged = proba[rows].astype(np.float64)
+    folds = 0
+    if seen:
+        folds = min(FOLDS, len(rows))
+        judged = held_out_proba(fitted, features, votes, labelled, folds, seed, progress)
+    everywhere = (
+        float(proba[labelled.numbers == UNKNOWN].max(axis=1).mean())
+        if len(rows) < votes.n
+        else float(judged.max(axis=1).mean())
+    )
+    share = weighted_accuracy(
+        judged.argmax(axis=1) == labelled.numbers[rows],
+        judged.max(axis=1),
+        everywhere,
+        labelled.weights[rows],
+    )
+    return AccuracyEstimate(
+        share, len(rows), folds, GoldUse(Use.SCORING, len(rows), labelled.origin)
+    )
+
+
+def held_out_proba(
+    fitted: Fitted,
+    features: Features,
+    votes: Votes,
+    labelled: Labelled,
+    folds: int,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Real64:
+    """(l, m): what models that have not seen them say of the labelled documents."""
+    rows = labelled.rows
+    fold = np.random.default_rng(seed).permutation(np.arange(len(rows)) % folds)
+    some = np.union1d(
+        np.flatnonzero(labelled.numbers != UNKNOWN), sample_rows(votes.n, _MOST, seed)
+    )
+    part, cast = features.take(some), votes.take(some)
+    places = np.searchsorted(some, rows)
+    found = np.zeros((len(rows), votes.m))
+    with stage(progress, "holding labels out", folds, "fit"):
+        for f in range(folds):
+            clean, weights = labelled.numbers[some].copy(), labelled.weights[some]
+            clean[places[fold == f]] = UNKNOWN
+            learner = fitted.refit(part, cast, clean, weights)
+            asked = rows[fold == f]
+            found[fold == f] = learner.heads(features.take(asked), votes.take(asked)).combined
+            progress.advance(1)
+    return found

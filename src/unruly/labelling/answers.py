@@ -1,0 +1,205 @@
+"""What a file of answers comes to for these documents: one label each, a weight, and what is kept apart.
+
+An estimate over all documents needs to know how the labelled ones were drawn. Draws follow each other: each
+takes documents that have no answer yet, under whatever model there is by then. With N documents, L_r those
+answered before draw r, and p_i the probability with which draw r takes a document that is still open, each draw
+alone gives an unbiased total of any y,
+
+    t_r = sum_{i in L_r} y_i + sum_{i in draw r} y_i / p_i
+
+whatever chose the model and the probabilities, for given the past only this draw is by chance (Des Raj,
+1956). So does their mean weighted by size, a_r = n_r / sum n_r, which is linear in y with one weight a document:
+
+    w_i = a_r / p_i + sum_{later draws s} a_s                          i drawn in r
+
+Only the probability at the draw itself is needed, which the file keeps: the probability of being drawn in any
+round, 1 - prod(1 - p), would need those of draws in which a document was *not* taken, and the models behind
+them. Draws that do not reach all documents (the most doubtful, one source, one class) get a_r = 0: their
+documents count as known in later draws, and teach the model. Within a draw 1 / p is scaled to sum to the open documents,
+which changes nothing in a finished draw and corrects for documents that were skipped, or not reached
+before the annotator left (the order within a draw is random). The estimates so hold for documents that
+people can tell.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.labelling.labels import NO_CLASS, Answer, LabelFile, UnreadableLine, moment
+from unruly.learner import UNKNOWN
+from unruly.texts.columns import class_number
+from unruly.wording import listed, plural
+
+EVERYWHERE = ("balance", "random", "import")  # draws that reach all documents
+_EXAMPLES = 3  # that a line names
+
+
+@dataclass(frozen=True)
+class UnknownId:
+    """A label of a document that is not, or no longer, in the data."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class UnknownClass:
+    """A label that is no class of the task."""
+
+    id: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A document to which people gave different labels."""
+
+    id: str
+    labels: tuple[tuple[str, str], ...]  # (annotator, label)
+
+
+Problem = UnknownId | UnknownClass | Contradiction | UnreadableLine
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """n documents, of which some have a label."""
+
+    numbers: NDArray[np.int64]  # (n,): class numbers, -1 where there is no label
+    weights: NDArray[np.float64]  # (n,): w_i; 0 where a label tells nothing about all documents
+    answered: NDArray[np.bool_]  # (n,): documents not to be asked about again
+    problems: tuple[Problem, ...]
+    origin: str = ""  # the file's name
+
+    @property
+    def labels(self) -> int:
+        """How many documents have a label."""
+        return int((self.numbers != UNKNOWN).sum())
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """Documents whose labels tell about all documents."""
+        return np.flatnonzero((self.numbers != UNKNOWN) & (self.weights > 0))
+
+
+def labelled(file: LabelFile, ids: Iterable[object], classes: Sequence[str]) -> Labelled:
+    """The labels of these documents, in their order.
+
+    >>> file = LabelFile(
+    ...     Path("labels.csv"), (Answer("b", "spam"), Answer("x", "ham"), Answer("c", "eggs"))
+    ... )
+    >>> found = labelled(file, ["a", "b", "c"], ["ham", "spam"])
+    >>> found.numbers.tolist(), found.problems
+    ([-1, 1, -1], (UnknownId(id='x'), UnknownClass(id='c', label='eggs')))
+    """
+    places = {str(own): row for row, own in enumerate(ids)}
+    numbers = np.full(len(places), UNKNOWN, dtype=np.int64)
+    answered = np.zeros(len(places), dtype=np.bool_)
+    problems: list[Problem] = list(file.unreadable)
+    counted: dict[int, Answer] = {}
+    for own, answers in _by_document(file).items():
+        if own not in places:
+            problems.append(UnknownId(own))
+            continue
+        answered[places[own]] = True
+        told = [
+            (answer, _number(answer.label, classes))
+            for answer in answers
+            if answer.label not in NO_CLASS
+        ]
+        problems += [UnknownClass(own, answer.label) for answer, number in told if number is None]
+        known = [(answer, number) for answer, number in told if number is not None]
+        if len({number for _, number in known}) > 1:
+            pairs = tuple(sorted((answer.by, answer.label) for answer, _ in known))
+            problems.append(Contradiction(own, pairs))
+        elif known:
+            numbers[places[own]] = known[0][1]
+            counted[places[own]] = min((a for a, _ in known), key=lambda a: (moment(a.when), a.by))
+    weights = _weights(counted, answered)
+    return Labelled(numbers, weights, answered, tuple(problems), file.path.name)
+
+
+def _by_document(file: LabelFile) -> Mapping[str, list[Answer]]:
+    found: dict[str, list[Answer]] = defaultdict(list)
+    for answer in file.resolved().values():
+        found[answer.id].append(answer)
+    return found
+
+
+def _number(label: str, classes: Sequence[str]) -> int | None:
+    """The class that a label names; capitals matter only where two classes differ by them."""
+    number = class_number(label, classes)
+    if number is not None and number != UNKNOWN:
+        return number
+    same = [c for c, name in enumerate(classes) if name.casefold() == label.casefold()]
+    return same[0] if len(same) == 1 else None
+
+
+def _weights(counted: Mapping[int, Answer], answered: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(n,): w_i, scaled to a mean of 1 over the documents that have one."""
+    draws: dict[str, list[int]] = defaultdict(list)
+    for row, answer in counted.items():
+        draws[answer.draw].append(row)
+    order = sorted(
+        draws, key=lambda name: (min(moment(counted[i].when) for i in draws[name]), name)
+    )
+    sizes = [len(draws[name]) if _everywhere(counted[draws[name][0]]) else 0 for name in order]
+    weights = np.zeros(len(answered))
+    if not sum(sizes):
+        return weights
+    told = len(answered) - (int(answered.sum()) - len(counted))  # documents that people can tell
+    before = 0
+    for r, name in enumerate(order):
+        rows = draws[name]
+        inverse = np.array([1 / (counted[row].probability or 1.0) for row in rows])
+        opened = max(told - before, len(rows))
+        weights[rows] = (sizes[r] * opened * inverse / inverse.sum() + sum(sizes[r + 1 :])) / sum(
+            sizes
+        )
+        before += len(rows)
+    used = weights > 0
+    weights[used] /= weights[used].mean()
+    return weights
+
+
+def _everywhere(answer: Answer) -> bool:
+    return answer.reason in EVERYWHERE or not answer.why
+
+
+def problem_lines(problems: Sequence[Problem], name: str) -> list[str]:
+    """One line for each kind of problem.
+
+    >>> problem_lines([UnknownId("7"), UnknownId("9")], "labels.csv")
+    ['labels.csv: 2 labels are of documents that are not in the data (7, 9): kept apart']
+    """
+    lines = []
+    if bad := [p for p in problems if isinstance(p, UnreadableLine)]:
+        where = listed((str(p.line) for p in bad), _EXAMPLES)
+        lines.append(f"{name}: {_are(len(bad), 'line')} not readable (line {where}): left out")
+    if gone := [p for p in problems if isinstance(p, UnknownId)]:
+        ids = listed((p.id for p in gone), _EXAMPLES)
+        lines.append(
+            f"{name}: {_are(len(gone), 'label')} of documents that are not in the data ({ids}): kept apart"
+        )
+    if odd := [p for p in problems if isinstance(p, UnknownClass)]:
+        names = listed(dict.fromkeys(p.label for p in odd), _EXAMPLES)
+        lines.append(
+            f"{name}: {_are(len(odd), 'label')} no class of the project ({names}): kept apart"
+        )
+    if fights := [p for p in problems if isinstance(p, Contradiction)]:
+        first = fights[0]
+        shown = ", ".join(f"{by or 'somebody'} {label}" for by, label in first.labels)
+        lines.append(
+            f"{name}: {plural(len(fights), 'document')} with different labels by different people "
+            f"({first.id}: {shown}): kept apart until they agree"
+        )
+    return lines
+
+
+def _are(n: int, what: str) -> str:
+    return f"{plural(n, what)} {'is' if n == 1 else 'are'}"

@@ -1,0 +1,187 @@
+"""What every method gives back: a learner with two heads, and the history of its training.
+
+The denoiser answers from the votes of the sources, the classifier from the text; `Heads` holds both
+answers and the final one. The saved model stores a `Learner` and asks it, whatever method trained it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.errors import InputError, Where
+from unruly.facts import GoldUse, Note
+from unruly.features.encoder import Features
+from unruly.votes.votes import Votes
+
+BOTH, DENOISER, CLASSIFIER = 0, 1, 2
+UNKNOWN = -1  # the true class of a document that has no true label
+Gold = NDArray[np.int64]  # (n,): true classes, UNKNOWN where there is none
+_CHUNK = 65_536  # documents checked together, so that memory stays bounded
+
+
+@dataclass(frozen=True, eq=False)
+class Heads:
+    """The answers of the denoiser and the classifier for n documents, and which of them decided."""
+
+    denoiser: NDArray[np.float32]  # (n, m); uniform where no source voted
+    classifier: NDArray[np.float32]  # (n, m)
+    combined: NDArray[np.float32]  # (n, m): the final probabilities
+    decided_by: NDArray[np.int8]  # (n,): BOTH (they agree), DENOISER, or CLASSIFIER
+    conditional: NDArray[np.float32]  # (n, k): a_ij, 0 where the source abstained
+
+    @property
+    def predicted(self) -> NDArray[np.intp]:
+        """(n,): the final class of each document."""
+        return np.asarray(self.combined.argmax(axis=1))
+
+    @property
+    def agreement(self) -> float:
+        """The share of documents on which both heads name the same class."""
+        return float((self.decided_by == BOTH).mean()) if len(self.decided_by) else 1.0
+
+    @classmethod
+    def concat(cls, parts: Sequence[Heads]) -> Heads:
+        """The answers for several batches of documents, one below the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            denoiser=np.concatenate([part.denoiser for part in parts]),
+            classifier=np.concatenate([part.classifier for part in parts]),
+            combined=np.concatenate([part.combined for part in parts]),
+            decided_by=np.concatenate([part.decided_by for part in parts]),
+            conditional=np.concatenate([part.conditional for part in parts]),
+        )
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One pass over the training documents, as the history keeps it."""
+
+    number: int  # from 1
+    l1: float  # the denoiser's loss, mean over D_L (Eq. 5)
+    l2: float  # the classifier's loss, mean over D_L (Eq. 6)
+    l3: float  # the self-training loss, mean over D_U (Eq. 7)
+    total: float  # what Adam saw (Eq. 8), for each document
+    changed: int  # pseudo-labels that differ from the epoch before
+    score: float | None = None  # what the epoch was selected by; higher is better
+    kept: bool = False  # the epoch whose weights the learner carries
+
+    def to_plain(self) -> dict[str, Any]:
+        """The same as JSON can hold it; `Epoch(**plain)` reads it back."""
+        return asdict(self)
+
+
+class Learner(Protocol):
+    """A trained pair of heads: what the saved model stores and asks."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes, in the order of the columns."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources that it was trained on, in their order."""
+
+    @property
+    def reliability(self) -> NDArray[np.float64]:
+        """(k,): each source's global reliability, summing to 1 (0 for one that never voted)."""
+
+    @property
+    def history(self) -> tuple[Epoch, ...]:
+        """The epochs, first to last."""
+
+    @property
+    def gold_used(self) -> tuple[GoldUse, ...]:
+        """What true labels were used for; empty if none were."""
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What the user should know about this fit."""
+
+    def heads(self, features: Features, votes: Votes) -> Heads:
+        """The answers of both heads for these documents."""
+
+    def soft_labels(self, votes: Votes, features: Features) -> NDArray[np.float32]:
+        """(n, m): the denoised labels of these documents."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything numeric, for safetensors."""
+
+    def facts(self) -> dict[str, Any]:
+        """Everything else, for JSON."""
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Self:
+        """The learner again, from its arrays and facts."""
+
+
+def check_labels(labels: Gold | None, n: int, m: int, what: str = "clean labels") -> Gold:
+    """(n,): the true class of each document, -1 where it is not known.
+
+    >>> check_labels(np.array([0, 7]), n=2, m=2)
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: clean labels, row 1: 7 is neither a class number from 0 to 1 nor -1 (not known)
+    """
+    if labels is None:
+        return np.full(n, UNKNOWN, dtype=np.int64)
+    given = np.asarray(labels)
+    if given.shape != (n,):
+        raise InputError(f"{what} have the shape {given.shape}, but there are {n} documents")
+    bad = (given < UNKNOWN) | (given >= m) | (given != np.round(given))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"{given[row]} is neither a class number from 0 to {m - 1} nor -1 (not known)",
+            where=Where(file=what, row=row),
+        )
+    return given.astype(np.int64)
+
+
+def check_features(features: Features, votes: Votes) -> None:
+    """Refuse features of other documents, or with NaN in them."""
+    if features.n != votes.n:
+        raise InputError(
+            f"there are features of {features.n} documents and votes on {votes.n}: they must be the same"
+        )
+    for block in features.blocks:
+        for start in range(0, features.n, _CHUNK):
+            good = np.isfinite(block.values[start : start + _CHUNK]).all(axis=1)
+            if not good.all():
+                row = start + int(np.flatnonzero(~good)[0])
+                raise InputError(
+                    "a feature is NaN or infinite: encode that text again or leave it out",
+                    where=Where(file=block.name, row=row),
+                )
+
+
+def check_known(
+    features: Features,
+    votes: Votes,
+    sources: tuple[str, ...],
+    classes: tuple[str, ...],
+    width: int,
+) -> None:
+    """Refuse votes and features other than those that a learner was trained on."""
+    if votes.sources != sources:
+        odd = sorted(set(votes.sources) ^ set(sources))
+        raise InputError(
+            f"the model knows the sources {', '.join(sources) or '(none)'}, in this order; these votes "
+            f"have {', '.join(votes.sources) or '(none)'}"
+            + (f" (differing: {', '.join(odd)})" if odd else "")
+        )
+    if votes.classes != classes:
+        raise InputError(
+            f"the model knows the classes {', '.join(classes)}; these votes have {', '.join(votes.classes)}"
+        )
+    if features.width != width:
+        raise InputError(
+            f"the model was trained on {width} features for each document, not {features.width}: "
+            "encode with the encoder that it was trained with"
+        )
+    check_features(features, votes)

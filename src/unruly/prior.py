@@ -1,0 +1,246 @@
+"""What the user knows of the class balance: words, numbers or a table in, one share for each class out.
+
+The project file (`prior = ...`), the command line (`--prior`) and Python (`class_prior=`) all take the
+same forms, and all are read here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from unruly.errors import SettingsError
+from unruly.wording import did_you_mean, plural
+
+Given = object  # None, a word, a sentence, numbers, a table, or a StatedBalance
+
+ROUNDING = 0.02  # shares may miss 1 by so much: 0.33, 0.33, 0.33
+FORMS = '"uniform", "votes", one number for each class as in [0.9, 0.1], or words as in "spam is about 1 in 8"'
+_NUMBERS = {
+    name: number
+    for number, name in enumerate(
+        [
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        ],
+        start=1,
+    )
+} | {"twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100, "thousand": 1000}
+_PARTS = {"half": 2, "a half": 2, "a third": 3, "a quarter": 4, "a fifth": 5, "a tenth": 10}
+_NUMBER = r"(?:[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|nan|inf)"
+_COUNT = rf"(?:{_NUMBER}|{'|'.join(_NUMBERS)})"
+_AMOUNT = (
+    rf"(?:(?P<part>{_COUNT})\s*(?:in|of|out\s+of|/)\s*(?P<whole>{_COUNT})"
+    rf"|(?P<percent>{_NUMBER})\s*(?:%|percent|per\s+cent)"
+    rf"|(?P<share>{_NUMBER})"
+    rf"|(?P<name_of_part>{'|'.join(_PARTS)}))"
+)
+_HEDGE = r"(?:(?P<hedge>about|around|roughly|approximately|approx\.?|nearly|some|~|≈|exactly)\s*)?"
+_VERB = r"(?:\s+(?:is|are|makes?\s+up|has|have)\b|\s*[=:])?"
+_CLASS_FIRST = re.compile(
+    rf"(?P<name>.+?){_VERB}(?:\s+|(?<=[=:]))\s*{_HEDGE}{_AMOUNT}", re.IGNORECASE
+)
+_CLASS_LAST = re.compile(
+    rf"{_HEDGE}{_AMOUNT}(?:\s+of\s+(?:the\s+|all\s+)?\w+)?(?:\s+(?:is|are))?\s+(?P<name>.+)",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(_AMOUNT, re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class StatedBalance:
+    """The share of each class as the user states it, in the order of the classes; together 1.
+
+    `exact` means counted, not guessed: the model then holds to it. Without shares, the votes' own
+    shares are asked for.
+
+    >>> parse_prior("spam is about 1 in 8", ["ham", "spam"])
+    StatedBalance(shares=(0.875, 0.125), exact=False)
+    >>> parse_prior("votes", ["ham", "spam"]).of_votes
+    True
+    """
+
+    shares: tuple[float, ...]  # (m,), each above 0; empty: those of the votes
+    exact: bool = False
+
+    @property
+    def of_votes(self) -> bool:
+        """Whether the votes' own shares are asked for."""
+        return not self.shares
+
+    def to_plain(self) -> str | list[float] | dict[str, object]:
+        """As TOML and JSON hold it; `parse_prior` reads it again."""
+        if self.of_votes:
+            return "votes"
+        return {"shares": list(self.shares), "exact": True} if self.exact else list(self.shares)
+
+
+def parse_prior(given: Given, classes: Sequence[str]) -> StatedBalance | None:
+    """The class balance that was stated; None where nothing was (None or "auto").
+
+    Taken are "uniform" and "votes"; numbers for all classes, which are shares that sum to 1,
+    percentages that sum to 100, or counts; a table of class to share that may leave classes out, which
+    then share the rest evenly; the same in words; and any of these as exact.
+
+    >>> ham_spam = ["ham", "spam"]
+    >>> parse_prior((9, 1), ham_spam)
+    StatedBalance(shares=(0.9, 0.1), exact=False)
+    >>> parse_prior({"shares": {"spam": 0.1}, "exact": True}, ham_spam)
+    StatedBalance(shares=(0.9, 0.1), exact=True)
+    >>> parse_prior("exactly 0.9, 0.1", ham_spam)
+    StatedBalance(shares=(0.9, 0.1), exact=True)
+    >>> parse_prior({"spma": 0.1}, ham_spam)
+    Traceback (most recent call last):
+    ...
+    unruly.errors.SettingsError: prior: there is no class 'spma': did you mean 'spam'?
+    """
+    if given is None:
+        return None
+    names = tuple(classes)
+    if isinstance(given, StatedBalance):
+        return StatedBalance(_all(given.shares, names), given.exact) if given.shares else given
+    if isinstance(given, str):
+        return _from_words(given, names)
+    if isinstance(given, Mapping):
+        return _from_table(given, names)
+    values = given.tolist() if hasattr(given, "tolist") else given  # an array, or a series
+    if isinstance(values, Sequence):
+        return StatedBalance(_all([_number(value) for value in values], names))
+    raise _error(f"expected {FORMS}, found {type(given).__name__}")
+
+
+def _from_table(given: Mapping[object, object], names: tuple[str, ...]) -> StatedBalance | None:
+    if "shares" in given and set(given) <= {"shares", "exact"} and "shares" not in names:
+        exact = given.get("exact", False)
+        if not isinstance(exact, bool):
+            raise _error(f"exact must be true or false, not {exact!r}")
+        inner = parse_prior(given["shares"], names)
+        if inner is None or (inner.of_votes and exact):
+            raise _error("exact needs shares, as in { shares = [0.9, 0.1], exact = true }")
+        return StatedBalance(inner.shares, inner.exact or exact)
+    stated: dict[str, float] = {}
+    for name, value in given.items():
+        amount = _ALONE.fullmatch(value.strip()) if isinstance(value, str) else None
+        stated[_class(name, names)] = _amount(amount) if amount else _number(value)
+    return StatedBalance(_some(stated, names))
+
+
+def _from_words(given: str, names: tuple[str, ...]) -> StatedBalance | None:
+    text = given.strip()
+    match text.casefold():
+        case "auto":
+            return None
+        case "votes":
+            return StatedBalance(())
+        case "uniform":
+            return StatedBalance((1 / len(names),) * len(names))
+    exact = bool(re.match(r"exactly\b", text, re.IGNORECASE))
+    text = re.sub(r"^exactly\b[\s:]*", "", text, flags=re.IGNORECASE)
+    numbers = [_ALONE.fullmatch(part) for part in re.split(r"\s*[,;:]\s*|\s+", text.strip("[]() "))]
+    if text and all(numbers):
+        return StatedBalance(_all([_amount(n) for n in numbers if n], names), exact)
+    separators = (
+        r"\s*;\s*" if any("," in name for name in names) else r"\s*[,;]\s*(?:and\s+)?|\s+and\s+"
+    )
+    stated: dict[str, float] = {}
+    for clause in re.split(separators, text.rstrip(". ")):
+        name, share, certain = _clause(clause, names, given)
+        if name in stated:
+            raise _error(f"{given!r} states the class {name!r} twice: state each once")
+        stated[name], exact = share, exact or certain
+    return StatedBalance(_some(stated, names), exact)
+
+
+def _clause(clause: str, names: tuple[str, ...], given: str) -> tuple[str, float, bool]:
+    """One class, its share, and whether that is exact: 'spam is about 1 in 8'."""
+    found = [m for form in (_CLASS_FIRST, _CLASS_LAST) if (m := form.fullmatch(clause.strip()))]
+    if not found:
+        raise _error(f"{given!r} is not understood: expected {FORMS}")
+    known = [m for m in found if m["name"].strip(" '\"") in names]
+    best = (known or found)[0]
+    exact = (best["hedge"] or "").casefold() == "exactly"
+    return _class(best["name"].strip(" '\""), names), _amount(best), exact
+
+
+def _amount(match: re.Match[str]) -> float:
+    if match["whole"] is not None:
+        part, whole = (_count(match[group]) for group in ("part", "whole"))
+        if not whole > 0 or not part < whole:
+            raise _error(f"{match['part']} in {match['whole']} is no share: it must be below 1")
+        return float(Fraction(part) / Fraction(whole))
+    if match["percent"] is not None:
+        return float(match["percent"]) / 100
+    if match["name_of_part"] is not None:
+        return 1 / _PARTS[match["name_of_part"].casefold()]
+    return float(match["share"].replace("_", ""))
+
+
+def _count(text: str) -> float:
+    number = _NUMBERS.get(text.casefold())
+    return _number(float(text.replace("_", "")) if number is None else number)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _error(f"expected a number for each class, found {type(value).__name__} {value!r}")
+    if not (value > 0 and math.isfinite(value)):
+        raise _error(f"every share must be above 0, not {value:g}")
+    return float(value)
+
+
+def _class(name: object, names: tuple[str, ...]) -> str:
+    if name not in names:
+        raise _error(f"there is no class {name!r}: {did_you_mean(name, names, 'classes are')}")
+    return str(name)
+
+
+def _some(stated: dict[str, float], names: tuple[str, ...]) -> tuple[float, ...]:
+    """The shares of all classes; those that were left out divide the rest evenly."""
+    for value in stated.values():
+        _number(value)
+    silent = [name for name in names if name not in stated]
+    if not silent:
+        return _all([stated[name] for name in names], names)
+    if not stated:
+        raise _error(f"the table is empty: expected {FORMS}")
+    rest = 1 - sum(stated.values())
+    if rest <= 0:
+        raise _error(
+            f"the shares stated sum to {sum(stated.values()):g}, which leaves nothing for "
+            f"{', '.join(silent)}: lower them, or state a number for every class"
+        )
+    return tuple(stated.get(name, rest / len(silent)) for name in names)
+
+
+def _all(values: Sequence[float], names: tuple[str, ...]) -> tuple[float, ...]:
+    """One number for each class, as shares: counts, percentages, or shares already."""
+    if len(values) != len(names):
+        raise _error(
+            f"{plural(len(values), 'number')} for {len(names)} classes: give one for each "
+            f"({', '.join(names)})"
+        )
+    numbers = [_number(value) for value in values]
+    total = math.fsum(numbers)
+    whole = all(value.is_integer() for value in numbers)
+    if not whole and not any(abs(total - unit) <= ROUNDING * unit for unit in (1, 100)):
+        raise _error(
+            f"the shares of the classes add up to {total:g}, not to 1: correct them, or give counts"
+        )
+    return tuple(value / total for value in numbers)
+
+
+def _error(message: str) -> SettingsError:
+    return SettingsError(f"prior: {message}", option="prior")

@@ -1,0 +1,298 @@
+"""`unruly.toml` to a `Project` and back; whatever is wrong is refused with its line.
+
+It is written the way a person would: only what differs from the defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.items import AoT, Item
+from tomlkit.items import Table as TomlTable
+
+from unruly.errors import ProjectError, SettingsError, UnrulyError, Where
+from unruly.files import written_whole
+from unruly.model.methods import SETTINGS, options_of_others
+from unruly.prior import StatedBalance, parse_prior
+from unruly.project.data import DataFiles, data_keys
+from unruly.project.project import FILE_NAME, EncoderSpec, Prior, Project, check_classes
+from unruly.project.toml_table import Table, found_as
+from unruly.rules.condition import Lines
+from unruly.rules.plain import source_from_plain, source_to_plain
+from unruly.rules.source import Source
+from unruly.rules.sources import Sources
+from unruly.wording import did_you_mean
+
+SECTIONS = ("task", "data", "source", "encoder", "train")
+
+
+def read_project(path: Path) -> Project:
+    """The project in a folder, or in the TOML file itself."""
+    file = project_file(path)
+    document = Table.read(file)
+    document.only(SECTIONS)
+    classes = _classes(document)
+    return Project(
+        sources=_sources(document, classes, file.parent),
+        data=_data(document.table("data")),
+        prior=_prior(document.table("task"), classes),
+        encoder=_encoder(document, file.parent),
+        **_training(document.table("train")),
+        folder=file.parent,
+        file=file,
+    )
+
+
+def project_file(path: Path) -> Path:
+    """The TOML file of a project that is named by its folder or by the file itself."""
+    file = path / FILE_NAME if path.is_dir() else path
+    if file.is_file():
+        return file
+    if path.is_dir():
+        raise ProjectError(
+            f"no {FILE_NAME} in this folder: `unruly new NAME` makes a project",
+            where=Where(str(path)),
+        )
+    raise ProjectError(
+        f"there is no such project: `unruly new {path}` makes one", where=Where(str(path))
+    )
+
+
+@contextmanager
+def _blamed(table: Table, *steps: str | int) -> Iterator[None]:
+    """Put the line in front of an error that does not know it."""
+    try:
+        yield
+    except ProjectError as error:
+        raise error.located(table.where(*steps)) from None
+
+
+def _classes(document: Table) -> tuple[str, ...]:
+    if "task" not in document.values:
+        raise document.error('no [task]: begin with [task] and classes = ["ham", "spam"]')
+    task = document.table("task")
+    task.only(("classes", "prior"))
+    classes = task.texts("classes")
+    with _blamed(task, "classes"):
+        check_classes(classes)
+    return classes
+
+
+def _prior(task: Table, classes: tuple[str, ...]) -> Prior:
+    found: Any = task.values.get("prior")
+    try:
+        parse_prior(found, classes)
+    except SettingsError as error:
+        raise task.error(error.message, "prior") from None
+    return tuple(found) if isinstance(found, list) else found
+
+
+def _data(table: Table) -> DataFiles:
+    table.only(data_keys())
+    return DataFiles(**{key: table.text(key) for key in table.values})
+
+
+def _training(table: Table) -> dict[str, Any]:
+    """`[train]`: the method, the seed, and the method's own options; those of others are refused."""
+    method = table.text("method") or "default"
+    if method not in SETTINGS:
+        hint = did_you_mean(method, SETTINGS, "must be one of")
+        raise SettingsError(f"method = {method!r}: {hint}", where=table.where("method"))
+    seed = table.values.get("seed", 0)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise SettingsError(
+            f"seed = {seed!r}: must be a whole number, 0 or more", where=table.where("seed")
+        )
+    own = {k: v for k, v in table.values.items() if k not in ("method", "seed")}
+    others = options_of_others(method)
+    for key in own:  # one by one, so that the error has its line
+        if key in others:
+            raise SettingsError(
+                f'{key} is an option of method = "{others[key]}": add that line, or leave {key} out',
+                where=table.where(key),
+                option=key,
+            )
+        try:
+            SETTINGS[method].from_plain({key: own[key]})
+        except SettingsError as error:
+            if error.option is not None:  # else it is two settings that do not go together
+                raise SettingsError(error.message, where=table.where(key), option=key) from None
+    try:
+        settings = SETTINGS[method].from_plain(own)
+    except SettingsError as error:
+        raise SettingsError(error.message, where=table.where()) from None
+    return {"method": method, "seed": seed, "settings": settings}
+
+
+def _sources(document: Table, classes: tuple[str, ...], folder: Path) -> Sources:
+    tables = document.tables("source")
+    if not tables:
+        raise document.error(
+            "no sources: add at least one [[source]] with a name and a rule", "source"
+        )
+    read: dict[str, Source] = {}
+    for table in tables:
+        source = source_from_plain(table.values, classes, folder, _where(table))
+        if source.name in read:
+            first = tables[list(read).index(source.name)].where("name")
+            raise table.error(
+                f"two sources are named {source.name!r} (the first at {first}): give each its own name",
+                "name",
+            )
+        read[source.name] = source
+    return Sources(classes, tuple(read.values()))
+
+
+def _where(table: Table) -> Lines:
+    return lambda path: table.where(*path)
+
+
+def _encoder(document: Table, folder: Path) -> EncoderSpec:
+    """A name, a table with a name and options, or a list of these."""
+    spec = _encoder_spec(document)
+    check_encoder(document, spec, folder)
+    return spec
+
+
+def _encoder_spec(document: Table) -> EncoderSpec:
+    found = document.values.get("encoder", "auto")
+    if isinstance(found, list):
+        if not found:
+            raise document.error("encoder: the list is empty: name one, or leave it out", "encoder")
+        return tuple(_one_encoder(document, item, "encoder", i) for i, item in enumerate(found))
+    return _one_encoder(document, found, "encoder")
+
+
+def _one_encoder(document: Table, found: object, *steps: str | int) -> str | Mapping[str, Any]:
+    if isinstance(found, str) and found:
+        return found
+    if isinstance(found, dict):
+        return found
+    raise document.error(
+        f'encoder: expected a name, as in encoder = "minilm", a table, or a list of these, '
+        f"found {found_as(found)}",
+        *steps,
+    )
+
+
+PLAIN_NAMES = ("auto", "lsa", "minilm")  # nothing to check, so nothing heavy to import
+
+
+def check_encoder(document: Table, spec: EncoderSpec, folder: Path) -> None:
+    """Hold the project's choice against what the encoders know.
+
+    What only this machine lacks (a library, a network, a file) is no mistake in the project file: it
+    is said when features are wanted.
+    """
+    items = spec if isinstance(spec, tuple) else (spec,)
+    for i, item in enumerate(items):
+        steps: tuple[str | int, ...] = ("encoder", i) if isinstance(spec, tuple) else ("encoder",)
+        if item not in PLAIN_NAMES:
+            _check_one(document, item, steps, folder)
+
+
+def _check_one(
+    document: Table, item: str | Mapping[str, object], steps: tuple[str | int, ...], folder: Path
+) -> None:
+    from unruly.features.spec import encoder_from
+
+    try:
+        encoder_from(item, folder)
+    except SettingsError as error:
+        place = steps if error.option is None else (*steps, error.option)
+        raise document.error(error.message, *place) from None
+    except UnrulyError:
+        return
+
+
+LONG = 80  # columns: longer lists get one line for each item
+
+
+def write_project(project: Project, path: Path) -> Path:
+    """Write the file; gives its path."""
+    target = path if path.suffix == ".toml" else path / FILE_NAME
+    with written_whole(target) as part:
+        part.write_text(to_toml(project), encoding="utf-8")
+    return target
+
+
+def to_toml(project: Project) -> str:
+    """The text of the project file: only what differs from the defaults."""
+    document = tomlkit.document()
+    if project.encoder != "auto" and not isinstance(project.encoder, Mapping):
+        document.add("encoder", _item(project.encoder))  # bare keys stand before all tables
+    document.add("task", _task(project))
+    if project.data != DataFiles():
+        document.add("data", _table(_given(project.data)))
+    document.add("source", _sources_to_toml(project))
+    if isinstance(project.encoder, Mapping):
+        document.add("encoder", _table(project.encoder))
+    if changed := _changed(project):
+        document.add("train", _table(changed))
+    return tomlkit.dumps(document)
+
+
+def _task(project: Project) -> TomlTable:
+    values: dict[str, Any] = {"classes": project.classes}
+    if project.prior is not None:
+        stated = project.prior
+        values["prior"] = stated.to_plain() if isinstance(stated, StatedBalance) else stated
+    return _table(values)
+
+
+def _given(data: DataFiles) -> dict[str, str]:
+    values = {key: getattr(data, key) for key in data_keys()}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _changed(project: Project) -> dict[str, Any]:
+    assert project.settings is not None
+    plain = {"method": project.method, "seed": project.seed, **project.settings.to_plain()}
+    usual = {"method": "default", "seed": 0, **type(project.settings)().to_plain()}
+    return {key: value for key, value in plain.items() if value != usual.get(key)}
+
+
+def _sources_to_toml(project: Project) -> AoT:
+    blocks = tomlkit.aot()
+    for source in project.sources.sources:
+        plain = dict(source_to_plain(source))
+        rules = plain.pop("rule")
+        block = _table(plain)
+        written = tomlkit.aot()
+        assert isinstance(rules, Sequence)
+        for rule in rules:
+            assert isinstance(rule, Mapping)
+            written.append(_table(rule))
+        block.add("rule", written)
+        blocks.append(block)
+    return blocks
+
+
+def _table(values: Mapping[str, Any]) -> TomlTable:
+    table = tomlkit.table()
+    for key, value in values.items():
+        table.add(key, _item(value))
+    return table
+
+
+def _item(value: object) -> Item:
+    """A value on the right of an equals sign: tables in braces, patterns in single quotes."""
+    if isinstance(value, Mapping):
+        braces = tomlkit.inline_table()
+        for key, inner in value.items():
+            braces.append(key, _item(inner))
+        return braces
+    if isinstance(value, list | tuple):
+        items = [_item(inner) for inner in value]
+        brackets = tomlkit.array()
+        brackets.extend(items)
+        plain = not any(isinstance(inner, Mapping | list | tuple) for inner in value)
+        return brackets.multiline(plain and sum(len(item.as_string()) + 2 for item in items) > LONG)
+    if isinstance(value, str):
+        literal = "\\" in value and "'" not in value and value.isprintable()
+        return tomlkit.string(value, literal=literal)
+    return tomlkit.item(value)

@@ -1,1 +1,0 @@
-"""Room 8: the default recipe, which needs no gold labels, and its guard."""

@@ -1,0 +1,344 @@
+"""The sources: what is known of each, as bubbles; and how the weight of their votes varies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.drawing import (
+    BAD,
+    INK,
+    LETTERS,
+    MODEL,
+    OTHER,
+    SOFT,
+    WIDTH,
+    Frame,
+    diamond,
+    dot,
+    label,
+    legend,
+    line,
+    percent_ticks,
+    rect,
+    ring,
+    shortened,
+    text_width,
+)
+from unruly.learner import Heads
+from unruly.model.advice import FEW
+from unruly.model.summary import FitSummary, SourceLine
+from unruly.report.charts.chart import Chart, percent, share_words
+from unruly.sampling import Share, wilson
+from unruly.votes.votes import Votes
+from unruly.wording import plural
+
+MOST_NAMED = 25  # sources whose name is written beside their bubble; all are in the table
+MOST_WEIGHED = 40  # sources whose weights are drawn
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+Point = tuple[float, float]
+_BEARABLE = 0.15  # of a name that may be covered
+
+
+@dataclass(frozen=True)
+class SourceFacts:
+    """One source. Shares are of all documents, but for the accuracies, which are of its votes."""
+
+    name: str
+    labels: tuple[str, ...]  # the classes that it votes for
+    votes: int
+    coverage: float
+    overlaps: float  # with a vote of another source, too
+    conflicts: float  # with a different vote of another source
+    weight: float  # overall; all sources sum to 1
+    estimated: Share | None  # accuracy without true labels; None for a source that never voted
+    measured: Share | None  # accuracy against true labels; None without any
+
+    @property
+    def best_known(self) -> Share | None:
+        """Measured where there are true labels enough, else estimated."""
+        return self.measured if self.is_measured else self.estimated
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether enough of its votes could be checked."""
+        return self.measured is not None and self.measured.n >= FEW
+
+
+def source_facts(
+    summary: FitSummary,
+    votes: Votes,
+    scored: Votes | None = None,
+    gold: NDArray[np.int64] | None = None,
+) -> tuple[SourceFacts, ...]:
+    """All sources in the model's order: counted on `votes`, measured on `scored` against its gold."""
+    table = votes.summary()
+    return tuple(
+        SourceFacts(
+            name=known.name,
+            labels=tuple(votes.classes[r] for r in row.polarity),
+            votes=int(votes.voted[:, j].sum()),
+            coverage=row.coverage,
+            overlaps=row.overlaps,
+            conflicts=row.conflicts,
+            weight=known.reliability,
+            estimated=_estimated(known),
+            measured=None if scored is None or gold is None else _measured(scored, gold, j),
+        )
+        for j, (known, row) in enumerate(zip(summary.sources, table.sources, strict=True))
+    )
+
+
+def _estimated(known: SourceLine) -> Share | None:
+    if known.accuracy is not None and known.accuracy_low is not None:
+        assert known.accuracy_high is not None
+        return Share(known.accuracy, known.accuracy_low, known.accuracy_high, known.votes)
+    if known.agreement is None:
+        return None
+    return wilson(known.agreement * known.votes, known.votes)
+
+
+def _measured(votes: Votes, gold: NDArray[np.int64], j: int) -> Share | None:
+    checked = votes.voted[:, j] & (gold >= 0)
+    right = int((votes.matrix[checked, j] == gold[checked]).sum())
+    return wilson(right, int(checked.sum())) if checked.any() else None
+
+
+def bubble_chart(sources: Sequence[SourceFacts]) -> Chart | None:
+    """Coverage to the right, accuracy upwards. Filled: estimated; rings: measured. None without votes."""
+    shown = [(s, s.estimated) for s in sources if s.votes and s.estimated is not None]
+    if not shown:
+        return None
+    frame = _bubble_frame(shown)
+    most = max(s.weight for s, _ in shown) or 1.0
+    radii = [3.5 + 6.5 * math.sqrt(max(0.0, s.weight / most)) for s, _ in shown]
+    marks = []
+    for (s, estimate), radius in zip(shown, radii, strict=True):
+        x = frame.x(s.coverage)
+        marks.append(line([(x, frame.y(estimate.low)), (x, frame.y(estimate.high))], MODEL, 1.2))
+        if s.measured is not None:
+            gap = [(x, frame.y(estimate.value)), (x, frame.y(s.measured.value))]
+            marks += [line(gap, SOFT, 1, "1.5 2.5"), ring(x, frame.y(s.measured.value), 5, BAD)]
+        marks.append(dot(x, frame.y(estimate.value), radius, MODEL, 0.75))
+    scored = any(s.measured for s, _ in shown)
+    items = [("estimated", MODEL, "dot"), *([("measured", BAD, "ring")] if scored else [])]
+    log = " (log scale)" if frame.x.log else ""
+    svg = frame.svg(
+        frame.x_axis(percent_ticks(frame.x), f"coverage: documents with its vote{log}"),
+        frame.y_axis(percent_ticks(frame.y), "accuracy of its votes"),
+        *marks,
+        *_names(frame, shown, radii),
+        legend(items, frame.x.start),
+    )
+    header = ["source", "coverage", "weight", "estimated accuracy"]
+    header += ["measured accuracy"] if scored else []
+    rows = [
+        (s.name, percent(s.coverage), f"{s.weight:.3f}", share_words(s.estimated))
+        + ((share_words(s.measured),) if scored else ())
+        for s in sources
+    ]
+    return Chart(
+        name="bubbles",
+        title="Coverage and accuracy of the sources",
+        description=_bubbles_description(shown),
+        svg=svg,
+        header=tuple(header),
+        rows=tuple(rows),
+    )
+
+
+def _bubble_frame(shown: Sequence[tuple[SourceFacts, Share]]) -> Frame:
+    """A logarithmic axis where some sources cover far more than others, else a plain one."""
+    coverage = [s.coverage for s, _ in shown]
+    low, high = min(coverage), max(coverage)
+    log = high >= 3 * low
+    x = (low / 1.6, high * 2.2) if log else (max(0.0, low - 0.3 * high), high * 1.3)
+    lows = [e.low for _, e in shown] + [s.measured.value for s, _ in shown if s.measured]
+    bottom = max(0.0, math.floor(10 * (min(lows) - 0.03)) / 10)
+    return Frame.of(x, (bottom, 1.03), size=(WIDTH, 350.0), log=log)
+
+
+def _names(
+    frame: Frame, shown: Sequence[tuple[SourceFacts, Share]], radii: Sequence[float]
+) -> list[str]:
+    """Names of the widest sources, each at the first free place around its bubble."""
+    at = [(frame.x(s.coverage), frame.y(e.value)) for s, e in shown]
+    taken = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(at, radii, strict=True)]
+    for s, _ in shown:
+        if s.measured is not None:
+            x, y = frame.x(s.coverage), frame.y(s.measured.value)
+            taken.append((x - 5, y - 5, x + 5, y + 5))
+    inside = (frame.x.start, frame.y.end, frame.width - 2, frame.y.start)
+    marks = []
+    named = sorted(range(len(shown)), key=lambda i: -shown[i][0].votes)[:MOST_NAMED]
+    for i in sorted(named, key=lambda i: at[i][1]):
+        name = shortened(shown[i][0].name)
+        width, height = text_width(name, LETTERS - 1), LETTERS + 2
+        others = [point for j, point in enumerate(at) if j != i]
+        place = free_place(at[i], radii[i], (width, height), taken, inside, others)
+        if place is not None:
+            x, y = place
+            taken.append(_box(x, y, width, height))
+            marks.append(label(x, y, name, size=LETTERS - 1))
+    return marks
+
+
+def free_place(
+    point: Point,
+    r: float,
+    size: tuple[float, float],
+    taken: Sequence[Box],
+    inside: Box,
+    others: Sequence[Point] = (),
+) -> Point | None:
+    """Where the middle of a name may stand around a point, free or nearly; None when nowhere.
+
+    A name must be nearer to its own point than to any of the `others`, so that it is read with it.
+    """
+    (x, y), (width, height) = point, size
+    side, up = width / 2 + r + 3, height / 2 + r + 1
+    steps = [(side, 0.0), (-side, 0.0), (0.0, -up), (0.0, up)]
+    for lift in (0.7 * height, 1.4 * height, 2.1 * height):
+        steps += [(side, lift), (side, -lift), (-side, lift), (-side, -lift)]
+        steps += [(0.0, up + lift), (0.0, -up - lift)]
+
+    def crowding(step: tuple[float, float]) -> float:
+        box = _box(x + step[0], y + step[1], width, height)
+        outside = max(0.0, inside[0] - box[0]) + max(0.0, box[2] - inside[2])
+        outside += max(0.0, inside[1] - box[1]) + max(0.0, box[3] - inside[3])
+        own = _distance(box, point)
+        astray = sum(_distance(box, other) < own for other in others)
+        covered = sum(shared_area(box, other) for other in taken)
+        return covered + 40 * outside + width * height * astray
+
+    best = min(steps, key=crowding)
+    return (x + best[0], y + best[1]) if crowding(best) <= _BEARABLE * width * height else None
+
+
+def _box(x: float, y: float, width: float, height: float) -> Box:
+    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
+
+
+def _distance(box: Box, point: Point) -> float:
+    x, y = point
+    return math.hypot(max(box[0] - x, 0, x - box[2]), max(box[1] - y, 0, y - box[3]))
+
+
+def shared_area(a: Box, b: Box) -> float:
+    """The area that two boxes share."""
+    across = min(a[2], b[2]) - max(a[0], b[0])
+    down = min(a[3], b[3]) - max(a[1], b[1])
+    return across * down if across > 0 and down > 0 else 0.0
+
+
+def _bubbles_description(shown: Sequence[tuple[SourceFacts, Share]]) -> str:
+    best, worst = (pick(shown, key=lambda pair: pair[1].value) for pick in (max, min))
+    widest = max(shown, key=lambda pair: pair[0].coverage)[0]
+    message = (
+        f"{plural(len(shown), 'source')}; a larger bubble has more weight. {widest.name} covers most, "
+        f"{percent(widest.coverage)} of the documents. Estimated accuracy: from {share_words(worst[1])} "
+        f"for {worst[0].name} to {share_words(best[1])} for {best[0].name}."
+    )
+    both = [(e, s.measured) for s, e in shown if s.measured is not None]
+    if both:
+        off = sum(abs(e.value - m.value) for e, m in both) / len(both)
+        outside = sum(not e.low <= m.value <= e.high for e, m in both)
+        message += (
+            f" The estimates are off by {100 * off:.1f} points on average; "
+            f"{outside} of {plural(len(both), 'measured accuracy', 'measured accuracies')} "
+            f"{'lies' if outside == 1 else 'lie'} outside the estimated interval."
+        )
+    return message
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weight of one source: overall, and on the documents where others vote too.
+
+    A weight is relative to the other votes on the document, so it is shown beside an equal share:
+    a_ij times the number of votes on document i. 1 is as much as the others there, 2 twice as much.
+    """
+
+    name: str
+    overall: float  # times the number of sources: 1 is an equal share
+    documents: int  # with another vote beside its own
+    quantiles: tuple[float, ...]  # 5, 25, 50, 75 and 95 %; empty when there are no such documents
+
+
+def source_weights(overall: Sequence[float], votes: Votes, heads: Heads) -> tuple[Weights, ...]:
+    """All sources, in their order."""
+    cast = votes.voted.sum(axis=1)  # (n,)
+    beside = heads.conditional * cast[:, None]  # (n, k)
+    found = []
+    for j, name in enumerate(votes.sources):
+        rows = votes.voted[:, j] & (cast > 1)
+        spread = np.quantile(beside[rows, j], QUANTILES).tolist() if rows.any() else ()
+        found.append(Weights(name, float(overall[j]) * votes.k, int(rows.sum()), tuple(spread)))
+    return tuple(found)
+
+
+def weights_chart(weights: Sequence[Weights]) -> Chart | None:
+    """Boxes over documents and a diamond for the whole; None when there is nothing to compare."""
+    shown = sorted(weights, key=lambda w: -w.overall)[:MOST_WEIGHED]
+    if not any(w.quantiles for w in shown):
+        return None
+    high = max([w.overall for w in shown] + [w.quantiles[-1] for w in shown if w.quantiles])
+    names = [shortened(w.name) for w in shown]
+    frame = Frame.rows(names, (0.0, 1.05 * max(high, 1.0)), 22)
+    equal = frame.x(1)
+    marks = [
+        frame.x_axis(
+            [(tick, f"{tick:g}") for tick in frame.x.ticks()],
+            "weight (1 is an equal share)",
+            grid=False,
+        ),
+        line([(equal, frame.y.end), (equal, frame.y.start)], SOFT, 1, "4 3"),
+        frame.row_names(names),
+    ]
+    for row, w in enumerate(shown):
+        y = frame.y(row)
+        if w.quantiles:
+            low, q1, middle, q3, top = (frame.x(q) for q in w.quantiles)
+            marks.append(line([(low, y), (top, y)], OTHER, 1.4))
+            marks.append(rect(q1, y - 6, max(q3 - q1, 1.5), 12, OTHER, 0.6))
+            marks.append(line([(middle, y - 6), (middle, y + 6)], INK, 1.6))
+        marks.append(diamond(frame.x(w.overall), y, 5, MODEL))
+    return Chart(
+        name="weights",
+        title="Weight of the sources, overall and from document to document",
+        description=_weights_description(shown),
+        svg=frame.svg(
+            *marks,
+            legend(
+                [("over documents", OTHER, "area"), ("overall", MODEL, "diamond")], frame.x.start
+            ),
+        ),
+        header=("source", "overall", "documents", "5%", "25%", "median", "75%", "95%"),
+        rows=tuple(_weights_row(w) for w in weights),
+    )
+
+
+def _weights_row(w: Weights) -> tuple[str, ...]:
+    found = [f"{q:.2f}" for q in w.quantiles] or ["–"] * len(QUANTILES)
+    return (w.name, f"{w.overall:.2f}", f"{w.documents:,}", *found)
+
+
+def _weights_description(shown: Sequence[Weights]) -> str:
+    counted = "Counted on documents with two votes or more. A large weight is not a high accuracy."
+    values = [v for w in shown for v in (w.overall, *w.quantiles)]
+    if max(values) - min(values) < 0.005:
+        return f"All sources have the same weight, on every document. {counted}"
+    moving = max((w for w in shown if w.quantiles), key=lambda w: w.quantiles[-1] - w.quantiles[0])
+    first, last = shown[0], shown[-1]
+    message = f"{first.name} has most weight overall, {first.overall:.2f} times an equal share"
+    if len(shown) > 1:
+        message += f"; {last.name} has least, {last.overall:.2f} times"
+    return (
+        f"{message}. From document to document {moving.name} varies most: {moving.quantiles[0]:.2f} to "
+        f"{moving.quantiles[-1]:.2f} times (5th to 95th percentile). {counted}"
+    )

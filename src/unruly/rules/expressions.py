@@ -1,0 +1,279 @@
+r"""What a regular expression is made of, read before any engine compiles it: its size and its words.
+
+The size is the number of characters, classes and marks once every counted repetition is written
+out: `(a{1,500}){1,50}b` is a pattern of 17 characters and of 25,001 parts. Engines take memory in
+proportion to it when they compile, and up to size × length of the text in time when they match.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from unruly.errors import RuleError
+
+Engine = Literal["linear", "python"]
+LARGEST = 10_000  # parts of a pattern, repetitions written out
+_LONGEST = 20_000  # characters of a pattern as it is written
+_MOST_STRINGS = 2_000  # alternatives that are followed
+_UNKNOWN = "\x00"  # in the place of letters that are not known, as of \w+
+_LONGEST_CLASS = 300  # characters in brackets
+_HUGE = 10**12
+
+_COUNTED = re.compile(r"\{(\d*)(,?)(\d*)\}")
+_GROUP = re.compile(
+    r"\?(?:#[^)]*\)|P?<\w+>|'\w+'|(?P<look><?[=!])|[>|]|(?P<flags>[\w-]*\))|[\w-]*:|P=\w+\)|P>\w+\))"
+)
+_ESCAPE = re.compile(
+    r"\\(?:[xuUpPNkgL]\{[^}]{0,80}\}|[gkL]<[^>]{0,80}>|x\w\w|u\w{4}|[pP]\w|.)", re.DOTALL
+)
+_FLAT_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_COMMENT = re.compile(r"(?<!\\)#.*")
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A pattern's size, and the words that a text must hold one of, where they are known."""
+
+    size: int
+    words: tuple[str, ...]
+
+
+@dataclass
+class _Level:
+    """One open group: what its alternatives so far can be, and the sequence that is being read."""
+
+    look: bool = False
+    size: int = 0  # without the last item
+    before: tuple[str, ...] = ()  # alternatives that are complete
+    strings: tuple[str, ...] = ("",)  # the sequence, without its last item
+    last: tuple[str, ...] = ("",)
+    last_size: int = 0
+
+    def add(self, strings: tuple[str, ...], size: int = 1) -> None:
+        self.strings = _joined(self.strings, self.last)
+        self.size = min(self.size + self.last_size, _HUGE)
+        self.last, self.last_size = strings, size
+
+    def close(self) -> tuple[tuple[str, ...], int]:
+        self.add((), 0)
+        return _either(self.before, self.strings), max(self.size, 1)
+
+
+def read_expression(pattern: str, engine: Engine = "linear") -> Expression:
+    r"""A pattern's size and words; a pattern that is no regular expression gets some answer, too.
+
+    >>> read_expression(r"(a{1,500}){1,50}b").size
+    25001
+    >>> read_expression(r"(?i)\bsub(scribe)?\b|check\s+.*out|w\d+").words
+    ('sub', 'subscribe', 'check', 'out')
+    """
+    readings = [pattern]
+    if "(?" in pattern and "x" in pattern and "#" in pattern:
+        readings.append(_COMMENT.sub("", pattern))  # as flag x reads it
+    nested = (True, False) if engine == "python" else (True,)
+    found = [_read(reading, nest) for reading in readings for nest in nested]
+    largest = max(found, key=lambda expression: expression.size)
+    return Expression(largest.size, found[0].words)
+
+
+@functools.lru_cache(maxsize=512)
+def check_size(pattern: str, engine: Engine = "linear") -> int:
+    """The size of a pattern; refuses one that is too large to be compiled.
+
+    >>> check_size("(((a{99}){99}){99}){99}", "python")
+    Traceback (most recent call last):
+    ...
+    unruly.errors.RuleError: the pattern '(((a{99}){99}){99}){99}' is too large: its repetitions written out, it has 96059601 parts, and at most 10000 are allowed: make the numbers in {} smaller
+    """
+    shown = short(pattern)
+    if len(pattern) > _LONGEST:
+        raise RuleError(
+            f"the pattern {shown!r} is too large: it has {len(pattern)} characters, and at most "
+            f"{_LONGEST} are allowed: use keywords, or several rules"
+        )
+    size = read_expression(pattern, engine).size
+    counted = size - len(pattern)
+    if counted > LARGEST:
+        raise RuleError(
+            f"the pattern {shown!r} is too large: its repetitions written out, it has {size} parts, "
+            f"and at most {LARGEST} are allowed: make the numbers in {{}} smaller"
+        )
+    return size
+
+
+def short(pattern: str) -> str:
+    """A pattern as messages show it."""
+    return pattern if len(pattern) <= 60 else pattern[:57] + "..."
+
+
+def words_of(strings: Iterable[str]) -> tuple[str, ...]:
+    """The words and phrases in lower case, each once, single spaces between the words of a phrase."""
+    folded = (" ".join(text.lower().split()) for text in strings)
+    return tuple(dict.fromkeys(text for text in folded if text))
+
+
+def _read(pattern: str, nested: bool) -> Expression:
+    levels = [_Level()]
+    at, last_bracket = 0, pattern.rfind("]")
+    while at < len(pattern):
+        char, level = pattern[at], levels[-1]
+        if char == "\\":
+            escape = _ESCAPE.match(pattern, at)
+            text = escape[0] if escape else char
+            level.add((_escaped(text),))
+            at += len(text)
+        elif char == "[":
+            text = _class(pattern, at, nested) if at < last_bracket else char
+            level.add(_letters(text))
+            at += len(text)
+        elif char == "(":
+            group = _GROUP.match(pattern, at + 1)
+            at = group.end() if group else at + 1
+            if group and group[0].endswith(")"):
+                continue  # flags, a comment, a reference: no group
+            levels.append(_Level(look=bool(group and group["look"])))
+        elif char == ")":
+            at += 1
+            if len(levels) > 1:
+                strings, size = levels.pop().close()
+                levels[-1].add(("",) if level.look else strings, size)
+        elif char == "|":
+            level.add((), 0)
+            level.before, level.strings = _either(level.before, level.strings), ("",)
+            level.last, level.last_size = ("",), 0
+            at += 1
+        else:
+            at = _repeated_or_literal(pattern, at, level)
+    while len(levels) > 1:
+        strings, size = levels.pop().close()
+        levels[-1].add(strings, size)
+    strings, size = levels[0].close()
+    words = (word for text in strings for word in re.findall(r"[\w\x00]+", text))
+    known = [w for w in words if _UNKNOWN not in w and len(w) > 1 and not w.isdigit()]
+    return Expression(size, words_of(known))
+
+
+def _repeated_or_literal(pattern: str, at: int, level: _Level) -> int:
+    """Read one mark of repetition or one character; gives the place behind it."""
+    char = pattern[at]
+    counted = _COUNTED.match(pattern, at) if char == "{" else None
+    if counted and (counted[1] or counted[3]):
+        low = int(counted[1][:13] or 0)
+        high = int(counted[3][:13]) if counted[3] else low + bool(counted[2])
+        _repeat(level, low, high if counted[3] or not counted[2] else None)
+        level.last_size = min(level.last_size * max(low, high, 1), _HUGE)
+        return counted.end()
+    if char in "*+?":
+        _repeat(level, int(char == "+"), 1 if char == "?" else None)
+        level.last_size += 1
+    elif char in "^$":
+        level.add(("",))
+    else:
+        level.add((" " if char == "." else char,))
+    return at + 1
+
+
+def _repeat(level: _Level, low: int, high: int | None) -> None:
+    if all(text.isspace() or not text for text in level.last):
+        return  # spaces, however many
+    if high is not None and low <= 1 and high <= 1:
+        level.last = level.last if low else ("", *level.last)
+    else:
+        level.last = (_UNKNOWN,)
+
+
+def _either(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    return left + right if len(left) + len(right) <= _MOST_STRINGS else (_UNKNOWN,)
+
+
+def _joined(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    if not right:
+        return left
+    if len(left) * len(right) > _MOST_STRINGS:
+        return (_UNKNOWN,)
+    return tuple(a + b for a in left for b in right)
+
+
+def _escaped(text: str) -> str:
+    letter = text[1:2]
+    if letter in set("bBAzZGK<>"):
+        return ""
+    if letter in set("sWnrtfv"):
+        return " "
+    return _UNKNOWN if letter.isalnum() else letter
+
+
+def _class(pattern: str, at: int, nested: bool) -> str:
+    """A class in brackets; within it, brackets open further classes in the linear engine."""
+    if not nested:
+        flat = _FLAT_CLASS.match(pattern, at)
+        return flat[0] if flat else pattern[at]
+    depth, place = 0, at
+    while place < min(len(pattern), at + _LONGEST_CLASS):
+        char = pattern[place]
+        if char == "\\":
+            place += 1
+        elif char == "[":
+            depth += 1
+            place += pattern.startswith("^", place + 1)
+            place += pattern.startswith("]", place + 1)
+        elif char == "]":
+            depth -= 1
+            if not depth:
+                return pattern[at : place + 1]
+        place += 1
+    return pattern[at]
+
+
+def _letters(text: str) -> tuple[str, ...]:
+    inside = text[1:-1]
+    if 0 < len(inside) <= 6 and not set(inside) & set("^-\\[]&~"):
+        return tuple(inside)
+    return (_UNKNOWN,)
+
+
+_PRIVATE = range(0xE000, 0xF8FF)  # code points without a meaning of their own
+
+
+def find_spans(text: str, pattern: str) -> tuple[tuple[int, int], ...]:
+    r"""Character ranges of every match of the linear engine, from left to right.
+
+    polars gives no positions, but it can wrap each match in two marks that do not occur in the text.
+
+    >>> find_spans("Straße, STRASSE", r"(?i)\bstra\w+")
+    ((0, 6), (8, 15))
+    """
+    left, right, replacement = mark_spans(text)
+    return spans_between(pl.Series([text]).str.replace_all(pattern, replacement)[0], left, right)
+
+
+def mark_spans(text: str) -> tuple[str, str, str]:
+    """Two marks that do not occur in the text, and what to replace a match with to put it between."""
+    used = set(text)
+    left, right = (chr(c) for c in [c for c in _PRIVATE if chr(c) not in used][:2])
+    return left, right, f"{left}${{0}}{right}"
+
+
+def spans_between(marked: str, left: str, right: str) -> tuple[tuple[int, int], ...]:
+    """The character ranges between the marks, in the text without them."""
+    spans: list[tuple[int, int]] = []
+    position = start = 0
+    for char in marked:
+        if char == left:
+            start = position
+        elif char == right:
+            spans.append((start, position))
+        else:
+            position += 1
+    return tuple(spans)
+
+
+def merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Spans in order, each once."""
+    return tuple(sorted(set(spans)))

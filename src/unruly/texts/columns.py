@@ -1,0 +1,250 @@
+"""Which column holds the text, the id and the gold label; labels as class numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.errors import InputError, Where
+from unruly.wording import did_you_mean, listed, nearest
+
+UNKNOWN = -1  # the gold label of a document that has none
+MOST_CLASSES = 127
+WhereOf = Callable[[int], Where]  # the number of a row in a frame -> where the user finds it
+
+# Names that say "this is the text". The first one wins whatever stands beside it.
+OBVIOUS = "text"
+TEXT_NAMES = frozenset(
+    [
+        "texts",
+        "comment",
+        "comments",
+        "content",
+        "review",
+        "reviews",
+        "sentence",
+        "sentences",
+        "body",
+        "message",
+        "messages",
+        "tweet",
+        "document",
+        "doc",
+        "post",
+        "description",
+        "headline",
+        "title",
+        "abstract",
+        "utterance",
+        "question",
+        "query",
+        "sms",
+        "email",
+        "review_text",
+        "review_body",
+        "comment_text",
+        "commenttext",
+        "tweet_text",
+        "full_text",
+        "text_content",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns that a corpus is made of; `id` and `label` are optional."""
+
+    text: str
+    id: str | None = None
+    label: str | None = None
+    spelt: frozenset[str] = field(
+        default=frozenset(), repr=False
+    )  # further columns to be kept as the file spells them
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The columns that are not "other columns"."""
+        return frozenset(name for name in (self.text, self.id, self.label) if name is not None)
+
+
+def find_layout(
+    schema: Mapping[str, pl.DataType],
+    *,
+    name: str,
+    text: str | None = None,
+    id: str | None = None,
+    label: str | None = None,
+    label_may_be_missing: bool = False,
+) -> Layout:
+    """Check the columns that the user named, and find the text column when it is obvious.
+
+    >>> find_layout({"comment": pl.String(), "is_spam": pl.Int64()}, name="c.csv", label="is_spam")
+    Layout(text='comment', id=None, label='is_spam')
+    >>> find_layout({"q": pl.String(), "a": pl.String()}, name="c.csv")
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: c.csv: which column holds the text is not obvious: name it with text = "..." (one of q, a)
+    """
+    if label_may_be_missing and label is not None and label not in schema:
+        label = label if nearest(label, schema) else None  # a near name is a misspelling
+    for role, column in (("text", text), ("id", id), ("label", label)):
+        if column is not None and column not in schema:
+            raise missing_column(column, schema, name=name, role=role)
+    if text is None:
+        text = _obvious_text(schema, taken={id, label}, name=name)
+    if text in (id, label) or (id is not None and id == label):
+        raise InputError(
+            "one column cannot be two of text, id and label: name different columns",
+            where=Where(name),
+        )
+    return Layout(text, id, label)
+
+
+def missing_column(column: str, known: Iterable[str], *, name: str, role: str) -> InputError:
+    """The error for a column that is not there, with the nearest name that is."""
+    names = list(known)
+    hint = did_you_mean(column, names)
+    return InputError(
+        f'there is no column {column!r} (asked for by {role} = "{column}"): '
+        f"{hint + ' ' if hint else ''}columns are {listed(names)}",
+        where=Where(name),
+    )
+
+
+def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], name: str) -> str:
+    strings = [c for c, kind in schema.items() if kind == pl.String and c not in taken]
+    free = [c for c in schema if c not in taken]
+    for column in free:
+        if column.strip().casefold() == OBVIOUS:
+            return column
+    telling = [c for c in strings if c.strip().casefold() in TEXT_NAMES]
+    if len(telling) == 1:
+        return telling[0]
+    if len(strings) == 1:
+        return strings[0]
+    if not strings:
+        raise InputError(
+            f'no column holds text: name one with text = "..." (columns are {listed(schema)})',
+            where=Where(name),
+        )
+    raise InputError(
+        "which column holds the text is not obvious: "
+        f'name it with text = "..." (one of {listed(telling or strings)})',
+        where=Where(name),
+    )
+
+
+def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> NDArray[np.int16]:
+    """(n,): each label as a class number; empty labels and -1 are unknown.
+
+    A label may be a class name, or a class number (3, "3" or 3.0); names are tried first.
+
+    >>> gold_numbers(
+    ...     pl.Series(["spam", None, "0", "-1"]), ["ham", "spam"], lambda row: Where(row=row)
+    ... )
+    array([ 1, -1,  0, -1], dtype=int16)
+    """
+    labels = _plain(labels)
+    numbers: dict[object, int] = {}
+    for value in _different(labels, where):
+        number = class_number(value, classes)
+        if number is None:
+            row = 0 if len(labels) == 1 else int((labels == value).arg_true()[0])
+            raise InputError(not_a_class(value, classes), where=where(row))
+        if not _unknown(value):
+            numbers[value] = number
+    if not numbers:
+        return np.full(len(labels), UNKNOWN, dtype=np.int16)
+    found = labels.replace_strict(
+        list(numbers), list(numbers.values()), default=UNKNOWN, return_dtype=pl.Int16
+    )
+    return found.to_numpy().astype(np.int16)
+
+
+def not_a_class(value: object, classes: Sequence[str]) -> str:
+    """The message for a label that is no class."""
+    return (
+        f"the label {value!r} is not a class: classes are "
+        f"{', '.join(classes)} (or their numbers, 0 to {len(classes) - 1})"
+    )
+
+
+def class_number(value: object, classes: Sequence[str]) -> int | None:
+    """The number of the class that a label means, -1 for unknown, None when it is no class.
+
+    >>> [class_number(v, ["ham", "spam"]) for v in ("spam", 1, "1", 1.0, True, None, -1, 2, "eggs")]
+    [1, 1, 1, 1, 1, -1, -1, None, None]
+    """
+    if _unknown(value):
+        return UNKNOWN
+    for name in (str(value), str(value).strip(), _whole(value)):
+        if name is not None and name in classes:
+            return list(classes).index(name)
+    if isinstance(value, bool):
+        lower = [name.casefold() for name in classes]
+        return lower.index(str(value).casefold()) if str(value).casefold() in lower else int(value)
+    whole = _whole(value)
+    if whole is None or not UNKNOWN <= int(whole) < len(classes):
+        return None
+    return int(whole)
+
+
+def classes_of(labels: pl.Series, name: str) -> tuple[str, ...]:
+    """The classes that a column of labels names, when the user did not list them.
+
+    Whole numbers give "0", "1", up to the largest; names are sorted.
+
+    >>> classes_of(pl.Series(["spam", "ham", None, "spam"]), "c.csv")
+    ('ham', 'spam')
+    """
+    different = _different(_plain(labels), lambda row: Where(name))
+    values = [value for value in different if not _unknown(value)]
+    if values and all(isinstance(value, bool) for value in values):
+        return ("false", "true")
+    wholes = [_whole(value) for value in values]
+    if values and None not in wholes and min(int(w or 0) for w in wholes) >= UNKNOWN:
+        count = max(2, max(int(w or 0) for w in wholes) + 1)
+        names = [str(c) for c in range(min(count, MOST_CLASSES + 1))]
+    else:
+        names = sorted(str(value) for value in values)
+        count = len(names)
+    if not 2 <= count <= MOST_CLASSES:
+        raise InputError(
+            f"the labels name {count:,} classes"
+            f"{f' ({names[0]!r})' if count == 1 else ''}, and 2 to {MOST_CLASSES} are needed: "
+            "list the classes with classes = [...], or name another label column",
+            where=Where(name),
+        )
+    return tuple(names)
+
+
+def _different(labels: pl.Series, where: WhereOf) -> list[object]:
+    if labels.dtype.is_nested() or labels.dtype in (pl.Binary, pl.Object):
+        raise InputError(
+            f"the label column {labels.name!r} holds {labels.dtype}: labels must be class names or numbers",
+            where=where(0),
+        )
+    return labels.unique(maintain_order=True).to_list()
+
+
+def _plain(labels: pl.Series) -> pl.Series:
+    return labels.cast(pl.String) if labels.dtype in (pl.Categorical, pl.Enum) else labels
+
+
+def _unknown(value: object) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+
+
+def _whole(value: object) -> str | None:
+    """A whole number written plainly, or None: 3, "3" and 3.0 give "3"."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        return None
+    return str(int(number)) if number.is_integer() else None

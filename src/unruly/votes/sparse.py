@@ -1,0 +1,271 @@
+"""The votes as a sparse indicator matrix: the one encoding that label models and networks compute with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array, vstack
+
+from unruly.errors import InputError
+from unruly.votes.votes import ABSTAIN, Votes
+from unruly.wording import plural
+
+# Telling rows apart pays as long as each distinct one stands for a few documents.
+WORTHWHILE = 3
+TABLE = 1 << 16  # the least size of a table of codes
+_CHUNK = 65_536  # documents with soft votes laid out densely at a time
+
+
+@dataclass(frozen=True, eq=False)
+class SparseVotes:
+    """n rows of votes: column j*m + c of `onehot` is 1 where source j votes for class c.
+
+    A soft vote spreads its 1 over the m columns of its source. Abstentions are empty.
+
+    >>> votes = SparseVotes.of(Votes.from_array([[0, -1], [1, 1]]))
+    >>> votes.onehot.toarray().astype(int).tolist()
+    [[1, 0, 0, 0], [0, 1, 0, 1]]
+    >>> votes.row.tolist(), votes.source.tolist(), votes.outcome.tolist()
+    ([0, 1, 1], [0, 0, 1], [0, 1, 1])
+    >>> votes.counts().tolist()
+    [[1.0, 0.0], [0.0, 2.0]]
+    """
+
+    onehot: csr_array  # (n, k*m), float64
+    k: int
+    m: int
+
+    @classmethod
+    def of(cls, votes: Votes) -> SparseVotes:
+        """The encoding of these votes, soft ones included."""
+        if votes.soft:
+            return cls(_soft(votes), votes.k, votes.m)
+        return cls.from_matrix(votes.matrix, votes.m)
+
+    @classmethod
+    def from_matrix(cls, matrix: NDArray[np.signedinteger[Any]], m: int) -> SparseVotes:
+        """The encoding of an (n, k) matrix of class numbers, -1 where a source abstains."""
+        return cls(_hard(matrix, m), matrix.shape[1], m)
+
+    @property
+    def n(self) -> int:
+        """How many rows."""
+        return int(self.onehot.shape[0])
+
+    @cached_property
+    def row(self) -> NDArray[np.intp]:
+        """(v,): the row of each entry, ascending."""
+        return np.repeat(np.arange(self.n), np.diff(self.onehot.indptr))
+
+    @cached_property
+    def source(self) -> NDArray[np.intp]:
+        """(v,): the source of each entry."""
+        return np.asarray(self.onehot.indices // self.m, dtype=np.intp)
+
+    @cached_property
+    def outcome(self) -> NDArray[np.intp]:
+        """(v,): the class of each entry."""
+        return np.asarray(self.onehot.indices % self.m, dtype=np.intp)
+
+    @cached_property
+    def covered(self) -> NDArray[np.bool_]:
+        """(n,): rows with at least one vote."""
+        return np.asarray(np.diff(self.onehot.indptr) > 0)
+
+    @cached_property
+    def voters(self) -> NDArray[np.float64]:
+        """(n,): how many sources voted."""
+        return np.asarray(self.onehot.sum(axis=1), dtype=np.float64)
+
+    def counts(self) -> NDArray[np.float64]:
+        """(n, m): how many votes each class has."""
+        flat = np.bincount(
+            self.row * self.m + self.outcome, self.onehot.data, minlength=self.n * self.m
+        )
+        return np.asarray(flat, dtype=np.float64).reshape(self.n, self.m)
+
+    def shares(self, prior: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, m): each class's share of the votes in a row; the prior where there is none."""
+        votes = self.counts()
+        total = votes.sum(axis=1, keepdims=True)
+        return np.where(total > 0, votes / np.where(total > 0, total, 1.0), prior)
+
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> SparseVotes:
+        """Some of the rows: numbers, or a mask."""
+        return SparseVotes(self.onehot[rows], self.k, self.m)
+
+    def distinct(self) -> DistinctVotes:
+        """Equal rows once, with their counts. Soft votes are left as they are."""
+        if (self.onehot.data != 1).any():
+            return DistinctVotes(self, np.ones(self.n), None)
+        inverse = _same_rows((self._digits(j) for j in range(self.k)), self.n, self.m)
+        if inverse is None:
+            return DistinctVotes(self, np.ones(self.n), None)
+        counts, example = _examples(inverse)
+        return DistinctVotes(self.take(example), counts, inverse)
+
+    @cached_property
+    def _columns(self) -> csc_array:
+        return self.onehot.tocsc()
+
+    def _digits(self, j: int) -> NDArray[np.intp]:
+        """(n,): 0 where source j abstains, else 1 + its class."""
+        digits = np.zeros(self.n, dtype=np.intp)
+        ends = self._columns.indptr[j * self.m : (j + 1) * self.m + 1].tolist()
+        for c, (start, end) in enumerate(pairwise(ends)):
+            digits[self._columns.indices[start:end]] = c + 1
+        return digits
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctVotes:
+    """The u distinct rows of a vote matrix: label models see only the votes, so equal rows count once.
+
+    Ten sources on a million documents leave a few thousand distinct rows, and everything that a label
+    model learns is a sum over them.
+
+    >>> rows = [[0, -1], [1, 1], [0, -1], [0, -1], [1, 1], [1, 1]]
+    >>> distinct = DistinctVotes.of(Votes.from_array(rows))
+    >>> distinct.votes.onehot.toarray().astype(int).tolist(), distinct.counts.tolist()
+    ([[1, 0, 0, 0], [0, 1, 0, 1]], [3.0, 3.0])
+    >>> distinct.cast.tolist()
+    [[3.0, 3.0], [0.0, 3.0]]
+    >>> distinct.expand(np.array([[0.9, 0.1], [0.2, 0.8]]))[:2].tolist()
+    [[0.9, 0.1], [0.2, 0.8]]
+    """
+
+    votes: SparseVotes  # u rows
+    counts: NDArray[np.float64]  # (u,): the documents behind each row
+    inverse: NDArray[np.intp] | None  # (n,): the row of each document; None when one to one
+
+    @classmethod
+    def of(cls, votes: Votes) -> DistinctVotes:
+        """The distinct rows of these votes; refuses votes without documents or sources."""
+        if not votes.n or not votes.k:
+            raise InputError(
+                f"no votes: {plural(votes.n, 'document')} and {plural(votes.k, 'source')}, need one of each"
+            )
+        if votes.soft:
+            return SparseVotes.of(votes).distinct()
+        # From the matrix itself, so that a million documents are not laid out before they are merged.
+        matrix = votes.matrix
+        digits = (matrix[:, j].astype(np.intp) - ABSTAIN for j in range(votes.k))
+        inverse = _same_rows(digits, votes.n, votes.m)
+        if inverse is None:
+            return cls(SparseVotes.of(votes), np.ones(votes.n), None)
+        counts, example = _examples(inverse)
+        return cls(SparseVotes.from_matrix(matrix[example], votes.m), counts, inverse)
+
+    @property
+    def k(self) -> int:
+        """How many sources."""
+        return self.votes.k
+
+    @property
+    def m(self) -> int:
+        """How many classes."""
+        return self.votes.m
+
+    @property
+    def n(self) -> int:
+        """How many documents."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def cast(self) -> NDArray[np.float64]:
+        """(k, m): how many votes each source cast for each class."""
+        return np.asarray(self.votes.onehot.T @ self.counts).reshape(self.k, self.m)
+
+    def joint(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(k, m, m): votes of source j for class c on documents of class y, given P(y | row) = q (u, m)."""
+        # Class 0 is what the others leave: one column less to multiply.
+        rest = self.votes.onehot.T @ (q[:, 1:] * self.counts[:, None])  # (k*m, m-1)
+        first = np.maximum(self.cast.reshape(-1) - rest.sum(axis=1), 0.0)
+        return np.column_stack([first, rest]).reshape(self.k, self.m, self.m)
+
+    def mass(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(m,): how many documents are of each class, given q (u, m)."""
+        # Not BLAS: its threads cost more than they bring.
+        return np.asarray(np.einsum("u,uy->y", self.counts, q))
+
+    def only(self, rows: NDArray[np.bool_]) -> DistinctVotes:
+        """Some of the rows, without the way back to documents."""
+        return DistinctVotes(self.votes.take(rows), self.counts[rows], None)
+
+    def expand(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, ...): values of rows, back in the order of the documents."""
+        return values if self.inverse is None else values[self.inverse]
+
+
+def _hard(matrix: NDArray[np.signedinteger[Any]], m: int) -> csr_array:
+    """(n, k) votes to the (n, k*m) indicator matrix."""
+    n, k = matrix.shape
+    if not n or not k:
+        return csr_array((n, k * m), dtype=np.float64)
+    small = n * k < 2**31
+    cells = np.flatnonzero(matrix != ABSTAIN).astype(np.int32 if small else np.int64)
+    columns = cells % k * m + matrix.reshape(-1)[cells]
+    starts = np.searchsorted(cells, np.arange(n + 1, dtype=np.int64) * k).astype(cells.dtype)
+    return csr_array((np.ones(len(cells)), columns, starts), shape=(n, k * m))
+
+
+def _soft(votes: Votes) -> csr_array:
+    """(n, k*m): as `_hard`, but the sources that give probabilities keep them."""
+    n, k, m = votes.n, votes.k, votes.m
+    parts = [csr_array((0, k * m), dtype=np.float64)]
+    for start in range(0, n, _CHUNK):
+        matrix = votes.matrix[start : start + _CHUNK]
+        dense = np.zeros((len(matrix), k, m))
+        for j, source in enumerate(votes.sources):
+            voted = np.flatnonzero(matrix[:, j] != ABSTAIN)
+            if source in votes.soft:
+                dense[voted, j] = votes.soft[source][start : start + _CHUNK][voted]
+            else:
+                dense[voted, j, matrix[voted, j]] = 1.0
+        parts.append(csr_array(dense.reshape(len(matrix), -1)))
+    return csr_array(vstack(parts, format="csr"))
+
+
+def _same_rows(columns: Iterable[NDArray[np.intp]], n: int, m: int) -> NDArray[np.intp] | None:
+    """(n,): the number of each row's kind, or None where the rows are too different to be worth it.
+
+    Each column holds a digit from 0 (abstains) to m for every row; rows are read as numbers in base
+    m+1. Whenever the number could outgrow a table of a few n entries, the codes in use are numbered
+    anew: exact, and linear in n without a sort.
+    """
+    most = max(TABLE, 2 * n)
+    code, bound = np.zeros(n, dtype=np.intp), 1
+    for digits in columns:
+        if not digits.any():
+            continue  # a source that never votes tells no rows apart
+        if bound * (m + 1) > most:
+            code, bound = _renumber(code, bound)
+            if bound * WORTHWHILE > n or bound * (m + 1) > most:
+                return None
+        code *= m + 1
+        code += digits
+        bound *= m + 1
+    code, bound = _renumber(code, bound)
+    return code if bound * WORTHWHILE <= n else None
+
+
+def _examples(inverse: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """(u,), (u,): how many rows are of each kind, and one of them: they are all alike."""
+    counts = np.bincount(inverse)
+    example = np.empty(len(counts), dtype=np.intp)
+    example[inverse] = np.arange(len(inverse))
+    return counts.astype(np.float64), example
+
+
+def _renumber(code: NDArray[np.intp], bound: int) -> tuple[NDArray[np.intp], int]:
+    """Codes below `bound` to 0, 1, 2... in order of code; and how many there are."""
+    used = np.zeros(bound, dtype=np.bool_)
+    used[code] = True
+    number = np.cumsum(used) - 1
+    return number[code], int(number[-1]) + 1

@@ -1,0 +1,67 @@
+"""Words for messages: numbers with their nouns, lists, tables, and what a misspelt word was meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from html import escape
+
+
+def plural(n: int, one: str, many: str = "") -> str:
+    """So many of something, in words that fit the number.
+
+    >>> plural(1, "document"), plural(2000, "document"), plural(2, "class", "classes")
+    ('1 document', '2,000 documents', '2 classes')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    """Names with commas between them, the last of many left out.
+
+    >>> listed(["a", "b", "c"], most=2), listed([]), listed(["two\\nlines"])
+    ('a, b and 1 more', 'none', "'two\\\\nlines'")
+    """
+    known = [name if name.isprintable() else repr(name) for name in names]
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return (", ".join(known[:most]) + more) or "none"
+
+
+def nearest(word: object, known: Iterable[str]) -> str | None:
+    """The known word that a misspelt one is most like; capitals do not matter.
+
+    >>> nearest("Keyword", ["keywords", "pattern"]), nearest("x", ["keywords", "pattern"])
+    ('keywords', None)
+    """
+    names: dict[str, str] = {}
+    for name in known:
+        names.setdefault(name.casefold(), name)
+    close = get_close_matches(str(word).casefold(), list(names), n=1)
+    return names[close[0]] if close else None
+
+
+def did_you_mean(word: object, known: Iterable[str], otherwise: str = "") -> str:
+    """A suggestion where something known is near; else all that it may be, after `otherwise`.
+
+    >>> did_you_mean("keyword", ["keywords", "pattern"])
+    "did you mean 'keywords'?"
+    >>> did_you_mean("foo", ["keywords", "pattern"], "expected one of")
+    'expected one of keywords, pattern'
+    """
+    names = list(known)
+    near = nearest(word, names)
+    if near is not None:
+        return f"did you mean {near!r}?"
+    return f"{otherwise} {listed(names, most=40)}" if otherwise else ""
+
+
+def html_table(caption: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A small table for notebooks; all that is in it is text.
+
+    >>> html_table("1 row", ["a"], [["<b>"]])
+    '<table><caption>1 row</caption><tr><th>a</th></tr><tr><td>&lt;b&gt;</td></tr></table>'
+    """
+    head = "".join(f"<th>{escape(name)}</th>" for name in header)
+    lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>"

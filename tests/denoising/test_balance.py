@@ -1,0 +1,88 @@
+"""The class balance: votes' shares, labels as a control variate says, and no cliff between them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from unruly.denoising.balance import ASSUMED_LABELS, Balance, from_labels, vote_shares
+from unruly.facts import BalanceOrigin
+from unruly.votes.sparse import SparseVotes
+from unruly.votes.votes import Votes
+
+ASSUMED = Balance(np.array([0.5, 0.5]), ASSUMED_LABELS, BalanceOrigin.ASSUMED)
+
+
+def test_votes_shares_count_each_document_once_and_no_class_is_zero() -> None:
+    votes = SparseVotes.of(Votes.from_array([[0, 0, 0], [1, -1, -1], [-1, -1, -1]]))
+    assert vote_shares(votes).tolist() == [0.5, 0.5]
+    one_sided = SparseVotes.of(Votes.from_array([[0], [0], [0]], classes=["a", "b"]))
+    assert vote_shares(one_sided).tolist() == [3.5 / 4, 0.5 / 4]
+
+
+def test_labels_pull_a_wrong_balance_to_the_right_one() -> None:
+    labels = np.array([0] * 90 + [1] * 10)
+    blind = np.full((1000, 2), 0.5)
+    found = from_labels(ASSUMED, lambda _: blind, np.arange(100), labels, np.full(100, 0.01))
+    assert found.origin is BalanceOrigin.LABELS
+    assert found.labels == pytest.approx(ASSUMED_LABELS + 100, rel=0.1)
+    assert found.shares[0] == pytest.approx((10 * 0.5 + 100 * 0.9) / 110, abs=0.01)
+
+
+def test_good_predictions_make_a_label_worth_several() -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.random(2000) < 0.2).astype(int)
+    q = np.eye(2)[np.where(rng.random(2000) < 0.95, truth, 1 - truth)]
+    rows = rng.permutation(2000)[:40]
+    good = from_labels(ASSUMED, lambda _: q, rows, truth[rows], np.full(40, 1 / 40))
+    blind = from_labels(
+        ASSUMED, lambda _: np.full((2000, 2), 0.5), rows, truth[rows], np.full(40, 1 / 40)
+    )
+    assert good.labels - ASSUMED_LABELS > 1.5 * (blind.labels - ASSUMED_LABELS)
+    assert abs(good.shares[1] - truth.mean()) < 0.05
+
+
+def test_wrong_predictions_do_no_harm() -> None:
+    labels = np.array([0] * 18 + [1] * 2)
+    wrong = np.tile([0.1, 0.9], (500, 1))
+    wrong[::2] = [0.9, 0.1]
+    found = from_labels(ASSUMED, lambda _: wrong, np.arange(20), labels, np.full(20, 1 / 20))
+    plain = (10 * 0.5 + 20 * 0.9) / 30
+    assert found.shares[0] == pytest.approx(plain, abs=0.05)
+
+
+def test_weights_undo_how_documents_were_drawn() -> None:
+    rng = np.random.default_rng(1)
+    truth = (rng.random(4000) < 0.1).astype(int)
+    q = np.full((4000, 2), 0.5)
+    found = []
+    for seed in range(200):
+        draw = np.random.default_rng(seed)
+        rare, common = np.flatnonzero(truth == 1), np.flatnonzero(truth == 0)
+        rows = np.concatenate([draw.permutation(rare)[:20], draw.permutation(common)[:20]])
+        weights = np.concatenate([np.full(20, len(rare) / 20), np.full(20, len(common) / 20)])
+        start = Balance(np.array([0.5, 0.5]), 1e-9, BalanceOrigin.ASSUMED)
+        known = from_labels(start, lambda _: q, rows, truth[rows], weights / weights.sum())
+        found.append(known.shares[1])
+    assert np.mean(found) == pytest.approx(truth.mean(), abs=0.002)
+
+
+def test_one_label_more_moves_the_shares_a_little() -> None:
+    labels = np.random.default_rng(0).integers(0, 2, 60)
+    q = np.full((500, 2), 0.5)
+    shares = [ASSUMED.shares[0]]
+    for size in range(1, 60):
+        weights = np.full(size, 1 / size)
+        known = from_labels(ASSUMED, lambda _: q, np.arange(size), labels[:size], weights)
+        shares.append(float(known.shares[0]))
+    assert np.abs(np.diff(shares)).max() < 0.06
+
+
+def test_an_exact_balance_has_no_doubt_and_few_labels_much() -> None:
+    exact = Balance(np.array([0.2, 0.8]), math.inf, BalanceOrigin.STATED)
+    assert exact.deviation.tolist() == [0, 0]
+    few, many = (Balance(np.array([0.2, 0.8]), n, BalanceOrigin.LABELS) for n in (10.0, 1000.0))
+    assert (few.deviation > 5 * many.deviation).all()
+    assert all(shares.sum() == pytest.approx(1) for shares in few.alternatives())

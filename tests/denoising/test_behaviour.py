@@ -1,0 +1,68 @@
+"""Behaviours counted, shrunk and discounted: the closed form equals the dense sum it stands for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unruly.denoising.behaviour import evidence, redundancy_discount, source_behaviour
+from unruly.votes.sparse import SparseVotes
+from unruly.votes.votes import Votes
+
+
+def random_task(seed: int, m: int) -> tuple[SparseVotes, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-1, m, (60, 4))
+    matrix[:, 3] = matrix[:, 0]
+    votes = Votes.from_array(matrix, classes=[f"c{c}" for c in range(m)])
+    return SparseVotes.of(votes), rng.dirichlet(np.ones(m), 60), rng.random(60) + 0.1
+
+
+@given(st.integers(0, 100), st.integers(2, 4))
+def test_rates_are_the_shrunk_counts(seed: int, m: int) -> None:
+    votes, q, mass = random_task(seed, m)
+    dense = votes.onehot.toarray().reshape(60, 4, m)
+    counts = np.einsum("ijc,iy,i->jyc", dense, q, mass)
+    total = (q * mass[:, None]).sum(axis=0)[:, None]
+    extra = total / total.sum()
+    expected = np.maximum((counts + extra) / (total + m * extra), 1e-6)
+    assert source_behaviour(votes, q, mass).rates == pytest.approx(expected)
+
+
+@given(st.integers(0, 100), st.integers(2, 4))
+def test_the_discount_is_the_dense_one(seed: int, m: int) -> None:
+    votes, q, mass = random_task(seed, m)
+    rates = source_behaviour(votes, q, mass).rates
+    dense = votes.onehot.toarray().reshape(60, 4, m)
+    rest = (dense - np.einsum("iy,jyc->ijc", q, rates)).transpose(1, 0, 2).reshape(4, -1)
+    together = rest @ rest.T
+    size = np.sqrt(np.diag(together))
+    squared = (together / size / size[:, None]) ** 2
+    np.fill_diagonal(squared, 0)
+    expected = 1 / (1 + squared.sum(axis=1))
+    assert redundancy_discount(votes, q, rates) == pytest.approx(expected, rel=1e-6)
+
+
+def test_evidence_sums_the_opinions_of_those_that_voted() -> None:
+    votes, q, mass = random_task(0, 2)
+    found = source_behaviour(votes, q, mass)
+    opinion = found.opinion
+    assert opinion.mean(axis=2) == pytest.approx(0, abs=1e-12)
+    ev = evidence(votes, opinion)
+    for i in (0, 7, 31):
+        cells = np.flatnonzero(votes.row == i)
+        expected = sum(
+            (opinion[votes.source[v], votes.outcome[v]] for v in cells), start=np.zeros(2)
+        )
+        assert ev[i] == pytest.approx(expected)
+
+
+def test_two_votes_do_not_claim_certainty() -> None:
+    matrix = np.full((100, 1), -1)
+    matrix[:2] = 0
+    q = np.eye(2)[[0] * 50 + [1] * 50]
+    votes = SparseVotes.of(Votes.from_array(matrix, classes=["a", "b"]))
+    opinion = source_behaviour(votes, q, np.ones(100)).opinion[0, 0]
+    assert opinion[0] - opinion[1] == pytest.approx(np.log(5), abs=0.01)  # (2 + 1/2) / (1/2)

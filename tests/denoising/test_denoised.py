@@ -1,0 +1,119 @@
+"""The fitted default: two heads and their answer, kept exactly through arrays and facts."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.denoising.planted import drawn
+
+from unruly.denoising import denoised
+from unruly.denoising.denoised import DenoisedModel
+from unruly.denoising.fit import denoise
+from unruly.errors import InputError
+from unruly.features.encoder import Features
+from unruly.learner import BOTH, CLASSIFIER, DENOISER
+from unruly.softmax import softmax
+from unruly.votes.votes import Votes
+
+
+@pytest.fixture(scope="module")
+def task() -> tuple[DenoisedModel, Features, Votes]:
+    features, votes, _ = drawn(300, [0.6, 0.7, 0.8], m=3)
+    return denoise(features, votes), features, votes
+
+
+def test_it_is_the_same_after_saving(task: tuple[DenoisedModel, Features, Votes]) -> None:
+    model, features, votes = task
+    facts = json.loads(json.dumps(model.facts()))
+    again = DenoisedModel.restore(model.arrays(), facts)
+    ours, theirs = model.heads(features, votes), again.heads(features, votes)
+    assert (ours.combined == theirs.combined).all()
+    assert (ours.conditional == theirs.conditional).all()
+    assert again.balance == model.balance
+    assert again.notes == model.notes
+    assert again.gold_used == model.gold_used
+
+
+def test_the_answer_pools_both_heads(task: tuple[DenoisedModel, Features, Votes]) -> None:
+    model, features, votes = task
+    heads = model.heads(features, votes)
+    lp = model.log_text(features)
+    assert heads.classifier == pytest.approx(np.exp(lp), abs=1e-6)
+    row = int(np.flatnonzero(votes.covered)[0])
+    ev = sum(
+        (model.opinion[j, votes.matrix[row, j]] for j in np.flatnonzero(votes.voted[row])),
+        start=np.zeros(3),
+    )
+    scores = (model.tau * lp[row] + ev + model.b) / (1.5 * model.tau)
+    assert heads.combined[row] == pytest.approx(softmax(scores), abs=1e-5)
+    assert heads.denoiser[row] == pytest.approx(softmax(ev + model.vote_bias), abs=1e-5)
+
+
+def test_who_decided(task: tuple[DenoisedModel, Features, Votes]) -> None:
+    model, features, votes = task
+    heads = model.heads(features, votes)
+    rule, text = heads.denoiser.argmax(axis=1), heads.classifier.argmax(axis=1)
+    final = heads.predicted
+    assert (heads.decided_by[~votes.covered] == CLASSIFIER).all()
+    both = heads.decided_by == BOTH
+    assert ((rule == text) & (rule == final))[both].all()
+    assert (rule == final)[heads.decided_by == DENOISER].all()
+    assert heads.denoiser[~votes.covered] == pytest.approx(1 / 3)
+
+
+def test_vote_weights_sum_to_one_where_there_are_votes(
+    task: tuple[DenoisedModel, Features, Votes],
+) -> None:
+    model, features, votes = task
+    weights = model.heads(features, votes).conditional
+    assert weights.sum(axis=1)[votes.covered] == pytest.approx(1, abs=1e-5)
+    assert (weights[~votes.voted] == 0).all()
+
+
+def test_vote_odds_are_the_factor_of_one_vote(task: tuple[DenoisedModel, Features, Votes]) -> None:
+    model, features, votes = task
+    odds = model.vote_odds(features, votes)
+    assert (odds[~votes.voted] == 1).all()
+    row, j = (int(x[0]) for x in np.nonzero(votes.voted))
+    c = int(votes.matrix[row, j])
+    prior = np.array(model.balance.shares)
+    after = prior * np.exp(model.opinion[j, c])
+    factor = (after[c] / (after.sum() - after[c])) / (prior[c] / (1 - prior[c]))
+    assert odds[row, j] == pytest.approx(factor)
+
+
+def test_many_documents_are_predicted_in_parts(
+    task: tuple[DenoisedModel, Features, Votes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, features, votes = task
+    whole = model.heads(features, votes)
+    monkeypatch.setattr(denoised, "_CHUNK", 64)
+    parts = model.heads(features, votes)
+    assert parts.combined == pytest.approx(whole.combined, abs=1e-6)
+    assert (parts.decided_by == whole.decided_by).all()
+
+
+def test_blocks_may_come_side_by_side(task: tuple[DenoisedModel, Features, Votes]) -> None:
+    model, features, votes = task
+    joined = Features.from_array(features.matrix())
+    ours, theirs = model.heads(features, votes), model.heads(joined, votes)
+    assert theirs.combined == pytest.approx(ours.combined, abs=1e-6)
+
+
+def test_other_sources_and_features_are_refused(
+    task: tuple[DenoisedModel, Features, Votes],
+) -> None:
+    model, features, votes = task
+    with pytest.raises(InputError, match="knows the sources"):
+        model.heads(features, Votes.from_array(votes.matrix[:, :2], classes=votes.classes))
+    with pytest.raises(InputError, match="24 features"):
+        model.heads(Features.from_array(features.matrix()[:, :5]), votes)
+
+
+def test_no_documents_are_no_error(task: tuple[DenoisedModel, Features, Votes]) -> None:
+    model, features, votes = task
+    none = np.arange(0)
+    heads = model.heads(features.take(none), votes.take(none))
+    assert heads.combined.shape == (0, 3)

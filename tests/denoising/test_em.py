@@ -1,0 +1,86 @@
+"""Expectation-maximisation: labels stay, text of a document is held out, the first round starts from votes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.denoising.planted import drawn
+
+from unruly.denoising.balance import Balance
+from unruly.denoising.em import Task, expectation_maximisation, pooled
+from unruly.denoising.regression import CrossFitting, content_folds
+from unruly.denoising.settings import Settings
+from unruly.facts import BalanceOrigin
+from unruly.features.encoder import Features
+from unruly.progress import Silent
+from unruly.votes.sparse import SparseVotes
+from unruly.votes.votes import Votes
+
+EVEN = Balance(np.array([0.5, 0.5]), 10.0, BalanceOrigin.ASSUMED)
+
+
+def task_of(features: Features, votes: Votes, clean: np.ndarray | None = None) -> Task:
+    blocks = tuple(block.values for block in features.blocks)
+    fold = content_folds(blocks, 3, 0)
+    known = np.full(votes.n, -1) if clean is None else clean
+    texts = tuple(CrossFitting.of(x, fold, 3, 1.0) for x in blocks)
+    return Task(texts, features.weights, SparseVotes.of(votes), known)
+
+
+def test_posteriors_beat_the_votes() -> None:
+    features, votes, truth = drawn(1000, [0.65, 0.7, 0.75])
+    q = expectation_maximisation(task_of(features, votes), EVEN, Settings()).q
+    assert q.sum(axis=1) == pytest.approx(1)
+    majority = votes.counts().argmax(axis=1)
+    covered = votes.covered
+    assert (q.argmax(axis=1) == truth).mean() > (majority == truth)[covered].mean() + 0.05
+
+
+def test_labels_teach_text_and_sources() -> None:
+    features, votes, truth = drawn(600, [0.3, 0.4], signal=1.0)  # sources mostly wrong
+    clean = np.where(np.arange(600) < 200, truth, -1)
+    without = expectation_maximisation(task_of(features, votes), EVEN, Settings())
+    given = expectation_maximisation(task_of(features, votes, clean), EVEN, Settings())
+    rest = slice(200, None)
+    assert (given.q.argmax(axis=1) == truth)[rest].mean() > 0.85
+    assert (without.q.argmax(axis=1) == truth)[rest].mean() < 0.5
+    assert given.behaviour.rates[0, 0, 1] > given.behaviour.rates[0, 0, 0]
+
+
+def test_hidden_labels_are_not_seen() -> None:
+    features, votes, truth = drawn(300, [0.7, 0.8])
+    task = task_of(features, votes, truth)
+    assert task.known.all()
+    hidden, never = task.unlabelled(), task_of(features, votes)
+    ours = expectation_maximisation(hidden, EVEN, Settings()).q
+    assert (ours == expectation_maximisation(never, EVEN, Settings()).q).all()
+
+
+def test_posteriors_under_another_balance_move_towards_it() -> None:
+    features, votes, _ = drawn(600, [0.7, 0.75], signal=0.4)
+    fitted = expectation_maximisation(task_of(features, votes), EVEN, Settings())
+    assert fitted.under(EVEN) == pytest.approx(fitted.q, abs=1e-6)
+    shares = [
+        fitted.under(Balance(np.array([1 - p, p]), 100.0, BalanceOrigin.STATED)).mean(axis=0)[1]
+        for p in (0.2, 0.5, 0.8)
+    ]
+    assert (np.diff(shares) > 0.1).all()
+
+
+def test_pooling_is_a_weighted_geometric_mean() -> None:
+    one, other = np.log([[0.9, 0.1]]), np.log([[0.5, 0.5]])
+    assert np.exp(pooled([one, other], [0.5, 0.5])) == pytest.approx(np.array([[0.75, 0.25]]))
+    assert np.exp(pooled([one, other], [1.0, 0.0])) == pytest.approx(np.array([[0.9, 0.1]]))
+
+
+def test_progress_is_reported_round_by_round() -> None:
+    class Counting(Silent):
+        rounds = 0
+
+        def advance(self, units: int, note: str = "") -> None:
+            self.rounds += units
+
+    features, votes, _ = drawn(60, [0.8])
+    counting = Counting()
+    expectation_maximisation(task_of(features, votes), EVEN, Settings(rounds=4), counting)
+    assert counting.rounds == 4

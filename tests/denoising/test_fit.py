@@ -1,0 +1,138 @@
+"""`denoise` from end to end: what it refuses, what it notes, and what gold it says it used."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.denoising.planted import drawn, skewed
+
+from unruly.denoising.fit import denoise
+from unruly.denoising.settings import Settings
+from unruly.errors import InputError
+from unruly.facts import BalanceOrigin, ClassBalance, ClassesWithoutVotes, GoldUse, Use
+from unruly.prior import StatedBalance
+from unruly.votes.votes import Votes
+
+
+def test_without_votes_or_labels_there_is_nothing_to_learn() -> None:
+    features = drawn(20, [0.8])[0]
+    silent = Votes.from_array(np.full((20, 1), -1), classes=["a", "b"])
+    with pytest.raises(InputError, match="none of 20 documents has a vote"):
+        denoise(features, silent)
+
+
+def test_labels_alone_are_enough() -> None:
+    features, _, truth = drawn(400, [0.8], signal=1.2)
+    silent = Votes.from_array(np.full((400, 1), -1), classes=["a", "b"])
+    clean = np.where(np.arange(400) < 100, truth, -1)
+    model = denoise(features, silent, clean=clean)
+    assert (model.heads(features, silent).predicted == truth)[100:].mean() > 0.9
+
+
+def test_other_documents_are_refused() -> None:
+    features, votes, _ = drawn(20, [0.8])
+    with pytest.raises(InputError, match="features of 20 documents and votes on 10"):
+        denoise(features, votes.take(np.arange(10)))
+    with pytest.raises(InputError, match="clean labels"):
+        denoise(features, votes, clean=np.zeros(3, np.int64))
+
+
+def test_a_class_without_votes_is_noted_and_never_predicted() -> None:
+    features, votes, _ = drawn(200, [0.8, 0.8])
+    three = Votes.from_array(votes.matrix, classes=["a", "b", "c"])
+    model = denoise(features, three)
+    assert ClassesWithoutVotes(("c",)) in model.notes
+    proba = model.heads(features, three).combined
+    assert proba.shape == (200, 3)
+    assert (proba[:, 2] == 0).all()
+    assert model.balance.shares[2] == 0
+
+
+def test_the_ledger_is_told_what_gold_was_used_for() -> None:
+    features, votes, truth = drawn(200, [0.8, 0.8])
+    clean = np.where(np.arange(200) < 30, truth, -1)
+    assert denoise(features, votes).gold_used == ()
+    used = denoise(features, votes, clean=clean).gold_used
+    assert used == (GoldUse(Use.TRAINING, 30), GoldUse(Use.PRIOR, 30))
+    exact = StatedBalance((0.5, 0.5), exact=True)
+    assert denoise(features, votes, clean=clean, balance=exact).gold_used == (
+        GoldUse(Use.TRAINING, 30),
+    )
+
+
+def test_the_balance_says_where_it_comes_from() -> None:
+    features, votes, truth = skewed(500, 0.2, [0.7, 0.8])
+    clean = np.where(np.arange(500) < 40, truth, -1)
+
+    def of(**options: object) -> ClassBalance:
+        return denoise(features, votes, **options).balance  # type: ignore[arg-type]
+
+    assumed, stated, known = of(), of(balance=StatedBalance((0.8, 0.2))), of(clean=clean)
+    exact = of(balance=StatedBalance((0.8, 0.2), exact=True))
+    origins = [b.origin for b in (assumed, stated, known, exact)]
+    assert origins == [
+        BalanceOrigin.ASSUMED,
+        BalanceOrigin.STATED,
+        BalanceOrigin.LABELS,
+        BalanceOrigin.STATED,
+    ]
+    assert known.labels == 40
+    assert stated.shares == pytest.approx((0.8, 0.2))
+    assert assumed.depends is not None
+    assert stated.depends is not None
+    assert assumed.depends >= stated.depends > exact.depends == 0
+    assert sum(known.shares) == pytest.approx(1)
+    assert abs(known.shares[1] - 0.2) < abs(assumed.shares[1] - 0.2)
+
+
+def test_votes_as_the_stated_balance_are_the_votes_shares() -> None:
+    features, votes, _ = skewed(500, 0.2, [0.7, 0.8])
+    stated = denoise(features, votes, balance=StatedBalance(()))
+    assert stated.balance.shares == denoise(features, votes).balance.shares
+    assert stated.balance.origin is BalanceOrigin.STATED
+
+
+def test_soft_votes_count_by_their_shares() -> None:
+    features, votes, truth = drawn(400, [0.8, 0.8])
+    sure = np.eye(2, dtype=np.float32)[np.maximum(votes.matrix[:, 0], 0)]
+    soft = Votes(
+        votes.matrix.copy(), votes.sources, votes.classes, votes.ids, {votes.sources[0]: sure}
+    )
+    hard = denoise(features, votes).heads(features, votes).combined
+    same = denoise(features, soft).heads(features, soft).combined
+    assert same == pytest.approx(hard, abs=1e-5)
+    vague = Votes(
+        votes.matrix.copy(),
+        votes.sources,
+        votes.classes,
+        votes.ids,
+        {votes.sources[0]: np.full_like(sure, 0.5)},
+    )
+    other = denoise(features, vague).heads(features, vague).combined
+    assert np.abs(other - hard).max() > 0.05
+    assert len(truth) == 400
+
+
+def test_a_thousand_labels_are_no_worse_than_a_classifier_on_those_alone() -> None:
+    from unruly.denoising.hand_labels import fit_hand_labels
+
+    features, votes, truth = drawn(2500, [0.6, 0.6], signal=0.5)
+    clean = np.where(np.arange(2500) < 1000, truth, -1)
+    rest = np.arange(1000, 2500)
+    ours = denoise(features, votes, clean=clean).heads(features, votes).predicted[rest]
+    alone = fit_hand_labels(features.take(np.arange(1000)), truth[:1000], 2)
+    theirs = alone.log_proba(features.take(rest)).argmax(axis=1)
+    assert (ours == truth[rest]).mean() > (theirs == truth[rest]).mean() - 0.01
+
+
+def test_settings_change_the_fit() -> None:
+    features, votes, _ = drawn(300, [0.6, 0.7, 0.8])
+    usual = denoise(features, votes).heads(features, votes).combined
+    for other in (
+        Settings(tau=1.0),
+        Settings(rounds=1),
+        Settings(firmness=100.0),
+        Settings(l2=50.0),
+    ):
+        changed = denoise(features, votes, other).heads(features, votes).combined
+        assert np.abs(changed - usual).max() > 1e-3

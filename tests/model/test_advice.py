@@ -1,0 +1,231 @@
+"""Advice on rules: what is criticised, what is suggested, and what is not."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.model.planted import WORDS, texts
+
+from unruly.model.advice import (
+    Conflict,
+    RepeatedSource,
+    SilentSource,
+    UncoveredClass,
+    WeakSource,
+    WeakWord,
+    advice_to_plain,
+    count_pairs,
+    critique_rules,
+    posterior_accuracies,
+)
+from unruly.model.suggestions import known_words, suggest_words
+from unruly.model.wording import advice_sentence
+from unruly.rules.keywords import Keywords
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
+from unruly.sampling import Share, wilson
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
+
+matrices = st.integers(1, 30).flatmap(
+    lambda n: st.lists(st.lists(st.integers(-1, 2), min_size=3, max_size=3), min_size=n, max_size=n)
+)
+
+
+def votes_of(matrix: list[list[int]]) -> Votes:
+    return Votes.from_array(matrix, classes=["a", "b", "c"], sources=["x", "y", "z"])
+
+
+def certain(votes: Votes) -> NDArray[np.float64]:
+    """Majority vote, without a doubt."""
+    return np.asarray(np.eye(votes.m)[votes.counts().argmax(axis=1)])
+
+
+@settings(deadline=None)
+@given(matrices)
+def test_pairs_are_what_counting_one_by_one_gives(matrix: list[list[int]]) -> None:
+    counted = count_pairs(votes_of(matrix))
+    for i in range(3):
+        for j in range(3):
+            common = [(r[i], r[j]) for r in matrix if r[i] >= 0 and r[j] >= 0]
+            assert counted.both[i, j] == len(common)
+            assert counted.same[i, j] == sum(a == b for a, b in common)
+    shares = counted.agreement
+    assert np.array_equal(np.isnan(shares), counted.both == 0)
+    assert np.array_equal(shares, shares.T, equal_nan=True)
+
+
+@settings(deadline=None)
+@given(matrices, st.integers(0, 100))
+def test_accuracy_by_posteriors_is_the_mean_probability_of_the_votes(
+    matrix: list[list[int]], seed: int
+) -> None:
+    posteriors = np.random.default_rng(seed).dirichlet(np.ones(3), len(matrix))
+    for j, found in enumerate(posterior_accuracies(votes_of(matrix), posteriors)):
+        right = [posteriors[i, row[j]] for i, row in enumerate(matrix) if row[j] >= 0]
+        assert (found is None) == (not right)
+        if found is not None:
+            assert found.value == pytest.approx(np.mean(right))
+            assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+def shares(*values: float, n: int = 100) -> list[Share | None]:
+    return [wilson(value * n, n) for value in values]
+
+
+def test_a_source_that_is_wrong_more_often_than_right_is_weak() -> None:
+    votes = votes_of([[0, 0, -1], [1, 1, -1]] * 50)
+    found = critique_rules(votes, certain(votes), accuracies=[*shares(0.156, 0.8), None])
+    weak = [c for c in found if isinstance(c, WeakSource)]
+    assert [(w.source, w.votes, w.measured, w.chance) for w in weak] == [("x", 100, False, None)]
+    assert advice_sentence(weak[0]).startswith("x is right on 15.6% (")
+    assert "(estimated)" in advice_sentence(weak[0])
+
+
+def test_a_source_no_better_than_chance_is_weak_where_shares_are_known() -> None:
+    votes = votes_of([[0, 0, -1]] * 100)
+    given = [*shares(0.8, 0.98), None]
+    assert not [
+        c
+        for c in critique_rules(votes, certain(votes), accuracies=given)
+        if isinstance(c, WeakSource)
+    ]
+    found = critique_rules(
+        votes, certain(votes), accuracies=given, shares=(0.9, 0.05, 0.05), measured=["x"]
+    )
+    weak = [c for c in found if isinstance(c, WeakSource)]
+    assert [(w.source, w.measured) for w in weak] == [("x", True)]
+    assert weak[0].chance == pytest.approx(0.9)
+    assert "no more than votes on random documents would be (90%)" in advice_sentence(weak[0])
+
+
+def test_few_votes_are_not_judged() -> None:
+    votes = votes_of([[0, -1, -1]] * 19)
+    found = critique_rules(votes, certain(votes), accuracies=[*shares(0.1, n=19), None, None])
+    assert not [c for c in found if isinstance(c, WeakSource)]
+
+
+def test_of_two_sources_alike_one_repeats_the_other() -> None:
+    votes = votes_of([[0, 0, -1], [1, 1, -1]] * 50 + [[0, -1, -1]])
+    found = critique_rules(votes, certain(votes))
+    repeated = [c for c in found if isinstance(c, RepeatedSource)]
+    assert [(c.source, c.other, c.votes, c.share) for c in repeated] == [("y", "x", 100, 1.0)]
+    assert [c.source for c in found if isinstance(c, SilentSource)] == ["z"]
+
+
+def test_conflicts_say_who_and_about_which_classes() -> None:
+    votes = votes_of([[0, 1, -1]] * 30 + [[0, 2, -1]] * 5 + [[0, 0, 0]] * 25)
+    conflicts = [c for c in critique_rules(votes, certain(votes)) if isinstance(c, Conflict)]
+    assert len(conflicts) == 1
+    one = conflicts[0]
+    assert (one.source, one.other, one.documents, one.conflicts) == ("x", "y", 60, 35)
+    assert (one.label, one.other_label, one.times, one.examples) == ("a", "b", 30, ("0", "1", "2"))
+    assert advice_sentence(one) == (
+        "x and y disagree on 35 of 60 common documents: 30 times a against b (documents 0, 1, 2)."
+    )
+
+
+def test_classes_that_few_sources_name() -> None:
+    votes = votes_of([[0, 0, -1], [0, -1, 1]] * 20)
+    found = critique_rules(votes, certain(votes))
+    thin = {c.label: c for c in found if isinstance(c, UncoveredClass)}
+    assert set(thin) == {"b", "c"}
+    assert thin["b"].sources == ("z",)
+    assert "no source votes for it" in advice_sentence(thin["c"])
+    reached = votes_of([[0, 0, -1]] * 10 + [[1, 1, -1], [2, 2, -1]] + [[-1, -1, -1]] * 90)
+    answers = np.eye(3)[[0] * 100 + [1, 2]]
+    sparse = [c for c in critique_rules(reached, answers) if isinstance(c, UncoveredClass)]
+    assert (sparse[0].label, sparse[0].predicted, sparse[0].reached) == ("a", 100, 0.1)
+    assert "10% have a vote for it" in advice_sentence(sparse[0])
+
+
+@pytest.fixture(scope="module")
+def listed() -> tuple[Corpus, Sources, NDArray[np.int64]]:
+    """Texts of two classes; `song` belongs to ham, and stands in a list for spam."""
+    made, gold = texts(600)
+    sources = Sources(
+        ["ham", "spam"],
+        [Source("advert", [Rule("spam", Keywords(("subscribe", "click", "song")))])],
+    )
+    return Corpus.from_texts(made), sources, gold
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_word_that_spoils_a_list_is_named(
+    listed: tuple[Corpus, Sources, NDArray[np.int64]], known: bool
+) -> None:
+    corpus, rules, gold = listed
+    votes = rules.vote(corpus)
+    found = critique_rules(
+        votes,
+        np.where(np.eye(2)[gold] > 0, 0.9, 0.1),
+        texts=corpus.texts.to_list(),
+        rules=rules,
+        gold=gold if known else None,
+    )
+    weak = [c for c in found if isinstance(c, WeakWord)]
+    assert [(w.word, w.label, w.measured) for w in weak] == [("song", "spam", known)]
+    holding = [i for i, t in enumerate(corpus.texts.to_list()) if "song" in t.split()]
+    assert weak[0].votes == len(holding)
+    assert weak[0].accuracy.value == pytest.approx(0.0 if known else 0.1)
+    assert weak[0].others is not None
+    assert weak[0].others.value > 0.8
+    assert "'song' in advert: right on" in advice_sentence(weak[0])
+
+
+def test_words_of_good_lists_are_left_alone(
+    listed: tuple[Corpus, Sources, NDArray[np.int64]],
+) -> None:
+    corpus, _, gold = listed
+    rules = Sources(["ham", "spam"], [Source("s", [Rule("spam", Keywords(WORDS[1]))])])
+    found = critique_rules(
+        rules.vote(corpus), np.eye(2)[gold], texts=corpus.texts.to_list(), rules=rules
+    )
+    assert not [c for c in found if isinstance(c, WeakWord)]
+
+
+def test_suggested_words_go_with_a_class_and_are_new(
+    listed: tuple[Corpus, Sources, NDArray[np.int64]],
+) -> None:
+    corpus, rules, gold = listed
+    votes, made = rules.vote(corpus), corpus.texts.to_list()
+    words = suggest_words(made, votes, np.eye(2)[gold], rules=rules, gold=gold)
+    assert {w.word for w in words if w.label == "spam"} >= {"channel", "link"}
+    assert {w.word for w in words if w.label == "ham"} >= {"lovely", "great", "voice"}
+    assert not {"subscribe", "click", "song"} & {part for w in words for part in w.word.split()}
+    for word in words:
+        there = [i for i, text in enumerate(made) if f" {word.word} " in f" {text} "]
+        assert word.documents == len(there)
+        assert word.uncovered == sum(not votes.covered[i] for i in there)
+        assert word.accuracy.low > max(0.5, word.usual)
+        assert word.measured is not None
+
+
+def test_words_of_rules_are_known_though_no_vote_tells() -> None:
+    rules = Sources(["a", "b"], [Source("s", [Rule("a", Keywords(("Check out",)))])])
+    bare = Votes.from_array([[-1]])
+    assert known_words(["nothing"], bare, rules) == {"check", "out"}
+    assert known_words(["nothing"], bare) == set()
+
+
+def test_a_handful_of_texts_gives_no_words() -> None:
+    assert suggest_words(["a", "b"], votes_of([[0, 0, 0], [1, 1, 1]]), np.eye(3)[:2]) == ()
+
+
+def test_a_model_that_always_answers_alike_suggests_nothing(
+    listed: tuple[Corpus, Sources, NDArray[np.int64]],
+) -> None:
+    corpus, rules, _ = listed
+    always = np.tile([[1.0, 0.0]], (len(corpus), 1))
+    assert suggest_words(corpus.texts.to_list(), rules.vote(corpus), always, rules=rules) == ()
+
+
+def test_advice_is_plain_json() -> None:
+    votes = votes_of([[0, 1, -1]] * 40 + [[0, 0, -1]] * 30)
+    plain = [advice_to_plain(c) for c in critique_rules(votes, certain(votes))]
+    assert json.loads(json.dumps(plain))[0]["kind"] == "weak_source"

@@ -1,0 +1,90 @@
+"""Which method trains, and that both come back from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.model.planted import planted
+
+import unruly
+from unruly.errors import InputError, ModelFileError, SettingsError
+from unruly.facts import Use
+from unruly.model.storage import restore
+from unruly.model.weak_classifier import WeakClassifier
+
+
+def test_the_default_beats_majority_vote_and_estimates_its_sources() -> None:
+    data = planted(n=400)
+    model = WeakClassifier(seed=0).fit(data.features, data.votes)
+    found = model.evaluate(data.features, data.gold, data.votes)
+    assert found.everything.gain.low > 0
+    assert model.ledger_.gold_free
+    for line, j in zip(model.summary_.sources, range(5), strict=True):
+        cast = data.matrix[:, j] >= 0
+        true = (data.matrix[cast, j] == data.gold[cast]).mean()
+        assert line.accuracy is not None
+        assert line.accuracy == pytest.approx(true, abs=0.12)
+        assert (line.accuracy_low or 0) <= line.accuracy <= (line.accuracy_high or 0)
+    assert "estimated accuracy" in str(model.summary_)
+    vote = model.explain(data.features[0], [1, -1, -1, -1, -1]).votes[0]
+    assert vote.accuracy == model.summary_.sources[0].accuracy
+
+
+@pytest.mark.parametrize("method", ["default", "paper"])
+def test_both_methods_come_back_from_a_file(tmp_path: Path, method: str) -> None:
+    data = planted()
+    model = WeakClassifier(method=method)
+    model.set_params(**{"settings__rounds" if method == "default" else "settings__epochs": 4})
+    model.fit(data.features, data.votes).save(tmp_path / "a.unruly")
+    again = unruly.load(tmp_path / "a.unruly")
+    np.testing.assert_array_equal(
+        model.predict_proba(data.features, data.votes),
+        again.predict_proba(data.features, data.votes),
+    )
+    assert again.summary_ == model.summary_
+    again.save(tmp_path / "b.unruly")
+    model.fit(data.features, data.votes).save(tmp_path / "c.unruly")
+    first = (tmp_path / "a.unruly").read_bytes()
+    assert first == (tmp_path / "b.unruly").read_bytes() == (tmp_path / "c.unruly").read_bytes()
+
+
+def test_a_given_prior_is_held_and_told() -> None:
+    data = planted()
+    prior = {"c1": 0.25, "c0": 0.75}
+    model = WeakClassifier(class_prior=prior).fit(data.features, data.votes)
+    assert model.summary_.balance.shares == (0.75, 0.25)
+    assert "Class shares: c0 75.0%, c1 25.0%, as stated." in str(model.summary_)
+    other = WeakClassifier(class_prior=[1, 3]).fit(data.features, data.votes)
+    assert model.summary_.labels[0] > other.summary_.labels[0]
+
+
+def test_clean_labels_help_the_default_and_its_prior_and_are_entered() -> None:
+    data = planted()
+    model = WeakClassifier().fit(data.features, data.votes, clean=dict(enumerate(data.gold[:50])))
+    assert model.ledger_.used_for(Use.TRAINING) == 50
+    assert model.ledger_.used_for(Use.PRIOR) == 50
+    given = WeakClassifier(class_prior=[1, 1])
+    given.fit(data.features, data.votes, clean=dict(enumerate(data.gold[:50])))
+    assert given.ledger_.used_for(Use.PRIOR) == 50  # a rough statement gives way to labels
+    assert given.summary_.balance is not None
+    assert given.summary_.balance.labels == 50
+
+
+def test_validation_labels_are_the_papers_business() -> None:
+    data = planted(n=60)
+    with pytest.raises(InputError, match='with method="paper" only'):
+        WeakClassifier().fit(
+            data.features, data.votes, valid=(data.features, data.votes, data.gold)
+        )
+    for option in ("selection", "calibrate", "epochs", "hidden", "ablation"):
+        with pytest.raises(SettingsError, match=f"no setting is called '{option}'"):
+            WeakClassifier().set_params(**{f"settings__{option}": 1})
+
+
+def test_a_learner_of_another_version_is_refused() -> None:
+    with pytest.raises(
+        ModelFileError, match="'Oracle', which this version of unruly does not know"
+    ):
+        restore("Oracle", {}, {})

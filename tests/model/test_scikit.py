@@ -1,0 +1,133 @@
+"""scikit-learn's manners: its own checks, pandas out, and gold for the scorer alone."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+from tests.model.planted import planted, quick
+
+from unruly.errors import InputError, SettingsError
+from unruly.model.scikit import GoldScorer
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.votes.votes import Votes
+
+
+def test_gold_follows_the_ids_of_the_votes() -> None:
+    data = planted(n=40)
+    model = quick().fit(data.features, data.votes)
+    rows = np.array([31, 2, 17])
+    expected = model.score(data.features[rows], data.gold[rows])
+    assert GoldScorer(data.gold)(model, data.features[rows], data.votes[rows]) == expected
+
+
+def test_a_map_from_ids_of_any_kind() -> None:
+    data = planted(n=10)
+    ids = [f"doc{i}" for i in range(10)]
+    votes = Votes.from_array(data.matrix, classes=data.votes.classes, ids=ids)
+    model = quick().fit(data.features, votes)
+    gold = {key: f"c{label}" for key, label in zip(ids, data.gold, strict=True)}
+    assert GoldScorer(gold)(model, data.features, votes) == model.score(data.features, data.gold)
+    with pytest.raises(InputError, match="as a map from ids"):
+        GoldScorer(data.gold)(model, data.features, votes)
+
+
+def test_a_bare_matrix_does_not_know_its_documents() -> None:
+    data = planted(n=10)
+    model = quick().fit(data.features, data.matrix)
+    with pytest.raises(InputError, match=r"Votes\.from_array"):
+        GoldScorer(data.gold)(model, data.features, data.matrix)
+
+
+class OneSource(WeakClassifier):
+    """What the checks pass as y, taken as the votes of one source that never abstains."""
+
+    def fit(self, X: Any, y: Any = None) -> OneSource:  # type: ignore[override]
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        labels = np.asarray(y)
+        if labels.ndim == 2:
+            labels = labels[:, 0]
+        if labels.dtype.kind == "f" or (labels.dtype.kind in "iu" and labels.min(initial=0) >= 0):
+            return super().fit(X, labels[:, None])
+        names, numbers = np.unique(labels, return_inverse=True)
+        return super().fit(X, Votes.from_array(numbers[:, None], classes=[str(n) for n in names]))
+
+
+CANNOT_HOLD = {
+    "check_classifiers_classes": "-1 is abstain in a vote matrix, so it cannot be a class by number",
+}
+
+
+@pytest.mark.parametrize("method", ["default", "paper"])
+def test_scikit_learns_own_checks(method: str) -> None:
+    model = OneSource(method=method)
+    if method == "paper":
+        model.set_params(settings__epochs=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(model, expected_failed_checks=CANNOT_HOLD, on_fail=None)
+    failed = [r["check_name"] for r in results if r["status"] == "failed"]
+    assert failed == []
+    assert sum(r["status"] == "passed" for r in results) > 40
+    assert {r["check_name"] for r in results if r["status"] == "xfail"} == set(CANNOT_HOLD)
+
+
+def test_pandas_out_where_pandas_came_in() -> None:
+    data = planted(n=60)
+    frame = pd.DataFrame(data.features, index=[f"row{i}" for i in range(60)])
+    model = quick().fit(frame, data.votes)
+    labels, proba = model.predict(frame), model.predict_proba(frame)
+    assert isinstance(labels, pd.Series)
+    assert isinstance(proba, pd.DataFrame)
+    assert labels.index.equals(frame.index)
+    assert list(proba.columns) == ["c0", "c1"]
+    np.testing.assert_array_equal(proba.to_numpy(), model.predict_proba(data.features))
+    assert isinstance(model.predict_proba(data.features), np.ndarray)
+
+
+def test_texts_in_a_pandas_series(model: WeakClassifier) -> None:
+    texts = pd.Series(["lovely song", "subscribe to my channel"], index=[7, 9])
+    labels = model.predict(texts)
+    assert labels.to_dict() == {7: "ham", 9: "spam"}
+
+
+def test_set_output() -> None:
+    data = planted(n=40)
+    model = quick().fit(data.features, data.votes)
+    frame = pd.DataFrame(data.features)
+    assert isinstance(model.set_output(transform="pandas").predict(data.features), pd.Series)
+    assert isinstance(model.set_output(transform="polars").predict_proba(frame), pl.DataFrame)
+    assert isinstance(model.set_output(transform="default").predict_proba(frame), np.ndarray)
+    assert isinstance(model.set_output().predict(frame), np.ndarray)
+    with pytest.raises(SettingsError, match="must be default, pandas, polars"):
+        model.set_output(transform="excel")
+
+
+def test_gold_that_counts_from_one_is_asked_about() -> None:
+    data = planted(n=80, m=4)
+    model = quick(5).fit(data.features, data.votes)
+    shifted = np.where(data.gold == 0, 1, data.gold)
+    with pytest.raises(InputError, match=r"1 to 3 and never 0.*counted from 1\? Give names"):
+        model.score(data.features, shifted)
+    with pytest.raises(InputError, match="counted from 1"):
+        model.evaluate(data.features, shifted)
+    assert model.score(data.features, data.gold) > 0.5
+    assert model.score(data.features, [f"c{g}" for g in shifted]) > 0.2  # names are never shifted
+    assert model.score(data.features[:5], shifted[:5]) >= 0  # too few to tell
+
+
+def test_vote_agreement_needs_no_gold() -> None:
+    data = planted(n=80)
+    model = quick().fit(data.features, data.votes)
+    assert 0.6 < model.vote_agreement(data.features, data.votes) < 0.95
+    assert model.vote_agreement(data.features, data.matrix) == model.vote_agreement(
+        data.features, data.votes
+    )
+    with pytest.raises(InputError, match="none of these documents has a vote"):
+        model.vote_agreement(data.features, np.full((80, 5), -1))

@@ -1,0 +1,89 @@
+"""The paper's hyper-parameters: as printed, its best for each data set, and their ranges."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unruly.errors import SettingsError, UnrulyError
+from unruly.paper.settings import PaperSettings
+
+
+def test_the_default_is_the_paper_as_printed() -> None:
+    s = PaperSettings()
+    found = (s.hidden, s.learning_rate, s.c1, s.c2, s.c3, s.alpha, s.p)
+    assert found == (128, 0.02, 0.2, 0.7, 0.1, 0.6, 0)
+    assert (s.epochs, s.batch_size, s.selection, s.ablation) == (500, None, "last", "whole")
+    assert (s.attention, s.reliability, s.ensemble) == ("all", "per-document", "confident")
+    assert (s.weight_decay, s.standardise, s.calibrate, s.patience) == (0.0, False, False, 0)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "hidden", "rate", "c1", "c3", "p"),
+    [
+        ("youtube", 128, 0.02, 0.2, 0.1, 2),
+        ("imdb", 64, 0.02, 0.2, 0.2, 1),
+        ("yelp", 128, 0.02, 0.2, 0.2, 1),
+        ("agnews", 256, 0.05, 0.1, 0.1, 0),
+        ("spouse", 256, 0.02, 0.2, 0.1, 0),
+        ("spouse_bert", 256, 0.02, 0.2, 0.1, 0),
+    ],
+)
+def test_the_papers_best(
+    dataset: str, hidden: int, rate: float, c1: float, c3: float, p: int
+) -> None:
+    s = PaperSettings.best(dataset)
+    assert (s.hidden, s.learning_rate, s.c1, s.c3, s.p) == (hidden, rate, c1, c3, p)
+    assert (s.selection, s.epochs, s.batch_size, s.attention) == ("last", 500, None, "all")
+
+
+def test_unknown_data_set_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(SettingsError, match="did you mean 'youtube'"):
+        PaperSettings.best("yuotube")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "must"),
+    [
+        ("hidden", 0, "a whole number from 1 to 65536"),
+        ("hidden", 12.5, "a whole number"),
+        ("hidden", True, "a whole number"),
+        ("learning_rate", math.nan, "a number from"),
+        ("learning_rate", "0.1", "a number from"),
+        ("alpha", 1.0, "a number from 0 to 0.999"),
+        ("ablation", "rules-only", "one of whole, rule-only"),
+        ("standardise", 1, "true or false"),
+        ("batch_size", 0, "a whole number, 1 or more"),
+        ("epochs", None, "a whole number"),
+    ],
+)
+def test_out_of_range_names_field_value_and_range(field: str, value: Any, must: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        PaperSettings(**{field: value})
+    assert str(caught.value).startswith(f"{field} = {value!r}: must be ")
+    assert must in str(caught.value)
+    assert isinstance(caught.value, UnrulyError)
+    assert "\n" not in str(caught.value)
+
+
+def test_loss_weights_must_leave_something() -> None:
+    assert PaperSettings(c1=0.5, c3=0.5).c2 == 0
+    with pytest.raises(SettingsError, match="together"):
+        PaperSettings(c1=0.6, c3=0.5)
+
+
+@given(
+    hidden=st.integers(1, 4096),
+    learning_rate=st.floats(1e-6, 1),
+    c1=st.floats(0, 0.5),
+    c3=st.floats(0, 0.5),
+    batch_size=st.none() | st.integers(1, 10**9),
+)
+def test_plain_and_back(**values: Any) -> None:
+    s = PaperSettings(**values)
+    assert PaperSettings.from_plain(s.to_plain()) == s
+    assert abs(s.c1 + s.c2 + s.c3 - 1) < 1e-6

@@ -1,0 +1,75 @@
+"""`Project.fit`: the bar it draws, what it scores, and what the model keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from unruly.paper.settings import PaperSettings
+from unruly.project.project import Project
+from unruly.project.starter import make_starter
+
+
+@dataclass
+class Recorder:
+    """Remembers what it is told of progress."""
+
+    stages: list[tuple[str, int | None, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    depth: int = 0
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        self.stages.append((what, total, unit))
+        self.depth += 1
+
+    def advance(self, units: int, note: str = "") -> None:
+        self.notes.append(note)
+
+    def finish(self) -> None:
+        self.depth -= 1
+
+
+@pytest.fixture
+def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "cache"))
+    return replace(
+        Project.read(make_starter(tmp_path / "spam")),
+        encoder="lsa",
+        method="paper",
+        settings=PaperSettings(epochs=6),
+    )
+
+
+def test_the_losses_stand_beside_the_bar(project: Project) -> None:
+    recorder = Recorder()
+    project.fit(recorder)
+    names = [what for what, _, _ in recorder.stages]
+    assert "matching rules" in names
+    total, unit = next((total, unit) for what, total, unit in recorder.stages if "train" in what)
+    assert (total, unit) == (6, "epoch")
+    losses = [note for note in recorder.notes if note]
+    assert len(losses) == 6
+    assert all("l1" in note and "l2" in note and "l3" in note for note in losses)
+    assert recorder.depth == 0
+
+
+def test_scoring_is_optional_and_changes_nothing(project: Project) -> None:
+    scored, plain = project.fit(), project.fit(score=False)
+    assert scored.evaluation is not None
+    assert scored.scored_on == "train"
+    assert "optimistic: scored on the training documents" in str(scored)
+    assert "optimistic: scored on the training documents" not in str(plain)
+    assert plain.evaluation is None
+    assert plain.to_plain()["evaluation"] is None
+    assert scored.model.ledger_.gold_free
+    assert (scored.model.reliability_ == plain.model.reliability_).all()
+
+
+def test_without_excerpts_no_text_is_in_the_model(project: Project, tmp_path: Path) -> None:
+    text = project.corpus("train").texts[0][:40].encode()
+    for excerpts in (True, False):
+        path = tmp_path / f"{excerpts}.unruly"
+        project.fit(excerpts=excerpts).model.save(path)
+        assert (text in path.read_bytes()) == excerpts

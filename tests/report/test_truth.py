@@ -1,0 +1,236 @@
+"""What the page says where the model does badly: every sentence must still hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.report.written import Written, answers_for, section_of, words
+
+from unruly.facts import BalanceOrigin, ClassBalance
+from unruly.report.page import page
+from unruly.votes.votes import Votes
+
+CLASSES = ["ham", "spam"]
+N = 400
+
+
+def cast_votes(
+    gold: NDArray[np.int64], right: list[float], coverage: float = 0.5, seed: int = 0
+) -> Votes:
+    """One source for each accuracy, two classes."""
+    rng = np.random.default_rng(seed)
+    columns = [np.where(rng.random(len(gold)) < share, gold, 1 - gold) for share in right]
+    matrix = np.where(rng.random((len(gold), len(right))) < coverage, np.stack(columns, axis=1), -1)
+    names = [f"source {j}" for j in range(len(right))]
+    return Votes.from_array(matrix, classes=CLASSES, sources=names)
+
+
+def truth(spam: float = 0.5, n: int = N) -> NDArray[np.int64]:
+    return (np.arange(n) < spam * n).astype(np.int64)
+
+
+@pytest.fixture
+def mostly_wrong() -> Written:
+    """A source that votes for spam on 90 documents, 14 of which are (15.6%)."""
+    gold = truth(0.4)
+    votes = cast_votes(gold, [0.9, 0.85, 0.8])
+    links = np.full(N, -1)
+    links[:14] = 1
+    links[N - 76 :] = 1
+    matrix = np.column_stack([votes.matrix, links])
+    accuracy = [(0.9, 0.85, 0.94), (0.85, 0.8, 0.9), (0.8, 0.74, 0.86), (0.156, 0.1, 0.24)]
+    made = Votes.from_array(matrix, classes=CLASSES, sources=["a", "b", "c", "links"])
+    return Written(made, answers_for(gold.tolist(), 2), gold, accuracy)
+
+
+@pytest.mark.parametrize("gold", [True, False])
+def test_a_source_that_is_mostly_wrong_is_named(mostly_wrong: Written, gold: bool) -> None:
+    advice = section_of(page(mostly_wrong.facts(gold)), "advice")
+    how = "measured" if gold else "estimated"
+    assert "links is right on 15.6% (" in advice
+    assert f"of its votes ({how})" in advice
+    assert "None: no source with 20 votes" not in advice
+    assert "none found" not in advice.lower()
+
+
+def test_a_source_that_is_estimated_well_and_measured_badly_is_named(mostly_wrong: Written) -> None:
+    trusted = replace(mostly_wrong, accuracy=[(0.9, 0.85, 0.94)] * 3 + [(0.715, 0.58, 0.85)])
+    assert "links is right on 15.6%" in trusted.page()
+    caption = section_of(page(trusted.facts()), "sources")
+    assert re.search(r"[1-4] of 4 measured accuracies (lie|lies) outside the estimated", caption)
+    without = trusted.page(gold=False)  # nobody can know, and nobody says so
+    assert "links is right" not in without
+    assert (
+        "no source with 20 votes or more is right on less than half of them, as estimated"
+        in without
+    )
+    assert "the model's own estimates, and wrong where the model is wrong" in without
+
+
+@pytest.fixture
+def wrong_balance() -> Written:
+    """Nine tenths are ham; the model assumes one half, and answers so."""
+    gold = truth(0.1)
+    votes = cast_votes(gold, [0.85, 0.8, 0.8])
+    rng = np.random.default_rng(1)
+    answers = np.where(rng.random(N) < 0.55, gold, 1 - gold)
+    shares = ClassBalance(tuple(CLASSES), (0.5, 0.5), BalanceOrigin.ASSUMED, depends=0.375)
+    accuracy = [(0.7, 0.65, 0.75)] * 3
+    return Written(votes, answers_for(answers.tolist(), 2), gold, accuracy, shares)
+
+
+@pytest.mark.parametrize("gold", [True, False])
+def test_an_assumed_balance_is_called_so_in_the_verdict(wrong_balance: Written, gold: bool) -> None:
+    verdict = section_of(page(wrong_balance.facts(gold)), "verdict")
+    assert "Class shares are not known; assumed: ham 50.0%, spam 50.0%" in verdict
+    assert "37.5% of the labels" in verdict
+    assert "label 20 documents" in verdict
+    sources = section_of(page(wrong_balance.facts(gold)), "sources")
+    assert "rests on class shares that are assumed" in sources
+
+
+def test_a_model_that_is_worse_than_majority_vote_is_called_so(wrong_balance: Written) -> None:
+    text = wrong_balance.page()
+    assert re.search(r"\d+\.\d points worse than majority vote", text)
+    assert "points better than majority vote" not in text
+    assert "Always predicting ham would be right on 90.0%: more than the model." in text
+
+
+def test_a_lag_is_not_called_a_lead(wrong_balance: Written) -> None:
+    votes = wrong_balance.votes
+    majority = votes.counts().argmax(axis=1)
+    good = np.where(votes.covered, majority, wrong_balance.gold)
+    always_wrong = replace(wrong_balance, posteriors=answers_for((1 - good).tolist(), 2))
+    text = section_of(page(always_wrong.facts()), "accuracy")
+    assert "furthest behind majority vote" in text
+    assert "ahead" not in text
+    assert "lead" not in text
+
+
+def test_a_guessed_share_is_never_stated_as_a_fact(wrong_balance: Written) -> None:
+    for gold in (True, False):
+        advice = section_of(page(wrong_balance.facts(gold)), "advice")
+        assert "of all documents are" not in advice
+        assert "random documents would be" not in advice or gold
+    known = (
+        replace(wrong_balance.balance, origin=BalanceOrigin.STATED)
+        if wrong_balance.balance
+        else None
+    )
+    low = [(0.2, 0.1, 0.3)] * 3
+    stated = replace(wrong_balance, balance=known, accuracy=low).page(gold=False)
+    assert re.search(r"no more than votes on random documents would be \(\d+%\)", stated)
+
+
+def test_without_gold_no_accuracy_is_claimed(wrong_balance: Written) -> None:
+    text = page(wrong_balance.facts(gold=False))
+    verdict = section_of(text, "verdict")
+    assert "Accuracy not measured" in verdict
+    assert "the answers have not been checked" in verdict
+    assert not re.search(r"better|worse|right on", verdict)
+    for name in ("accuracy", "confusion"):
+        assert "To see it:" in section_of(text, name)
+    assert "measured accuracy" not in section_of(text, "sources").replace(
+        "With true labels, the measured accuracy", ""
+    )
+
+
+def test_an_uncovered_majority_is_said_and_no_confidence_invented() -> None:
+    gold = truth(0.3)
+    votes = cast_votes(gold, [0.8, 0.8], coverage=0.1)
+    unsure = Written(votes, answers_for([0] * N, 2, sure=0.55), gold)
+    text = page(unsure.facts(gold=False))
+    assert re.search(
+        r"Only \d\d\.\d% of the training documents have a vote", section_of(text, "verdict")
+    )
+    shown = section_of(text, "documents")
+    assert "No votes, but a confidence of 80%" not in shown
+    assert "Votes, but a confidence below 80%" in shown
+    assert "0 of 400 documents (0%) get their label with a confidence of 90% or more" in section_of(
+        text, "confidence"
+    )
+
+
+def test_a_class_that_is_never_predicted_is_named() -> None:
+    gold = truth(0.3)
+    always = Written(cast_votes(gold, [0.8, 0.7]), answers_for([0] * N, 2), gold)
+    verdict = section_of(page(always.facts()), "verdict")
+    assert "spam is never predicted here, though it is the true class of 120 documents." in verdict
+    assert "more than the model" not in verdict  # equal to the commonest class, not below it
+    assert "spam is never predicted." in section_of(page(always.facts(gold=False)), "verdict")
+
+
+def test_overconfidence_is_called_so() -> None:
+    gold = truth(0.5)
+    rng = np.random.default_rng(0)
+    half = rng.integers(0, 2, N).tolist()
+    coin = Written(cast_votes(gold, [0.6, 0.6]), answers_for(half, 2, sure=0.99), gold)
+    text = section_of(page(coin.facts()), "confidence")
+    assert re.search(r"overconfident by \d\d\.\d points", text)
+    assert "underconfident by" not in text
+    timid = replace(coin, posteriors=answers_for(gold.tolist(), 2, sure=0.6))
+    assert "underconfident by 40.0 points" in section_of(page(timid.facts()), "confidence")
+
+
+def channel_texts(holding: NDArray[np.int64]) -> list[str]:
+    return [
+        f"{text} channel" if i in set(holding.tolist()) else text for i, text in enumerate(words(N))
+    ]
+
+
+def test_a_word_is_not_suggested_for_a_class_that_most_of_its_documents_lack() -> None:
+    """15% are spam, 35% of those with the word: more than usual, but most of them are ham."""
+    gold = truth(0.15)
+    holding = np.concatenate([np.arange(35), np.arange(200, 265)])
+    written = Written(
+        cast_votes(gold, [0.9]), answers_for(gold.tolist(), 2), gold, texts=channel_texts(holding)
+    )
+    for gold_known in (True, False):
+        assert not [w for w in written.facts(gold_known).words if w.word == "channel"]
+
+
+def test_a_word_that_true_labels_contradict_is_not_suggested() -> None:
+    gold = truth(0.25)
+    holding = np.arange(150, 200)  # all ham
+    believed = np.where(np.isin(np.arange(N), holding), 1, gold)
+    written = Written(
+        cast_votes(gold, [0.9], coverage=0.2),
+        answers_for(believed.tolist(), 2),
+        gold,
+        texts=channel_texts(holding),
+    )
+    unchecked = [w for w in written.facts(gold=False).words if w.word == "channel"]
+    assert [w.label for w in unchecked] == [
+        "spam"
+    ]  # the model believes so, and the page says who says so
+    text = section_of(page(written.facts(gold=False)), "advice")
+    assert "Only the model says so: it may be wrong about a word" in text
+    assert not [w for w in written.facts().words if w.word == "channel"]
+
+
+def test_what_a_source_adds_is_counted_where_it_can_be_seen() -> None:
+    gold = np.arange(N) % 2
+    matrix = np.full((N, 2), -1)
+    matrix[:200, 0] = gold[:200]
+    matrix[100:, 1] = gold[100:]
+    votes = Votes.from_array(matrix, classes=CLASSES, sources=["left", "right"])
+    facts = Written(votes, answers_for(gold.tolist(), 2), gold).facts()
+    assert [(r.uncovered, r.changed) for r in facts.removals] == [(100, 0), (200, 0)]
+    assert all(r.adds is not None and r.adds.value > 0 for r in facts.removals)
+    text = section_of(page(facts), "advice")
+    assert "100 (50%)" in text
+    assert "remove it and fit again" in text
+
+
+def test_no_votes_at_all_still_give_a_true_page() -> None:
+    gold = truth(0.5)
+    votes = Votes.from_array(np.full((N, 2), -1), classes=CLASSES, sources=["a", "b"])
+    text = Written(votes, answers_for([0] * N, 2), gold).page(gold=False)
+    assert "Only 0.0% of the training documents have a vote" in text
+    assert "a never votes on these documents" in text
+    assert "ham: no source votes for it" in text
+    assert "No source has voted" in text

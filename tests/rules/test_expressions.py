@@ -1,0 +1,119 @@
+"""Patterns are measured, and their words told, before any engine sees them."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unruly.errors import RuleError
+from unruly.rules.expressions import check_size, read_expression
+from unruly.rules.pattern import Pattern
+from unruly.rules.sources import Sources
+
+
+@pytest.mark.parametrize(
+    ("pattern", "size"),
+    [
+        ("abc", 3),
+        ("a{1000}{1000}", 1_000_000),
+        ("(a{1,500}){1,50}b", 25_001),
+        (r"\x{41}{5}", 5),
+        ("a{,500}", 500),
+        ("[a-z]{3}|b", 4),
+        ("x{y}", 4),
+        ("(?:ab){2,}", 6),
+    ],
+)
+def test_sizes(pattern: str, size: int) -> None:
+    assert read_expression(pattern).size == size
+
+
+@pytest.mark.parametrize("engine", ["linear", "python"])
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "(((a{99}){99}){99}){99}",
+        "[[](((a{99}){99}){99}){99}",
+        "[[]((((a{99}){99}){99}){99})]",
+        "(?x)# [\n(((a{99}){99}){99}){99}#]",
+        "((((((a{9}){9}){9}){9}){9}){9}){9}",
+        "(a{1,500}){1,50}b",
+        "(?i)(?:(?P<n>a{50}){50}){50}",
+        "a{99999999999999999999}",
+        "(|a){30000}",
+        "b" * 30_000,
+    ],
+)
+def test_bombs_are_refused_before_they_are_compiled(bomb: str, engine: str) -> None:
+    started = time.perf_counter()
+    with pytest.raises(
+        RuleError, match=r"the pattern '.*' is (too large|not a regular expression)"
+    ):
+        Pattern(bomb, engine=engine)  # type: ignore[arg-type]
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize(
+    "piece", ["(", "[", "[]", "(?", "(?<", "{1", "\\p{", "a|b", "(?#", ")", "\\"]
+)
+def test_reading_is_fast_whatever_the_pattern(piece: str) -> None:
+    started = time.perf_counter()
+    read_expression((piece * 20_000)[:20_000], "python")
+    assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (r"https?://|sub(scribe)?\b|\bwin\b", ("http", "https", "sub", "subscribe", "win")),
+        (r"(?i)\bCheck\s+.*out", ("check", "out")),
+        (r"love(ly)? (song|video)s?", ("love", "song", "songs", "video", "videos", "lovely")),
+        (r"(?<!un)subscribe", ("subscribe",)),
+        (r"(?!not)good", ("good",)),
+        (r"w\d+|fr[aeiou]g", ("frag", "freg", "frig", "frog", "frug")),
+        (r"soo+ good", ("good",)),
+        (r"\w+ing", ()),
+        (r"[A-Z]{3,}", ()),
+        (r"", ()),
+    ],
+)
+def test_words_of_simple_patterns(pattern: str, words: tuple[str, ...]) -> None:
+    assert read_expression(pattern, "python").words == words
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("ab(|)[]{}?*+\\1,2.^ -"), max_size=25))
+def test_any_text_can_be_read(pattern: str) -> None:
+    found = read_expression(pattern, "python")
+    assert found.size >= 1
+    assert all(re.fullmatch(r"\w+", word) for word in found.words)
+
+
+def test_size_is_at_most_what_is_written_without_repetition() -> None:
+    assert check_size("a" * 500) == 500
+
+
+def test_rules_tell_the_words_that_they_look_for() -> None:
+    from unruly.rules.plain import source_from_plain
+
+    classes = ["ham", "spam"]
+    tables: list[dict[str, object]] = [
+        {"name": "a", "rule": [{"label": "spam", "keywords": ["Subscribe", "check  out"]}]},
+        {"name": "b", "rule": [{"label": "spam", "pattern": r"\bfree\b"}, {"label": "ham", "length": {"max_words": 3}}]},
+        {"name": "c", "rule": [{"label": "spam", "all": [{"keywords": ["money"]}, {"not": {"keywords": ["song"]}}]}]},
+        {"name": "d", "rule": [{"label": "ham", "sequence": {"first": ["would"], "then": ["again"], "negators": ["not"]}}]},
+        {"name": "e", "rule": [{"label": "ham", "field": {"column": "user", "keywords": ["ann"]}}]},
+        {"name": "f", "rule": [{"label": "ham", "field": {"part": "between", "keywords": ["wife"]}}]},
+        {"name": "g", "rule": [{"label": "ham", "any": [{"pattern": "subscribe"}, {"keywords": ["tune"]}]}]},
+    ]  # fmt: skip
+    sources = Sources(classes, [source_from_plain(table, classes) for table in tables])
+    assert [source.reads() for source in sources.sources] == [
+        ("subscribe", "check out"), ("free",), ("money",), ("would", "again"), (), ("wife",), ("subscribe", "tune"),
+    ]  # fmt: skip
+    assert sources.words() == (
+        "subscribe", "check out", "free", "money", "would", "again", "wife", "tune",
+    )  # fmt: skip

@@ -1,0 +1,67 @@
+"""Errors carry their place as a value; their text is the place and the message."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from unruly.errors import (
+    InputError,
+    MissingExtraError,
+    ProjectError,
+    RuleError,
+    SettingsError,
+    UnrulyError,
+    Where,
+    not_fitted,
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "text"),
+    [
+        (Where(), ""),
+        (Where(file="c.csv"), "c.csv"),
+        (Where(file="c.csv", line=3), "c.csv, line 3"),
+        (Where(file="frame", row=0, column="text"), "frame, row 0, column 'text'"),
+        (Where(file="a/unruly.toml", line=3), "a/unruly.toml:3"),
+        (Where(source="a"), "source 'a'"),
+        (Where(source="a", rule=1, id="x"), "source 'a', rule 1, row id 'x'"),
+        (
+            Where(file="unruly.toml", line=9, source="a", rule=1),
+            "unruly.toml:9: source 'a', rule 1",
+        ),
+    ],
+)
+def test_a_place_in_words(where: Where, text: str) -> None:
+    assert str(where) == text
+    assert str(InputError("no", where=where)) == (f"{text}: no" if text else "no")
+
+
+@pytest.mark.parametrize(
+    "kind", [UnrulyError, InputError, ProjectError, RuleError, SettingsError, MissingExtraError]
+)
+def test_every_error_keeps_its_place_when_moved_and_pickled(kind: type[UnrulyError]) -> None:
+    error = kind("no", where=Where(source="a", rule=2))
+    moved = error.located(Where(file="unruly.toml", line=4, source="b"))
+    assert type(moved) is kind
+    assert moved.where == Where(file="unruly.toml", line=4, source="a", rule=2)
+    assert error.where == Where(source="a", rule=2)  # the first one is untouched
+    again = pickle.loads(pickle.dumps(moved))
+    assert (str(again), again.where) == (str(moved), moved.where)
+
+
+def test_a_setting_that_is_wrong_is_named() -> None:
+    moved = SettingsError("no", option="epochs").located(Where(file="unruly.toml"))
+    assert moved.option == "epochs"
+
+
+def test_a_wrong_value_is_a_value_error() -> None:
+    assert issubclass(InputError, ValueError)
+    assert issubclass(SettingsError, ValueError)
+
+
+def test_an_unfitted_model_raises_scikit_learns_own_error() -> None:
+    assert type(not_fitted("call fit")) is NotFittedError

@@ -1,0 +1,155 @@
+"""The class balance that a user states: one reader for words, numbers and tables."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unruly.errors import SettingsError
+from unruly.prior import StatedBalance, parse_prior
+
+TWO = ("ham", "spam")
+THREE = ("World News", "sports", "tech")
+
+
+@pytest.mark.parametrize("nothing", [None, "auto", " Auto "])
+def test_nothing_stated(nothing: object) -> None:
+    assert parse_prior(nothing, TWO) is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "shares", "exact"),
+    [
+        ("uniform", (0.5, 0.5), False),
+        ([0.9, 0.1], (0.9, 0.1), False),
+        ((9, 1), (0.9, 0.1), False),
+        (np.array([90, 10]), (0.9, 0.1), False),
+        ([1, 1], (0.5, 0.5), False),
+        ([87.5, 12.5], (0.875, 0.125), False),
+        ([0.89, 0.1], (0.89 / 0.99, 0.1 / 0.99), False),  # rounded by hand
+        ({"spam": 0.1}, (0.9, 0.1), False),
+        ({"spam": 1, "ham": 9}, (0.9, 0.1), False),
+        ({"spam": "1 in 8"}, (0.875, 0.125), False),
+        ({"spam": "13%", "ham": "87 %"}, (0.87, 0.13), False),
+        ({"shares": [0.9, 0.1]}, (0.9, 0.1), False),
+        ({"shares": [0.9, 0.1], "exact": True}, (0.9, 0.1), True),
+        ({"shares": "spam 10%", "exact": True}, (0.9, 0.1), True),
+        ("0.9,0.1", (0.9, 0.1), False),
+        ("0.9, 0.1", (0.9, 0.1), False),
+        ("[0.9, 0.1]", (0.9, 0.1), False),
+        ("9:1", (0.9, 0.1), False),
+        ("90% 10%", (0.9, 0.1), False),
+        ("exactly 0.9,0.1", (0.9, 0.1), True),
+        ("spam is about 1 in 8", (0.875, 0.125), False),
+        ("Spam is about 1 in 8".replace("Spam", "spam") + ".", (0.875, 0.125), False),
+        ("spam is exactly 1 in 8", (0.875, 0.125), True),
+        ("exactly spam 12.5%", (0.875, 0.125), True),
+        ("spam 13%, ham 87%", (0.87, 0.13), False),
+        ("spam 13% and ham 87%", (0.87, 0.13), False),
+        ("ham 870, spam 130", (0.87, 0.13), False),
+        ("spam = 0.13", (0.87, 0.13), False),
+        ("spam: ~13 percent", (0.87, 0.13), False),
+        ("about 13% is spam", (0.87, 0.13), False),
+        ("one in four of the comments are spam", (0.75, 0.25), False),
+        ("13% of the comments are spam", (0.87, 0.13), False),
+        ("spam is 1/4", (0.75, 0.25), False),
+        ("spam makes up a quarter", (0.75, 0.25), False),
+        ("spam is half", (0.5, 0.5), False),
+    ],
+)
+def test_ways_to_state_it(stated: object, shares: tuple[float, ...], exact: bool) -> None:
+    found = parse_prior(stated, TWO)
+    assert found is not None
+    assert found.shares == pytest.approx(shares)
+    assert found.exact is exact
+
+
+@pytest.mark.parametrize(
+    ("stated", "shares"),
+    [
+        ({"tech": 0.5}, (0.25, 0.25, 0.5)),
+        ("World News is about 1 in 5", (0.2, 0.4, 0.4)),
+        ("sports 20%, World News 30%", (0.3, 0.2, 0.5)),
+        ("tech 1 in 10; sports 1 in 10", (0.8, 0.1, 0.1)),
+    ],
+)
+def test_classes_that_are_left_out_share_the_rest(
+    stated: object, shares: tuple[float, ...]
+) -> None:
+    found = parse_prior(stated, THREE)
+    assert found is not None
+    assert found.shares == pytest.approx(shares)
+
+
+def test_the_votes_own_shares_stay_a_word() -> None:
+    found = parse_prior("votes", TWO)
+    assert found is not None
+    assert found.of_votes
+    assert found.to_plain() == "votes"
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ([0.9, -0.1], "above 0, not -0.1"),
+        ([1, 0], "above 0, not 0"),
+        ([math.nan, 0.5], "above 0, not nan"),
+        ([math.inf, 0.5], "above 0, not inf"),
+        ([0.9], "1 number for 2 classes"),
+        ([0.3, 0.3, 0.4], "3 numbers for 2 classes"),
+        ([], "0 numbers for 2 classes"),
+        ([0.9, 0.2], "add up to 1.1, not to 1"),
+        ({"spam": 0.5, "ham": 0.2}, "add up to 0.7, not to 1"),
+        ("spam 13%, ham 80%", "add up to 0.93, not to 1"),
+        ({"spma": 0.1}, "no class 'spma': did you mean 'spam'"),
+        ({"eggs": 0.1}, "no class 'eggs': classes are ham, spam"),
+        ("eggs is 1 in 8", "no class 'eggs'"),
+        ({"spam": 1.0}, "leaves nothing for ham"),
+        ("spam 130%", "leaves nothing for ham"),
+        ({"spam": 0}, "above 0, not 0"),
+        ("spam -3%", "above 0, not -0.03"),
+        ("spam nan", "above 0, not nan"),
+        ("spam is 8 in 8", "must be below 1"),
+        ("spam is 1 in 0", "above 0, not 0"),
+        ("spam 1 in 8, spam 1 in 9", "twice"),
+        ({}, "the table is empty"),
+        ({"shares": [0.9, 0.1], "exact": "yes"}, "exact must be true or false"),
+        ({"shares": "votes", "exact": True}, "exact needs shares"),
+        ("often", "is not understood: expected"),
+        ("", "is not understood: expected"),
+        ([0.9, "0.1"], "expected a number for each class, found str"),
+        ([True, False], "found bool"),
+        (3, "found int"),
+    ],
+)
+def test_what_is_refused(stated: object, message: str) -> None:
+    with pytest.raises(SettingsError, match=r"^prior: ") as caught:
+        parse_prior(stated, TWO)
+    assert message in str(caught.value)
+    assert caught.value.option == "prior"
+
+
+@given(st.lists(st.integers(1, 10_000), min_size=2, max_size=6), st.booleans())
+def test_shares_sum_to_one_and_are_read_again(counts: list[int], exact: bool) -> None:
+    classes = [f"c{i}" for i in range(len(counts))]
+    found = parse_prior({"shares": counts, "exact": exact}, classes)
+    assert found is not None
+    assert math.fsum(found.shares) == pytest.approx(1)
+    assert parse_prior(found, classes) is not None
+    again = parse_prior(found.to_plain(), classes)
+    assert again is not None
+    assert again.exact is exact
+    assert again.shares == pytest.approx(found.shares)
+
+
+@given(st.text(max_size=40))
+def test_any_words_are_understood_or_refused(words: str) -> None:
+    try:
+        found = parse_prior(words, TWO)
+    except SettingsError:
+        return
+    assert found is None or isinstance(found, StatedBalance)

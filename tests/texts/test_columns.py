@@ -1,0 +1,105 @@
+"""Which column is the text; gold labels by name and by number."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unruly.errors import InputError, Where
+from unruly.texts.columns import classes_of, find_layout, gold_numbers
+
+STRING, NUMBER = pl.String(), pl.Int64()
+
+
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        (["text", "comment"], "text"),
+        (["COMMENT_ID", "AUTHOR", "CONTENT"], "CONTENT"),
+        (["title_of_song", "Review"], "Review"),
+        (["whatever"], "whatever"),
+        (["entity1", "entity2", "sentence"], "sentence"),
+    ],
+)
+def test_obvious_text_columns_are_found(columns: list[str], text: str) -> None:
+    schema: dict[str, pl.DataType] = {"n": NUMBER, **dict.fromkeys(columns, STRING)}
+    assert find_layout(schema, name="x").text == text
+
+
+def test_the_only_string_beside_the_named_ones_is_the_text() -> None:
+    schema: dict[str, pl.DataType] = {"key": STRING, "words": STRING, "kind": STRING}
+    layout = find_layout(schema, name="x", id="key", label="kind")
+    assert layout.text == "words"
+    assert layout.own == {"key", "words", "kind"}
+
+
+def test_many_candidates_are_listed_shortly() -> None:
+    schema: dict[str, pl.DataType] = {f"c{i}": STRING for i in range(20)}
+    with pytest.raises(InputError, match=r"one of c0, c1, .*, c11 and 8 more\)"):
+        find_layout(schema, name="x")
+
+
+TWO = ["ham", "spam"]
+
+
+def at_row(row: int) -> Where:
+    return Where(row=row)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pl.Series(["spam", "ham", None]),
+        pl.Series([1, 0, None]),
+        pl.Series([1, 0, -1]),
+        pl.Series([1.0, 0.0, float("nan")]),
+        pl.Series(["1", "0", ""]),
+        pl.Series(["1.0", " 0 ", "-1"]),
+        pl.Series([True, False, None]),
+        pl.Series(["spam", "ham", None], dtype=pl.Categorical),
+        pl.Series(["spam", "ham", None], dtype=pl.Enum(TWO)),
+    ],
+)
+def test_labels_of_every_kind(labels: pl.Series) -> None:
+    assert gold_numbers(labels, TWO, at_row).tolist() == [1, 0, -1]
+
+
+def test_names_go_before_numbers() -> None:
+    assert gold_numbers(pl.Series([1, 2]), ["1", "2"], at_row).tolist() == [0, 1]
+    assert gold_numbers(pl.Series([2, 1]), ["2", "1"], at_row).tolist() == [0, 1]
+    assert gold_numbers(pl.Series([True, False]), ["True", "False"], at_row).tolist() == [0, 1]
+
+
+def test_no_label_at_all() -> None:
+    assert gold_numbers(pl.Series([None, None]), TWO, at_row).tolist() == [-1, -1]
+    assert gold_numbers(pl.Series([], dtype=pl.String), TWO, at_row).tolist() == []
+
+
+@pytest.mark.parametrize("odd", [2, -2, 0.5, "eggs", "Spam "])
+def test_strangers_are_named_with_their_row(odd: object) -> None:
+    labels = pl.Series([odd if odd != "Spam " else "eggs ", odd if odd != "Spam " else "eggs "])
+    with pytest.raises(
+        InputError, match=r"row 0: the label .* is not a class: classes are ham, spam"
+    ):
+        gold_numbers(labels, TWO, at_row)
+
+
+@given(st.lists(st.sampled_from(["b", "a", "c", None])))
+def test_classes_found_turn_labels_into_themselves(values: list[str | None]) -> None:
+    labels = pl.Series(values, dtype=pl.String)
+    named = {value for value in values if value is not None}
+    if len(named) < 2:
+        with pytest.raises(InputError, match="2 to 127 are needed"):
+            classes_of(labels, "x")
+        return
+    classes = classes_of(labels, "x")
+    numbers = gold_numbers(labels, classes, at_row).tolist()
+    assert [None if number < 0 else classes[number] for number in numbers] == values
+
+
+def test_numbers_make_their_own_classes() -> None:
+    assert classes_of(pl.Series([0, 3, None]), "x") == ("0", "1", "2", "3")
+    assert classes_of(pl.Series(["0", "1"]), "x") == ("0", "1")
+    assert classes_of(pl.Series([True, False]), "x") == ("false", "true")

@@ -1,0 +1,127 @@
+"""The sparse encoding of votes against the dense one, and equal rows counted once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from unruly.errors import InputError
+from unruly.votes import sparse as module
+from unruly.votes.sparse import DistinctVotes, SparseVotes
+from unruly.votes.votes import Votes
+
+sizes = {
+    "n": st.integers(0, 200),
+    "k": st.integers(0, 9),
+    "m": st.integers(2, 5),
+    "seed": st.integers(0, 999),
+}
+
+
+def random_votes(n: int, k: int, m: int, seed: int, soft: bool = False) -> Votes:
+    rng = np.random.default_rng(seed)
+    rare = rng.random((n, k)) < 0.7
+    names = [str(c) for c in range(m)]
+    votes = Votes.from_array(np.where(rare, -1, rng.integers(0, m, (n, k))), classes=names)
+    if not soft or not k:
+        return votes
+    shares = rng.dirichlet(np.ones(m), size=n).astype(np.float32)
+    return Votes(votes.matrix, votes.sources, votes.classes, votes.ids, {votes.sources[0]: shares})
+
+
+def dense(votes: Votes) -> NDArray[np.float64]:
+    """(n, k, m): every vote as a distribution over classes, zeros where a source abstains."""
+    full: NDArray[np.float64] = (votes.matrix[:, :, None] == np.arange(votes.m)).astype(np.float64)
+    for source, values in votes.soft.items():
+        j = votes.sources.index(source)
+        full[:, j] = np.where(votes.voted[:, j, None], values, 0)
+    return full
+
+
+@settings(max_examples=60, deadline=None)
+@given(**sizes, soft=st.booleans())
+def test_the_encoding_is_the_dense_one(n: int, k: int, m: int, seed: int, soft: bool) -> None:
+    votes = random_votes(n, k, m, seed, soft)
+    full, encoded = dense(votes), SparseVotes.of(votes)
+    assert (encoded.n, encoded.k, encoded.m) == (n, k, m)
+    np.testing.assert_allclose(encoded.onehot.toarray(), full.reshape(n, k * m))
+    np.testing.assert_allclose(encoded.counts(), full.sum(axis=1), atol=1e-6)
+    np.testing.assert_array_equal(encoded.covered, votes.covered)
+    np.testing.assert_allclose(encoded.voters, votes.voted.sum(axis=1), atol=1e-5)
+    rebuilt = np.zeros((n, k, m))
+    rebuilt[encoded.row, encoded.source, encoded.outcome] = encoded.onehot.data
+    np.testing.assert_allclose(rebuilt, full)
+    some = np.random.default_rng(seed).permutation(n)[: n // 2]
+    np.testing.assert_allclose(
+        encoded.take(some).onehot.toarray(), full[some].reshape(len(some), k * m)
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(**(sizes | {"n": st.integers(1, 200), "k": st.integers(1, 9)}), soft=st.booleans())
+def test_expanding_distinct_rows_gives_the_votes_back(
+    n: int, k: int, m: int, seed: int, soft: bool
+) -> None:
+    votes = random_votes(n, k, m, seed, soft)
+    full = dense(votes).reshape(n, k * m)
+    rng = np.random.default_rng(seed)
+    for distinct in (DistinctVotes.of(votes), SparseVotes.of(votes).distinct()):
+        np.testing.assert_allclose(distinct.expand(distinct.votes.onehot.toarray()), full)
+        assert distinct.n == n
+        np.testing.assert_allclose(distinct.cast.reshape(-1), full.sum(axis=0), atol=1e-5)
+        q = rng.dirichlet(np.ones(m), size=len(distinct.counts))
+        joint = full.T @ distinct.expand(q)
+        np.testing.assert_allclose(distinct.joint(q), joint.reshape(k, m, m), atol=1e-5)
+        np.testing.assert_allclose(distinct.mass(q), distinct.expand(q).sum(axis=0))
+
+
+def test_both_ways_find_the_same_rows() -> None:
+    votes = random_votes(500, 3, 2, seed=1)
+    one, two = DistinctVotes.of(votes), SparseVotes.of(votes).distinct()
+    assert one.inverse is not None
+    assert two.inverse is not None
+    np.testing.assert_array_equal(one.inverse, two.inverse)
+    np.testing.assert_array_equal(one.counts, two.counts)
+    assert len(one.counts) == len(np.unique(votes.matrix, axis=0))
+
+
+def test_many_columns_are_renumbered_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty sources have far more codes than any table, but only five distinct rows."""
+    monkeypatch.setattr(module, "TABLE", 64)
+    rows = np.random.default_rng(0).integers(-1, 3, size=(5, 40))
+    pick = np.random.default_rng(1).integers(0, 5, size=1000)
+    distinct = DistinctVotes.of(Votes.from_array(rows[pick]))
+    assert len(distinct.counts) == 5
+    assert sorted(distinct.counts) == sorted(np.bincount(pick))
+
+
+def test_rows_that_are_all_different_are_left_alone() -> None:
+    matrix = np.random.default_rng(0).integers(0, 2, size=(500, 60))
+    assert DistinctVotes.of(Votes.from_array(matrix)).inverse is None
+
+
+def test_rows_are_merged_only_where_each_stands_for_three() -> None:
+    assert DistinctVotes.of(Votes.from_array([[0], [1]] * 2)).inverse is None
+    assert DistinctVotes.of(Votes.from_array([[0], [1]] * 3)).inverse is not None
+
+
+def test_shares_are_vote_shares_and_the_prior_without_votes() -> None:
+    encoded = SparseVotes.of(Votes.from_array([[0, 0, 1], [-1, -1, -1]]))
+    shares = encoded.shares(np.array([0.9, 0.1]))
+    np.testing.assert_allclose(shares, [[2 / 3, 1 / 3], [0.9, 0.1]])
+
+
+def test_only_keeps_the_counts_of_its_rows() -> None:
+    distinct = DistinctVotes.of(Votes.from_array([[0]] * 4 + [[1]] * 3 + [[-1]] * 3))
+    kept = distinct.only(distinct.votes.covered)
+    assert sorted(kept.counts.tolist()) == [3.0, 4.0]
+    assert kept.n == 7
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+def test_votes_without_documents_or_sources_are_refused(shape: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match="need one of each"):
+        DistinctVotes.of(Votes.from_array(np.zeros(shape, dtype=int), classes=["a", "b"]))
