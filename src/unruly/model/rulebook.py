@@ -215,7 +215,7 @@ class RuleBook:
             return Votes(matrix, names, tuple(self.sources.classes), corpus.ids.alias("id"))
         votes = Sources(self.sources.classes, voting).vote(corpus, progress, self.cache)
         matrix[:, [names.index(name) for name in votes.sources]] = votes.matrix
-        return Votes(matrix, names, votes.classes, votes.ids, votes.soft, votes.provenance)
+        return replace(votes, matrix=matrix, sources=names)
 
     def to_plain(self) -> Plainly:
         """As JSON has it; what stood in files is copied in."""
@@ -235,10 +235,11 @@ class RuleBook:
             place = place.named(Where(source=str(source["name"])))
             rules = [
                 Rule(
-                    rule["label"],
+                    _label_again(rule["label"], place),
                     _condition_again(rule["when"], place, allowed),
                     place.texts(rule["examples"]),
                     place.texts(rule["counter_examples"]),
+                    None if rule.get("not_label") is None else place.label(rule["not_label"]),
                 )
                 for rule in source["rule"]
             ]
@@ -267,12 +268,14 @@ def _lacks(source: Source, corpus: Corpus, book: RuleBook) -> str | None:
 
 
 def _rule(rule: Rule) -> Plainly:
-    return {
-        "label": rule.label,
+    several = rule.label is not None and not isinstance(rule.label, str)
+    plain = {
+        "label": list(rule.label or ()) if several else rule.label,
         "when": _condition(rule.when),
         "examples": list(rule.examples),
         "counter_examples": list(rule.counter_examples),
     }
+    return plain if rule.not_label is None else {**plain, "not_label": rule.not_label}
 
 
 def _condition(condition: Condition) -> Plainly:
@@ -336,6 +339,12 @@ def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int =
             "file: do not trust this model, or fit it again",
         )
     return condition_from_plain(table, place)
+
+
+def _label_again(value: object, place: Place) -> str | tuple[str, ...] | None:
+    if isinstance(value, list):
+        return tuple(place.label(item) for item in value)
+    return None if value is None else place.label(value)
 
 
 def _lookup_again(inner: Mapping[str, object], place: Place) -> Lookup:

@@ -265,6 +265,22 @@ class Voter(Protocol):
         """The class number, or null to abstain; refuses a label that it has no use for."""
 
 
+@runtime_checkable
+class SoftVoter(Protocol):
+    """A condition that picks the class with probabilities."""
+
+    def soft(self, classes: tuple[str, ...]) -> pl.Expr:
+        """The probabilities as a list, one number a class, or null to abstain."""
+
+
+@runtime_checkable
+class Explained(Protocol):
+    """A condition that has more to say of a document than its reason."""
+
+    def because(self, row: Row) -> str:
+        """Why it holds for this document, in a few words."""
+
+
 def picks(condition: Condition) -> bool:
     """Whether a condition picks the class itself."""
     return isinstance(condition, Voter) and condition.picks

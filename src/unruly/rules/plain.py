@@ -39,7 +39,7 @@ _KINDS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "function": (Function.from_plain, ()),
 }
 _COMBINED = ("all", "any", "not")
-_RULE_KEYS = ("label", "examples", "counter_examples")
+_RULE_KEYS = ("label", "not_label", "examples", "counter_examples")
 
 
 def source_from_plain(
@@ -99,17 +99,25 @@ def _rule(value: object, index: int, source: str, place: Place) -> Rule:
     here = place.at("rule", index).named(Where(source=source, rule=index + 1))
     table = here.table(value)
     when = condition_from_plain(table, here)
-    label = here.at("label").label(table["label"]) if "label" in table else None
-    if label is None and not picks(when):
+    label = _labels(table["label"], here.at("label")) if "label" in table else None
+    not_label = here.at("not_label").label(table["not_label"]) if "not_label" in table else None
+    if label is None and not_label is None and not picks(when):
         raise here.error(f'there is no label: add label = "{here.classes[0]}", or another class')
     examples = here.at("examples").texts(table.get("examples", ()))
     counters = here.at("counter_examples").texts(table.get("counter_examples", ()))
     try:
-        rule = Rule(label, when, examples, counters)
+        rule = Rule(label, when, examples, counters, not_label)
         rule.vote(here.classes)
     except RuleError as error:
         raise here.error(error.message) from None
     return rule
+
+
+def _labels(value: object, place: Place) -> str | tuple[str, ...]:
+    """One class, or several for a partial vote."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(place.at(i).label(item) for i, item in enumerate(value))
+    return place.label(value)
 
 
 def _combined(kind: str, value: object, place: Place) -> Condition:
@@ -137,6 +145,7 @@ def _inner(value: object, place: Place) -> Condition:
 
 def _rule_to_plain(rule: Rule) -> Table:
     plain: dict[str, Plain] = {} if rule.label is None else {"label": rule.label}
+    plain |= {} if rule.not_label is None else {"not_label": rule.not_label}
     plain |= rule.when.to_plain()
     if rule.examples:
         plain["examples"] = list(rule.examples)
