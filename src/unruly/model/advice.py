@@ -208,7 +208,7 @@ def critique_rules(
         *_repeated(pairs),
         *(
             SilentSource(s)
-            for s, votes_at_all in zip(votes.sources, votes.voted.any(axis=0), strict=True)
+            for s, votes_at_all in zip(votes.sources, votes.voted.any(axis=0).tolist(), strict=True)
             if not votes_at_all
         ),
         *_uncovered(votes, final),

@@ -8,7 +8,7 @@ from pathlib import Path
 from unruly.errors import RuleError, Where
 from unruly.rules.column import column_from_plain
 from unruly.rules.combine import AllOf, AnyOf, Not
-from unruly.rules.condition import Condition, Lines, Place, Plain, Table, picks
+from unruly.rules.condition import Condition, Lines, Place, Plain, Space, Table, picks
 from unruly.rules.entity import Entity
 from unruly.rules.field import field_from_plain
 from unruly.rules.function import Function
@@ -17,6 +17,7 @@ from unruly.rules.length import Length
 from unruly.rules.lookup import Lookup
 from unruly.rules.pattern import Pattern
 from unruly.rules.sentiment import Sentiment
+from unruly.rules.similar import Similar
 from unruly.rules.source import Rule, Source
 from unruly.rules.word_sequence import WordSequence
 
@@ -37,6 +38,7 @@ _KINDS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "lookup": (Lookup.from_plain, ()),
     "column": (column_from_plain, ()),
     "function": (Function.from_plain, ()),
+    "similar": (Similar.from_plain, ()),
 }
 _COMBINED = ("all", "any", "not")
 _RULE_KEYS = ("label", "not_label", "examples", "counter_examples")
@@ -47,18 +49,21 @@ def source_from_plain(
     classes: Sequence[str],
     folder: str | Path = ".",
     where: str | Lines = "",
+    space: Space | None = None,
+    descriptions: Mapping[str, str] | None = None,
 ) -> Source:
     """A source from the table that a project file holds.
 
     `where` begins every complaint: a fixed text, or a function from the keys that lead to the
-    trouble, such as ("rule", 0, "pattern"), to the file and the line.
+    trouble, such as ("rule", 0, "pattern"), to the file and the line. `space` is the project's encoder
+    as rules see it, `descriptions` what the classes mean.
 
     >>> table = {"name": "subscribe", "rule": [{"label": "spam", "keywords": ["subscribe"]}]}
     >>> source_from_plain(table, ["ham", "spam"]).rules[0].when
     Keywords(['subscribe'])
     """
     find: Lines = (lambda path: Where(where or None)) if isinstance(where, str) else where
-    place = Place(find, tuple(classes), Path(folder))
+    place = Place(find, tuple(classes), Path(folder), space=space, descriptions=descriptions or {})
     place.only(table, ("name", "rule"), "a source")
     if "name" not in table:
         raise place.error('a source has no name: add name = "..."')

@@ -375,7 +375,7 @@ class Votes:
         """The class that a vote names, or its classes: 'billing or bug'."""
         if j in self.sets and self.sets[j][row].any():
             return one_of(self.classes[r] for r in np.flatnonzero(self.sets[j][row]))
-        return self.classes[self.matrix[row, j]]
+        return str(self.classes[self.matrix[row, j]])
 
     def counts(self) -> NDArray[np.float64]:
         """(n, m): how many sources voted for each class; a partial vote counts in equal parts."""
