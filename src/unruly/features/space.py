@@ -35,7 +35,7 @@ def directions(encoder: Encoder, texts: Sequence[str], cache: Cache | None = Non
     >>> texts = ["a good film", "a bad film", "so good", "so bad"]
     >>> rows = directions(Lsa(dim=2).fit(texts), texts)
     >>> rows.shape, bool(np.allclose(np.linalg.norm(rows, axis=1), 1))
-    ((4, 2), True)
+    ((4, 4), True)
     """
     if not texts:
         return np.zeros((0, encoder.width), dtype=np.float32)

@@ -33,6 +33,7 @@ from unruly.rules.function import Function, source_file
 from unruly.rules.keywords import Keywords
 from unruly.rules.lookup import Lookup
 from unruly.rules.plain import condition_from_plain
+from unruly.rules.prompt import Prompt
 from unruly.rules.similar import Similar
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
@@ -332,6 +333,9 @@ def _condition(condition: Condition) -> Plainly:
         case Similar():
             known = condition.settled()
             return {"carried_similar": {"to": list(known.to), "above": known.above}}
+        case Prompt():
+            inner = condition.to_plain()["prompt"]
+            return {"carried_prompt": {"prompt": inner, "about": dict(condition.descriptions)}}
         case Described():
             mean, deviation = condition.settled().moments or ((), ())
             facts = {
@@ -394,6 +398,13 @@ def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int =
             inner = place.table(table[kind])
             examples, above = place.texts(inner["to"]), place.number(inner["above"])
             return Similar(examples, above, space=place.space)
+        case "carried_prompt":
+            inner = place.table(table[kind])
+            about = place.table(inner["about"])
+            known = {place.label(name): place.text(text) for name, text in about.items()}
+            return Prompt.from_plain(
+                {"prompt": inner["prompt"]}, replace(place, descriptions=known)
+            )
         case "carried_describe":
             return _described_again(place.table(table[kind]), place)
     if kind not in _CARRIED:

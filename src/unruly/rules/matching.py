@@ -23,6 +23,7 @@ _SLICE = 250_000  # texts matched between two words of progress
 _STEPS = 10 * STEPS  # parts of large patterns × bytes matched at once: Ctrl-C works in between
 _SLOW_SLICE = 2_000  # texts measured in Python between two words of progress
 SOFT = "__soft_votes:"  # before a source's name: the column of its probabilities
+UNASKED = "__unasked:"  # likewise: where it has not been asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class MatchFrame:
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """One Int8 column per source (-1 abstains), and `SOFT` columns for probabilities."""
+    """One Int8 column per source (-1 abstains), `SOFT` columns for probabilities, `UNASKED` for missing votes."""
 
     votes: pl.DataFrame
     given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long
@@ -114,6 +115,8 @@ class Matcher:
         for source in sources:
             soft = source.soft(self.classes)
             expressions += [] if soft is None else [soft.alias(SOFT + source.name)]
+            unasked = source.unasked()
+            expressions += [] if unasked is None else [unasked.alias(UNASKED + source.name)]
         frame = self.with_measures(sources, documents, progress)
         parts = []
         with stage(progress, "matching rules", frame.height, "texts"):
