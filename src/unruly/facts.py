@@ -110,6 +110,16 @@ class DocumentsGivenUp:
     seconds: float  # the budget for one document
 
 
+@dataclass(frozen=True)
+class DocumentsUnasked:
+    """A source that was not asked about some documents: its votes are missing there."""
+
+    kind: ClassVar[str] = "documents_unasked"
+    source: str
+    documents: int
+    of: int  # all documents
+
+
 Note = (
     ClassBalance
     | ClassesWithoutVotes
@@ -118,6 +128,7 @@ Note = (
     | MaskedWords
     | EncoderFallback
     | DocumentsGivenUp
+    | DocumentsUnasked
 )
 _NOTES: dict[str, type[Note]] = {
     note.kind: note
@@ -129,6 +140,7 @@ _NOTES: dict[str, type[Note]] = {
         MaskedWords,
         EncoderFallback,
         DocumentsGivenUp,
+        DocumentsUnasked,
     )
 }
 

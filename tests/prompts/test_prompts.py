@@ -351,6 +351,9 @@ def test_a_saved_model_asks_nobody(server: StandIn, tmp_path: Path) -> None:
     assert again.predictions(["please subscribe now"]).votes.unasked["llm"].all()
     assert [v.source for v in again.explain(TEXTS[0]).votes] != []
     assert server.requests == before
+    assert again.plan(["please subscribe now"])[0].calls == 1
+    again.ask(["please subscribe now"])  # the user's word
+    assert not again.predictions(["please subscribe now"]).votes.unasked
     known = {v.source: v.reason for v in again.explain(TEXTS[0]).votes}
     assert known["llm"] == "mistral says “yes” (80%)"
 
@@ -386,6 +389,12 @@ def test_the_command_plans_asks_and_votes(
     assert run(["check", folder, "-q"]) == 0
     assert run(["fit", folder, "-q", "-o", str(tmp_path / "m.unruly")]) == 0
     assert len(server.bodies) == 30
+    more = tmp_path / "new.csv"
+    more.write_text("text\nplease subscribe soon\n")
+    for words, requests in (([], 30), (["--ask"], 31)):
+        out = str(tmp_path / "out.csv")
+        assert run(["predict", str(tmp_path / "m.unruly"), str(more), "-q", "-o", out, *words]) == 0
+        assert len(server.bodies) == requests
     project = Project.read(folder)
     project.write(tmp_path / "again.toml")
     assert Project.read(tmp_path / "again.toml") == project
@@ -444,3 +453,20 @@ def test_a_killed_run_loses_at_most_what_was_in_flight(server: StandIn, tmp_path
     spent = store.execute("select sum(calls) from answer").fetchone()[0]
     assert server.requests <= spent <= 400 + 2 * 16  # what got lost is counted against the budget
     store.close()
+
+
+def test_a_model_names_no_key_so_that_a_strangers_file_cannot_send_one_away(
+    server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAND_IN_KEY", "sk-very-secret")
+    server.key = "sk-very-secret"
+    rule = Source("song", [Rule("ham", Keywords(["song"])), Rule("spam", Keywords(["subscribe"]))])
+    given = sources(prompt(server, key_env="STAND_IN_KEY"), rule)
+    model = unruly.WeakClassifier(encoder="lsa").fit(TEXTS, sources=given)
+    model.save(tmp_path / "m.unruly")
+    again = unruly.load(tmp_path / "m.unruly")
+    with pytest.raises(RuleError, match="refuses the key"):
+        again.ask(["a song"])
+    assert "Authorization" not in server.headers[-1]
+    (found,) = again.ask(["a song"], key_env="STAND_IN_KEY")
+    assert found.answered == 1

@@ -41,6 +41,14 @@ STREAM = Path("-")
     help="With --on-bad-row skip: a file to list the skipped rows in.",
 )
 @functions_option
+@click.option(
+    "--ask",
+    is_flag=True,
+    help="Ask the model's language models about these texts, within their budgets; without it nothing is sent.",
+)
+@click.option(
+    "--key-env", help="With --ask: the environment variable that holds the endpoint's key."
+)
 @json_option
 @quiet_option
 def command(
@@ -53,6 +61,8 @@ def command(
     on_bad_row: str,
     skipped: Path | None,
     functions: tuple[Path, ...],
+    ask: bool,
+    key_env: str | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -70,6 +80,8 @@ def command(
     """
     from unruly.cli.documents import load_model, named
     from unruly.model.prediction_file import predict_file
+    from unruly.project.asking import asked_line
+    from unruly.texts.corpus import Corpus
 
     screen = Screen(quiet, as_json)
     if output is None and data != STREAM:
@@ -86,6 +98,12 @@ def command(
     documents = named(data, split, text=text, id=id_, on_bad_row=on_bad_row)
     loaded = load_model(model, functions, data)
     with documents.as_file(loaded.class_names, split) as file, TemporaryDirectory() as room:
+        if ask:
+            corpus = Corpus.read(file.path, text=file.text, id=file.id, on_bad_row=on_bad_row)  # type: ignore[arg-type]
+            for planned in loaded.plan(corpus):
+                screen.remark(planned.leaves or f"asking {planned.model} at {planned.host}")
+            for asked in loaded.ask(corpus, key_env, screen.progress()):
+                screen.remark(asked_line(asked))
         flows = file.path.suffix if file.path.suffix in TABLES else ".csv"
         written = predict_file(
             loaded,
