@@ -1,7 +1,7 @@
 """Texts as directions: what rules that compare texts by meaning (`similar`, `describe`) see of the encoder.
 
 The first of the project's encoders, each of its layers at unit length: the product of two rows is the cosine of
-their texts, layers averaged. An encoder that learns (lsa) is fitted on the training texts, whatever documents are voted on.
+their texts, layers averaged (which told classes by description better than the last layer alone, see lab/LOG.md). An encoder that learns (lsa) is fitted on the training texts, whatever documents are voted on.
 """
 
 from __future__ import annotations
