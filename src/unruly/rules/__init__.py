@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from unruly.rules.cache import Cache as Cache
+    from unruly.rules.classifier import Classifier as Classifier
     from unruly.rules.column import Column as Column
     from unruly.rules.column import Probabilities as Probabilities
     from unruly.rules.combine import AllOf as AllOf
@@ -32,6 +33,7 @@ _HOMES = {
     "AllOf": "combine",
     "AnyOf": "combine",
     "Cache": "cache",
+    "Classifier": "classifier",
     "Column": "column",
     "Described": "describe",
     "Entity": "entity",

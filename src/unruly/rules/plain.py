@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from unruly.errors import RuleError, Where
+from unruly.rules.classifier import Classifier
 from unruly.rules.column import column_from_plain
 from unruly.rules.combine import AllOf, AnyOf, Not
 from unruly.rules.condition import Condition, Lines, Place, Plain, Space, Table, picks
@@ -41,6 +42,7 @@ _KINDS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "function": (Function.from_plain, ()),
     "similar": (Similar.from_plain, ()),
     "prompt": (Prompt.from_plain, ()),
+    "classifier": (Classifier.from_plain, ()),
 }
 _COMBINED = ("all", "any", "not")
 _RULE_KEYS = ("label", "not_label", "examples", "counter_examples")

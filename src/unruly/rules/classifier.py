@@ -1,0 +1,271 @@
+"""`classifier`: another trained classifier votes, scikit-learn's from a skops file or one of Hugging Face's.
+
+A skops file is opened only when it holds nothing but types that skops knows to be harmless, or that the project
+lists under `trusted`; pickle is never read. Of a transformers model only safetensors weights are read, and no code.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.errors import RuleError
+from unruly.extras import need
+from unruly.rules.column import refuse_label
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table, suggestion
+
+_BATCH = 32  # texts that a transformers model reads at a time
+_MEASURE = "__classifier:"
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """The classifier's probabilities are a soft vote, where the largest passes `above`.
+
+    `model` is a `.skops` file of a scikit-learn pipeline that takes texts, a folder of a transformers model, or its
+    name on the hub. `map` leads from its classes to the task's, where their names differ.
+    """
+
+    model: str
+    map: Mapping[str, str] = field(default_factory=dict)
+    above: float = 0.0
+    trusted: Sequence[str] = ()  # types that a skops file may hold beside those that skops knows
+    folder: str = field(default=".", compare=False)  # where a path in `model` starts from
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trusted", tuple(self.trusted))
+        if not 0 <= self.above < 1:
+            raise RuleError(f"above = {self.above}: give a probability from 0 to 1")
+        if Path(self.model).suffix in (".pkl", ".pickle", ".joblib"):
+            raise RuleError(
+                f"{self.model} is a pickle, which can run any code when it is opened: save the classifier with "
+                "skops.io.dump(model, 'model.skops')"
+            )
+
+    def __hash__(self) -> int:
+        return hash((self.model, tuple(self.map.items()), self.above, self.trusted))
+
+    @property
+    def picks(self) -> bool:
+        return True
+
+    @property
+    def path(self) -> Path:
+        """Where the model is, if it is on this machine."""
+        return Path(self.folder) / self.model
+
+    def _measure(self, classes: tuple[str, ...]) -> ClassifierVotes:
+        return ClassifierVotes(self, classes)
+
+    @property
+    def _column(self) -> pl.Expr:
+        return pl.col(f"{_MEASURE}{hash_of(self)}")
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return Needs((), (self._measure(classes),))
+
+    def mask(self) -> pl.Expr:
+        return self._column.struct.field("vote").is_not_null()
+
+    def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
+        refuse_label(label, "a classifier")
+        odd = next((target for target in self.map.values() if target not in classes), None)
+        if odd is not None:
+            raise RuleError(
+                f"the map leads to {odd!r}, which is not a class: the classes are {', '.join(classes)}"
+                f"{suggestion(odd, classes)}"
+            )
+        return self._column.struct.field("vote")
+
+    def soft(self, classes: tuple[str, ...]) -> pl.Expr:
+        """The probabilities as a list, one number a class."""
+        return self._column.struct.field("soft")
+
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
+    def reason(self) -> str:
+        return f"classifier: {Path(self.model).name}"
+
+    def because(self, row: Row) -> str:
+        """How sure it is."""
+        found = row[f"{_MEASURE}{hash_of(self)}"]
+        assert isinstance(found, Mapping)
+        return f"{self.reason()} ({max(found['soft'] or [0.0]):.0%})"
+
+    def to_plain(self) -> Table:
+        plain: dict[str, Plain] = {"model": self.model}
+        plain |= {"map": dict(self.map)} if self.map else {}
+        plain |= {"above": self.above} if self.above else {}
+        return {"classifier": plain | ({"trusted": list(self.trusted)} if self.trusted else {})}
+
+    def meaning(self) -> Plain | None:
+        digest = self.digest()
+        return None if digest is None else [self.to_plain(), digest]
+
+    def digest(self) -> str | None:
+        """SHA-256 of the model's files; None for a name on the hub."""
+        if not self.path.exists():
+            return None
+        found = hashlib.sha256()
+        for file in sorted(self.path.rglob("*")) if self.path.is_dir() else [self.path]:
+            if file.is_file():
+                found.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
+        return found.hexdigest()
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, object], place: Place) -> Classifier:
+        """From the key `classifier`."""
+        here = place.at("classifier")
+        inner = here.table(table["classifier"])
+        here.only(inner, ("model", "map", "above", "trusted"), "classifier")
+        if not place.files:
+            raise here.error("rules of a model file open no other model")
+        if "model" not in inner:
+            raise here.error('a classifier needs model = "..."')
+        model = here.at("model").text(inner["model"])
+        if model.endswith(".skops"):
+            here.at("model").file(model)
+        there = here.at("map")
+        mapped = there.table(inner.get("map", {}))
+        try:
+            return cls(
+                model,
+                {key: there.at(key).label(value) for key, value in mapped.items()},
+                here.at("above").number(inner.get("above", 0.0)),
+                here.at("trusted").texts(inner.get("trusted", ())),
+                str(place.folder),
+            )
+        except RuleError as error:
+            raise here.error(error.message) from None
+
+
+def hash_of(classifier: Classifier) -> str:
+    """A short name for a classifier and its options."""
+    text = json.dumps(classifier.to_plain(), sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+@dataclass(frozen=True)
+class ClassifierVotes:
+    """A classifier's probabilities by class, and the likeliest class."""
+
+    classifier: Classifier
+    classes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{_MEASURE}{hash_of(self.classifier)}"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
+    def meaning(self) -> Plain | None:
+        meaning = self.classifier.meaning()
+        return None if meaning is None else [meaning, list(self.classes)]
+
+    def compute(self, frame: pl.DataFrame) -> pl.Series:
+        texts = frame[TEXT].to_list()
+        names, theirs = _probabilities(self.classifier, texts)  # (n, their classes)
+        p = np.zeros((len(texts), len(self.classes)))
+        for column, name in enumerate(names):
+            p[:, self._number(name, names)] += theirs[:, column]
+        rows = [
+            {"vote": int(row.argmax()), "soft": row.tolist()}
+            if text.strip() and row.max() > self.classifier.above
+            else {"vote": None, "soft": None}
+            for text, row in zip(texts, p, strict=True)
+        ]
+        kind = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32)})
+        return pl.Series(self.name, rows, dtype=kind)
+
+    def _number(self, name: str, names: Sequence[str]) -> int:
+        """The task's class for one of the classifier's."""
+        target = self.classifier.map.get(name, name)
+        if target not in self.classes:
+            raise RuleError(
+                f"{self.classifier.model} knows the classes {', '.join(names)}, and {name!r} is none of the task's: "
+                f'add map = {{ "{name}" = "{self.classes[0]}" }}, or another class'
+            )
+        return self.classes.index(target)
+
+
+def _probabilities(
+    classifier: Classifier, texts: list[str]
+) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    if classifier.model.endswith(".skops"):
+        model = _sklearn(str(classifier.path), tuple(classifier.trusted))
+        names = tuple(str(name) for name in model.classes_)
+        proba = model.predict_proba(texts) if texts else np.zeros((0, len(names)))
+        return names, np.asarray(proba, np.float64)
+    place = classifier.path
+    return _by_transformer(str(place) if place.is_dir() else classifier.model, texts)
+
+
+@functools.lru_cache(maxsize=4)
+def _sklearn(path: str, trusted: tuple[str, ...]) -> Any:
+    skops = need("skops.io", extra="sklearn", purpose="scikit-learn classifiers")
+    try:
+        odd = [name for name in skops.get_untrusted_types(file=path) if name not in trusted]
+        if odd:
+            raise RuleError(
+                f"{Path(path).name} holds {odd[0]}, which skops does not know to be harmless: if you do, add "
+                f'trusted = ["{odd[0]}"]'
+            )
+        model = skops.load(path, trusted=list(trusted))
+    except RuleError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        raise RuleError(
+            f"{Path(path).name} cannot be read as a skops file ({type(error).__name__})"
+        ) from None
+    if not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
+        raise RuleError(
+            f"{Path(path).name} is no fitted classifier with probabilities: save a pipeline that takes texts and "
+            "has predict_proba"
+        )
+    return model
+
+
+def _by_transformer(name: str, texts: list[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    torch = need("torch", extra="hub", purpose="Hugging Face classifiers")
+    tokenizer, model = _transformer(name)
+    names = tuple(str(model.config.id2label[i]) for i in range(model.config.num_labels))
+    found = [np.zeros((0, len(names)))]
+    for start in range(0, len(texts), _BATCH):
+        batch = tokenizer(
+            texts[start : start + _BATCH], truncation=True, padding=True, return_tensors="pt"
+        )
+        with torch.no_grad():
+            logits = model(**batch).logits
+        found.append(torch.softmax(logits.double(), dim=-1).numpy())
+    return names, cast("NDArray[np.float64]", np.concatenate(found))
+
+
+@functools.lru_cache(maxsize=2)
+def _transformer(name: str) -> tuple[Any, Any]:
+    transformers = need("transformers", extra="hub", purpose="Hugging Face classifiers")
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(
+            name, trust_remote_code=False, use_safetensors=True
+        )
+    except (OSError, ValueError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise RuleError(
+            f"there is no classifier {name!r}, neither a folder nor on the hub: {first[:160]}"
+        ) from None
+    return tokenizer, model.eval()
