@@ -272,7 +272,9 @@ class Evidence:
                 if decided is not None:
                     rule = source.rules[number]
                     when, several = rule.when, rule.named(classes)
-                    label = one_of(classes[r] for r in several or (decided,))
+                    label = one_of(
+                        classes[r] for r in (several if len(several) > 1 else (decided,))
+                    )
                     why = when.because(document) if isinstance(when, Explained) else when.reason()
                     found.append(Match(source.name, number, label, when.spans(document), why))
                     break
