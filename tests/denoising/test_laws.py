@@ -183,7 +183,8 @@ def test_a_rough_balance_is_moved_by_clear_evidence_and_by_nothing_else() -> Non
     model = denoise(features, votes, balance=StatedBalance((0.5, 0.5)))
     assert (model.heads(features, votes).predicted == truth).mean() > 0.93
     # Text that knows nothing, and votes on few documents: the statement decides.
-    blank = Features.from_array(np.random.default_rng(0).normal(size=(1200, 4)))
+    noise = np.random.default_rng(0).normal(size=(1200, 4))
+    blank = Features.from_array(noise.astype(np.float32))
     few, gold = drawn(1200, [0.8], coverage=0.05)[1:]
     vague = denoise(blank, few, balance=StatedBalance((0.8, 0.2)))
     assert answers(vague, blank, few).mean(axis=0)[0] > 0.6

@@ -156,7 +156,8 @@ class WeakClassifier:
         """(n, m): the probability of each class, in the order of `classes_`; a DataFrame where X is pandas."""
         documents = Documents.of(X)
         proba = self.predictions(documents, votes).proba
-        return scikit.contained(proba, self.classes_, self._container(), documents.index)
+        names = self.classes_.tolist()
+        return scikit.contained(proba, names, self._container(), documents.index)
 
     def predictions(
         self,
