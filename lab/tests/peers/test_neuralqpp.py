@@ -97,7 +97,7 @@ def test_a_noisy_source_weighs_less_than_a_good_one() -> None:
     assert fitted.alphas[1][-1] < fitted.alphas[1][-2] / 2
 
 
-def test_validation_chooses_the_rounds_and_is_owned_up_to() -> None:
+def test_validation_chooses_the_rounds_and_is_declared() -> None:
     task = planted_task()
     fitted = QUICK.fit(TrainingData(task.train, valid=(task.valid, task.valid_gold)))
     whole = QUICK.fit(TrainingData(task.train))
@@ -109,7 +109,7 @@ def test_validation_chooses_the_rounds_and_is_owned_up_to() -> None:
     assert len(fitted.networks) == 1 + int(np.argmax(scores))
 
 
-def test_clean_labels_are_taken_and_owned_up_to() -> None:
+def test_clean_labels_are_taken_and_declared() -> None:
     task = planted_task()
     perverse = TrainingData(task.train, clean=1 - task.gold)
     fitted = NeuralQPP(rounds=1).fit(perverse)

@@ -73,7 +73,12 @@ def test_an_answer_does_not_depend_on_the_documents_beside_it() -> None:
     assert np.allclose(whole[3], alone[0], atol=1e-6)
 
 
-def test_true_labels_are_used_and_owned_up_to() -> None:
+def test_clean_labels_teach_in_place_of_votes() -> None:
+    task = planted_task(n=200)
+    assert task.accuracy(SMALL, TrainingData(task.train, clean=1 - task.gold)) < 0.35
+
+
+def test_every_use_of_true_labels_is_declared() -> None:
     task = planted_task(n=100)
     clean = np.where(np.arange(100) < 30, task.gold, -1)
     data = TrainingData(task.train, clean=clean, valid=(task.valid, task.valid_gold))

@@ -37,7 +37,10 @@ QUICK: dict[str, tuple[Setting, ...]] = {
     "bert-mlp-denoised": _DENOISING,
     "ulmfit": _ULMFIT,
     "ulmfit-denoised": (*_ULMFIT, *_DENOISING),
-    "westclass": (("beta", 300), ("pretrain_epochs", 12), ("rounds", 8), ("batches", 20)),
+    **dict.fromkeys(
+        ("westclass", "westclass-published"),
+        (("beta", 300), ("pretrain_epochs", 12), ("rounds", 8), ("batches", 20)),
+    ),
 }
 
 
