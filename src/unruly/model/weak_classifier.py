@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, SettingsError, not_fitted
 from unruly.facts import Use
+from unruly.labelling.answers import Labelled
 from unruly.learner import Epoch
 from unruly.model import explanation, scikit, storage
 from unruly.model.encoding import Encoding, plain_spec
@@ -96,7 +97,7 @@ class WeakClassifier:
         votes: Any = None,
         *,
         sources: Sources | None = None,
-        clean: Labels | None = None,
+        clean: Labels | Labelled | None = None,
         valid: Any = None,
         progress: Progress | None = None,
     ) -> Self:
@@ -108,7 +109,7 @@ class WeakClassifier:
         texts; `votes` may then be left out.
 
         `clean` holds the true labels of some documents: names or numbers in order with None or -1
-        where unknown, or a map from ids. `valid` is a corpus with gold, `(X, gold)` or
+        where unknown, a map from ids, or what `Project.labels` gives, which knows how they were drawn. `valid` is a corpus with gold, `(X, gold)` or
         `(X, votes, gold)`; only `method="paper"` uses it, and only when its settings ask for it, by
         `selection="gold"` or `calibrate=True`. A bar shows the progress in notebooks; pass
         `unruly.progress.SILENT` for none.
@@ -122,6 +123,7 @@ class WeakClassifier:
         cast, numbered = fitting.cast_votes(documents, votes, rules, progress)
         check_rows(documents, cast)
         encoder = fitting.encoding_of(self.encoder, documents, self._cache(), progress)
+        given = None if clean is None else _labelled(clean, cast)
         request = fitting.FitRequest(
             documents=documents,
             votes=cast,
@@ -132,9 +134,9 @@ class WeakClassifier:
             encoder=encoder,
             rules=rules,
             balance=parse_prior(self.class_prior, cast.classes),
-            clean=None
-            if clean is None
-            else labels_of(clean, cast.classes, cast.ids, "clean labels"),
+            clean=given.numbers if given else None,
+            label_weights=given.weights if given else None,
+            clean_origin=given.origin if given else "",
             valid=None if valid is None else fitting.validation_of(valid, cast.classes, numbered),
             keep_documents=self.keep_documents,
             cache=self._cache(),
@@ -387,6 +389,17 @@ class WeakClassifier:
             "keep_documents": self.keep_documents,
             "cache": self.cache,
         }
+
+
+def _labelled(clean: Labels | Labelled, votes: Votes) -> Labelled:
+    """Labels as a fit takes them; all alike where nobody knows how they were drawn."""
+    if not isinstance(clean, Labelled):
+        return Labelled.alike(labels_of(clean, votes.classes, votes.ids, "clean labels"))
+    if len(clean.numbers) != votes.n:
+        raise InputError(
+            f"labels of {len(clean.numbers):,} documents, but there are {votes.n:,}: they must be the same"
+        )
+    return clean
 
 
 def load(path: str | Path, functions: Functions = None, encoders: object = None) -> WeakClassifier:
