@@ -70,7 +70,7 @@ def denoise(
 
     `clean`, (n,), holds the true class of documents where it is known, else -1; `label_weights`, (n,),
     how much each of them counts in an estimate over all documents: the inverse of the probability with
-    which it was drawn, alike if not given.
+    which it was drawn, 0 where it tells nothing about the balance; alike if not given.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(0, 2, 300)
@@ -158,10 +158,10 @@ def _balance_with_labels(
     task: Task, unlabelled: Posteriors, label_weights: Real64 | None
 ) -> Balance:
     """The balance after the true labels, judged by posteriors that have not seen them."""
-    if math.isinf(unlabelled.balance.labels):
-        return unlabelled.balance
     rows = np.flatnonzero(task.known)
     weights = np.ones(len(rows)) if label_weights is None else label_weights[rows]
+    if math.isinf(unlabelled.balance.labels) or not weights.any():
+        return unlabelled.balance
     return from_labels(
         unlabelled.balance,
         unlabelled.under,
@@ -214,7 +214,8 @@ def _gold_used(task: Task, fitted: Posteriors) -> tuple[GoldUse, ...]:
     labels = int(task.known.sum())
     if not labels:
         return ()
-    prior = () if math.isinf(fitted.balance.labels) else (GoldUse(Use.PRIOR, labels),)
+    told = fitted.balance.origin is BalanceOrigin.LABELS
+    prior = (GoldUse(Use.PRIOR, labels),) if told else ()
     return (GoldUse(Use.TRAINING, labels), *prior)
 
 

@@ -86,7 +86,7 @@ def _balance(note: ClassBalance) -> str:
     second = f"Other plausible shares would change {note.depends:.1%} of the labels"
     if note.origin is BalanceOrigin.ASSUMED:
         second += (
-            ': state the shares (prior = [...] or --prior), or label 20 documents (clean = "...")'
+            ": state the shares (prior = [...] or --prior), or label 20 documents (`unruly label`)"
         )
     return f"{first}\n{second}."
 
