@@ -132,7 +132,6 @@ def test_settings_change_the_fit() -> None:
     for other in (
         Settings(tau=1.0),
         Settings(rounds=1),
-        Settings(firmness=100.0),
         Settings(l2=50.0),
     ):
         changed = denoise(features, votes, other).heads(features, votes).combined

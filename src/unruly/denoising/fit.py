@@ -181,7 +181,7 @@ def _balance_fact(
     changed = np.zeros(len(rows), dtype=np.bool_)
     known = fitted.balance
     for shares in known.alternatives():
-        b = shift(scores, fitted.b0, replace(known, shares=shares), fitted.settings)
+        b = shift(scores, fitted.b0, replace(known, shares=shares))
         changed |= (scores + b).argmax(axis=1) != answers
     used = np.zeros(len(classes))
     used[named] = known.shares
