@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -123,7 +124,12 @@ keys = st.sampled_from(["inputs", "texts", "text", "documents", "document", "par
 def test_whatever_is_sent_is_understood_or_refused(plain: dict[str, Any]) -> None:
     again = parsed(json.dumps(plain).encode())
     for reads in (predict_request, explain_request):
-        try:
-            reads(again, LIMITS)
-        except Problem as found:
-            assert found.status == 422
+        assert _status(reads, again) in (None, 422)
+
+
+def _status(reads: Callable[..., object], plain: Mapping[str, Any]) -> int | None:
+    try:
+        reads(plain, LIMITS)
+    except Problem as found:
+        return found.status
+    return None
