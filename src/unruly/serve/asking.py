@@ -199,7 +199,7 @@ def _column(name: str, values: list[Any]) -> pl.Series:
         return pl.Series(name, values, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         raise refused(
-            f"the documents differ in the kind of their {name[:40]!r}: send one kind in all of them"
+            f"the column {name[:40]!r} holds values of several kinds: send one kind in all documents"
         ) from None
 
 
@@ -209,19 +209,29 @@ def _top_k(parameters: object) -> int | None:
     if not isinstance(parameters, dict):
         raise refused(f"parameters is {_kind(parameters)}, not an object")
     _known(parameters, ("top_k", "function_to_apply", "truncation", "return_all_scores"))
-    top_k = parameters.get("top_k")
-    if top_k is None:
+    if parameters.get("top_k") is None:
         return None
-    if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-        raise refused(f"top_k is {_kind(top_k)}: it must be a whole number from 1, or null for all")
+    top_k = _whole_number(parameters["top_k"])
+    if top_k is None or top_k < 1:
+        raise refused(
+            f"top_k is {_kind(parameters['top_k'])}: it must be a whole number from 1, or null for all"
+        )
     return top_k
 
 
 def _count(plain: Mapping[str, Any], key: str, usual: int) -> int:
-    value = plain.get(key, usual)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_SHOWN:
-        raise refused(f"{key} is {_kind(value)}: it must be a whole number from 0 to {MOST_SHOWN}")
+    value = _whole_number(plain.get(key, usual))
+    if value is None or not 0 <= value <= MOST_SHOWN:
+        found = _kind(plain[key])
+        raise refused(f"{key} is {found}: it must be a whole number from 0 to {MOST_SHOWN}")
     return value
+
+
+def _whole_number(value: object) -> int | None:
+    """A whole number, also one that is written 3.0; None for all else."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _kind(value: object) -> str:

@@ -68,7 +68,8 @@ def document(
                 "PredictAnswer",
                 {"one": forms["one"]},
                 {"one": {"value": [[label]]}},
-            )
+            ),
+            "get": _get("The documentation page", "text/html"),
         },
         "/explain": {
             "post": _post(
@@ -82,7 +83,9 @@ def document(
         "/health/live": {"get": _get("Is the process up?", "Health", token=False)},
         "/health/ready": {"get": _get("Is the model ready?", "Health", token=False)},
         "/info": {"get": _get("Classes, rules, gold ledger, versions, checksum", "Info")},
-        "/metrics": {"get": _get("Prometheus metrics", None)},
+        "/metrics": {"get": _get("Prometheus metrics", "text/plain")},
+        "/docs": {"get": _get("The documentation page", "text/html")},
+        "/openapi.json": {"get": _get("This document", "Anything")},
         "/v2": {"get": _get("Open Inference Protocol: the server", "Anything")},
         "/v2/health/live": {"get": _get("... is it up?", "Health", token=False)},
         "/v2/health/ready": {"get": _get("... is it ready?", "Health", token=False)},
@@ -126,6 +129,8 @@ def _post(
     errors = {
         code: {"description": words, "content": _json("Error")} for code, words in _ERRORS.items()
     }
+    if takes == "InferRequest":
+        errors["404"] = {"description": "There is no such model.", "content": _json("Error")}
     return {
         "summary": summary,
         "requestBody": {"required": True, "content": _json(takes, asked)},
@@ -133,8 +138,8 @@ def _post(
     }
 
 
-def _get(summary: str, gives: str | None, token: bool = True) -> Schema:
-    content = _json(gives) if gives else {"text/plain": {"schema": {"type": "string"}}}
+def _get(summary: str, gives: str, token: bool = True) -> Schema:
+    content = {gives: {"schema": {"type": "string"}}} if "/" in gives else _json(gives)
     responses: Schema = {"200": {"description": "OK", "content": content}}
     if token:
         responses["401"] = {"description": _ERRORS["401"], "content": _json("Error")}
@@ -169,7 +174,8 @@ def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schem
             "votes": _list(vote),
         }
     )
-    parameters: Schema = {"type": "object", "properties": {"top_k": top_k}}
+    parameters: Schema = {"type": ["object", "null"], "properties": {"top_k": top_k}}
+    parameters["additionalProperties"] = False
     count: Schema = {"type": "integer", "minimum": 0, "maximum": 100}
     tensor = _object(
         {
