@@ -51,7 +51,9 @@ def create_app(service: Service) -> Gate:
     """The application that uvicorn runs."""
     pages = Pages(service)
     app = Starlette(
-        routes=[Route(path, call, methods=[method]) for method, path, call in pages.routes()],
+        routes=[
+            Route(path, call, methods=methods.split()) for methods, path, call in pages.routes()
+        ],
         exception_handlers={HTTPException: _http_error, Problem: _problem, Exception: _bug},
         lifespan=_lifespan(service),
     )
@@ -74,10 +76,10 @@ class Pages:
         self.service = service
 
     def routes(self) -> list[tuple[str, str, Endpoint]]:
-        """Method, path and what answers."""
+        """Methods, path and what answers."""
         return [
             ("POST", "/predict", self.predict),
-            ("POST", "/", self.predict_nested),
+            ("GET POST", "/", self.root),
             ("POST", "/explain", self.explain),
             ("GET", "/health/live", self.live),
             ("GET", "/health/ready", self.live),
@@ -85,7 +87,6 @@ class Pages:
             ("GET", "/metrics", self.metrics),
             ("GET", "/openapi.json", self.openapi),
             ("GET", "/docs", self.docs),
-            ("GET", "/", self.docs),
             ("GET", "/v2", self.v2),
             ("GET", "/v2/health/live", self.live),
             ("GET", "/v2/health/ready", self.live),
@@ -100,8 +101,10 @@ class Pages:
         answers = await self._predict(request, asked)
         return plain(answers.to_plain(form), headers={"X-Model": answers.checksum[:12]})
 
-    async def predict_nested(self, request: Request) -> Response:
-        """The same where Hugging Face's own client posts to: a list for each text, also for one alone."""
+    async def root(self, request: Request) -> Response:
+        """Where Hugging Face's own client posts to, which expects a list for each text, also for one alone."""
+        if request.method != "POST":
+            return await self.docs(request)
         asked, form = predict_request(await self._json(request), self.service.settings.limits)
         if isinstance(form, HuggingFace):
             form = HuggingFace(False, form.top_k)

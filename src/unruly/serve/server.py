@@ -50,8 +50,9 @@ def serve(settings: ServeSettings, say: Callable[[str], None] = print) -> None:
 def bound(host: str, port: int) -> Iterator[socket.socket]:
     """A socket that listens there, or one line on why that cannot be."""
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)  # asyncio sends at once where it is TCP
     except OSError as error:
         raise InputError(f"--host {host}: there is no such address ({error.strerror})") from None
     with listening:
