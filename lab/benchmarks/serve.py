@@ -96,7 +96,11 @@ def main() -> None:
 
 def measure(folder: Path, encoders: list[str], clients: list[int], args: Any) -> None:
     """Every encoder, both servers, every number of clients."""
-    print("| encoder | server | clients | requests/s | p50 | p95 | p99 | errors |\n" + "|---" * 8 + "|")
+    print(
+        "| encoder | server | clients | requests/s | p50 | p95 | p99 | errors |\n"
+        + "|---" * 8
+        + "|"
+    )
     found = []
     for encoder in encoders:
         model = fitted(folder, encoder)
@@ -126,7 +130,9 @@ def fitted(folder: Path, encoder: str) -> Path:
     own = [source for source in project.sources.sources if source.name != "textblob"]
     model = project.classifier()
     model.encoder, model.cache = encoder, False
-    model.fit(project.corpus("train"), sources=Sources(project.sources.classes, own), progress=SILENT)
+    model.fit(
+        project.corpus("train"), sources=Sources(project.sources.classes, own), progress=SILENT
+    )
     path = folder / f"{Path(encoder).name}.unruly"
     model.save(path)
     texts = project.corpus("test").texts.to_list()
@@ -206,7 +212,9 @@ def soak(model: Path, folder: Path, seconds: int) -> None:
             load = under_load(server.port, folder, 64, max(1, seconds // 10))
             memory = resident(server.process.pid)
             done = (part + 1) * seconds // 10
-            print(f"| {done} | {load[0]:.0f} | {load[3]:.1f} | {load[4]} | {memory:.1f} |", flush=True)
+            print(
+                f"| {done} | {load[0]:.0f} | {load[3]:.1f} | {load[4]} | {memory:.1f} |", flush=True
+            )
 
 
 def resident(process: int) -> float:
