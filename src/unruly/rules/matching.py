@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from unruly.facts import DocumentsGivenUp
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.budget import STEPS
 from unruly.rules.cache import Cache, entry_key, texts_digest, whole_digest
-from unruly.rules.condition import ID, TEXT, Measure, RowFailure, Timed, suggestion
+from unruly.rules.condition import ID, TEXT, Measure, Needs, RowFailure, Timed, suggestion
 from unruly.rules.source import Source
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Match, Votes
@@ -21,6 +22,7 @@ from unruly.wording import plural
 
 _SLICE = 250_000  # texts matched between two words of progress
 _STEPS = 10 * STEPS  # parts of large patterns × bytes matched at once: Ctrl-C works in between
+_FEW = 1_000  # texts for which polars' streaming engine takes longer to start than to match
 _SLOW_SLICE = 2_000  # texts measured in Python between two words of progress
 SOFT = "__soft_votes:"  # before a source's name: the column of its probabilities
 
@@ -74,6 +76,19 @@ class Matcher:
     classes: tuple[str, ...]
     cache: Cache | None = field(default=None, compare=False)
 
+    @cached_property
+    def _expressions(self) -> dict[str, list[pl.Expr]]:
+        """What each source votes by, made once: a server asks for one text after the other."""
+        found = {source.name: [source.vote(self.classes)] for source in self.sources}
+        for source in self.sources:
+            if (soft := source.soft(self.classes)) is not None:
+                found[source.name].append(soft.alias(SOFT + source.name))
+        return found
+
+    @cached_property
+    def _needs(self) -> dict[str, Needs]:
+        return {source.name: source.needs(self.classes) for source in self.sources}
+
     def run(self, documents: MatchFrame, progress: Progress = SILENT) -> Matched:
         """Every source's votes; sources whose votes the cache has are not matched."""
         if self.cache is None:
@@ -103,17 +118,14 @@ class Matcher:
         meaning = source.meaning()
         if meaning is None:
             return None
-        needs = source.needs(self.classes)
+        needs = self._needs[source.name]
         wide = needs.columns or any(m.reads or m.meaning() is None for m in needs.measures)
         return entry_key(meaning, self.classes, documents.everything if wide else documents.texts)
 
     def _match(
         self, sources: Sequence[Source], documents: MatchFrame, progress: Progress
     ) -> Matched:
-        expressions = [source.vote(self.classes) for source in sources]
-        for source in sources:
-            soft = source.soft(self.classes)
-            expressions += [] if soft is None else [soft.alias(SOFT + source.name)]
+        expressions = [made for source in sources for made in self._expressions[source.name]]
         frame = self.with_measures(sources, documents, progress)
         parts = []
         with stage(progress, "matching rules", frame.height, "texts"):
@@ -125,7 +137,7 @@ class Matcher:
 
     def _rows(self, sources: Sequence[Source], frame: pl.DataFrame) -> int:
         """How many documents are matched at once: fewer where large patterns meet long texts."""
-        parts = sum(source.needs(self.classes).parts for source in sources)
+        parts = sum(self._needs[source.name].parts for source in sources)
         if not parts or not frame.height:
             return _SLICE
         mean = 1 + int(frame[TEXT].str.len_bytes().sum() or 0) // frame.height
@@ -143,8 +155,10 @@ class Matcher:
     def _select(
         self, sources: Sequence[Source], frame: pl.DataFrame, expressions: list[pl.Expr]
     ) -> pl.DataFrame:
+        engine: Literal["in-memory", "streaming"]
+        engine = "in-memory" if frame.height <= _FEW else "streaming"
         try:
-            return frame.lazy().select(expressions).collect(engine="streaming")
+            return frame.lazy().select(expressions).collect(engine=engine)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise self._blame(sources, frame) or RuleError(_first_line(error)) from None
 

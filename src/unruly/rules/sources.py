@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -168,7 +169,11 @@ class Sources:
         return [f for source in self.sources for f in failures(source, tuple(self.classes))]
 
     def _matcher(self, cache: Cache | None) -> Matcher:
-        return Matcher(tuple(self.sources), tuple(self.classes), cache)
+        return self._bare if cache is None else replace(self._bare, cache=cache)
+
+    @cached_property
+    def _bare(self) -> Matcher:
+        return Matcher(tuple(self.sources), tuple(self.classes))
 
 
 def _as_source(given: object) -> Source:
