@@ -31,11 +31,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-
-from unruly.features.cache import Cache
-from unruly.features.encoder import Block, Features
-from unruly.features.spec import encoder_from
-from unruly.model.metrics import calibration_error, confusion, f1_scores
 from unruly.recipe.evidence import Evidence, shares
 from unruly.recipe.fitting import fit_recipe
 from unruly.recipe.folded_regression import FoldedRegression
@@ -43,9 +38,14 @@ from unruly.recipe.posteriors import WHOLE, Ingredients
 from unruly.recipe.recipe import Recipe
 from unruly.recipe.softmax_regression import pooled
 from unruly.settings import Settings
-from unruly.texts.corpus import Corpus
 from unruly.training.compute import computing
 from unruly.training.cotraining import cotrain
+
+from unruly.features.cache import Cache
+from unruly.features.encoder import Block, Features
+from unruly.features.spec import encoder_from
+from unruly.model.metrics import calibration_error, confusion, f1_scores
+from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
 SETS = ("youtube", "imdb", "yelp", "agnews", "spouse")
