@@ -40,6 +40,11 @@ STREAM = Path("-")
     type=click.Path(path_type=Path),
     help="With --on-bad-row skip: a file to list the skipped rows in.",
 )
+@click.option(
+    "--defuse",
+    is_flag=True,
+    help="CSV and TSV: put an apostrophe before cells that a spreadsheet would run as a formula.",
+)
 @functions_option
 @json_option
 @quiet_option
@@ -52,6 +57,7 @@ def command(
     split: str,
     on_bad_row: str,
     skipped: Path | None,
+    defuse: bool,
     functions: tuple[Path, ...],
     as_json: bool,
     quiet: bool,
@@ -94,6 +100,7 @@ def command(
             text=file.text,
             id=file.id,
             on_bad_row=on_bad_row,  # type: ignore[arg-type]
+            defuse=defuse,
             progress=screen.progress(),
         )
         if target == STREAM:

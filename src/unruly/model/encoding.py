@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unruly.errors import ModelFileError
 from unruly.facts import EncoderFallback, MaskedWords
 from unruly.features.encoder import Features
-from unruly.features.saving import Permitted, import_path, refused
+from unruly.features.saving import NamedByFile, Permitted, import_path, refused
 from unruly.model.container import Container
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
@@ -121,6 +121,8 @@ def plain_spec(spec: Any) -> Any:
         return {str(key): plain_spec(value) for key, value in spec.items()}
     if isinstance(spec, list | tuple):
         return [plain_spec(part) for part in spec]
+    if isinstance(spec, NamedByFile):
+        return plain_spec(spec.spec)
     if hasattr(spec, "encoders"):
         return [plain_spec(part) for part in spec.encoders]
     if spec is None or isinstance(spec, str | int | float | bool):

@@ -42,6 +42,9 @@ class Rows:
     spelt: pl.DataFrame  # the same rows with every cell as the file spells it
     numbers: NDArray[np.int64]  # (rows,): their numbers in the file, from 0
     skipped: tuple[BadRow, ...] = ()  # rows between them that could not be read
+    records: pl.Series | None = (
+        None  # (rows,): of a CSV file, the records as they stand, line ends included
+    )
 
 
 class Table(Protocol):
