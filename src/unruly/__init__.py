@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unruly.denoising.settings import Settings as Settings
     from unruly.errors import UnrulyError as UnrulyError
+    from unruly.features.space import TextSpace as TextSpace
     from unruly.labelmodels.dawid_skene import DawidSkene as DawidSkene
     from unruly.labelmodels.majority_vote import MajorityVote as MajorityVote
     from unruly.labelmodels.matrix_completion import MatrixCompletion as MatrixCompletion
@@ -48,6 +49,7 @@ _HOMES = {
     "OneCoin": "unruly.labelmodels.one_coin",
     "WeightedVote": "unruly.labelmodels.weighted_vote",
     "PaperSettings": "unruly.paper.settings",
+    "TextSpace": "unruly.features.space",
     "Votes": "unruly.votes.votes",
     "WeakClassifier": "unruly.model.weak_classifier",
     "load": "unruly.model.weak_classifier",

@@ -171,7 +171,8 @@ def test_no_sources(tmp_path: Path) -> None:
         Project.read(tmp_path)
     assert (
         str(caught.value)
-        == f"{path}: no sources: add at least one [[source]] with a name and a rule"
+        == f"{path}: no sources: add at least one [[source]] with a name and a rule, or describe the classes in "
+        "[task.describe]"
     )
 
 

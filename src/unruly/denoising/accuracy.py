@@ -2,7 +2,8 @@
 
     a_j = mean over the votes of source j of q^-j_i[vote],    q^-j = softmax(tau lp + ev - own evidence + b)
 
-A source is compared with text and the other sources, never with its own vote. The variance has four parts:
+A source is compared with text and the other sources, never with its own vote. A partial vote is right
+when any of its classes is. The variance has four parts:
 
     sampling   of a Beta(a v + 1, (1 - a) v + 1), v votes
     encoders   from one encoder to another
@@ -69,11 +70,12 @@ def _one(
         return float("nan"), float("nan")
     cast = own[rows].toarray()  # (v, m)
     count = float(cast.sum())
+    earned = votes.credit[rows][:, j * m : (j + 1) * m].toarray()  # (v, m)
     added = cast @ fitted.behaviour.opinion[j]  # (v, m): its own evidence
     text, ev = tau * fitted.lp[rows], fitted.ev[rows]
 
     def agreement(scores: Real64) -> float:
-        return float((softmax(scores) * cast).sum() / count)
+        return float((softmax(scores) * earned).sum() / count)
 
     others = text + ev - added
     estimate = agreement(others + fitted.b)

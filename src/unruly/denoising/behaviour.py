@@ -5,7 +5,9 @@
 
 Counted as Dawid and Skene (1979) do, with posteriors q. One more vote for each class that a source can
 name, spread as the documents are, keeps a source with two votes from claiming certainty. The sum runs over
-all documents, so that a source which is silent on a class counts as evidence against it when it votes.
+all documents, so that a source which is silent on a class counts as evidence against it when it votes; a
+document that the source was never asked about counts in neither sum. A partial vote counts in equal parts
+for its classes: where T[j, y, c] is the same for all of them, ev is that of their union.
 
 Sources that repeat each other share one weight:
 
@@ -27,6 +29,7 @@ from unruly.votes.sparse import SparseVotes
 
 Real64 = NDArray[np.float64]
 _LEAST = 1e-6  # probability of any vote
+_CHUNK = 16_384  # documents laid out densely at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,8 @@ def source_behaviour(votes: SparseVotes, q: Real64, mass: Real64) -> Behaviour:
     counts = np.asarray(votes.onehot.T @ weighted).reshape(k, m, m)  # (k, c, y): N
     total = weighted.sum(axis=0)[:, None]  # (y, 1)
     extra = total / max(float(total.sum()), 1e-9)  # (y, 1): s
+    if votes.unasked is not None:
+        total = total - (votes.unasked.T @ weighted)[:, :, None]  # (k, y, 1)
     # Over all documents, for what two sources share does not depend on how documents are weighted.
     rates = (counts.transpose(0, 2, 1) + extra) / np.maximum(total + m * extra, 1e-9)
     rates = np.maximum(rates, _LEAST)
@@ -81,16 +86,34 @@ def redundancy_discount(votes: SparseVotes, q: Real64, rates: Real64) -> Real64:
     """
     k, m = votes.k, votes.m
     counts = np.asarray(votes.onehot.T @ q).reshape(k, m, m).transpose(0, 2, 1)  # (k, y, c)
-    flat = rates.reshape(k, m * m)  # (k, y * c)
-    cross = counts.reshape(k, m * m) @ flat.T  # (k, k): sum_ic O_ijc E[O_ilc]
-    expected = np.einsum("yz,lzc->lyc", q.T @ q, rates).reshape(k, m * m)
-    together = flat @ expected.T - cross - cross.T  # (k, k)
-    for c in range(m):
-        cast = votes.onehot[:, c::m]  # (n, k): votes for class c
-        together += (cast.T @ cast).toarray()
+    if votes.unasked is None:
+        flat = rates.reshape(k, m * m)  # (k, y * c)
+        cross = counts.reshape(k, m * m) @ flat.T  # (k, k): sum_ic O_ijc E[O_ilc]
+        expected = np.einsum("yz,lzc->lyc", q.T @ q, rates).reshape(k, m * m)
+        together = flat @ expected.T - cross - cross.T  # (k, k)
+        for c in range(m):
+            cast = votes.onehot[:, c::m]  # (n, k): votes for class c
+            together += (cast.T @ cast).toarray()
+    else:
+        together = _residuals_together(votes, votes.unasked, q, rates)
     size = np.sqrt(np.maximum(np.diag(together), 1e-9))
     squared = (together / size / size[:, None]) ** 2
     np.fill_diagonal(squared, 0)
     silent = counts.sum(axis=(1, 2)) == 0
     squared[silent], squared[:, silent] = 0, 0  # one that never votes repeats nobody
     return np.asarray(1 / (1 + squared.sum(axis=1)))
+
+
+def _residuals_together(
+    votes: SparseVotes, unasked: NDArray[np.bool_], q: Real64, rates: Real64
+) -> Real64:
+    """(k, k): sum_ic e_ijc e_ilc, where e is 0 on documents that a source was not asked about."""
+    k, m = votes.k, votes.m
+    together = np.zeros((k, k))
+    for start in range(0, votes.n, _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        e = votes.onehot[rows].toarray().reshape(-1, k, m)
+        e -= np.einsum("iy,jyc->ijc", q[rows], rates) * ~unasked[rows, :, None]
+        for c in range(m):
+            together += e[:, :, c].T @ e[:, :, c]
+    return together

@@ -89,22 +89,19 @@ class DenoisedModel:
         return pooled(opinions, self.weights)
 
     def vote_odds(self, features: Features, votes: Votes) -> Real64:
-        """(n, k): the factor by which each vote moves the odds of the class that it names; 1 where there is none."""
+        """(n, k): the factor by which each vote moves the odds of the classes that it names; 1 where there is none."""
         factors = np.ones((votes.n, votes.k))
         shares = np.array(self.balance.shares)[self.named]
         row, source = np.nonzero(votes.voted)
-        number = self._number(votes.m)[votes.matrix[row, source]]
-        heard = number >= 0
-        row, source, number = row[heard], source[heard], number[heard]
-        likely = np.exp(self.opinion[source, number])  # (v, y)
-        place = np.arange(len(row)), number
-        others = np.tile(shares, (len(row), 1))
-        others[place] = 0
-        total = (likely * others).sum(axis=1)
-        moved = np.where(
-            total > 0, likely[place] * others.sum(axis=1) / np.maximum(total, 1e-300), 1.0
-        )
-        factors[row, source] = moved
+        named = np.stack(
+            [votes.agrees(np.full(votes.n, c))[row, source] for c in self.named], axis=1
+        )  # (v, y): the classes that the vote names
+        weight = named / np.maximum(named.sum(axis=1, keepdims=True), 1)
+        likely = np.exp(np.einsum("vc,vcy->vy", weight, self.opinion[source]))  # (v, y)
+        mine, others = named * shares, ~named * shares  # (v, y)
+        total = (likely * others).sum(axis=1) * mine.sum(axis=1)
+        moved = (likely * mine).sum(axis=1) * others.sum(axis=1) / np.maximum(total, 1e-300)
+        factors[row, source] = np.where(total > 0, moved, 1.0)
         return factors
 
     def _heads(self, features: Features, votes: Votes) -> Heads:
@@ -139,12 +136,6 @@ class DenoisedModel:
 
     def _named_votes(self, votes: Votes) -> SparseVotes:
         return named_votes(SparseVotes.of(votes), self.named)
-
-    def _number(self, m: int) -> NDArray[np.int64]:
-        """(m + 1,): the place of each class among the named ones; -1 for others, and for an abstention."""
-        number = np.full(m + 1, -1)
-        number[self.named] = np.arange(len(self.named))
-        return number
 
     def _all_classes(self, values: Real64) -> Real:
         """(n, all classes): probabilities, 0 for a class that is not named."""
@@ -224,4 +215,4 @@ def named_votes(votes: SparseVotes, named: NDArray[np.int64]) -> SparseVotes:
     if len(named) == votes.m:
         return votes
     columns = (np.arange(votes.k)[:, None] * votes.m + named).reshape(-1)
-    return SparseVotes(votes.onehot[:, columns], votes.k, len(named))
+    return SparseVotes(votes.onehot[:, columns], votes.k, len(named), votes.unasked)

@@ -108,7 +108,11 @@ def denoise(
             accuracy=accuracies.table(),
             balance=facts,
             gold_used=_gold_used(task, fitted),
-            notes=(facts, *_unnamed(votes, named), *_below_chance(accuracies, fitted, votes)),
+            notes=(
+                facts,
+                *_unnamed(votes, named),
+                *_below_chance(accuracies, fitted, task.votes, votes.sources),
+            ),
         )
 
 
@@ -224,14 +228,16 @@ def _unnamed(votes: Votes, named: NDArray[np.int64]) -> tuple[ClassesWithoutVote
     return (ClassesWithoutVotes(missing),) if missing else ()
 
 
-def _below_chance(accuracies: Accuracies, fitted: Posteriors, votes: Votes) -> tuple[Note, ...]:
+def _below_chance(
+    accuracies: Accuracies, fitted: Posteriors, votes: SparseVotes, sources: tuple[str, ...]
+) -> tuple[Note, ...]:
     """Sources whose whole interval lies below what guessing by the class shares would give."""
     found: list[Note] = []
     shares = softmax(np.log(fitted.balance.shares)[None])[0]
-    sparse = fitted.behaviour.rates  # (k, y, c)
+    cast = votes.onehot.sum(axis=0).reshape(votes.k, votes.m).sum(axis=1)  # (k,)
+    earned = votes.credit.sum(axis=0).reshape(votes.k, votes.m) @ shares  # (k,)
     for j, (estimate, low, high) in enumerate(accuracies.table()):
-        cast = shares @ sparse[j]  # (c,): how often it votes each class
-        chance = float(shares @ cast / max(float(cast.sum()), 1e-12))
+        chance = float(earned[j] / max(float(cast[j]), 1e-12))
         if high < chance:
-            found.append(SourceBelowChance(votes.sources[j], estimate, low, high, chance))
+            found.append(SourceBelowChance(sources[j], estimate, low, high, chance))
     return tuple(found)

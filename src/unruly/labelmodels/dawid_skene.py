@@ -158,7 +158,7 @@ def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0, max_iter: int
 
 def accuracies(distinct: DistinctVotes, q: Real) -> Real:
     """(k,): the expected share of right votes among the votes that each source cast; NaN without any."""
-    right = np.einsum("jcc->j", distinct.joint(q))
+    right = distinct.right(q)
     cast = distinct.cast.sum(axis=1)
     return np.where(cast > 0, right / np.where(cast > 0, cast, 1.0), np.nan)
 

@@ -33,7 +33,8 @@ class MajorityVote:
     "random" (drawn with the seed), "first" (the lowest class number, as `argmax` does) or "abstain"
     (-1). A document without votes gets the commonest class, or -1 with `uncovered="abstain"`. Of equally
     common classes the lowest number is taken. `predict_proba` gives vote shares, and the prior where
-    nobody voted; soft votes count with their probabilities there.
+    nobody voted; soft votes count with their probabilities there. A partial vote ("one of these classes")
+    counts in equal parts for its classes, everywhere.
 
     The prior is the one given, else what `fit` finds: how many documents each class wins, a tied one
     counting in equal parts, plus one document for each class. `accuracies_` is the share of each source's
@@ -168,8 +169,9 @@ def _agreement(votes: Votes) -> Real:
         leads = tally.counts == tally.counts.max(axis=1, keepdims=True)  # (b, m)
         part = leads / leads.sum(axis=1, keepdims=True)
         for r in range(votes.m):
-            agreed += part[:, r] @ (tally.block == r)
-        cast += tally.by_source.sum(axis=1)
+            everywhere = np.full(len(part), r)
+            agreed += part[:, r] @ votes.agrees(everywhere, tally.rows)
+        cast += (tally.block != ABSTAIN).sum(axis=0)
     return np.where(cast > 0, agreed / np.maximum(cast, 1), np.nan)
 
 

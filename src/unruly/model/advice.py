@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from unruly.rules.keywords import Keywords
 from unruly.rules.sources import Sources
 from unruly.sampling import Share, sample_rows, wilson
-from unruly.votes.votes import Votes
+from unruly.votes.votes import ABSTAIN, Votes
 
 REPEATS = 0.85  # of its votes that another source casts as well
 FEW = 20  # votes or common documents, below which nothing is judged
@@ -157,16 +157,16 @@ class Pairs:
 
 
 def count_pairs(votes: Votes) -> Pairs:
-    """Count every pair of sources.
+    """Count every pair of sources; partial votes are left out.
 
     >>> counted = count_pairs(Votes.from_array([[0, 0], [0, 1], [1, -1]]))
     >>> counted.both.tolist(), counted.same.tolist()
     ([[3, 2], [2, 2]], [[3, 1], [1, 2]])
     """
-    voted = votes.voted.astype(np.float64)  # (n, k)
+    voted = (votes.hard != ABSTAIN).astype(np.float64)  # (n, k)
     same = np.zeros((votes.k, votes.k))
     for r in range(votes.m):
-        cast = (votes.matrix == r).astype(np.float64)  # (n, k)
+        cast = (votes.hard == r).astype(np.float64)  # (n, k)
         same += cast.T @ cast
     both = np.rint(voted.T @ voted).astype(np.int64)
     return Pairs(votes.sources, both, np.rint(same).astype(np.int64))
@@ -208,8 +208,8 @@ def critique_rules(
         *_repeated(pairs),
         *(
             SilentSource(s)
-            for s, n in zip(votes.sources, np.diag(pairs.both), strict=True)
-            if not n
+            for s, votes_at_all in zip(votes.sources, votes.voted.any(axis=0).tolist(), strict=True)
+            if not votes_at_all
         ),
         *_uncovered(votes, final),
     )
@@ -219,19 +219,16 @@ def posterior_accuracies(
     votes: Votes, posteriors: NDArray[np.floating]
 ) -> tuple[Share | None, ...]:
     """The accuracy of each source's votes by the posteriors; None for one that never votes."""
-    return tuple(
-        _accuracy(posteriors, np.flatnonzero(votes.voted[:, j]), votes.matrix[:, j])
-        for j in range(votes.k)
-    )
+    right, cast = named_share(votes, posteriors), votes.voted.sum(axis=0)  # (k,), (k,)
+    return tuple(wilson(float(right[j]), int(cast[j])) if cast[j] else None for j in range(votes.k))
 
 
-def _accuracy(
-    posteriors: NDArray[np.floating], rows: NDArray[np.intp], cast: NDArray[np.integer]
-) -> Share | None:
-    """Of the votes `cast` on these rows."""
-    if not len(rows):
-        return None
-    return wilson(float(posteriors[rows, cast[rows]].sum()), len(rows))
+def named_share(votes: Votes, proba: NDArray[np.floating]) -> NDArray[np.float64]:
+    """(k,): the probabilities (n, m) of the classes that votes name, summed over each source's votes."""
+    each = [
+        proba[:, r] @ votes.agrees(np.full(votes.n, r)).astype(np.float64) for r in range(votes.m)
+    ]
+    return np.asarray(np.sum(each, axis=0), np.float64)
 
 
 def _weak_sources(
@@ -241,13 +238,16 @@ def _weak_sources(
     shares: Sequence[float] | None,
 ) -> list[WeakSource]:
     found = []
+    guessed = (
+        None if shares is None else named_share(votes, np.tile(np.asarray(shares), (votes.n, 1)))
+    )
     for j, (name, accuracy) in enumerate(zip(votes.sources, accuracies, strict=True)):
-        cast = votes.matrix[votes.voted[:, j], j]
-        if accuracy is None or not accuracy.n or len(cast) < FEW:
+        cast = int(votes.voted[:, j].sum())
+        if accuracy is None or not accuracy.n or cast < FEW:
             continue
-        chance = None if shares is None else float(np.asarray(shares)[cast].mean())
+        chance = None if guessed is None else float(guessed[j] / cast)
         if accuracy.value < 0.5 or (chance is not None and accuracy.high <= chance):
-            found.append(WeakSource(name, len(cast), accuracy, name in measured, chance))
+            found.append(WeakSource(name, cast, accuracy, name in measured, chance))
     return sorted(found, key=lambda weak: weak.accuracy.value)
 
 
@@ -269,7 +269,7 @@ def weak_words(
         if source not in votes.sources or label not in votes.classes:
             continue
         j, r = votes.sources.index(source), votes.classes.index(label)
-        rows = np.flatnonzero(votes.matrix[:, j] == r)
+        rows = np.flatnonzero(votes.hard[:, j] == r)
         rows = rows[gold[rows] >= 0] if scored and gold is not None else rows
         rows = rows[sample_rows(len(rows), MOST_DOCUMENTS)]
         column = pl.DataFrame(
@@ -296,7 +296,7 @@ def keyword_lists(rules: Sources) -> Iterator[tuple[str, str, Keywords]]:
     """Every list of keywords: its source, its class, and itself."""
     for source in rules.sources:
         for rule in source.rules:
-            if isinstance(rule.when, Keywords) and rule.label is not None:
+            if isinstance(rule.when, Keywords) and isinstance(rule.label, str):
                 yield source.name, rule.label, rule.when
 
 
@@ -309,8 +309,8 @@ def _conflicts(votes: Votes, pairs: Pairs) -> list[Conflict]:
 
 
 def _conflict(votes: Votes, pairs: Pairs, i: int, j: int) -> Conflict:
-    one, two = votes.matrix[:, i], votes.matrix[:, j]
-    rows = np.flatnonzero(votes.voted[:, i] & votes.voted[:, j] & (one != two))
+    one, two = votes.hard[:, i], votes.hard[:, j]
+    rows = np.flatnonzero((one != ABSTAIN) & (two != ABSTAIN) & (one != two))
     couples = one[rows].astype(np.int64) * votes.m + two[rows]
     counts = np.bincount(couples, minlength=votes.m**2)
     most = int(counts.argmax())
@@ -346,9 +346,9 @@ def _repeated(pairs: Pairs) -> list[RepeatedSource]:
 def _uncovered(votes: Votes, final: NDArray[np.integer]) -> list[UncoveredClass]:
     found = []
     for r, name in enumerate(votes.classes):
-        sources = np.flatnonzero((votes.matrix == r).any(axis=0))
+        sources = np.flatnonzero((votes.hard == r).any(axis=0))
         given = final == r
-        reached = float((votes.matrix[given] == r).any(axis=1).mean()) if given.any() else None
+        reached = float((votes.hard[given] == r).any(axis=1).mean()) if given.any() else None
         if len(sources) < 2 or (reached is not None and reached < THIN):
             names = tuple(votes.sources[j] for j in sources)
             found.append(UncoveredClass(name, names, int(given.sum()), reached))

@@ -16,6 +16,7 @@ from unruly.texts.corpus import Corpus
 
 if TYPE_CHECKING:  # encoders bring heavy libraries: they are imported when a text is to be encoded
     from unruly.features.cache import Cache
+    from unruly.features.encoder import Encoder
     from unruly.features.stack import EncoderStack
 
 FOLDER = "encoder/"  # where the container keeps it
@@ -69,6 +70,10 @@ class Encoding:
             assert self._saved is not None
             self._stack = self._saved.opened()
         return self._stack
+
+    def first(self) -> Encoder:
+        """The first of the encoders, fitted: what rules that compare texts by meaning see texts with."""
+        return self._ready().parts[0].encoder
 
     def members(self) -> dict[str, bytes]:
         """The files of the saved encoder, as members of a container."""

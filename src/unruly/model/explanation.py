@@ -343,7 +343,7 @@ def _vote(
     spans = match.spans if match else ()
     return Vote(
         source=votes.sources[j],
-        label=votes.classes[votes.matrix[0, j]],
+        label=votes.label(0, j),
         conditional=here,
         overall=float(fitted.learner.reliability[j]),
         rule=match.rule + 1 if match else None,
@@ -364,7 +364,6 @@ def _majority(votes: Votes) -> tuple[str, ...]:
 
 def _pseudo_label(fitted: Fitted, votes: Votes) -> str:
     """Equation 2: the class with the largest sum of global reliabilities."""
-    sums = np.zeros(votes.m)
-    for j in np.flatnonzero(votes.voted[0]):
-        sums[votes.matrix[0, j]] += fitted.learner.reliability[j]
-    return votes.classes[int(sums.argmax())]
+    named = np.stack([votes.agrees(np.array([r]), slice(1))[0] for r in range(votes.m)])  # (m, k)
+    shares = named / np.maximum(named.sum(axis=0), 1)
+    return votes.classes[int((shares @ fitted.learner.reliability).argmax())]

@@ -136,7 +136,7 @@ class Fitted:
         predicted = heads.classifier.argmax(axis=1)  # (n,)
         if not cast.covered.any():
             raise InputError("none of these documents has a vote: there is nothing to agree with")
-        return float((cast.matrix == predicted[:, None])[cast.voted].mean())
+        return float(cast.agrees(predicted)[cast.voted].mean())
 
     def predictions(
         self,

@@ -99,7 +99,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> Fit:
         numbered=request.numbered,
         blocks=tuple((block.name, block.values.shape[1]) for block in features.blocks),
         encoder=request.encoder,
-        rules=request.rules,
+        rules=None if request.rules is None else request.rules.within(request.encoder),
         ledger=ledger,
         summary=summarise(
             learner,

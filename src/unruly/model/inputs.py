@@ -220,6 +220,7 @@ def aligned(votes: Votes, classes: tuple[str, ...], sources: tuple[str, ...]) ->
         ids=votes.ids,
         soft={name: values[:, order] for name, values in votes.soft.items()},
         provenance=votes.provenance,
+        unasked=votes.unasked,
     )
 
 

@@ -1,7 +1,8 @@
 """The rules that a model carries: complete in themselves, and how they vote on new documents.
 
 A model file may come from a stranger, so it carries only kinds of rule that need nothing else. Words of
-keyword files and values of lookup tables are copied in when the model is saved. Of a Python function
+keyword files, values of lookup tables, examples to be like and descriptions of classes are copied in when the
+model is saved; the last two are compared with texts by the model's own encoder. Of a Python function
 only its name, its file's name and that file's SHA-256 are kept, of a spaCy model its name; neither is
 opened unless the caller names it again when loading. A rule of any other kind, or one that
 names a file, is refused.
@@ -20,15 +21,19 @@ import numpy as np
 import polars as pl
 
 from unruly.errors import ModelFileError, RuleError, Where
+from unruly.features.space import FittedSpace
+from unruly.model.encoding import Encoding
 from unruly.progress import SILENT, Progress
 from unruly.rules.cache import Cache
 from unruly.rules.combine import AllOf, AnyOf, Not
 from unruly.rules.condition import NOTHING, Condition, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.describe import Described
 from unruly.rules.entity import Entity
 from unruly.rules.function import Function, source_file
 from unruly.rules.keywords import Keywords
 from unruly.rules.lookup import Lookup
 from unruly.rules.plain import condition_from_plain
+from unruly.rules.similar import Similar
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
@@ -49,8 +54,8 @@ _DEEPEST = 50  # conditions within conditions
 class Absent:
     """In the place of a rule whose function or spaCy model was not named by the caller: it cannot vote."""
 
-    kind: str  # "function" or "entity"
-    name: str  # of the function, or the type of entity
+    kind: str  # "function", "entity" or "encoder"
+    name: str  # of the function, the type of entity, or the rule in words
     file: str | None = None  # the function's file, or the spaCy model
     digest: str | None = None  # of the function's file
 
@@ -79,6 +84,8 @@ class Absent:
     def to_plain(self) -> Table:
         if self.kind == "entity":
             return {"entity": {"type": self.name, "model": self.file or ""}}
+        if self.kind == "encoder":
+            return {"similar": self.name}
         return {"function": {"file": self.file or "", "name": self.name}}
 
     def meaning(self) -> Plain | None:
@@ -88,12 +95,19 @@ class Absent:
         """As a model holds it."""
         if self.kind == "entity":
             return {"carried_entity": {"type": self.name, "model": self.file}}
+        if self.kind == "encoder":
+            return {"carried_encoder": {"name": self.name}}
         facts = {"name": self.name, "file": self.file, "digest": self.digest}
         return {"carried_function": facts}
 
     def problem(self, source: str) -> str:
         """Why its source cannot vote, and what to do."""
         named = self.file or "rules.py"
+        if self.kind == "encoder":
+            return (
+                f"source {source!r} ({self.name}) compares texts by another encoder than the model's, and the "
+                "model does not carry it: fit with the same encoder, or give the votes"
+            )
         if self.kind == "entity":
             return (
                 f"source {source!r} needs the spaCy model {named}, and a model file opens nothing by "
@@ -185,6 +199,16 @@ class RuleBook:
             return None
         return cls(Sources(matcher.classes, matcher.sources), matcher.cache)
 
+    def within(self, encoder: Encoding | None) -> RuleBook:
+        """The same rules, whose comparisons of texts go by the model's encoder where it is the same as theirs."""
+        if encoder is None:
+            return self
+        sources = [
+            Source(s.name, [replace(r, when=_with_encoder(r.when, encoder)) for r in s.rules])
+            for s in self.sources.sources
+        ]
+        return replace(self, sources=Sources(self.sources.classes, sources))
+
     def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
         """Each source's votes on these documents.
 
@@ -215,7 +239,7 @@ class RuleBook:
             return Votes(matrix, names, tuple(self.sources.classes), corpus.ids.alias("id"))
         votes = Sources(self.sources.classes, voting).vote(corpus, progress, self.cache)
         matrix[:, [names.index(name) for name in votes.sources]] = votes.matrix
-        return Votes(matrix, names, votes.classes, votes.ids, votes.soft, votes.provenance)
+        return replace(votes, matrix=matrix, sources=names)
 
     def to_plain(self) -> Plainly:
         """As JSON has it; what stood in files is copied in."""
@@ -226,19 +250,23 @@ class RuleBook:
         return {"classes": list(self.sources.classes), "sources": sources}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any], allowed: Allowed) -> RuleBook:
-        """Back from JSON, opening nothing but what is allowed."""
+    def from_plain(
+        cls, plain: Mapping[str, Any], allowed: Allowed, encoder: Encoding | None = None
+    ) -> RuleBook:
+        """Back from JSON, opening nothing but what is allowed; `encoder` is the model's."""
+        space = None if encoder is None else FittedSpace(encoder.first)
         classes = tuple(plain["classes"])
         sources = []
         for source in plain["sources"]:
-            place = Place(lambda path: Where(), classes, Path("."), files=False)
+            place = Place(lambda path: Where(), classes, Path("."), files=False, space=space)
             place = place.named(Where(source=str(source["name"])))
             rules = [
                 Rule(
-                    rule["label"],
+                    _label_again(rule["label"], place),
                     _condition_again(rule["when"], place, allowed),
                     place.texts(rule["examples"]),
                     place.texts(rule["counter_examples"]),
+                    None if rule.get("not_label") is None else place.label(rule["not_label"]),
                 )
                 for rule in source["rule"]
             ]
@@ -267,12 +295,14 @@ def _lacks(source: Source, corpus: Corpus, book: RuleBook) -> str | None:
 
 
 def _rule(rule: Rule) -> Plainly:
-    return {
-        "label": rule.label,
+    several = rule.label is not None and not isinstance(rule.label, str)
+    plain = {
+        "label": list(rule.label or ()) if several else rule.label,
         "when": _condition(rule.when),
         "examples": list(rule.examples),
         "counter_examples": list(rule.counter_examples),
     }
+    return plain if rule.not_label is None else {**plain, "not_label": rule.not_label}
 
 
 def _condition(condition: Condition) -> Plainly:
@@ -297,7 +327,36 @@ def _condition(condition: Condition) -> Plainly:
             return Absent("entity", condition.type, Path(condition.model).name).to_carry()
         case Absent():
             return condition.to_carry()
+        case Similar(space=space) | Described(space=space) if not isinstance(space, FittedSpace):
+            return Absent("encoder", condition.reason()).to_carry()
+        case Similar():
+            known = condition.settled()
+            return {"carried_similar": {"to": list(known.to), "above": known.above}}
+        case Described():
+            mean, deviation = condition.settled().moments or ((), ())
+            facts = {
+                "classes": list(condition.descriptions),
+                "descriptions": list(condition.descriptions.values()),
+                "mean": list(mean),
+                "deviation": list(deviation),
+            }
+            return {"carried_describe": facts}
     return dict(condition.to_plain())
+
+
+def _with_encoder(condition: Condition, encoder: Encoding) -> Condition:
+    """The condition with the model's encoder in place of an equal one, and all that it has learnt written out."""
+    match condition:
+        case AllOf(conditions=parts):
+            return AllOf(tuple(_with_encoder(part, encoder) for part in parts))
+        case AnyOf(conditions=parts):
+            return AnyOf(tuple(_with_encoder(part, encoder) for part in parts))
+        case Not(condition=part):
+            return Not(_with_encoder(part, encoder))
+        case Similar(space=space) | Described(space=space) if space is not None:
+            if space.identity is not None and space.identity == encoder.first().identity:
+                return replace(condition.settled(), space=FittedSpace(encoder.first))
+    return condition
 
 
 def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int = 0) -> Condition:
@@ -329,6 +388,14 @@ def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int =
             return allowed.entity(
                 Absent("entity", place.text(inner["type"]), place.text(inner["model"]))
             )
+        case "carried_encoder":
+            return Absent("encoder", place.text(place.table(table[kind])["name"]))
+        case "carried_similar":
+            inner = place.table(table[kind])
+            examples, above = place.texts(inner["to"]), place.number(inner["above"])
+            return Similar(examples, above, space=place.space)
+        case "carried_describe":
+            return _described_again(place.table(table[kind]), place)
     if kind not in _CARRIED:
         raise _refused(
             place,
@@ -336,6 +403,23 @@ def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int =
             "file: do not trust this model, or fit it again",
         )
     return condition_from_plain(table, place)
+
+
+def _described_again(inner: Mapping[str, object], place: Place) -> Described:
+    names = tuple(place.label(name) for name in place.texts(inner["classes"]))
+    texts = place.texts(inner["descriptions"])
+    moments = [inner["mean"], inner["deviation"]]
+    listed = [part for part in moments if isinstance(part, list) and len(part) == len(names)]
+    if len(texts) != len(names) or len(listed) != len(moments):
+        raise _refused(place, "the descriptions of the classes are damaged")
+    mean, deviation = (tuple(place.number(x) for x in part) for part in listed)
+    return Described(dict(zip(names, texts, strict=True)), (mean, deviation), place.space)
+
+
+def _label_again(value: object, place: Place) -> str | tuple[str, ...] | None:
+    if isinstance(value, list):
+        return tuple(place.label(item) for item in value)
+    return None if value is None else place.label(value)
 
 
 def _lookup_again(inner: Mapping[str, object], place: Place) -> Lookup:

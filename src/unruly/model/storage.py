@@ -103,6 +103,7 @@ def _loaded(container: Container, functions: Functions, encoders: object) -> Loa
         container.read_json("learner.json"),
     )
     snippets = training["snippets"]
+    encoder = _encoding(container, facts["encoder"], encoders)
     fitted = Fitted(
         learner=learner,
         method=facts["method"],
@@ -111,8 +112,8 @@ def _loaded(container: Container, functions: Functions, encoders: object) -> Loa
         stated=parse_prior(facts["stated"], learner.classes),
         numbered=facts["numbered"],
         blocks=tuple((name, width) for name, width in facts["blocks"]),
-        encoder=_encoding(container, facts["encoder"], encoders),
-        rules=_rules(container, functions),
+        encoder=encoder,
+        rules=_rules(container, functions, encoder),
         ledger=Ledger.from_plain(facts["ledger"]),
         summary=FitSummary.from_plain(container.read_json("summary.json")),
         neighbourhood=Neighbourhood(
@@ -191,7 +192,7 @@ def _encoding(
     return None if plain is None else Encoding.from_plain(plain, container, encoders)
 
 
-def _rules(container: Container, functions: Functions) -> RuleBook | None:
+def _rules(container: Container, functions: Functions, encoder: Encoding | None) -> RuleBook | None:
     if "rules.json" not in container.members:
         return None
-    return RuleBook.from_plain(container.read_json("rules.json"), Allowed.of(functions))
+    return RuleBook.from_plain(container.read_json("rules.json"), Allowed.of(functions), encoder)

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unruly.facts import ClassBalance, Note, note_from_plain, note_to_plain
 from unruly.learner import Heads, Learner
@@ -155,6 +156,7 @@ def summarise(
 ) -> FitSummary:
     """The summary of a fit, from what the trained heads say of the training documents."""
     final = heads.predicted  # (n,)
+    agrees = votes.agrees(final)  # (n, k)
     same = heads.denoiser.argmax(axis=1) == heads.classifier.argmax(axis=1)
     covered = votes.covered
     return FitSummary(
@@ -162,7 +164,7 @@ def summarise(
         covered=int(covered.sum()),
         classes=votes.classes,
         labels=tuple(np.bincount(final, minlength=votes.m).tolist()),
-        sources=tuple(_line(j, learner, votes, final) for j in range(votes.k)),
+        sources=tuple(_line(j, learner, votes, agrees) for j in range(votes.k)),
         agreement=float(same[covered].mean()) if covered.any() else None,
         encoder=encoder,
         epochs=len(learner.history),
@@ -174,10 +176,10 @@ def summarise(
     )
 
 
-def _line(j: int, learner: Learner, votes: Votes, final: np.ndarray[Any, Any]) -> SourceLine:
+def _line(j: int, learner: Learner, votes: Votes, agrees: NDArray[np.bool_]) -> SourceLine:
     cast = votes.voted[:, j]
     count = int(cast.sum())
-    borne_out = float((votes.matrix[cast, j] == final[cast]).mean()) if count else None
+    borne_out = float(agrees[cast, j].mean()) if count else None
     estimate, low, high = estimated_accuracy(learner, j)
     return SourceLine(
         name=votes.sources[j],

@@ -59,7 +59,7 @@ class CoTrained:
         self._check(features, votes)
         with one_thread():
             parts = [
-                self._heads(features, votes.matrix, np.arange(start, min(start + _CHUNK, votes.n)))
+                self._heads(features, votes.hard, np.arange(start, min(start + _CHUNK, votes.n)))
                 for start in range(0, max(votes.n, 1), _CHUNK)
             ]
         return Heads.concat(parts)
@@ -71,7 +71,7 @@ class CoTrained:
     def scores(self, features: Features, votes: Votes) -> tuple[Real, Real]:
         """(n, m), (n, m): the scores of both heads before any softmax, as calibration needs them."""
         self._check(features, votes)
-        rule, text, _ = self._scores(features, votes.matrix, np.arange(votes.n))
+        rule, text, _ = self._scores(features, votes.hard, np.arange(votes.n))
         return rule, text
 
     def conditional_reliability(self, features: Features, matrix: NDArray[np.int8]) -> Real:

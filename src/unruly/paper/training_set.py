@@ -97,7 +97,7 @@ def prepare(
     """Check the parts against each other and put them together."""
     n, m = votes.n, votes.m
     check_features(features, votes)
-    matrix = votes.matrix
+    matrix = votes.hard  # the paper knows votes for one class only
     if hidden.any():
         matrix = np.where(hidden[:, None], np.int8(ABSTAIN), matrix)
     weight = _weights(weights, n)

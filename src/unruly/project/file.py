@@ -22,7 +22,9 @@ from unruly.project.data import DataFiles, data_keys
 from unruly.project.project import FILE_NAME, EncoderSpec, Prior, Project, check_classes
 from unruly.project.toml_editing import toml_item
 from unruly.project.toml_table import Table, found_as
-from unruly.rules.condition import Lines
+from unruly.rules.condition import Lines, Space
+from unruly.rules.describe import NAME as DESCRIBE
+from unruly.rules.describe import described_source, descriptions_of
 from unruly.rules.plain import source_from_plain, source_to_plain
 from unruly.rules.source import Source
 from unruly.rules.sources import Sources
@@ -45,11 +47,12 @@ def parse_project(text: str, file: Path) -> Project:
 def _project(document: Table, file: Path) -> Project:
     document.only(SECTIONS)
     classes = _classes(document)
+    data, encoder = _data(document.table("data")), _encoder(document, file.parent)
     return Project(
-        sources=_sources(document, classes, file.parent),
-        data=_data(document.table("data")),
+        sources=_sources(document, classes, file.parent, _space(encoder, data, file, classes)),
+        data=data,
         prior=_prior(document.table("task"), classes),
-        encoder=_encoder(document, file.parent),
+        encoder=encoder,
         **_training(document.table("train")),
         folder=file.parent,
         file=file,
@@ -84,7 +87,7 @@ def _classes(document: Table) -> tuple[str, ...]:
     if "task" not in document.values:
         raise document.error('no [task]: begin with [task] and classes = ["ham", "spam"]')
     task = document.table("task")
-    task.only(("classes", "prior"))
+    task.only(("classes", "prior", "describe"))
     classes = task.texts("classes")
     with _blamed(task, "classes"):
         check_classes(classes)
@@ -137,15 +140,44 @@ def _training(table: Table) -> dict[str, Any]:
     return {"method": method, "seed": seed, "settings": settings}
 
 
-def _sources(document: Table, classes: tuple[str, ...], folder: Path) -> Sources:
+def _space(
+    encoder: EncoderSpec, data: DataFiles, file: Path, classes: tuple[str, ...]
+) -> Space | None:
+    """The encoder as rules see it; nothing is opened before a rule asks."""
+    from unruly.features.space import TextSpace
+
+    folder = file.parent
+    return TextSpace(encoder, lambda: data.read("train", folder, classes), folder, kept=True)
+
+
+def _descriptions(task: Table, classes: tuple[str, ...]) -> dict[str, str]:
+    """`[task.describe]`: what each class means, in the order of the classes; all of them or none."""
+    table = task.table("describe")
+    table.only(classes)
+    found = {name: table.text(name) or "" for name in classes if name in table.values}
+    missing = [name for name in classes if not found.get(name, "").strip()]
+    if found and missing:
+        raise table.error(f"{missing[0]!r} has no description: describe every class")
+    return found
+
+
+def _sources(
+    document: Table, classes: tuple[str, ...], folder: Path, space: Space | None
+) -> Sources:
     tables = document.tables("source")
-    if not tables:
+    task = document.table("task")
+    descriptions = _descriptions(task, classes)
+    if not tables and not descriptions:
         raise document.error(
-            "no sources: add at least one [[source]] with a name and a rule", "source"
+            "no sources: add at least one [[source]] with a name and a rule, or describe the classes in "
+            "[task.describe]",
+            "source",
         )
     read: dict[str, Source] = {}
     for table in tables:
-        source = source_from_plain(table.values, classes, folder, _where(table))
+        source = source_from_plain(
+            table.values, classes, folder, _where(table), space, descriptions
+        )
         if source.name in read:
             first = tables[list(read).index(source.name)].where("name")
             raise table.error(
@@ -153,6 +185,11 @@ def _sources(document: Table, classes: tuple[str, ...], folder: Path) -> Sources
                 "name",
             )
         read[source.name] = source
+    if descriptions:
+        if DESCRIBE in read:
+            place = tables[list(read).index(DESCRIBE)]
+            raise place.error(f"{DESCRIBE!r} is the source of [task.describe]: rename this", "name")
+        read[DESCRIBE] = described_source(descriptions, space)
     if not any(source.enabled for source in read.values()):
         raise document.error("all sources are disabled: enable at least one", "source")
     return Sources(classes, tuple(read.values()))
@@ -236,7 +273,8 @@ def to_toml(project: Project) -> str:
     document.add("task", _task(project))
     if project.data != DataFiles():
         document.add("data", _table(_given(project.data)))
-    document.add("source", _sources_to_toml(project))
+    if len(blocks := _sources_to_toml(project)):
+        document.add("source", blocks)
     if isinstance(project.encoder, Mapping):
         document.add("encoder", _table(project.encoder))
     if changed := _changed(project):
@@ -249,7 +287,11 @@ def _task(project: Project) -> TomlTable:
     if project.prior is not None:
         stated = project.prior
         values["prior"] = stated.to_plain() if isinstance(stated, StatedBalance) else stated
-    return _table(values)
+    table = _table(values)
+    for source in project.sources.sources:
+        if (descriptions := descriptions_of(source)) is not None:
+            table.add("describe", _table(descriptions))
+    return table
 
 
 def _given(data: DataFiles) -> dict[str, str]:
@@ -267,6 +309,8 @@ def _changed(project: Project) -> dict[str, Any]:
 def _sources_to_toml(project: Project) -> AoT:
     blocks = tomlkit.aot()
     for source in project.sources.with_disabled:
+        if descriptions_of(source) is not None:
+            continue  # it stands in [task.describe]
         plain = dict(source_to_plain(source))
         rules = plain.pop("rule")
         block = _table(plain)

@@ -168,16 +168,23 @@ def _wanted(
     if uncovered:
         return ~votes.covered
     wanted = np.ones(votes.n, dtype=np.bool_)
-    columns = votes.matrix
+    columns = list(range(votes.k))
     if source is not None:
-        columns = votes.matrix[:, [_place(source, votes.sources, "source")]]
-        wanted &= (columns >= 0).any(axis=1)
+        columns = [_place(source, votes.sources, "source")]
+        wanted &= votes.voted[:, columns[0]]
     if conflicts_with is not None:
-        other = votes.matrix[:, _place(conflicts_with, votes.sources, "source")]
-        wanted &= (other >= 0) & (other != columns[:, 0])
+        other = _place(conflicts_with, votes.sources, "source")
+        wanted &= votes.voted[:, other] & ~_compatible(votes, columns[0], other)
     if label is not None:
-        wanted &= (columns == _place(label, votes.classes, "class")).any(axis=1)
+        number = _place(label, votes.classes, "class")
+        wanted &= votes.agrees(np.full(votes.n, number))[:, columns].any(axis=1)
     return wanted
+
+
+def _compatible(votes: Votes, one: int, other: int) -> NDArray[np.bool_]:
+    """(n,): where the votes of two sources allow a class in common."""
+    both = [votes.agrees(np.full(votes.n, r))[:, [one, other]].all(axis=1) for r in range(votes.m)]
+    return np.asarray(np.any(both, axis=0))
 
 
 def _place(name: str, known: tuple[str, ...], what: str) -> int:

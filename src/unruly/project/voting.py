@@ -14,6 +14,7 @@ from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.toml_table import Table
 from unruly.rules.cache import Cache
+from unruly.rules.describe import descriptions_of
 from unruly.texts.corpus import Corpus
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import Votes
@@ -114,4 +115,6 @@ def _line_of(project: Project, where: Where | None) -> Where | None:
     if where.file is not None or where.source not in project.sources.names:
         return None
     source = project.sources.index(where.source)
+    if descriptions_of(project.sources.with_disabled[source]) is not None:
+        return Table.read(project.file).where("task", "describe")
     return Table.read(project.file).where("source", source, "rule", where.rule - 1)

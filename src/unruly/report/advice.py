@@ -59,7 +59,9 @@ def removals(
         rows = np.flatnonzero(votes.voted[:, j])
         matrix = votes.matrix[rows].copy()
         matrix[:, j] = ABSTAIN
-        left = replace(votes.take(rows), matrix=matrix, soft={}, provenance=None)
+        soft = {s: p[rows] for s, p in votes.soft.items() if votes.sources.index(s) in votes.sets}
+        soft.pop(name, None)
+        left = replace(votes.take(rows), matrix=matrix, soft=soft, provenance=None)
         without = whole.copy()
         without[rows] = majority_shares(left, commonest)
         bare = ~left.covered

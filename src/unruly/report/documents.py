@@ -121,12 +121,12 @@ def shown_document(
 ) -> ShownDocument:
     """One document with its votes, the heaviest first, and its matched spans."""
     why = votes.matches(row) if votes.provenance else ()
-    counts = (votes.matrix[row] == np.arange(votes.m)[:, None]).sum(axis=1)  # (m,)
+    counts = votes.take([row]).counts()[0]  # (m,)
     leading = np.flatnonzero(counts == counts.max()) if counts.any() else ()
     return ShownDocument(
         id=str(votes.ids[row]),
         group=group,
-        pieces=excerpt(texts[row], _spans(why, votes.classes)),
+        pieces=excerpt(texts[row], _spans(row, why, votes)),
         votes=_votes(row, why, votes, heads),
         majority=tuple(votes.classes[r] for r in leading),
         label=votes.classes[heads.predicted[row]],
@@ -135,8 +135,13 @@ def shown_document(
     )
 
 
-def _spans(why: Sequence[Match], classes: tuple[str, ...]) -> list[tuple[int, int, int]]:
-    return [(start, end, classes.index(match.label)) for match in why for start, end in match.spans]
+def _spans(row: int, why: Sequence[Match], votes: Votes) -> list[tuple[int, int, int]]:
+    cast = votes.matrix[row]  # a partial vote is marked in the colour of its first class
+    return [
+        (start, end, int(cast[votes.sources.index(match.source)]))
+        for match in why
+        for start, end in match.spans
+    ]
 
 
 def _votes(row: int, why: Sequence[Match], votes: Votes, heads: Heads) -> tuple[ShownVote, ...]:
@@ -146,7 +151,7 @@ def _votes(row: int, why: Sequence[Match], votes: Votes, heads: Heads) -> tuple[
     return tuple(
         ShownVote(
             source=votes.sources[j],
-            label=votes.classes[votes.matrix[row, j]],
+            label=votes.label(row, j),
             weight=float(weight[j]),
             reason=reasons.get(votes.sources[j], ""),
         )

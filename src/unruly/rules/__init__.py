@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from unruly.rules.combine import AllOf as AllOf
     from unruly.rules.combine import AnyOf as AnyOf
     from unruly.rules.combine import Not as Not
+    from unruly.rules.describe import Described as Described
     from unruly.rules.entity import Entity as Entity
     from unruly.rules.field import Field as Field
     from unruly.rules.field import PartWords as PartWords
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from unruly.rules.lookup import Lookup as Lookup
     from unruly.rules.pattern import Pattern as Pattern
     from unruly.rules.sentiment import Sentiment as Sentiment
+    from unruly.rules.similar import Similar as Similar
     from unruly.rules.word_sequence import WordSequence as WordSequence
 
 # Kind -> the module it lives in. Imported on first use: polars comes with the first rule.
@@ -30,6 +32,7 @@ _HOMES = {
     "AnyOf": "combine",
     "Cache": "cache",
     "Column": "column",
+    "Described": "describe",
     "Entity": "entity",
     "Field": "field",
     "Function": "function",
@@ -42,6 +45,7 @@ _HOMES = {
     "Probabilities": "column",
     "SameLastName": "field",
     "Sentiment": "sentiment",
+    "Similar": "similar",
     "WordSequence": "word_sequence",
 }
 

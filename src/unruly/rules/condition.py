@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from unruly.errors import RuleError, Where
 from unruly.wording import did_you_mean
@@ -35,6 +37,28 @@ SYNONYMS = {
 }
 
 
+class Space(Protocol):
+    """Texts as directions, for rules that compare texts by meaning (`unruly.features.space`)."""
+
+    @property
+    def identity(self) -> str | None:
+        """What decides a text's direction, for the cache; None: nobody knows."""
+
+    @property
+    def training_identity(self) -> str:
+        """The same of the training texts."""
+
+    @property
+    def sample(self) -> NDArray[np.float32]:
+        """(s, d): the directions of training texts."""
+
+    def directions(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(n, d): unit rows, zeros for a blank text."""
+
+    def texts_of(self, ids: Sequence[object]) -> tuple[str, ...]:
+        """The training documents with these ids."""
+
+
 @dataclass(frozen=True)
 class Place:
     """Where in a project file we are reading, so that every error names the place."""
@@ -45,6 +69,10 @@ class Place:
     path: Path_ = ()
     rule: Where = field(default_factory=Where)  # the source, and the rule's number
     files: bool = True  # whether rules may open files: not while a model is read
+    space: Space | None = None  # by the project's encoder, for rules that compare texts by meaning
+    descriptions: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of the classes, where there are any
 
     def at(self, *keys: str | int) -> Place:
         """The same place, deeper by some keys."""
@@ -263,6 +291,22 @@ class Voter(Protocol):
 
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
         """The class number, or null to abstain; refuses a label that it has no use for."""
+
+
+@runtime_checkable
+class SoftVoter(Protocol):
+    """A condition that picks the class with probabilities."""
+
+    def soft(self, classes: tuple[str, ...]) -> pl.Expr:
+        """The probabilities as a list, one number a class, or null to abstain."""
+
+
+@runtime_checkable
+class Explained(Protocol):
+    """A condition that has more to say of a document than its reason."""
+
+    def because(self, row: Row) -> str:
+        """Why it holds for this document, in a few words."""
 
 
 def picks(condition: Condition) -> bool:

@@ -14,10 +14,19 @@ from unruly.facts import DocumentsGivenUp
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.budget import STEPS
 from unruly.rules.cache import Cache, entry_key, texts_digest, whole_digest
-from unruly.rules.condition import ID, TEXT, Measure, Needs, RowFailure, Timed, suggestion
+from unruly.rules.condition import (
+    ID,
+    TEXT,
+    Explained,
+    Measure,
+    Needs,
+    RowFailure,
+    Timed,
+    suggestion,
+)
 from unruly.rules.source import Source
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import Match, Votes
+from unruly.votes.votes import Match, Votes, one_of
 from unruly.wording import plural
 
 _SLICE = 250_000  # texts matched between two words of progress
@@ -281,9 +290,11 @@ class Evidence:
             for number, vote in enumerate(source.rule_votes(classes)):
                 decided = frame.select(vote.alias("vote"))["vote"][0]
                 if decided is not None:
-                    when = source.rules[number].when
-                    spans = when.spans(document)
-                    found.append(Match(source.name, number, classes[decided], spans, when.reason()))
+                    rule = source.rules[number]
+                    when, several = rule.when, rule.named(classes)
+                    label = one_of(classes[r] for r in several or (decided,))
+                    why = when.because(document) if isinstance(when, Explained) else when.reason()
+                    found.append(Match(source.name, number, label, when.spans(document), why))
                     break
         return tuple(found)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from unruly.errors import RuleError, Where
 from unruly.rules.column import column_from_plain
 from unruly.rules.combine import AllOf, AnyOf, Not
-from unruly.rules.condition import Condition, Lines, Place, Plain, Table, picks
+from unruly.rules.condition import Condition, Lines, Place, Plain, Space, Table, picks
 from unruly.rules.entity import Entity
 from unruly.rules.field import field_from_plain
 from unruly.rules.function import Function
@@ -17,6 +17,7 @@ from unruly.rules.length import Length
 from unruly.rules.lookup import Lookup
 from unruly.rules.pattern import Pattern
 from unruly.rules.sentiment import Sentiment
+from unruly.rules.similar import Similar
 from unruly.rules.source import Rule, Source
 from unruly.rules.word_sequence import WordSequence
 
@@ -37,9 +38,10 @@ _KINDS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "lookup": (Lookup.from_plain, ()),
     "column": (column_from_plain, ()),
     "function": (Function.from_plain, ()),
+    "similar": (Similar.from_plain, ()),
 }
 _COMBINED = ("all", "any", "not")
-_RULE_KEYS = ("label", "examples", "counter_examples")
+_RULE_KEYS = ("label", "not_label", "examples", "counter_examples")
 
 
 def source_from_plain(
@@ -47,18 +49,21 @@ def source_from_plain(
     classes: Sequence[str],
     folder: str | Path = ".",
     where: str | Lines = "",
+    space: Space | None = None,
+    descriptions: Mapping[str, str] | None = None,
 ) -> Source:
     """A source from the table that a project file holds.
 
     `where` begins every complaint: a fixed text, or a function from the keys that lead to the
-    trouble, such as ("rule", 0, "pattern"), to the file and the line.
+    trouble, such as ("rule", 0, "pattern"), to the file and the line. `space` is the project's encoder
+    as rules see it, `descriptions` what the classes mean.
 
     >>> table = {"name": "subscribe", "rule": [{"label": "spam", "keywords": ["subscribe"]}]}
     >>> source_from_plain(table, ["ham", "spam"]).rules[0].when
     Keywords(['subscribe'])
     """
     find: Lines = (lambda path: Where(where or None)) if isinstance(where, str) else where
-    place = Place(find, tuple(classes), Path(folder))
+    place = Place(find, tuple(classes), Path(folder), space=space, descriptions=descriptions or {})
     place.only(table, ("name", "enabled", "rule"), "a source")
     if "name" not in table:
         raise place.error('a source has no name: add name = "..."')
@@ -105,17 +110,25 @@ def _rule(value: object, index: int, source: str, place: Place) -> Rule:
     here = place.at("rule", index).named(Where(source=source, rule=index + 1))
     table = here.table(value)
     when = condition_from_plain(table, here)
-    label = here.at("label").label(table["label"]) if "label" in table else None
-    if label is None and not picks(when):
+    label = _labels(table["label"], here.at("label")) if "label" in table else None
+    not_label = here.at("not_label").label(table["not_label"]) if "not_label" in table else None
+    if label is None and not_label is None and not picks(when):
         raise here.error(f'there is no label: add label = "{here.classes[0]}", or another class')
     examples = here.at("examples").texts(table.get("examples", ()))
     counters = here.at("counter_examples").texts(table.get("counter_examples", ()))
     try:
-        rule = Rule(label, when, examples, counters)
+        rule = Rule(label, when, examples, counters, not_label)
         rule.vote(here.classes)
     except RuleError as error:
         raise here.error(error.message) from None
     return rule
+
+
+def _labels(value: object, place: Place) -> str | tuple[str, ...]:
+    """One class, or several for a partial vote."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(place.at(i).label(item) for i, item in enumerate(value))
+    return place.label(value)
 
 
 def _combined(kind: str, value: object, place: Place) -> Condition:
@@ -144,6 +157,7 @@ def _inner(value: object, place: Place) -> Condition:
 def rule_to_plain(rule: Rule) -> Table:
     """The table that means the same in a project file."""
     plain: dict[str, Plain] = {} if rule.label is None else {"label": rule.label}
+    plain |= {} if rule.not_label is None else {"not_label": rule.not_label}
     plain |= rule.when.to_plain()
     if rule.examples:
         plain["examples"] = list(rule.examples)

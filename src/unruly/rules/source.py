@@ -8,11 +8,18 @@ from dataclasses import dataclass
 import polars as pl
 
 from unruly.errors import RuleError, Where
-from unruly.rules.column import Probabilities
-from unruly.rules.condition import Condition, Needs, Plain, Voter, picks, suggestion
+from unruly.rules.condition import (
+    Condition,
+    Needs,
+    Plain,
+    SoftVoter,
+    Voter,
+    picks,
+    suggestion,
+)
 from unruly.rules.expressions import words_of
 from unruly.rules.function import Function, is_rule_function
-from unruly.votes.votes import ABSTAIN
+from unruly.votes.votes import ABSTAIN, one_of
 from unruly.wording import plural
 
 
@@ -20,6 +27,7 @@ from unruly.wording import plural
 class Rule:
     """Votes for `label` where `when` holds.
 
+    Several labels, or `not_label`, make a partial vote: one of these classes, or any class but this one.
     `label` is None for conditions that pick the class themselves (a column of votes, a function).
     `examples` are texts that the rule must match, `counter_examples` texts that it must not.
 
@@ -28,10 +36,11 @@ class Rule:
     'keywords: subscribe'
     """
 
-    label: str | None
+    label: str | Sequence[str] | None
     when: Condition
     examples: Sequence[str] = ()
     counter_examples: Sequence[str] = ()
+    not_label: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("examples", "counter_examples"):
@@ -39,25 +48,67 @@ class Rule:
             if isinstance(texts, str):
                 raise RuleError(f"{name} must be a list, not one text: write [{texts!r}]")
             object.__setattr__(self, name, tuple(texts))
-        if self.label is None and not picks(self.when):
+        if self.label is not None and not isinstance(self.label, str):
+            several = tuple(self.label)
+            object.__setattr__(self, "label", several[0] if len(several) == 1 else several)
+        if self.label is not None and self.not_label is not None:
+            raise RuleError("a rule has either label or not_label, not both: drop one")
+        if self.label is None and self.not_label is None and not picks(self.when):
             raise RuleError(
                 f"the rule ({self.when.reason()}) has no label: name the class it votes for"
             )
 
     def __repr__(self) -> str:
-        return f"Rule({self.label!r}, {self.when!r})"
+        label = self.label if self.not_label is None else f"not {self.not_label}"
+        return f"Rule({label!r}, {self.when!r})"
+
+    def named(self, classes: tuple[str, ...]) -> tuple[int, ...]:
+        """The numbers of the classes that it votes for, ascending; none where the condition picks the class.
+
+        >>> from unruly.rules.keywords import Keywords
+        >>> Rule(None, Keywords(["refund"]), not_label="praise").named(("praise", "billing", "bug"))
+        (1, 2)
+        """
+        if self.not_label is not None:
+            excluded = class_number(self.not_label, classes)
+            return tuple(r for r in range(len(classes)) if r != excluded)
+        if self.label is None:
+            return ()
+        labels = (self.label,) if isinstance(self.label, str) else tuple(self.label)
+        found = {class_number(label, classes) for label in labels}
+        if not labels or len(found) < len(labels) or len(found) == len(classes):
+            what = "is empty" if not labels else "names a class twice"
+            what = "names every class, which says nothing" if len(found) == len(classes) else what
+            raise RuleError(f"label {what}: name some of the classes, each once")
+        return tuple(sorted(found))
 
     def vote(self, classes: tuple[str, ...]) -> pl.Expr:
-        """The class number, or null to abstain."""
+        """The class number (of a partial vote, the first), or null to abstain."""
+        numbers = self.named(classes)
         if isinstance(self.when, Voter) and self.when.picks:
-            return self.when.vote(self.label, classes)
-        number = class_number(self.label, classes)
-        return pl.when(self.when.mask()).then(pl.lit(number, dtype=pl.Int8))
+            given = [classes[number] for number in numbers]
+            return self.when.vote(one_of(given) if given else None, classes)
+        return pl.when(self.when.mask()).then(pl.lit(numbers[0], dtype=pl.Int8))
+
+    def shares(self, classes: tuple[str, ...]) -> pl.Expr | None:
+        """The probabilities of its vote as a list, one number a class; None where it names one class."""
+        if isinstance(self.when, SoftVoter):
+            return self.when.soft(classes)
+        numbers = self.named(classes)
+        if len(numbers) < 2:
+            return None
+        shares = [1 / len(numbers) if r in numbers else 0.0 for r in range(len(classes))]
+        even = pl.lit(pl.Series([shares], dtype=pl.List(pl.Float32))).first()
+        return pl.when(self.when.mask()).then(even)
 
     def meaning(self) -> Plain | None:
         """All that decides its votes, or None when that cannot be known."""
         meaning = self.when.meaning()
-        return None if meaning is None else [self.label or "", meaning]
+        if meaning is None:
+            return None
+        if self.not_label is not None:
+            return [{"not": self.not_label}, meaning]
+        return [self.label or "", meaning]
 
 
 def class_number(label: str | None, classes: tuple[str, ...]) -> int:
@@ -129,12 +180,13 @@ class Source:
 
         Where a rule without probabilities decided, its class has them all.
         """
-        if not any(isinstance(rule.when, Probabilities) for rule in self.rules):
+        shares = [rule.shares(classes) for rule in self.rules]
+        if not any(share is not None for share in shares):
             return None
         lists = []
-        for rule, vote in zip(self.rules, self.rule_votes(classes), strict=True):
-            if isinstance(rule.when, Probabilities):
-                lists.append(rule.when.soft(classes))
+        for share, vote in zip(shares, self.rule_votes(classes), strict=True):
+            if share is not None:
+                lists.append(share)
             else:
                 sure = pl.concat_list((vote == c).cast(pl.Float32) for c in range(len(classes)))
                 lists.append(pl.when(vote.is_not_null()).then(sure))

@@ -175,7 +175,7 @@ class Sources:
         with stage(progress, "matching rules", rows, "texts"):
             for batch in batches:
                 votes = self.vote(batch, cache=cache)
-                yield Votes(votes.matrix, votes.sources, votes.classes, votes.ids, votes.soft)
+                yield replace(votes, provenance=None)
                 progress.advance(len(batch))
 
     def check_examples(self) -> list[ExampleFailure]:
@@ -204,7 +204,10 @@ def _as_source(given: object) -> Source:
 
 def _classes_named(sources: tuple[Source, ...]) -> tuple[str, ...]:
     """The classes that rules name, in their order; "0" and "1" where no rule names any."""
-    named = dict.fromkeys(r.label for source in sources for r in source.rules if r.label)
+    rules = [rule for source in sources for rule in source.rules]
+    labels = [(r.label,) if isinstance(r.label, str) else r.label or () for r in rules]
+    excluded = [rule.not_label for rule in rules if rule.not_label is not None]
+    named = dict.fromkeys([*(name for label in labels for name in label), *excluded])
     if len(named) == 1:
         raise RuleError(
             f"the rules name one class, {next(iter(named))!r}: name all, Sources(classes, sources)"
@@ -265,6 +268,5 @@ def _matched(
     alone = Source(source.name, [rule])
     frame = matcher.with_measures([alone], MatchFrame.of(Corpus.from_texts(texts, name=str(where))))
     votes = frame.select(rule.vote(classes).alias("vote"))["vote"].to_list()
-    if rule.label is None:
-        return [vote is not None for vote in votes]
-    return [vote == classes.index(rule.label) for vote in votes]
+    named = rule.named(classes)
+    return [vote is not None and (not named or vote == named[0]) for vote in votes]

@@ -2,14 +2,16 @@
 
 Parquet has an `id` column, one int8 column a source, and the rest in the file's metadata. The metadata
 key `unruly.votes` holds JSON: the version, the name of the id column, the classes, the source columns in
-order, and which columns hold soft votes (fixed-size lists of float32, NaN where the source abstains). The
-columns alone, read by any tool, are Snorkel's label matrix.
+order, and which columns hold soft votes (fixed-size lists of float32, NaN where the source abstains). A
+partial vote is a soft one in equal shares. Null is a document that the source was not asked about. The
+columns alone, read by any tool, are Snorkel's label matrix. CSV and JSON Lines write a partial vote in words
+("billing or bug"); WRENCH's JSON and the long table, which know votes for one class only, leave it out.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,7 @@ def read_votes(path: Path, classes: Sequence[str] | None = None) -> Votes:
     layout = Layout(text=sources[0], id=ID, spelt=frozenset(sources))
     frame = pl.concat(rows.frame for rows in table.batches(layout, 1 << 20))
     ids = checked_ids(frame[ID], table.where) if ID in frame else row_numbers(0, frame.height)
+    _refuse_partial(frame.select(sources), classes or (), table.where)
     known = tuple(classes) if classes is not None else _classes(frame.select(sources), path)
     columns = [gold_numbers(frame[source], known, table.where) for source in sources]
     return Votes(np.stack(columns, axis=1).astype(np.int8), tuple(sources), known, ids)
@@ -81,9 +84,31 @@ def named_frame(votes: Votes) -> pl.DataFrame:
     names = pl.Series("class", [*votes.classes, None], dtype=pl.String)
     columns = [votes.ids.alias(ID)]
     for j, source in enumerate(votes.sources):
-        picks = pl.Series(votes.matrix[:, j].astype(np.int64) % (votes.m + 1), dtype=pl.UInt32)
-        columns.append(names.gather(picks).alias(source))
+        picks = pl.Series(votes.hard[:, j].astype(np.int64) % (votes.m + 1), dtype=pl.UInt32)
+        column = names.gather(picks).alias(source)
+        if j in votes.sets:
+            rows = np.flatnonzero(votes.sets[j].any(axis=1))
+            column = column.scatter(rows, [votes.label(row, j) for row in rows.tolist()])
+        columns.append(column)
     return pl.DataFrame(columns)
+
+
+def _refuse_partial(
+    frame: pl.DataFrame, known: Sequence[str], where: Callable[[int], Where]
+) -> None:
+    """Partial votes are words for people in these files: whole class names are all that is read back."""
+    values = [column.cast(pl.String).unique().drop_nulls() for column in frame.iter_columns()]
+    names = {*known, *(name for column in values for name in column)}
+    for column, found in zip(frame.iter_columns(), values, strict=True):
+        for value in found:
+            first, _, last = value.rpartition(" or ")
+            if first and value not in known and {*first.split(", "), last} & names:
+                row = column.cast(pl.String).to_list().index(value)
+                raise InputError(
+                    f"the column {column.name!r} holds the partial vote {value!r}: read the votes from "
+                    "Parquet, which keeps it",
+                    where=where(row),
+                )
 
 
 def _classes(frame: pl.DataFrame, path: Path) -> tuple[str, ...]:
@@ -97,10 +122,7 @@ def write_parquet(votes: Votes, path: Path) -> None:
     id_name = _free("id", taken)
     soft = {source: _free(f"{source} (soft)", taken | {id_name}) for source in votes.soft}
     columns = [votes.ids.alias(id_name)]
-    columns += [
-        pl.Series(source, np.ascontiguousarray(votes.matrix[:, j]), dtype=pl.Int8)
-        for j, source in enumerate(votes.sources)
-    ]
+    columns += [_int8(votes, j) for j in range(votes.k)]
     columns += [
         pl.Series(name, votes.soft[source], dtype=pl.Array(pl.Float32, votes.m))
         for source, name in soft.items()
@@ -116,6 +138,15 @@ def write_parquet(votes: Votes, path: Path) -> None:
         pl.DataFrame(columns).write_parquet(
             part, metadata={KEY: json.dumps(about, ensure_ascii=False)}
         )
+
+
+def _int8(votes: Votes, j: int) -> pl.Series:
+    """A source's column: class numbers, -1 where it abstains, null where it was not asked."""
+    source = votes.sources[j]
+    column = pl.Series(source, np.ascontiguousarray(votes.matrix[:, j]), dtype=pl.Int8)
+    if source in votes.unasked:
+        column = column.scatter(np.flatnonzero(votes.unasked[source]), None)
+    return column
 
 
 def read_parquet(path: Path, classes: Sequence[str] | None = None) -> Votes:
@@ -142,7 +173,7 @@ def _own(frame: pl.DataFrame, text: str, path: Path, classes: Sequence[str] | No
             f"the column {missing[0]!r} is missing: write the votes again", where=Where(str(path))
         )
     kinds = frame.select(about["sources"]).schema
-    odd = next((c for c, kind in kinds.items() if kind != pl.Int8 or frame[c].null_count()), None)
+    odd = next((c for c, kind in kinds.items() if kind != pl.Int8), None)
     wide = pl.Array(pl.Float32, len(about["classes"]))
     odd = odd or next((c for c in about["soft"].values() if frame.schema[c] != wide), None)
     if odd is not None:
@@ -151,13 +182,18 @@ def _own(frame: pl.DataFrame, text: str, path: Path, classes: Sequence[str] | No
         )
     shape = (frame.height, len(about["classes"]))
     return Votes(
-        matrix=_matrix(frame.select(about["sources"])),
+        matrix=_matrix(frame.select(pl.col(about["sources"]).fill_null(ABSTAIN))),
         sources=tuple(about["sources"]),
         classes=tuple(about["classes"]),
         ids=frame[about["id"]].alias("id"),
         soft={
             source: frame[column].explode().to_numpy().reshape(shape).astype(np.float32)
             for source, column in about["soft"].items()
+        },
+        unasked={
+            source: frame[source].is_null().to_numpy()
+            for source in about["sources"]
+            if frame[source].null_count()
         },
     )
 
@@ -254,7 +290,7 @@ def write_wrench(votes: Votes, folder: Path, corpus: Corpus, split: str = "train
 def _wrench_items(votes: Votes, corpus: Corpus) -> dict[str, Any]:
     gold = corpus.gold.tolist() if corpus.gold is not None else [-1] * votes.n
     others = corpus.columns.rows(named=True) if corpus.columns.width else [{}] * votes.n
-    rows = zip(votes.ids, gold, votes.matrix.tolist(), corpus.texts, others, strict=True)
+    rows = zip(votes.ids, gold, votes.hard.tolist(), corpus.texts, others, strict=True)
     return {
         str(id): {"label": label, "weak_labels": cast, "data": {"text": text, **data}}
         for id, label, cast, text, data in rows
@@ -268,8 +304,8 @@ def _write_json(path: Path, content: object) -> None:
 
 def votes_to_long(votes: Votes) -> pl.DataFrame:
     """One row a vote, document by document; labels are class names."""
-    row, source = np.nonzero(votes.voted)
-    label = votes.matrix[row, source].astype(np.uint32)
+    row, source = np.nonzero(votes.hard != ABSTAIN)
+    label = votes.hard[row, source].astype(np.uint32)
     return pl.DataFrame(
         {
             "task": votes.ids.gather(pl.Series(row, dtype=pl.UInt32)),

@@ -26,7 +26,8 @@ _CHUNK = 65_536  # documents with soft votes laid out densely at a time
 class SparseVotes:
     """n rows of votes: column j*m + c of `onehot` is 1 where source j votes for class c.
 
-    A soft vote spreads its 1 over the m columns of its source. Abstentions are empty.
+    A soft vote spreads its 1 over the m columns of its source, a partial one in equal parts over its
+    classes. Abstentions are empty; `unasked` tells which of them are missing votes.
 
     >>> votes = SparseVotes.of(Votes.from_array([[0, -1], [1, 1]]))
     >>> votes.onehot.toarray().astype(int).tolist()
@@ -40,13 +41,18 @@ class SparseVotes:
     onehot: csr_array  # (n, k*m), float64
     k: int
     m: int
+    unasked: NDArray[np.bool_] | None = None  # (n, k); None: every source saw every document
 
     @classmethod
     def of(cls, votes: Votes) -> SparseVotes:
         """The encoding of these votes, soft ones included."""
-        if votes.soft:
-            return cls(_soft(votes), votes.k, votes.m)
-        return cls.from_matrix(votes.matrix, votes.m)
+        unasked = None
+        if votes.unasked:
+            unasked = np.zeros((votes.n, votes.k), dtype=np.bool_)
+            for source, missing in votes.unasked.items():
+                unasked[:, votes.sources.index(source)] = missing
+        onehot = _soft(votes) if votes.soft else _hard(votes.matrix, votes.m)
+        return cls(onehot, votes.k, votes.m, unasked)
 
     @classmethod
     def from_matrix(cls, matrix: NDArray[np.signedinteger[Any]], m: int) -> SparseVotes:
@@ -83,6 +89,21 @@ class SparseVotes:
         """(n,): how many sources voted."""
         return np.asarray(self.onehot.sum(axis=1), dtype=np.float64)
 
+    @cached_property
+    def credit(self) -> csr_array:
+        """(n, k*m): what a vote earns when column j*m + c names the true class c.
+
+        All of it for each class of a partial vote, which is right whichever of them it is; its share
+        for a soft vote.
+        """
+        cell = self.row * self.k + self.source  # ascending: entries of one vote stand together
+        first = np.flatnonzero(np.diff(cell, prepend=-1))
+        size = np.diff(first, append=len(cell))  # (votes,)
+        even = np.abs(self.onehot.data * np.repeat(size, size) - 1) < 1e-4
+        partial = np.logical_and.reduceat(even, first) & (size < self.m) if len(cell) else even[:0]
+        earned = np.where(np.repeat(partial, size), 1.0, self.onehot.data)
+        return csr_array((earned, self.onehot.indices, self.onehot.indptr), self.onehot.shape)
+
     def counts(self) -> NDArray[np.float64]:
         """(n, m): how many votes each class has."""
         flat = np.bincount(
@@ -98,7 +119,8 @@ class SparseVotes:
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> SparseVotes:
         """Some of the rows: numbers, or a mask."""
-        return SparseVotes(self.onehot[rows], self.k, self.m)
+        unasked = None if self.unasked is None else self.unasked[rows]
+        return SparseVotes(self.onehot[rows], self.k, self.m, unasked)
 
     def distinct(self) -> DistinctVotes:
         """Equal rows once, with their counts. Soft votes are left as they are."""
@@ -188,6 +210,11 @@ class DistinctVotes:
         rest = self.votes.onehot.T @ (q[:, 1:] * self.counts[:, None])  # (k*m, m-1)
         first = np.maximum(self.cast.reshape(-1) - rest.sum(axis=1), 0.0)
         return np.column_stack([first, rest]).reshape(self.k, self.m, self.m)
+
+    def right(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(k,): the expected number of right votes of each source, given q (u, m)."""
+        earned = self.votes.credit.T @ (q * self.counts[:, None])  # (k*m, m)
+        return np.asarray(np.einsum("jcc->j", earned.reshape(self.k, self.m, self.m)))
 
     def mass(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """(m,): how many documents are of each class, given q (u, m)."""

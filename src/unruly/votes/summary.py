@@ -2,7 +2,9 @@
 
 The columns are Snorkel's, in Snorkel's order (`LFAnalysis.lf_summary`): shares are of all documents.
 "Emp. Acc." is the share of a source's votes that are right, where gold is known; a source that never
-voted there has none.
+voted there has none. A partial vote ("one of these classes") is right when it names the true class, and
+in conflict only where all the votes on a document allow no class in common. Where there are any, "Partial"
+is the share of documents with such a vote, and "Unasked" of those that the source was never shown.
 """
 
 from __future__ import annotations
@@ -48,8 +50,10 @@ class SourceSummary:
     polarity: tuple[int, ...]  # the classes it votes for
     coverage: float  # documents with a vote
     overlaps: float  # with a vote of another source, too
-    conflicts: float  # with a different vote of another source
+    conflicts: float  # where the votes allow no class in common
     score: Score | None  # None without gold
+    partial: float = 0.0  # with a vote for "one of these classes"
+    unasked: float = 0.0  # that the source was never shown
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,9 @@ class Summary:
             "Overlaps": pl.Series([row.overlaps for row in rows], dtype=pl.Float64),
             "Conflicts": pl.Series([row.conflicts for row in rows], dtype=pl.Float64),
         }
+        for kind in self._more:
+            shares = [getattr(row, kind) for row in rows]
+            columns[kind.capitalize()] = pl.Series(shares, dtype=pl.Float64)
         scores = [row.score for row in rows if row.score is not None]
         if scores:
             ends = [score.interval for score in scores]
@@ -135,9 +142,16 @@ class Summary:
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The header and the rows as strings, for any kind of screen."""
         header = ["source", "j", "Polarity", "Coverage", "Overlaps", "Conflicts"]
+        header += [name.capitalize() for name in self._more]
         if self.scored:
             header += ["Correct", "Incorrect", "Emp. Acc.", "95 % interval"]
-        return header, [_cells(row) for row in (*self.sources, self.total)]
+        return header, [_cells(row, self._more) for row in (*self.sources, self.total)]
+
+    @property
+    def _more(self) -> tuple[str, ...]:
+        """The columns that only some tables need."""
+        kinds = ("partial", "unasked")
+        return tuple(kind for kind in kinds if any(getattr(row, kind) for row in self.sources))
 
     def legend(self) -> str:
         """What the numbers under Polarity mean, in a line; empty where classes are named by them."""
@@ -183,9 +197,10 @@ class Summary:
         return html_table(caption, *self.cells())
 
 
-def _cells(row: SourceSummary) -> list[str]:
+def _cells(row: SourceSummary, more: tuple[str, ...]) -> list[str]:
     cells = [row.source, "" if row.j is None else str(row.j), str(list(row.polarity))]
     cells += [_share(row.coverage), _share(row.overlaps), _share(row.conflicts)]
+    cells += ["" if row.j is None else _share(getattr(row, kind)) for kind in more]
     if row.score is not None:
         cells += [str(row.score.correct), str(row.score.incorrect)]
         cells += [_share(row.score.accuracy), _interval(row.score.interval)]
@@ -250,19 +265,28 @@ class _Counts:
         self.votes = votes
         k, m = votes.k, votes.m
         self.by_class = np.zeros((k, m), dtype=np.int64)  # votes of each source for each class
+        self.cast = np.zeros(k, dtype=np.int64)  # votes of each source
         self.overlaps = np.zeros(k, dtype=np.int64)
         self.conflicts = np.zeros(k, dtype=np.int64)
         self.correct = np.zeros(k, dtype=np.int64)
         self.checked = np.zeros(k, dtype=np.int64)
         self.covered = self.overlapped = self.conflicted = self.ties = 0
+        self.partial = np.array(
+            [votes.sets[j].any(axis=1).sum() if j in votes.sets else 0 for j in range(k)]
+        )
+        self.unasked = np.array(
+            [votes.unasked[s].sum() if s in votes.unasked else 0 for s in votes.sources]
+        )
         self.moments = np.zeros(3)  # Σ right², Σ right × cast, Σ cast², over documents
         self.won = self.lost = self.tied = 0
 
     def add(self, tally: Tally, truth: NDArray[np.int64] | None) -> None:
-        cast = tally.counts.sum(axis=1)  # (b,)
-        several, torn = cast > 1, (tally.counts > 0).sum(axis=1) > 1
+        cast = tally.cast
+        several = cast > 1
+        torn = tally.named.max(axis=1, initial=0) < cast  # no class that all votes allow
         voted = (tally.block != ABSTAIN).astype(np.float32)  # (b, k)
         self.by_class += tally.by_source
+        self.cast += voted.sum(axis=0).astype(np.int64)
         self.overlaps += _columns(several, voted)
         self.conflicts += _columns(torn, voted)
         self.covered += int((cast > 0).sum())
@@ -282,8 +306,7 @@ class _Counts:
         tie: NDArray[np.bool_],
     ) -> None:
         known = truth >= 0
-        wanted = np.where(known, truth, -2).astype(np.int8)  # -2: equal to no vote
-        by_row, by_column = sums(tally.block == wanted[:, None])
+        by_row, by_column = sums(self.votes.agrees(truth, tally.rows))
         self.correct += by_column
         hits, checked = by_row.astype(np.float64), np.where(known, cast, 0).astype(np.float64)
         self.moments += np.array([hits @ hits, hits @ checked, checked @ checked])
@@ -300,7 +323,9 @@ class _Counts:
             source=self.votes.sources[j],
             j=j,
             polarity=tuple(np.flatnonzero(self.by_class[j]).tolist()),
-            coverage=self._share(self.by_class[j].sum()),
+            coverage=self._share(self.cast[j]),
+            partial=self._share(self.partial[j]),
+            unasked=self._share(self.unasked[j]),
             overlaps=self._share(self.overlaps[j]),
             conflicts=self._share(self.conflicts[j]),
             score=score if scored else None,

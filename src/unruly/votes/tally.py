@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from unruly.votes.votes import ABSTAIN, Votes
 
 BLOCK_CELLS = 1 << 21  # cells of the matrix looked at together
+_DIGITS = 9  # so that thirds of votes that add up to one vote tie with it
 FEW_CLASSES = 12  # up to here a pass over the block for each class is the faster way
 
 
@@ -20,10 +21,10 @@ class Tally:
 
     rows: slice  # which documents
     block: NDArray[np.int8]  # (b, k): their votes
-    counts: NDArray[np.int64]  # (b, m): how many sources voted for each class
-    by_source: NDArray[
-        np.int64
-    ]  # (k, m): how many of the block's votes each source cast for each class
+    counts: NDArray[np.float64]  # (b, m): votes for each class, a partial one in equal parts
+    named: NDArray[np.int64]  # (b, m): votes that name each class, alone or among others
+    by_source: NDArray[np.int64]  # (k, m): the same of each source, over the block
+    cast: NDArray[np.int64]  # (b,): how many sources voted
 
     @property
     def winner(self) -> NDArray[np.intp]:
@@ -43,7 +44,25 @@ def tallies(votes: Votes, block_cells: int = BLOCK_CELLS) -> Iterator[Tally]:
     for start in range(0, votes.n, step):
         block = votes.matrix[start : start + step]
         counts, by_source = count(block, votes.m)
-        yield Tally(slice(start, start + len(block)), block, counts, by_source)
+        rows = slice(start, start + len(block))
+        tally = Tally(rows, block, counts.astype(np.float64), counts, by_source, counts.sum(axis=1))
+        yield _with_sets(tally, votes) if votes.sets else tally
+
+
+def _with_sets(tally: Tally, votes: Votes) -> Tally:
+    """The same, where partial votes count for all their classes instead of the first."""
+    counts, named, by_source = tally.counts.copy(), tally.named.copy(), tally.by_source.copy()
+    for j, all_sets in votes.sets.items():
+        sets = all_sets[tally.rows]
+        rows = np.flatnonzero(sets.any(axis=1))
+        some = sets[rows]  # (p, m)
+        first = tally.block[rows, j].astype(np.intp)
+        counts[rows] += some / np.maximum(some.sum(axis=1, keepdims=True), 1)
+        counts[rows, first] -= 1
+        named[rows] += some
+        named[rows, first] -= 1
+        by_source[j] += some.sum(axis=0) - np.bincount(first, minlength=votes.m)
+    return Tally(tally.rows, tally.block, counts.round(_DIGITS), named, by_source, tally.cast)
 
 
 def sums(cells: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ABSTAIN = -1
 MOST_CLASSES = 127
+_EVEN = 1e-4  # shares that differ by less, relatively, are equal
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Match:
 
     source: str
     rule: int  # which of the source's rules decided, counted from 0
-    label: str
+    label: str  # the class, or the classes of a partial vote: 'billing or bug'
     spans: tuple[tuple[int, int], ...]  # character ranges of the text that the rule matched
     reason: str  # the rule in words, e.g. 'keywords: subscribe'
 
@@ -97,7 +98,9 @@ class Votes:
 
     A cell holds a class number, or -1 where the source abstains; `voted` is the mask. Sources whose
     votes are probabilities keep them in `soft`; their column in the matrix then holds the likeliest
-    class.
+    class. A vote for "one of these classes" is partial: a soft vote in equal shares, 0 for the others;
+    its cell holds the first of them (`sets`, `agrees` and `label` know them all). A document that a
+    source was never shown is `unasked`: missing, which is not an abstention.
 
     >>> votes = Votes.from_array([[0, -1], [1, 1]], classes=["ham", "spam"], sources=["a", "b"])
     >>> votes.voted
@@ -113,6 +116,7 @@ class Votes:
     ids: pl.Series  # (n,), unique
     soft: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  # source -> (n, m)
     provenance: Provenance | None = None
+    unasked: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)  # source -> (n,)
 
     def __post_init__(self) -> None:
         n, k = self.matrix.shape
@@ -142,6 +146,9 @@ class Votes:
                 raise InputError(
                     f"soft votes of {source!r} must be {plural(n, 'document')} × {len(self.classes)} classes"
                 )
+        for source, missing in self.unasked.items():
+            if source not in self.sources or missing.shape != (n,):
+                raise InputError(f"unasked documents of {source!r} must be one flag a document")
         self.matrix.flags.writeable = False
 
     @classmethod
@@ -238,6 +245,11 @@ class Votes:
             ids=unique_ids(pl.concat([part.ids for part in parts]), sum(part.n for part in parts)),
             soft={s: np.concatenate([part.soft[s] for part in parts]) for s in first.soft},
             provenance=PickedRows.joined(parts),
+            unasked={
+                s: np.concatenate([p.unasked.get(s, np.zeros(p.n, np.bool_)) for p in parts])
+                for s in first.sources
+                if any(s in part.unasked for part in parts)
+            },
         )
 
     def write(self, path: str | Path) -> None:
@@ -312,11 +324,66 @@ class Votes:
         """The share of documents with at least one vote."""
         return float(self.covered.mean()) if self.n else 0.0
 
-    def counts(self) -> NDArray[np.int32]:
-        """(n, m): how many sources voted for each class."""
-        counts = np.zeros((self.n, self.m), dtype=np.int32)
+    @cached_property
+    def sets(self) -> Mapping[int, NDArray[np.bool_]]:
+        """Source -> (n, m): the classes of its partial votes, no class where a vote is not partial.
+
+        Sources without a partial vote are left out.
+        """
+        found = {}
+        for name, shares in self.soft.items():
+            some = shares > 0  # (n, m); NaN is not
+            size = some.sum(axis=1)
+            even = (np.abs(shares * size[:, None] - 1) < _EVEN) | ~some
+            partial = (size > 1) & (size < self.m) & even.all(axis=1)
+            j = self.sources.index(name)
+            if (partial & self.voted[:, j]).any():
+                found[j] = some & partial[:, None]
+        return found
+
+    @cached_property
+    def hard(self) -> NDArray[np.int8]:
+        """(n, k): the matrix with -1 in place of partial votes, for what knows votes for one class only."""
+        if not self.sets:
+            return self.matrix
+        matrix = self.matrix.copy()
+        for j, sets in self.sets.items():
+            matrix[sets.any(axis=1), j] = ABSTAIN
+        return matrix
+
+    def agrees(
+        self, answers: NDArray[np.integer[Any]], rows: slice = slice(None)
+    ) -> NDArray[np.bool_]:
+        """(n, k): where a vote names the class (n,) given for its document, alone or among others.
+
+        With `rows`, of these documents only.
+
+        >>> votes = Votes.from_array([[0, -1], [1, 1]])
+        >>> votes.agrees(np.array([0, 0])).tolist()
+        [[True, False], [False, False]]
+        """
+        wanted = np.where(answers >= 0, answers, -2)  # -2: equal to no vote
+        same = np.asarray(self.matrix[rows] == wanted[:, None])
+        for j, all_sets in self.sets.items():
+            sets = all_sets[rows]
+            partial = np.flatnonzero(sets.any(axis=1))
+            named = answers[partial]
+            same[partial, j] = (named >= 0) & sets[partial, named]
+        return same
+
+    def label(self, row: int, j: int) -> str:
+        """The class that a vote names, or its classes: 'billing or bug'."""
+        if j in self.sets and self.sets[j][row].any():
+            return one_of(self.classes[r] for r in np.flatnonzero(self.sets[j][row]))
+        return str(self.classes[self.matrix[row, j]])
+
+    def counts(self) -> NDArray[np.float64]:
+        """(n, m): how many sources voted for each class; a partial vote counts in equal parts."""
+        counts = np.zeros((self.n, self.m))
         for r in range(self.m):
-            counts[:, r] = (self.matrix == r).sum(axis=1)
+            counts[:, r] = (self.hard == r).sum(axis=1)
+        for sets in self.sets.values():
+            counts += sets / np.maximum(sets.sum(axis=1, keepdims=True), 1)
         return counts
 
     def take(self, rows: ArrayLike) -> Votes:
@@ -333,6 +400,7 @@ class Votes:
             provenance=None
             if self.provenance is None
             else PickedRows.of(self.provenance, self.n).take(index),
+            unasked={name: missing[index] for name, missing in self.unasked.items()},
         )
 
     def __repr__(self) -> str:
@@ -383,6 +451,16 @@ class Votes:
                 "known: match the rules again with sources.vote(corpus)"
             )
         return self.provenance.matches(row % self.n)
+
+
+def one_of(names: Iterable[str]) -> str:
+    """The classes of a partial vote in words.
+
+    >>> one_of(["billing", "bug"]), one_of(["a", "b", "c"])
+    ('billing or bug', 'a, b or c')
+    """
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def class_numbers(array: ArrayLike, abstain: int = ABSTAIN) -> NDArray[np.int8]:

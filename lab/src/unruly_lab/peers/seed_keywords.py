@@ -49,7 +49,7 @@ def seeds_from_rules(sources: Sources) -> Seeds:
     found: list[dict[str, None]] = [{} for _ in sources.classes]
     for source in sources.sources:
         for rule in source.rules:
-            if rule.label is not None:
+            if isinstance(rule.label, str):
                 number = tuple(sources.classes).index(rule.label)
                 found[number] |= dict.fromkeys(_words(rule.when))
     return tuple(

@@ -105,7 +105,7 @@ def _estimated(known: SourceLine) -> Share | None:
 
 def _measured(votes: Votes, gold: NDArray[np.int64], j: int) -> Share | None:
     checked = votes.voted[:, j] & (gold >= 0)
-    right = int((votes.matrix[checked, j] == gold[checked]).sum())
+    right = int(votes.agrees(gold)[checked, j].sum())
     return wilson(right, int(checked.sum())) if checked.any() else None
 
 

@@ -1,0 +1,196 @@
+"""`similar`: the text is like one of these examples, by the project's encoder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from unruly.errors import RuleError
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Space, Span, Table
+from unruly.rules.keywords import read_words
+
+_SHOWN = 60  # characters of an example in an explanation
+
+
+@dataclass(frozen=True)
+class Similar:
+    """The cosine of the text with the nearest example is above a threshold.
+
+    The examples are `to` (or the lines of `file`), or the training documents with `ids`. The threshold
+    is `above`, or with `calibrated` the one that about this share of the training documents passes.
+    `space` is the encoder's (`unruly.features.space`); a project file gives its own.
+    """
+
+    to: Sequence[str] = ()
+    above: float | None = None
+    calibrated: float | None = None
+    ids: Sequence[object] = ()
+    file: str | None = None
+    space: Space | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("to", "ids"):
+            given = getattr(self, name)
+            if isinstance(given, str):
+                raise RuleError(f"{name} must be a list, not one text: write [{given!r}]")
+            object.__setattr__(self, name, tuple(given))
+        if bool(self.to) == bool(self.ids):
+            raise RuleError("similar needs examples: to = [...], a file of them, or ids = [...]")
+        if any(not isinstance(text, str) or not text.strip() for text in self.to):
+            raise RuleError("an example of similar is blank or no text")
+        if (self.above is None) == (self.calibrated is None):
+            raise RuleError("similar needs either above = 0.6 or calibrated = 0.05")
+        if self.above is not None and not -1 <= self.above < 1:
+            raise RuleError(f"above = {self.above}: a cosine lies between -1 and 1")
+        if self.calibrated is not None and not 0 < self.calibrated < 1:
+            raise RuleError(f"calibrated = {self.calibrated}: give a share between 0 and 1")
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, object], place: Place) -> Similar:
+        """From the key `similar`."""
+        here = place.at("similar")
+        inner = here.table(table["similar"])
+        here.only(inner, ("to", "file", "ids", "above", "calibrated"), "similar")
+        if sum(key in inner for key in ("to", "file", "ids")) != 1:
+            raise here.error("similar needs examples: to = [...], or file = ..., or ids = [...]")
+        file = None
+        if "file" in inner:
+            examples = read_words(here.at("file").file(inner["file"]))
+            file = here.at("file").text(inner["file"])
+        else:
+            examples = here.at("to").texts(inner.get("to", ()))
+        numbers = {k: here.at(k).number(inner[k]) for k in ("above", "calibrated") if k in inner}
+        listed = inner.get("ids", ())
+        if not isinstance(listed, Sequence) or isinstance(listed, str):
+            raise here.at("ids").error("ids must be a list of documents' ids")
+        try:
+            return cls(examples, ids=listed, file=file, space=place.space, **numbers)
+        except RuleError as error:
+            raise here.error(error.message) from None
+
+    def settled(self) -> Similar:
+        """The same with its examples and threshold written out, so that nothing else is needed."""
+        measure = self._measure()
+        return replace(
+            self,
+            to=measure.examples(),
+            ids=(),
+            file=None,
+            above=measure.threshold(),
+            calibrated=None,
+        )
+
+    def _measure(self) -> Similarities:
+        return Similarities(
+            tuple(self.to), tuple(self.ids), self.above, self.calibrated, self.space
+        )
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return Needs((), (self._measure(),))
+
+    def mask(self) -> pl.Expr:
+        return pl.col(self._measure().name).struct.field("holds")
+
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
+    def reason(self) -> str:
+        many = len(self.to) or len(self.ids)
+        limit = f"above {self.above:.2f}" if self.above is not None else f"{self.calibrated:.1%}"
+        return f"similar to {many} {'example' if many == 1 else 'examples'} ({limit})"
+
+    def because(self, row: Row) -> str:
+        """The example that was nearest."""
+        measure = self._measure()
+        found = row[measure.name]
+        assert isinstance(found, Mapping)
+        text = " ".join(measure.examples()[found["nearest"]].split())
+        shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        return f"like “{shown}” ({found['cosine']:.2f})"
+
+    def to_plain(self) -> Table:
+        plain: dict[str, Plain] = {}
+        if self.file is not None:
+            plain["file"] = self.file
+        elif self.ids:
+            plain["ids"] = [key if isinstance(key, int | str) else str(key) for key in self.ids]
+        else:
+            plain["to"] = list(self.to)
+        if self.above is not None:
+            plain["above"] = self.above
+        if self.calibrated is not None:
+            plain["calibrated"] = self.calibrated
+        return {"similar": plain}
+
+    def meaning(self) -> Plain | None:
+        return self._measure().meaning()
+
+
+@dataclass(frozen=True)
+class Similarities:
+    """Of each text: whether it is near enough, its cosine with the nearest example, and which that is."""
+
+    to: tuple[str, ...]
+    ids: tuple[object, ...]
+    above: float | None
+    calibrated: float | None
+    space: Space | None = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        parts = json.dumps([self.to, self.ids, self.above, self.calibrated], default=str)
+        return f"__similar:{hashlib.blake2b(parts.encode(), digest_size=12).hexdigest()}"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
+    def encoder(self) -> Space:
+        """The space; refused where the rule has none."""
+        if self.space is None:
+            raise RuleError(
+                "similar needs an encoder: give space=unruly.TextSpace(encoder, training_corpus), or read "
+                "the rule from a project file, which has one"
+            )
+        return self.space
+
+    def examples(self) -> tuple[str, ...]:
+        """The texts to be like."""
+        return self.to or self.encoder().texts_of(self.ids)
+
+    def threshold(self) -> float:
+        """The cosine to be passed."""
+        if self.above is not None:
+            return self.above
+        assert self.calibrated is not None
+        space = self.encoder()
+        nearest = (space.sample @ space.directions(self.examples()).T).max(axis=1)
+        return float(np.quantile(nearest, 1 - self.calibrated))
+
+    def compute(self, frame: pl.DataFrame) -> pl.Series:
+        space = self.encoder()
+        cosines = space.directions(frame[TEXT].to_list()) @ space.directions(self.examples()).T
+        best = cosines.max(axis=1, initial=-1)
+        columns = {
+            "holds": best > self.threshold(),
+            "cosine": best.astype(np.float32),
+            "nearest": cosines.argmax(axis=1).astype(np.uint32),
+        }
+        return pl.DataFrame(columns).to_struct(self.name)
+
+    def meaning(self) -> Plain | None:
+        space = self.encoder()
+        if space.identity is None:
+            return None
+        learnt = space.training_identity if self.calibrated is not None else ""
+        share: list[Plain] = [self.calibrated or 0.0, learnt]
+        threshold: Plain = share if self.above is None else self.above
+        return ["similar", 1, space.identity, list(self.examples()), threshold]
