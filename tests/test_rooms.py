@@ -37,6 +37,7 @@ ROOMS = [
     "model",
     "project",
     "report",
+    "studio",
     "cli",
 ]
 

@@ -30,14 +30,14 @@ from unruly.wording import did_you_mean
 SECTIONS = ("task", "data", "source", "encoder", "train")
 
 
-def read_project(path: Path) -> Project:
-    """The project in a folder, or in the TOML file itself."""
+def read_project(path: Path, *, may_be_empty: bool = False) -> Project:
+    """The project in a folder, or in the TOML file itself; one without a source only where it may be."""
     file = project_file(path)
     document = Table.read(file)
     document.only(SECTIONS)
     classes = _classes(document)
     return Project(
-        sources=_sources(document, classes, file.parent),
+        sources=_sources(document, classes, file.parent, may_be_empty),
         data=_data(document.table("data")),
         prior=_prior(document.table("task"), classes),
         encoder=_encoder(document, file.parent),
@@ -128,9 +128,11 @@ def _training(table: Table) -> dict[str, Any]:
     return {"method": method, "seed": seed, "settings": settings}
 
 
-def _sources(document: Table, classes: tuple[str, ...], folder: Path) -> Sources:
+def _sources(
+    document: Table, classes: tuple[str, ...], folder: Path, may_be_empty: bool
+) -> Sources:
     tables = document.tables("source")
-    if not tables:
+    if not tables and not may_be_empty:
         raise document.error(
             "no sources: add at least one [[source]] with a name and a rule", "source"
         )

@@ -77,8 +77,6 @@ class Sources:
         if len(set(self.classes)) != len(self.classes):
             twice = next(c for c in self.classes if self.classes.count(c) > 1)
             raise RuleError(f"the class {twice!r} is listed twice")
-        if not self.sources:
-            raise RuleError("there are no sources: write at least one [[source]] with a rule")
         if len(set(self.names)) != len(self.names):
             twice = next(n for n in self.names if self.names.count(n) > 1)
             raise RuleError(f"two sources are named {twice!r}: give each source its own name")
@@ -112,6 +110,8 @@ class Sources:
         With a cache (`Cache.default()` is the command line's), only sources that are new or edited
         are matched; without one, nothing is read or written.
         """
+        if not self.sources:
+            raise RuleError("there are no sources: write at least one [[source]] with a rule")
         corpus = Corpus.of(documents)
         matcher = self._matcher(cache)
         matched = matcher.run(MatchFrame.of(corpus), progress)
