@@ -113,5 +113,5 @@ def _line_of(project: Project, where: Where | None) -> Where | None:
         return None
     if where.file is not None or where.source not in project.sources.names:
         return None
-    source = project.sources.names.index(where.source)
+    source = project.sources.index(where.source)
     return Table.read(project.file).where("source", source, "rule", where.rule - 1)

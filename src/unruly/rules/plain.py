@@ -59,7 +59,7 @@ def source_from_plain(
     """
     find: Lines = (lambda path: Where(where or None)) if isinstance(where, str) else where
     place = Place(find, tuple(classes), Path(folder))
-    place.only(table, ("name", "rule"), "a source")
+    place.only(table, ("name", "enabled", "rule"), "a source")
     if "name" not in table:
         raise place.error('a source has no name: add name = "..."')
     name = place.at("name").text(table["name"])
@@ -67,12 +67,18 @@ def source_from_plain(
     rules = table.get("rule")
     if isinstance(rules, Mapping) or not isinstance(rules, Sequence) or not rules:
         raise place.error("a source needs rules: write [[source.rule]] below it")
-    return Source(name, [_rule(rule, i, name, place) for i, rule in enumerate(rules)])
+    enabled = table.get("enabled", True)
+    if not isinstance(enabled, bool):
+        raise place.at("enabled").error(f"enabled: expected true or false, found {enabled!r}")
+    return Source(name, [_rule(rule, i, name, place) for i, rule in enumerate(rules)], enabled)
 
 
 def source_to_plain(source: Source) -> Table:
     """The table that means the same in a project file."""
-    return {"name": source.name, "rule": [_rule_to_plain(rule) for rule in source.rules]}
+    head: dict[str, Plain] = {"name": source.name}
+    if not source.enabled:
+        head["enabled"] = False
+    return {**head, "rule": [rule_to_plain(rule) for rule in source.rules]}
 
 
 def condition_from_plain(table: Mapping[str, object], place: Place) -> Condition:
@@ -135,7 +141,8 @@ def _inner(value: object, place: Place) -> Condition:
     return condition_from_plain(table, place)
 
 
-def _rule_to_plain(rule: Rule) -> Table:
+def rule_to_plain(rule: Rule) -> Table:
+    """The table that means the same in a project file."""
     plain: dict[str, Plain] = {} if rule.label is None else {"label": rule.label}
     plain |= rule.when.to_plain()
     if rule.examples:

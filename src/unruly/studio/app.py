@@ -93,7 +93,7 @@ class Studio:
             "hue": _hue(() if work is None else work.state.classes),
             "key_of": key_of,
         }
-        return self.templates.get_template(name).render({**usual, **context})
+        return str(self.templates.get_template(name).render({**usual, **context}))
 
 
 Handler = Callable[[Studio, Asked], Response]
@@ -111,11 +111,11 @@ def post(path: str, handler: Handler) -> tuple[str, str, Handler]:
 
 def application(studio: Studio) -> Guard:
     """The application, with the guard before it."""
-    from unruly.studio.pages import documents, setup
+    from unruly.studio.pages import documents, rules, setup
 
     routes: list[BaseRoute] = [
         Route(path, _endpoint(studio, handler), methods=[method])
-        for module in (setup, documents)
+        for module in (setup, documents, rules)
         for method, path, handler in module.ROUTES
     ]
     static = Mount("/static", StaticFiles(directory=HERE / "static"))

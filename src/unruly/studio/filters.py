@@ -110,7 +110,8 @@ def _votes(filter: Filter, state: State) -> Mask:
     if filter.source:
         columns = columns[:, [_known(filter.source, state.votes.sources, "source")]]
     if filter.vote:
-        return found & (columns == _known(filter.vote, state.classes, "class")).any(axis=1)
+        named = columns == _known(filter.vote, state.classes, "class")
+        return np.asarray(found & named.any(axis=1))
     return np.asarray(found & (columns != NONE).any(axis=1))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from unruly.votes.votes import Match
 
@@ -40,7 +41,7 @@ def pieces(
             cuts |= {min(max(a, start), last), min(max(b, start), last)}
     order = sorted(cuts)
     found = []
-    for a, b in zip(order, order[1:], strict=False):
+    for a, b in pairwise(order):
         over = [m for m in matches if any(x <= a and b <= y for x, y in m.spans)]
         labels = tuple(dict.fromkeys(m.label for m in over))
         found.append(Piece(text[a:b], labels, tuple(m.source for m in over)))

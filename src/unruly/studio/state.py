@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.labelling.answers import Labelled
+from unruly.project.editing import ProjectText
 from unruly.project.project import Project
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
 from unruly.texts.corpus import Corpus
@@ -57,7 +58,7 @@ class State:
     """One moment of a project in the studio."""
 
     project: Project
-    text: str  # of the project file, as it was read
+    file: ProjectText  # the project file, as it was read
     corpus: Corpus
     frame: MatchFrame  # the same documents as the matcher has them
     votes: Votes
@@ -79,6 +80,11 @@ class State:
             return found
         kept: Kept = self._kept[key]
         return kept
+
+    @property
+    def text(self) -> str:
+        """The project file's text."""
+        return self.file.text
 
     @property
     def n(self) -> int:

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from unruly.errors import InputError, UnrulyError
+from unruly.model.summary import FitSummary
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.difference import Difference, compare_models
 from unruly.rules.cache import Cache
@@ -139,6 +140,13 @@ class Trainer:
             kept = (model.path, open_model(model.path, self.workspace.state))
             self._opened = kept
         return kept[1]
+
+    def summary(self) -> FitSummary | None:
+        """What the fit of the shown model came to."""
+        model = self.current
+        if model is None:
+            return None
+        return model.summary if model.facts is not None else self.opened(model).summary_
 
     def open_newest(self) -> None:
         """Show the newest model: at once where it was asked before, else in the background."""

@@ -14,16 +14,31 @@ from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
 
-from unruly.errors import InputError, ProjectError, UnrulyError
+from unruly.errors import InputError, UnrulyError
 from unruly.files import written_whole
 from unruly.labelling.answers import labelled, problem_lines, written_id
 from unruly.labelling.labels import WITHDRAWN, Answer, moment, timestamp
 from unruly.labelling.queue import Question
-from unruly.project.file import project_file, read_project
+from unruly.project.editing import (
+    ProjectText,
+    add_source_text,
+    duplicate_source,
+    move_source,
+    remove_source,
+    rename_source,
+    replace_source_text,
+    source_names,
+    source_text,
+    switch_source,
+    write_edit,
+)
+from unruly.project.file import parse_project, project_file
 from unruly.project.voting import blamed_on_its_line
 from unruly.rules.cache import Cache
 from unruly.rules.matching import MatchFrame
 from unruly.studio.filters import Filter, Preset, counted
+from unruly.studio.forms import free_name
+from unruly.studio.preview import parse_source
 from unruly.studio.state import NONE, Answers, State, no_votes
 from unruly.votes.votes import Votes
 from unruly.wording import plural
@@ -68,7 +83,7 @@ class Workspace:
         self._lock = threading.RLock()
         self._done: list[Step] = []
         self._undone: list[Step] = []
-        self._drafts: dict[str, str] = dict(self._read_json("drafts.json"))
+        self._drafts = {k: str(v) for k, v in self._read_json("drafts.json").items()}
         self._state = self._read()
         self._labels_seen = _signature(self._state.project.label_file().path)
 
@@ -80,12 +95,12 @@ class Workspace:
     # Reading
 
     def _read(self) -> State:
-        text = self.file.read_bytes().decode("utf-8-sig")
-        project = read_project(self.file, may_be_empty=True)
+        file = ProjectText.read(self.file)
+        project = parse_project(file.text, self.file, may_be_empty=True)
         corpus = project.corpus("train")
         state = State(
             project=project,
-            text=text,
+            file=file,
             corpus=corpus,
             frame=MatchFrame.of(corpus),
             votes=no_votes(corpus, project.classes),
@@ -103,12 +118,12 @@ class Workspace:
     def reload(self) -> None:
         """Read the project file again, as it is on disk; the documents only where others are named."""
         with self._lock:
-            old, text = self._state, self.file.read_bytes().decode("utf-8-sig")
-            project = read_project(self.file, may_be_empty=True)
+            old, file = self._state, ProjectText.read(self.file)
+            project = parse_project(file.text, self.file, may_be_empty=True)
             if project.data != old.project.data or project.classes != old.classes:
                 self._state = self._read()
                 return
-            state = replace(old, project=project, text=text)
+            state = replace(old, project=project, file=file)
             self._state = replace(state, votes=self._vote(state))
 
     def reload_labels(self) -> None:
@@ -135,11 +150,12 @@ class Workspace:
         """What was changed in the project file since it was read, as a difference; empty where nothing was."""
         state = self._state
         try:
-            text = self.file.read_bytes().decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            return f"{self.file.name} cannot be read: {error}"
-        if text == state.text:
+            raw = self.file.read_bytes()
+        except OSError as error:
+            return f"{self.file.name} cannot be read: {error.strerror}"
+        if raw == state.file.raw:
             return ""
+        text = raw.decode("utf-8-sig", "replace")
         names = (f"{self.file.name}, in the studio", f"{self.file.name}, on disk")
         pair = (state.text.splitlines(), text.splitlines())
         return "\n".join(unified_diff(*pair, *names, lineterm="", n=2))
@@ -156,22 +172,52 @@ class Workspace:
             raise ChangedOutsideError(
                 f"{self.file.name} was edited outside: look at the difference and load it first"
             )
-        with self._lock:
-            self._check(text)
-            with written_whole(self.file) as part:
-                part.write_text(text, encoding="utf-8", newline="")
-            self.reload()
+        write_edit(self._state.file, text, may_be_empty=True)
+        self.reload()
 
-    def _check(self, text: str) -> None:
-        """Refuse a text that is no sound project, before anything is written."""
-        trial = self.folder / f".{self.file.stem}.trial.toml"
-        try:
-            trial.write_text(text, encoding="utf-8", newline="")
-            read_project(trial, may_be_empty=True)
-        except UnrulyError as error:
-            raise ProjectError(str(error).replace(str(trial), self.file.name)) from None
-        finally:
-            trial.unlink(missing_ok=True)
+    def save_source(self, text: str, saved: str | None, original: str = "") -> str:
+        """Write one source, in the place of the one called `saved` or as a new one; gives its name.
+
+        `original` is what the editor showed when it was opened: where the source is no longer that, it
+        was changed in another tab, and is not overwritten.
+        """
+        with self._lock:
+            state = self._state
+            source = parse_source(text, state)
+            if saved is None:
+                self.edit(f"{source.name}: added", add_source_text(state.text, text))
+            else:
+                if source_text(state.text, saved).split() != original.split():
+                    raise ChangedOutsideError(
+                        f"{saved} was changed meanwhile, in another tab perhaps: reload the page to see it; "
+                        "what you typed is kept as a draft"
+                    )
+                edited = replace_source_text(state.text, saved, text)
+                self.edit(f"{source.name}: edited", edited)
+            self.keep_draft(saved or "", None)
+            return source.name
+
+    def change_source(self, what: str, name: str, value: str = "") -> None:
+        """Rename, duplicate, move (up, down), switch (on, off) or delete a source; can be undone."""
+        with self._lock:
+            text = self._state.text
+            names = source_names(text)
+            place = names.index(name) if name in names else 0
+            match what:
+                case "rename":
+                    edited = rename_source(text, name, value.strip())
+                case "duplicate":
+                    edited = duplicate_source(text, name, free_name(f"{name} copy", names))
+                case "up" | "down":
+                    to = place + (1 if what == "down" else -1)
+                    edited = move_source(text, name, min(max(to, 0), len(names) - 1))
+                case "on" | "off":
+                    edited = switch_source(text, name, what == "on")
+                case "delete":
+                    edited = remove_source(text, name)
+                case _:
+                    raise InputError(f"{what!r} cannot be done to a source")
+            self.edit(f"{name}: {what}", edited)
 
     # Labels
 

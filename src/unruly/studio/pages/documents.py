@@ -32,7 +32,7 @@ def listing(studio: Studio, asked: Asked) -> Response:
         "state": state,
         "filter": chosen,
         "problem": problem,
-        "page": page(state, rows, _number(asked.query.get("page", "1"), 1)),
+        "page": page(state, rows.tolist(), _number(asked.query.get("page", "1"), 1)),
         "presets": work.presets(),
         "sorts": SORTS,
     }

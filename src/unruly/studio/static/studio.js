@@ -20,7 +20,7 @@ async function ask(url, form) {
   }
   const text = await answer.text();
   if (!answer.ok) throw new Error(text.slice(0, 600));
-  return { text, answer };
+  return { text };
 }
 
 function toast(message, bad = false) {
@@ -82,11 +82,12 @@ function live(form) {
 
 function editor(root) {
   const line = new Line(), into = $("#preview");
-  const text = $("textarea[name=toml]", root), form = $("form[data-rule-form]", root);
+  const text = $("textarea[name=toml]", root);
   const saved = root.dataset.saved, url = "/rules/preview";
   let typed = false;
   const show = (patient = false) => line.push(async (newest) => {
     const way = $("[role=tab][aria-selected=true]", root)?.dataset.way || "toml";
+    const form = $("form[data-rule-form]", root);
     const given = way === "form" && form ? new FormData(form) : new FormData();
     given.set("way", way);
     given.set("toml", text.value);
@@ -95,15 +96,22 @@ function editor(root) {
     if (patient) given.set("patient", "1");
     into.classList.add("waiting");
     try {
-      const { text: html, answer } = await ask(url, given);
+      const { text: html } = await ask(url, given);
       if (!newest()) return;
       into.innerHTML = html;
-      const toml = answer.headers.get("x-toml");
-      if (way === "form" && toml) text.value = decodeURIComponent(toml);
+      if (way === "form") text.value = $("#toml-now").value;
     } finally { into.classList.remove("waiting"); }
   });
-  const go = debounced(() => show(), 40);
-  root.addEventListener("input", () => { typed = true; go(); });
+  let pending = false;  // typed, and not asked about yet
+  const soon = debounced(() => { pending = false; show(); }, 40);
+  const go = () => { pending = true; soon(); };
+  root.addEventListener("input", (event) => {
+    typed = true;
+    if ("kind" in event.target.dataset) {
+      for (const part of all("[data-for]", root)) part.hidden = part.dataset.for !== event.target.value;
+    }
+    go();
+  });
   root.addEventListener("click", async (event) => {
     const tab = event.target.closest("[role=tab]");
     if (tab) {
@@ -120,13 +128,14 @@ function editor(root) {
   });
   document.addEventListener("click", (event) => { if (event.target.closest("[data-patient]")) show(true); });
   const save = async () => {
+    while (line.busy || pending) await new Promise((done) => setTimeout(done, 20));
     try {
       const { text: where } = await ask("/rules/save", { toml: text.value, saved, original: root.dataset.original });
       location.href = where;
     } catch (error) { toast(error.message, true); }
   };
   document.addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); line.push(async () => save()); }
+    if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); save(); }
   });
   show();
 }
