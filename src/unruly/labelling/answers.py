@@ -115,7 +115,7 @@ def labelled(file: LabelFile, ids: Iterable[object], classes: Sequence[str]) -> 
             continue
         row = places[own]
         answered[row] = any(answer.label != SKIPPED for answer in answers)
-        told = [(a, _number(a.label, classes)) for a in answers if a.label not in NO_CLASS]
+        told = [(a, class_of(a.label, classes)) for a in answers if a.label not in NO_CLASS]
         problems += [UnknownClass(own, answer.label) for answer, number in told if number is None]
         known = [(answer, number) for answer, number in told if number is not None]
         if len({number for _, number in known}) > 1:
@@ -131,7 +131,7 @@ def written_id(own: object) -> str:
     return " ".join(str(own).splitlines()).strip()
 
 
-def _number(label: str, classes: Sequence[str]) -> int | None:
+def class_of(label: str, classes: Sequence[str]) -> int | None:
     """The class that a label names; capitals matter only where two classes differ by them."""
     number = class_number(label, classes)
     if number is not None and number != UNKNOWN:

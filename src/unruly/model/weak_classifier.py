@@ -36,6 +36,8 @@ from unruly.votes.votes import Votes
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
     from unruly.features.encoder import Features
+    from unruly.labelling.accuracy import AccuracyEstimate
+    from unruly.labelling.queue import Questions
     from unruly.rules.sources import Sources
 
 KEEP_DOCUMENTS = 2000
@@ -226,18 +228,62 @@ class WeakClassifier:
         `votes` alone are new ones on the training documents. A model that was loaded from a file no
         longer has these: pass them as `X`.
         """
-        fitted = self._fitted()
-        if X is not None:
-            documents = Documents.of(X)
-            cast = fitted.votes(documents, fitted.named_votes(documents, votes))
-            return fitted.learner.soft_labels(cast, fitted.features(documents, self._cache()))
-        if self._training_features is None or self._training_votes is None:
-            raise InputError(
-                "a loaded model no longer has its training documents: pass them, as in denoise(corpus, votes)"
-            )
-        documents = Documents(None, self._training_features)
-        given = self._training_votes if votes is None else fitted.named_votes(documents, votes)
-        return fitted.learner.soft_labels(fitted.votes(documents, given), self._training_features)
+        features, cast = self._documents(X, votes)
+        return self._fitted().learner.soft_labels(cast, features)
+
+    def ask(
+        self,
+        n: int = 20,
+        by: str = "balance",
+        X: Any = None,
+        votes: Any = None,
+        *,
+        labels: Labels | Labelled | None = None,
+        seed: int = 0,
+    ) -> Questions:
+        """Which documents to label next; by default of the training documents.
+
+        `by` is "balance" (stratified by predicted class, for everything), "doubt", "random", "source:NAME" or
+        "class:NAME"; documents in `labels` are not asked about again. The ids come with the probability with which
+        each was drawn, which estimates from the labels need.
+        """
+        from unruly.model.labels import ask_with
+
+        features, cast = self._documents(X, votes)
+        known = None if labels is None else _labelled(labels, cast)
+        return ask_with(self._fitted(), features, cast, n, by, known, seed)
+
+    def estimate_accuracy(
+        self,
+        labels: Labels | Labelled,
+        X: Any = None,
+        votes: Any = None,
+        *,
+        progress: Progress = SILENT,
+    ) -> AccuracyEstimate:
+        """The accuracy on all documents from the labels of some, with an interval that knows how they were drawn.
+
+        Labels of a `Project` (`project.labels(corpus)`) know; others count as drawn evenly. Where the model was
+        trained on labels, they are held out in turn, and the model is fitted again without them.
+        """
+        from unruly.model.labels import accuracy_with
+
+        features, cast = self._documents(X, votes, progress)
+        return accuracy_with(self._fitted(), features, cast, _labelled(labels, cast), progress)
+
+    def preview_labels(
+        self,
+        labels: Labels | Labelled,
+        X: Any = None,
+        votes: Any = None,
+        *,
+        progress: Progress = SILENT,
+    ) -> NDArray[np.float32]:
+        """(n, m): the probabilities that a fit with these labels would give; the model stays as it is."""
+        from unruly.model.labels import preview
+
+        features, cast = self._documents(X, votes, progress)
+        return preview(self._fitted(), features, cast, _labelled(labels, cast), progress)
 
     def explain(
         self, X: Any, votes: Any = None, *, words: int = 8, neighbours: int = 5
@@ -330,6 +376,23 @@ class WeakClassifier:
 
     def __sklearn_tags__(self) -> Any:
         return scikit.classifier_tags()
+
+    def _documents(
+        self, X: Any = None, votes: Any = None, progress: Progress = SILENT
+    ) -> tuple[Features, Votes]:
+        """The features of documents and the votes on them; of the training documents where no X is given."""
+        fitted = self._fitted()
+        if X is not None:
+            documents = Documents.of(X)
+            cast = fitted.votes(documents, fitted.named_votes(documents, votes), progress)
+            return fitted.features(documents, self._cache(), progress), cast
+        if self._training_features is None or self._training_votes is None:
+            raise InputError(
+                "a loaded model no longer has its training documents: pass them, as in denoise(corpus, votes)"
+            )
+        documents = Documents(None, self._training_features)
+        given = self._training_votes if votes is None else fitted.named_votes(documents, votes)
+        return self._training_features, fitted.votes(documents, given)
 
     def _checked_settings(self) -> MethodSettings:
         """The settings of the method, and what else can be checked before any work."""
