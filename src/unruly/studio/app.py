@@ -21,6 +21,7 @@ from unruly import __version__
 from unruly.errors import UnrulyError
 from unruly.rules.cache import Cache
 from unruly.sampling import Share
+from unruly.studio.queue import Queue
 from unruly.studio.security import Access, Guard
 from unruly.studio.training import Trainer
 from unruly.studio.workspace import ChangedOutsideError, Workspace
@@ -58,6 +59,7 @@ class Studio:
     by: str = ""
     workspace: Workspace | None = None
     trainer: Trainer | None = None
+    queue: Queue = field(default_factory=Queue)
     templates: Environment = field(init=False)
 
     def __post_init__(self) -> None:
@@ -111,11 +113,11 @@ def post(path: str, handler: Handler) -> tuple[str, str, Handler]:
 
 def application(studio: Studio) -> Guard:
     """The application, with the guard before it."""
-    from unruly.studio.pages import documents, rules, setup
+    from unruly.studio.pages import documents, labelling, out, rules, setup, training
 
     routes: list[BaseRoute] = [
         Route(path, _endpoint(studio, handler), methods=[method])
-        for module in (setup, documents, rules)
+        for module in (setup, documents, rules, labelling, training, out)
         for method, path, handler in module.ROUTES
     ]
     static = Mount("/static", StaticFiles(directory=HERE / "static"))

@@ -55,7 +55,9 @@ class RuleForm:
     def of_toml(cls, text: str) -> RuleForm | None:
         """From a source's TOML; None where it is more than a form can show.
 
-        >>> RuleForm.of_toml('[[source]]\\nname = "a"\\nrule = [{ label = "x", keywords = ["b"] }]').keywords
+        >>> RuleForm.of_toml(
+        ...     '[[source]]\\nname = "a"\\nrule = [{ label = "x", keywords = ["b"] }]'
+        ... ).keywords
         'b'
         """
         try:
@@ -72,7 +74,10 @@ class RuleForm:
         """The rule as plain values; what the form does not show is kept from before."""
         kept = {k: v for k, v in before.items() if k in _FIELDS.get(self.kind, set())}
         plain: dict[str, Any] = {"label": self.label, **kept, **self._condition(kept)}
-        for key, texts in (("examples", self.examples), ("counter_examples", self.counter_examples)):
+        for key, texts in (
+            ("examples", self.examples),
+            ("counter_examples", self.counter_examples),
+        ):
             if lines := [line.strip() for line in texts.splitlines() if line.strip()]:
                 plain[key] = lines
         return {key: value for key, value in plain.items() if value not in (None, False, "")}
@@ -118,7 +123,9 @@ def _own(kind: str, rule: Mapping[str, Any]) -> dict[str, Any]:
         words = _listed(rule["keywords"])
         return {
             "kind": kind,
-            "keywords": "\n".join(words) if any("," in word for word in words) else ", ".join(words),
+            "keywords": "\n".join(words)
+            if any("," in word for word in words)
+            else ", ".join(words),
             "inside": rule.get("match") == "substring",
         }
     if kind == "pattern":

@@ -31,8 +31,7 @@ class SourceRow:
 
 def source_rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]:
     """All sources in the order of the file."""
-    rows = state.once(("source rows", tuple(estimates.items())), lambda: _rows(state, estimates))
-    return rows
+    return state.once(("source rows", tuple(estimates.items())), lambda: _rows(state, estimates))
 
 
 def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]:

@@ -172,7 +172,7 @@ class Trainer:
             self.current = model
             self.workspace.use_answers(found, self.workspace.state.answers)
 
-        self._begin(f"asking {model.name} about all documents", work)
+        self.begin(f"asking {model.name} about all documents", work)
 
     def fit(self) -> None:
         """Train a model on the rules and labels as they are now."""
@@ -188,9 +188,10 @@ class Trainer:
             self.current = model
             self.workspace.use_answers(found, self.workspace.state.answers)
 
-        self._begin("training", work)
+        self.begin("training", work)
 
-    def _begin(self, what: str, work: Callable[[Job], None]) -> None:
+    def begin(self, what: str, work: Callable[[Job], None]) -> None:
+        """Do something in the background, one thing at a time."""
         with self._lock:
             if self._job is not None and self._job.status.running:
                 raise InputError("something is running already: wait for it, or cancel it")

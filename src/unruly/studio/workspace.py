@@ -67,6 +67,7 @@ class LabelStep:
     what: str
     before: tuple[tuple[str, str | None], ...]
     after: tuple[tuple[str, str | None], ...]
+    question: Question | None = None  # of the queue, that it answers
 
 
 Step = TextStep | LabelStep
@@ -238,7 +239,7 @@ class Workspace:
             kept = tuple(pair for pair in before if pair[1] != label)
             what = f"{plural(len(after), 'document')}: {label or 'label withdrawn'}"
             self._append(after, question)
-            self._note(LabelStep(what, kept, after))
+            self._note(LabelStep(what, kept, after, question))
             return len(after)
 
     def answer(self, question: Question, label: str) -> None:
@@ -247,7 +248,9 @@ class Workspace:
             self.label([question.row], label, question)
             return
         with self._lock:
-            self._append(((written_id(question.id), label),), question)
+            own = written_id(question.id)
+            self._append(((own, label),), question)
+            self._note(LabelStep(f"1 document: {label}", ((own, None),), ((own, label),), question))
 
     def _label_of(self, row: int) -> str | None:
         number = int(self._state.labels[row])
@@ -305,7 +308,7 @@ class Workspace:
 
     def _restore(self, step: Step, back: bool) -> None:
         if isinstance(step, LabelStep):
-            self._append(step.before if back else step.after)
+            self._append(step.before if back else step.after, step.question)
             return
         now, then = (step.after, step.before) if back else (step.before, step.after)
         if self._state.text != now:
