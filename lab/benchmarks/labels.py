@@ -91,9 +91,7 @@ class Task:
             so_far = labelled(LabelFile(Path("labels.csv"), answers), ids, classes)
             size = n * (turn + 1) // rounds - len(answers)
             proba = learner.heads(part.features, part.votes).combined
-            asked = ask(
-                part.votes, proba, size, by, answered=so_far.answered, seed=1000 * seed
-            )
+            asked = ask(part.votes, proba, size, by, answered=so_far.answered, seed=1000 * seed)
             when = f"2026-01-{turn + 1:02}"
             answers += tuple(
                 Answer(str(q.id), classes[part.gold[q.row]], when, "", q.why, q.probability)
@@ -116,9 +114,7 @@ def tasks(args: argparse.Namespace) -> Iterator[Task]:
             votes = Votes.from_wrench(folder, split)
             votes = votes.take(rows) if split == "train" else votes
             assert corpus.gold is not None
-            parts[split] = Part(
-                stack.encode(corpus, Cache()), votes, corpus.gold.astype(np.int64)
-            )
+            parts[split] = Part(stack.encode(corpus, Cache()), votes, corpus.gold.astype(np.int64))
         plain = denoise(parts["train"].features, parts["train"].votes)
         yield Task(name, parts["train"], parts["test"], plain)
 

@@ -54,8 +54,7 @@ def _other_shifts(fitted: Posteriors) -> tuple[Real64, ...]:
     rows = sample_rows(len(fitted.q), _MOST)
     scores, known = fitted.scores[rows], fitted.balance
     return tuple(
-        shift(scores, fitted.b0, replace(known, shares=shares))
-        for shares in known.alternatives()
+        shift(scores, fitted.b0, replace(known, shares=shares)) for shares in known.alternatives()
     )
 
 

@@ -62,13 +62,13 @@ class ProjectText:
         return _unix(self.raw.decode("utf-8-sig"))
 
 
-def write_edit(before: ProjectText, text: str) -> Project:
+def write_edit(before: ProjectText, text: str, *, may_be_empty: bool = False) -> Project:
     """Write an edited text over the file that it was made from, whole or not at all; gives the project.
 
     Refused where the file has changed since, and where the text is no sound project. Byte order mark and
     Windows line ends are kept.
     """
-    project = parse_project(text, before.file)
+    project = parse_project(text, before.file, may_be_empty=may_be_empty)
     windows, mark = b"\r\n" in before.raw, before.raw.startswith(b"\xef\xbb\xbf")
     body = _unix(text).replace("\n", "\r\n") if windows else text
     with written_whole(before.file) as part:
@@ -158,6 +158,54 @@ def switch_source(text: str, name: str, on: bool) -> str:
     if on:
         return drop_key(text, (*place, "enabled"))
     return set_key(text, place, "enabled", False)
+
+
+def source_text(text: str, name: str) -> str:
+    """The lines of one source, comments included, as a document of its own."""
+    text = _whole_lines(text)
+    index = _source(text, name)
+    if is_list(text, SOURCES):
+        return _block_of(_values(text)["source"][index])
+    there = block(text, (*SOURCES, index))
+    return text[there.start : there.end].strip("\n") + "\n"
+
+
+def replace_source_text(text: str, name: str, new: str) -> str:
+    """Other lines in the place of a source's: one source, as `source_text` gives it.
+
+    >>> text = '[task]\\nclasses = ["ham", "spam"]\\n\\n[[source]]\\nname = "a"\\n'
+    >>> print(replace_source_text(text, "a", '[[source]]\\nname = "b"  # better\\n'))
+    [task]
+    classes = ["ham", "spam"]
+    <BLANKLINE>
+    [[source]]
+    name = "b"  # better
+    <BLANKLINE>
+    """
+    text, new = _whole_lines(text), _whole_lines(new)
+    index, names = _source(text, name), source_names(text)
+    (fresh,) = source_names(new)
+    if fresh != name:
+        _check_new(fresh, names)
+    if not is_list(text, SOURCES):
+        there = block(text, (*SOURCES, index))
+        return text[: there.start] + new.strip("\n") + "\n" + text[there.end :]
+    text = add_items(text, SOURCES, [_values(new)["source"][0]])
+    return _moved(drop_item(text, SOURCES, index), SOURCES, len(names) - 1, index, len(names))
+
+
+def add_source_text(text: str, new: str) -> str:
+    """One more source, behind the others, in the lines that it is given in."""
+    text, new = _whole_lines(text), _whole_lines(new)
+    names = source_names(text)
+    (fresh,) = source_names(new)
+    _check_new(fresh, names)
+    if is_list(text, SOURCES):
+        return add_items(text, SOURCES, [_values(new)["source"][0]])
+    lines = new.strip("\n") + "\n"
+    if not names:
+        return f"{text}\n{lines}"
+    return insert_after(text, (*SOURCES, len(names) - 1), lines, apart=True)
 
 
 def add_rule(text: str, source: str, rule: GivenRule, number: int | None = None) -> str:

@@ -33,23 +33,25 @@ from unruly.wording import did_you_mean
 SECTIONS = ("task", "data", "source", "encoder", "train")
 
 
-def read_project(path: Path) -> Project:
-    """The project in a folder, or in the TOML file itself."""
+def read_project(path: Path, *, may_be_empty: bool = False) -> Project:
+    """The project in a folder, or in the TOML file itself; one without a source only where it may be."""
     file = project_file(path)
-    return _project(Table.read(file), file)
+    return _project(Table.read(file), file, may_be_empty)
 
 
-def parse_project(text: str, file: Path) -> Project:
+def parse_project(text: str, file: Path, *, may_be_empty: bool = False) -> Project:
     """The project that a text means, as if it were read from the file: a preview of an edit."""
-    return _project(Table.parse(text, str(file)), file)
+    return _project(Table.parse(text, str(file)), file, may_be_empty)
 
 
-def _project(document: Table, file: Path) -> Project:
+def _project(document: Table, file: Path, may_be_empty: bool) -> Project:
     document.only(SECTIONS)
     classes = _classes(document)
     data, encoder = _data(document.table("data")), _encoder(document, file.parent)
     return Project(
-        sources=_sources(document, classes, file.parent, _space(encoder, data, file, classes)),
+        sources=_sources(
+            document, classes, file.parent, _space(encoder, data, file, classes), may_be_empty
+        ),
         data=data,
         prior=_prior(document.table("task"), classes),
         encoder=encoder,
@@ -162,12 +164,16 @@ def _descriptions(task: Table, classes: tuple[str, ...]) -> dict[str, str]:
 
 
 def _sources(
-    document: Table, classes: tuple[str, ...], folder: Path, space: Space | None
+    document: Table,
+    classes: tuple[str, ...],
+    folder: Path,
+    space: Space | None,
+    may_be_empty: bool,
 ) -> Sources:
     tables = document.tables("source")
     task = document.table("task")
     descriptions = _descriptions(task, classes)
-    if not tables and not descriptions:
+    if not tables and not descriptions and not may_be_empty:
         raise document.error(
             "no sources: add at least one [[source]] with a name and a rule, or describe the classes in "
             "[task.describe]",
@@ -190,7 +196,7 @@ def _sources(
             place = tables[list(read).index(DESCRIBE)]
             raise place.error(f"{DESCRIBE!r} is the source of [task.describe]: rename this", "name")
         read[DESCRIBE] = described_source(descriptions, space)
-    if not any(source.enabled for source in read.values()):
+    if not may_be_empty and not any(source.enabled for source in read.values()):
         raise document.error("all sources are disabled: enable at least one", "source")
     return Sources(classes, tuple(read.values()))
 

@@ -279,24 +279,32 @@ class Evidence:
 
     def matches(self, row: int) -> tuple[Match, ...]:
         """What fired on this document, one `Match` for each source that voted."""
-        if self.corpus.missing is not None and self.corpus.missing[row]:
-            return ()  # there is no text
-        classes = self.matcher.classes
-        documents = MatchFrame.of(self.corpus.take([row]))
-        frame = self.matcher.with_measures(self.matcher.sources, documents)
-        document = frame.row(0, named=True)
-        found = []
-        for source in self.matcher.sources:
-            for number, vote in enumerate(source.rule_votes(classes)):
-                decided = frame.select(vote.alias("vote"))["vote"][0]
-                if decided is not None:
-                    rule = source.rules[number]
-                    when, several = rule.when, rule.named(classes)
-                    label = one_of(classes[r] for r in several or (decided,))
-                    why = when.because(document) if isinstance(when, Explained) else when.reason()
-                    found.append(Match(source.name, number, label, when.spans(document), why))
-                    break
-        return tuple(found)
+        return matches_on(self.matcher, self.corpus.take([row]))[0]
+
+
+def matches_on(matcher: Matcher, corpus: Corpus) -> list[tuple[Match, ...]]:
+    """What fired on each of a few documents: one `Match` for each source that voted on it."""
+    frame = matcher.with_measures(matcher.sources, MatchFrame.of(corpus))
+    rules = [
+        (source, number, vote)
+        for source in matcher.sources
+        for number, vote in enumerate(source.rule_votes(matcher.classes))
+    ]
+    cast = frame.select(vote.alias(str(i)) for i, (_, _, vote) in enumerate(rules))
+    found: list[dict[str, Match]] = [{} for _ in range(len(corpus))]
+    for i, (source, number, _) in enumerate(rules):
+        rule = source.rules[number]
+        when = rule.when
+        for row, decided in enumerate(cast[str(i)].to_list() if len(corpus) else ()):
+            gone = corpus.missing is not None and corpus.missing[row]  # there is no text
+            if decided is None or gone or source.name in found[row]:
+                continue
+            document = frame.row(row, named=True)
+            named = rule.named(matcher.classes) or (decided,)
+            label = one_of(matcher.classes[c] for c in named)
+            why = when.because(document) if isinstance(when, Explained) else when.reason()
+            found[row][source.name] = Match(source.name, number, label, when.spans(document), why)
+    return [tuple(matches.values()) for matches in found]
 
 
 def given_up(votes: Votes) -> tuple[DocumentsGivenUp, ...]:

@@ -80,10 +80,6 @@ class Sources:
         if len(set(self.classes)) != len(self.classes):
             twice = next(c for c in self.classes if self.classes.count(c) > 1)
             raise RuleError(f"the class {twice!r} is listed twice")
-        if not self.with_disabled:
-            raise RuleError("there are no sources: write at least one [[source]] with a rule")
-        if not self.sources:
-            raise RuleError("all sources are disabled: enable at least one")
         names = [source.name for source in self.with_disabled]
         if len(set(names)) != len(names):
             twice = next(n for n in names if names.count(n) > 1)
@@ -127,6 +123,12 @@ class Sources:
         With a cache (`Cache.default()` is the command line's), only sources that are new or edited
         are matched; without one, nothing is read or written.
         """
+        if not self.sources:
+            raise RuleError(
+                "all sources are disabled: enable at least one"
+                if self.with_disabled
+                else "there are no sources: write at least one [[source]] with a rule"
+            )
         corpus = Corpus.of(documents)
         matcher = self._matcher(cache)
         matched = matcher.run(MatchFrame.of(corpus), progress)
