@@ -7,13 +7,16 @@ over seeds, with nothing stated and no label, and with 20 labels drawn at random
     plain     texts as they are
     both      texts as they are, and once more without the words that rules look for: two blocks
     masked    without them only
-Gold labels cut, score, and are the 20 labels.
+Gold labels cut, score, and are the 20 labels. (That leaving out seed words helps was found for seed words given by hand:
+Dong et al., 2023, Debiasing made state-of-the-art.) Decided by this: the default reads texts as they are, for "both" gains
+0.4 and 0.2 points on average and costs questions 2 and 3.5, whose telling words are those that rules look for.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +27,7 @@ from numpy.typing import NDArray
 import tickets
 import unseen
 from unruly.denoising.fit import denoise
-from unruly.features.masking import without
+from unruly.features.encoder import Features
 from unruly.features.spec import encoder_from
 from unruly.learner import UNKNOWN
 from unruly.project.project import Project
@@ -96,15 +99,33 @@ def measure(task: Task, way: str, seed: int) -> tuple[float, float]:
     votes, test_votes = (task.sources.vote(corpus) for corpus in (task.train, task.test))
     train, test = task.train, task.test
     if way == "masked":
-        train, test = (replace(c, texts=without(c.texts, words)) for c in (train, test))
-    stack = encoder_from("lsa").fit(train, None, mask=words if way == "both" else ())
+        train, test = (masked(corpus, words) for corpus in (train, test))
+    stack = encoder_from("lsa").fit(train, None)
     x, x_test = stack.encode(train, None), stack.encode(test, None)
+    if way == "both":
+        again = [stack.encode(masked(corpus, words), None) for corpus in (train, test)]
+        x, x_test = (
+            Features((*a.blocks, *b.blocks)) for a, b in zip((x, x_test), again, strict=True)
+        )
     clean = np.full(votes.n, UNKNOWN)
     drawn = np.random.default_rng(seed).permutation(votes.n)[:20]
     clean[drawn] = task.gold[drawn]
     models = [denoise(x, votes, seed=seed), denoise(x, votes, seed=seed, clean=clean)]
     first, second = (m.heads(x_test, test_votes).predicted == task.test_gold for m in models)
     return 100 * float(first.mean()), 100 * float(second.mean())
+
+
+def masked(corpus: Corpus, words: tuple[str, ...]) -> Corpus:
+    """The documents with a blank in place of each of these words or phrases, whatever their case."""
+    pattern = "|".join(whole(word) for word in sorted(set(words), key=len, reverse=True))
+    return replace(corpus, texts=corpus.texts.str.replace_all(rf"(?i)(?:{pattern})", " "))
+
+
+def whole(word: str) -> str:
+    """A pattern that finds the word but not a part of another; signs at its ends need no border."""
+    left = r"\b" if re.match(r"\w", word) else ""
+    right = r"\b" if re.search(r"\w$", word) else ""
+    return f"{left}{re.escape(word)}{right}"
 
 
 if __name__ == "__main__":

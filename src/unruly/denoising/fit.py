@@ -12,13 +12,12 @@ Here both speak in probabilities, so that one formula pools them (docs/default.m
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from unruly.denoising.accuracy import Accuracies, source_accuracies
+from unruly.denoising.accuracy import Accuracies, other_shifts, source_accuracies
 from unruly.denoising.balance import (
     ASSUMED_LABELS,
     STATED_LABELS,
@@ -27,7 +26,7 @@ from unruly.denoising.balance import (
     vote_shares,
 )
 from unruly.denoising.denoised import DenoisedModel, named_votes
-from unruly.denoising.em import Posteriors, Task, expectation_maximisation, shift
+from unruly.denoising.em import Posteriors, Task, expectation_maximisation
 from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
@@ -184,8 +183,7 @@ def _balance_fact(
     answers = (scores + fitted.b).argmax(axis=1)
     changed = np.zeros(len(rows), dtype=np.bool_)
     known = fitted.balance
-    for shares in known.alternatives():
-        b = shift(scores, fitted.b0, replace(known, shares=shares))
+    for b in other_shifts(fitted):
         changed |= (scores + b).argmax(axis=1) != answers
     used = np.zeros(len(classes))
     used[named] = known.shares

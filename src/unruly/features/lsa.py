@@ -195,7 +195,6 @@ class Lsa:
     terms: tuple[Terms, ...] = ()
     axes: tuple[Axes, ...] = ()  # one for each power; empty before `fit`
     kind: ClassVar[str] = "lsa"
-    maskable: ClassVar[bool] = True
     aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

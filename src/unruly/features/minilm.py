@@ -55,7 +55,6 @@ class MiniLM:
     folder: Path | None = None  # weights and tokenizer; None: found where they usually are
     kind: ClassVar[str] = "minilm"
     plan: ClassVar[str | None] = None
-    maskable: ClassVar[bool] = False
     aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -44,7 +44,6 @@ class Static:
     source: str = "static"
     kind: ClassVar[str] = "static"
     plan: ClassVar[str | None] = None
-    maskable: ClassVar[bool] = True
     aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

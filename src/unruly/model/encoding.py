@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unruly.errors import ModelFileError
-from unruly.facts import EncoderFallback, MaskedWords
+from unruly.facts import EncoderFallback
 from unruly.features.encoder import Features
 from unruly.features.saving import NamedByFile, Permitted, import_path, refused
 from unruly.model.container import Container
@@ -44,15 +44,11 @@ class Encoding:
         cache: Cache | None,
         progress: Progress = SILENT,
         folder: Path | None = None,
-        mask: tuple[str, ...] = (),
     ) -> Encoding:
-        """Choose the encoder that `spec` asks for, and fit it on the training texts.
-
-        With `mask`, encoders that count words read the texts once more without these words.
-        """
+        """Choose the encoder that `spec` asks for, and fit it on the training texts."""
         from unruly.features.spec import encoder_from
 
-        stack = encoder_from(spec, folder).fit(corpus, cache, progress, mask)
+        stack = encoder_from(spec, folder).fit(corpus, cache, progress)
         return cls(stack.name, stack)
 
     def features(
@@ -61,7 +57,7 @@ class Encoding:
         """The features of these documents."""
         return self._ready().encode(corpus, cache, progress)
 
-    def notes(self) -> tuple[EncoderFallback | MaskedWords, ...]:
+    def notes(self) -> tuple[EncoderFallback, ...]:
         """What the user should know of how texts are read."""
         return self._ready().notes()
 

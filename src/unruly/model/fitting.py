@@ -223,19 +223,12 @@ def cast_votes(
 
 
 def encoding_of(
-    encoder: Any,
-    documents: Documents,
-    mask: tuple[str, ...],
-    cache: Cache | None,
-    progress: Progress = SILENT,
+    encoder: Any, documents: Documents, cache: Cache | None, progress: Progress = SILENT
 ) -> Encoding | None:
-    """The encoder, fitted to the texts; None where features are given.
-
-    `mask`: words without which encoders that count words read each text once more.
-    """
+    """The encoder, fitted to the texts; None where features are given."""
     if documents.corpus is None:
         return None
-    return Encoding.fitted(encoder, documents.corpus, cache, progress, mask=mask)
+    return Encoding.fitted(encoder, documents.corpus, cache, progress)
 
 
 def validation_of(valid: Any, classes: tuple[str, ...], numbered: bool) -> Validation:

@@ -124,8 +124,7 @@ class WeakClassifier:
         rules = RuleBook.behind(votes) if sources is None else RuleBook.of(sources, self.cache)
         cast, numbered = fitting.cast_votes(documents, votes, rules, progress)
         check_rows(documents, cast)
-        mask = rules.sources.words() if rules is not None and self.method == "default" else ()
-        encoder = fitting.encoding_of(self.encoder, documents, mask, self._cache(), progress)
+        encoder = fitting.encoding_of(self.encoder, documents, self._cache(), progress)
         given = None if clean is None else _labelled(clean, cast)
         request = fitting.FitRequest(
             documents=documents,

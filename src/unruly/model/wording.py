@@ -11,7 +11,6 @@ from unruly.facts import (
     ClassesWithoutVotes,
     DocumentsGivenUp,
     EncoderFallback,
-    MaskedWords,
     Note,
     SourceBelowChance,
 )
@@ -52,12 +51,6 @@ def sentence(note: Note) -> str:
             return (
                 f"{blank:,} of {plural(documents, 'text')} {'is' if blank == 1 else 'are'} blank: check that this "
                 "is the right text column."
-            )
-        case MaskedWords():
-            return (
-                f"{' and '.join(note.encoders)} also {'reads' if len(note.encoders) == 1 else 'read'} the texts "
-                f"without the {plural(len(note.words), 'word')} that rules look for ({listed(note.words, _NAMED)}), so "
-                "that the classifier learns from the rest of the text."
             )
         case EncoderFallback():
             return (
