@@ -78,7 +78,7 @@ class Terms:
         ... )
         array([ 1, -1,  0,  2], dtype=int32)
         """
-        column = self._table[keys & _BITS]  # a copy
+        column: NDArray[np.int32] = self._table[keys & _BITS]  # a copy
         if not len(self.keys):
             return column
         clash = np.flatnonzero(column == _CLASH)
