@@ -38,6 +38,7 @@ ROOMS = [
     "project",
     "report",
     "serve",
+    "export",
     "cli",
 ]
 

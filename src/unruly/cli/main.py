@@ -35,6 +35,7 @@ COMMANDS = {
     "diff": "Show what changed between two projects or two models.",
     "worth": "Estimate how many hand labels a project's rules are worth.",
     "serve": "Serve a model over HTTP.",
+    "export": "Write a model as a folder for other programs.",
     "report": "Write everything about a model into one HTML page.",
     "cache": "Show or empty the cache of votes and features.",
     "completion": "Print the tab completion script of your shell.",
