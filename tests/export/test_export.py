@@ -45,8 +45,9 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def default(m: int, k: int, seed: int) -> DenoisedModel:
     data = planted(n=80, k=k, m=m, seed=seed)
     model = WeakClassifier(cache=False).fit(data.features, data.votes)
-    assert isinstance(model._fitted().learner, DenoisedModel)
-    return model._fitted().learner
+    learner = model._fitted().learner
+    assert isinstance(learner, DenoisedModel)
+    return learner
 
 
 @settings(max_examples=8)
