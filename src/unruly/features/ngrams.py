@@ -60,8 +60,8 @@ class WordGrams:
         """All words and pairs in these texts; a word that is not known breaks a pair."""
         size = len(self.words)
         known = self._known.lazy()
-        frame = _tokens(texts).join(known, on="word", how="left", maintain_order="left")
-        frame = frame.select("row", pl.col("id").fill_null(-1)).collect()
+        joined = _tokens(texts).join(known, on="word", how="left", maintain_order="left")
+        frame = joined.select("row", pl.col("id").fill_null(-1)).collect()
         row, word = frame["row"].to_numpy(), frame["id"].to_numpy()
         pair = (word[:-1] >= 0) & (word[1:] >= 0) & (row[:-1] == row[1:])
         pairs = size + word[:-1][pair] * size + word[1:][pair]
