@@ -177,3 +177,10 @@ def test_short_forms_for_notebooks() -> None:
     assert "&lt;i&gt;" in votes._repr_html_()
     assert "<i>" not in votes._repr_html_()
     assert repr(votes.summary()) == "Summary(2 sources, 2 documents, coverage 1.000)"
+
+
+@pytest.mark.parametrize("vote", [-2, 2])
+def test_a_matrix_with_a_vote_that_is_no_class_is_refused(vote: int) -> None:
+    matrix = np.array([[0, 1], [vote, -1]], dtype=np.int8)
+    with pytest.raises(InputError, match=f"a vote of {vote} is neither -1"):
+        Votes(matrix, ("s", "t"), ("ham", "spam"), pl.Series("id", [0, 1]))
