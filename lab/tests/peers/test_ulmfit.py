@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,6 +126,22 @@ def test_layers_are_unfrozen_one_by_one_from_the_head_down() -> None:
             for old, own in zip(before, network.groups(), strict=True)
         ]
         assert moved == [i >= 4 - epochs for i in range(4)]
+
+
+def test_layers_further_down_move_by_smaller_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rates that the optimiser is given in the last stage: each 2.6 times the one below."""
+    task, seen = planted_task(n=60), []
+    step = _FineTuning._step
+
+    def watched(self: _FineTuning, optimizer: torch.optim.Optimizer, *given: Any) -> float:
+        seen.append([own["lr"] for own in optimizer.param_groups])
+        return step(self, optimizer, *given)
+
+    monkeypatch.setattr(_FineTuning, "_step", watched)
+    TINY.fit(TrainingData(task.train))
+    last = np.array(seen[-1])
+    assert len(last) == 4
+    np.testing.assert_allclose(last[1:] / last[:-1], TINY.decay)
 
 
 def test_pre_trained_weights_are_taken_from_a_folder(tmp_path: Path) -> None:
