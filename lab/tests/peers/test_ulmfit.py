@@ -18,6 +18,7 @@ from lab.tests.peers.planted_task import (
 )
 
 from unruly.errors import InputError, SettingsError
+from unruly.learner import Gold
 from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT
 from unruly.texts.corpus import Corpus
@@ -56,10 +57,16 @@ def test_it_learns_without_any_gold(n: int, m: int, bar: float) -> None:
     assert right(fitted.predict_proba(task.test), task.test_gold) > bar
 
 
-def test_denoised_labels_teach_too() -> None:
+def test_denoised_labels_teach_too_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     task = planted_task(n=200)
     system = replace(SMALL, labels="denoised", settings=replace(PaperSettings(), epochs=60))
     assert task.accuracy(system, TrainingData(task.train)) > 0.75
+
+    def inverted(*given: Any) -> tuple[Gold, tuple[()]]:
+        return 1 - task.gold, ()
+
+    monkeypatch.setattr("unruly_lab.peers.ulmfit.denoised_labels", inverted)
+    assert task.accuracy(system, TrainingData(task.train)) < 0.35
 
 
 def test_the_same_lesson_gives_the_same_bits_whatever_torch_drew_before() -> None:
