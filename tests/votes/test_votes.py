@@ -138,6 +138,7 @@ def test_the_rules_stay_known_through_slices_and_batches() -> None:
     assert both.provenance is not None
     assert both.provenance.matcher == "rules"
     assert Votes.concat([votes[:0], told(2)]).provenance is not None
+    assert votes.matches(-3) == votes.matches(7)
 
 
 def test_the_rules_stay_known_through_scikit_learns_splits() -> None:
