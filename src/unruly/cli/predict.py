@@ -41,6 +41,13 @@ STREAM = Path("-")
     help="With --on-bad-row skip: a file to list the skipped rows in.",
 )
 @click.option(
+    "--missing",
+    type=click.Choice(["label", "empty"]),
+    default="label",
+    show_default=True,
+    help="Rows without a text: the label of an empty text, or none.",
+)
+@click.option(
     "--defuse",
     is_flag=True,
     help="CSV and TSV: put an apostrophe before cells that a spreadsheet would run as a formula.",
@@ -57,6 +64,7 @@ def command(
     split: str,
     on_bad_row: str,
     skipped: Path | None,
+    missing: str,
     defuse: bool,
     functions: tuple[Path, ...],
     as_json: bool,
@@ -92,7 +100,8 @@ def command(
     documents = named(data, split, text=text, id=id_, on_bad_row=on_bad_row)
     loaded = load_model(model, functions, data)
     with documents.as_file(loaded.class_names, split) as file, TemporaryDirectory() as room:
-        flows = file.path.suffix if file.path.suffix in TABLES else ".csv"
+        flows = {".json": ".jsonl"}.get(file.path.suffix, file.path.suffix)
+        flows = flows if flows in TABLES else ".csv"
         written = predict_file(
             loaded,
             file.path,
@@ -100,6 +109,7 @@ def command(
             text=file.text,
             id=file.id,
             on_bad_row=on_bad_row,  # type: ignore[arg-type]
+            missing=missing,  # type: ignore[arg-type]
             defuse=defuse,
             progress=screen.progress(),
         )

@@ -79,7 +79,7 @@ class Fitted:
             raise InputError(
                 "this model was fitted on features, not on texts: give it features of the same kind"
             )
-        return self.encoder.features(documents.corpus, cache, progress)
+        return self._checked(self.encoder.features(documents.corpus, cache, progress))
 
     def _checked(self, given: Features) -> Features:
         widths = sum(width for _, width in self.blocks)
