@@ -27,6 +27,7 @@ ROOMS = [
     "softmax",
     "texts",
     "votes",
+    "prompts",
     "rules",
     "features",
     "learner",

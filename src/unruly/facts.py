@@ -101,6 +101,16 @@ class DocumentsGivenUp:
     seconds: float  # the budget for one document
 
 
+@dataclass(frozen=True)
+class DocumentsUnasked:
+    """A source that was not asked about some documents: its votes are missing there."""
+
+    kind: ClassVar[str] = "documents_unasked"
+    source: str
+    documents: int
+    of: int  # all documents
+
+
 Note = (
     ClassBalance
     | ClassesWithoutVotes
@@ -108,6 +118,7 @@ Note = (
     | BlankTexts
     | EncoderFallback
     | DocumentsGivenUp
+    | DocumentsUnasked
 )
 _NOTES: dict[str, type[Note]] = {
     note.kind: note
@@ -118,6 +129,7 @@ _NOTES: dict[str, type[Note]] = {
         BlankTexts,
         EncoderFallback,
         DocumentsGivenUp,
+        DocumentsUnasked,
     )
 }
 

@@ -53,6 +53,14 @@ STREAM = Path("-")
     help="CSV and TSV: put an apostrophe before cells that a spreadsheet would run as a formula.",
 )
 @functions_option
+@click.option(
+    "--ask",
+    is_flag=True,
+    help="Ask the model's language models about these texts, within their budgets; without it nothing is sent.",
+)
+@click.option(
+    "--key-env", help="With --ask: the environment variable that holds the endpoint's key."
+)
 @json_option
 @quiet_option
 def command(
@@ -67,6 +75,8 @@ def command(
     missing: str,
     defuse: bool,
     functions: tuple[Path, ...],
+    ask: bool,
+    key_env: str | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -84,6 +94,8 @@ def command(
     """
     from unruly.cli.documents import load_model, named
     from unruly.model.prediction_file import predict_file
+    from unruly.project.asking import asked_line
+    from unruly.texts.corpus import Corpus
 
     screen = Screen(quiet, as_json)
     if output is None and data != STREAM:
@@ -100,6 +112,12 @@ def command(
     documents = named(data, split, text=text, id=id_, on_bad_row=on_bad_row)
     loaded = load_model(model, functions, data)
     with documents.as_file(loaded.class_names, split) as file, TemporaryDirectory() as room:
+        if ask:
+            corpus = Corpus.read(file.path, text=file.text, id=file.id, on_bad_row=on_bad_row)  # type: ignore[arg-type]
+            for planned in loaded.plan_prompts(corpus):
+                screen.remark(planned.leaves or f"asking {planned.model} at {planned.host}")
+            for asked in loaded.ask_prompts(corpus, key_env, screen.progress()):
+                screen.remark(asked_line(asked))
         flows = {".json": ".jsonl"}.get(file.path.suffix, file.path.suffix)
         flows = flows if flows in TABLES else ".csv"
         written = predict_file(

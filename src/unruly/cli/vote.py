@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,20 +20,27 @@ from unruly.cli.options import (
 from unruly.cli.screen import Screen
 from unruly.wording import plural
 
+if TYPE_CHECKING:
+    from unruly.prompts.plan import Plan
+
 
 @click.command()
 @click.argument("project", type=click.Path(path_type=Path))
-@output_option("The file to write: .parquet, .csv, .tsv or .jsonl.")
+@output_option("The file to write: .parquet, .csv, .tsv or .jsonl.", required=False)
 @click.option("--split", type=click.Choice(SPLITS), default="train", help="Which file to vote on.")
 @click.option("--no-cache", is_flag=True, help="Run every rule, whatever was matched before.")
+@click.option(
+    "--plan", is_flag=True, help="Tell what language models would be asked and cost; send nothing."
+)
 @bad_row_option
 @json_option
 @quiet_option
 def command(
     project: Path,
-    output: Path,
+    output: Path | None,
     split: str,
     no_cache: bool,
+    plan: bool,
     on_bad_row: str,
     as_json: bool,
     quiet: bool,
@@ -43,20 +52,36 @@ def command(
     Files larger than memory are read as a stream. Only sources that were edited since the last run
     are matched again.
 
+    Language models among the sources are asked first, within their budgets; every answer is kept the
+    moment it arrives, so a run that was interrupted goes on where it stopped. --plan tells the
+    requests, tokens, money and time that this takes, and sends nothing.
+
     \b
     Example:
       unruly vote spam -o votes.parquet
       unruly vote spam --split test -o votes.csv
+      unruly vote spam --plan
     """
     from unruly.cli.documents import open_project
+    from unruly.project.asking import ask_split, asked_line, plan_split
     from unruly.project.voting import vote_split
     from unruly.rules.cache import Cache
     from unruly.votes.files import write_votes
 
     screen = Screen(quiet, as_json)
-    check_output(output, TABLES)
     cache = None if no_cache else Cache.default()
+    if plan:
+        show_plans(plan_split(open_project(project, on_bad_row=on_bad_row), split, cache), screen)
+        return
+    if output is None:
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    check_output(output, TABLES)
     opened = open_project(project, on_bad_row=on_bad_row)
+    for planned in plan_split(opened, split, cache):
+        if planned.leaves:
+            screen.remark(planned.leaves)
+    for asked in ask_split(opened, split, screen.progress(), cache):
+        screen.remark(asked_line(asked))
     voted = vote_split(opened, split, screen.progress(), cache)
     votes = voted.votes
     write_votes(votes, output)
@@ -75,3 +100,12 @@ def command(
     )
     if voted.texts.skipped:
         screen.remark(f"{plural(voted.texts.skipped, 'row')} skipped as unusable")
+
+
+def show_plans(plans: Sequence[Plan], screen: Screen) -> None:
+    """What asking would cost, source by source."""
+    screen.answer({"plans": [plan.to_plain() for plan in plans]})
+    for plan in plans:
+        screen.say(str(plan))
+    if not plans:
+        screen.say("no source is a language model: there is nothing to ask")

@@ -1,7 +1,7 @@
 """Texts as directions: what rules that compare texts by meaning (`similar`, `describe`) see of the encoder.
 
 The first of the project's encoders, each of its layers at unit length: the product of two rows is the cosine of
-their texts, layers averaged. An encoder that learns (lsa) is fitted on the training texts, whatever documents are voted on.
+their texts, layers averaged (which told classes by description better than the last layer alone, see lab/LOG.md). An encoder that learns (lsa) is fitted on the training texts, whatever documents are voted on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def directions(encoder: Encoder, texts: Sequence[str], cache: Cache | None = Non
     >>> texts = ["a good film", "a bad film", "so good", "so bad"]
     >>> rows = directions(Lsa(dim=2).fit(texts), texts)
     >>> rows.shape, bool(np.allclose(np.linalg.norm(rows, axis=1), 1))
-    ((4, 2), True)
+    ((4, 4), True)
     """
     if not texts:
         return np.zeros((0, encoder.width), dtype=np.float32)

@@ -194,11 +194,7 @@ def critique_rules(
         *words,
         *_conflicts(votes, pairs),
         *_repeated(pairs),
-        *(
-            SilentSource(s)
-            for s, votes_at_all in zip(votes.sources, votes.voted.any(axis=0).tolist(), strict=True)
-            if not votes_at_all
-        ),
+        *(SilentSource(s) for j, s in enumerate(votes.sources) if not votes.voted[:, j].any()),
         *_uncovered(votes, final),
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, SettingsError
-from unruly.facts import BlankTexts, ClassBalance
+from unruly.facts import BlankTexts, ClassBalance, DocumentsUnasked
 from unruly.features.encoder import Features
 from unruly.labelmodels.majority_vote import commonest_class
 from unruly.learner import Gold, Heads, Learner
@@ -112,6 +112,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> Fit:
                 *(note for note in learner.notes if not isinstance(note, ClassBalance)),
                 *(request.encoder.notes() if request.encoder else ()),
                 *given_up(request.votes),
+                *_unasked(request.votes),
                 *_blank(request.documents),
             ),
             ledger=ledger,
@@ -275,6 +276,15 @@ def _valid(
     else:
         votes = silence(documents.ids, classes, sources)
     return _features(request, documents, progress), votes, request.valid.gold
+
+
+def _unasked(votes: Votes) -> tuple[DocumentsUnasked, ...]:
+    """Sources that were not asked about everything."""
+    return tuple(
+        DocumentsUnasked(source, int(missing.sum()), votes.n)
+        for source, missing in votes.unasked.items()
+        if missing.any()
+    )
 
 
 def _blank(documents: Documents) -> tuple[BlankTexts, ...]:

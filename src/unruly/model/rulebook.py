@@ -4,7 +4,8 @@ A model file may come from a stranger, so it carries only kinds of rule that nee
 keyword files, values of lookup tables, examples to be like and descriptions of classes are copied in when the
 model is saved; the last two are compared with texts by the model's own encoder. Of a Python function
 only its name, its file's name and that file's SHA-256 are kept, of a spaCy model its name; neither is
-opened unless the caller names it again when loading. A rule of any other kind, or one that
+opened unless the caller names it again when loading. A prompt votes by the answers that are on this machine; nobody is
+asked without the caller's word, and no key is named in the file. A rule of any other kind, or one that
 names a file, is refused.
 """
 
@@ -33,6 +34,7 @@ from unruly.rules.function import Function, source_file
 from unruly.rules.keywords import Keywords
 from unruly.rules.lookup import Lookup
 from unruly.rules.plain import condition_from_plain
+from unruly.rules.prompt import Prompt
 from unruly.rules.similar import Similar
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
@@ -209,6 +211,16 @@ class RuleBook:
         ]
         return replace(self, sources=Sources(self.sources.classes, sources))
 
+    def with_key(self, key_env: str | None) -> Sources:
+        """The sources, whose prompts find their key in this environment variable; as they are without one."""
+        if key_env is None:
+            return self.sources
+        sources = [
+            Source(s.name, [replace(r, when=_with_key(r.when, key_env)) for r in s.rules])
+            for s in self.sources.sources
+        ]
+        return Sources(self.sources.classes, sources)
+
     def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
         """Each source's votes on these documents.
 
@@ -332,6 +344,10 @@ def _condition(condition: Condition) -> Plainly:
         case Similar():
             known = condition.settled()
             return {"carried_similar": {"to": list(known.to), "above": known.above}}
+        case Prompt():
+            inner = dict(condition.to_plain()["prompt"])  # type: ignore[arg-type]
+            inner.pop("key_env", None)  # whose key goes where is for the user to say
+            return {"carried_prompt": {"prompt": inner, "about": dict(condition.descriptions)}}
         case Described():
             mean, deviation = condition.settled().moments or ((), ())
             facts = {
@@ -342,6 +358,12 @@ def _condition(condition: Condition) -> Plainly:
             }
             return {"carried_describe": facts}
     return dict(condition.to_plain())
+
+
+def _with_key(condition: Condition, key_env: str) -> Condition:
+    if not isinstance(condition, Prompt):
+        return condition
+    return replace(condition, endpoint=replace(condition.endpoint, key_env=key_env))
 
 
 def _with_encoder(condition: Condition, encoder: Encoding) -> Condition:
@@ -394,6 +416,13 @@ def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int =
             inner = place.table(table[kind])
             examples, above = place.texts(inner["to"]), place.number(inner["above"])
             return Similar(examples, above, space=place.space)
+        case "carried_prompt":
+            inner = place.table(table[kind])
+            about = place.table(inner["about"])
+            known = {place.label(name): place.text(text) for name, text in about.items()}
+            return Prompt.from_plain(
+                {"prompt": inner["prompt"]}, replace(place, descriptions=known)
+            )
         case "carried_describe":
             return _described_again(place.table(table[kind]), place)
     if kind not in _CARRIED:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from unruly.labelling.queue import Questions
     from unruly.model.advice import Critique
     from unruly.model.suggestions import Refused, RuleSuggestion
+    from unruly.prompts.asking import Asked
+    from unruly.prompts.plan import Plan
     from unruly.rules.sources import Sources
     from unruly.texts.corpus import Corpus
 
@@ -152,6 +154,27 @@ class WeakClassifier:
         self._training_features: Features | None = result.features
         self._training_votes: Votes | None = cast
         return self
+
+    def ask_prompts(
+        self, X: Any, key_env: str | None = None, progress: Progress = SILENT
+    ) -> tuple[Asked, ...]:
+        """Ask the language models among the model's sources about these documents, within their budgets.
+
+        Nothing else that a model does sends a text anywhere: without this, prediction goes by the answers
+        that are on this machine already, and by the other sources. `key_env` names the environment variable
+        with the endpoint's key, which a loaded model does not know.
+        """
+        fitted, documents = self._fitted(), Documents.of(X)
+        if fitted.rules is None or documents.corpus is None:
+            return ()
+        return fitted.rules.with_key(key_env).ask(documents.corpus, progress)
+
+    def plan_prompts(self, X: Any) -> tuple[Plan, ...]:
+        """What `ask_prompts` would send, where to, and what it would cost; nothing is sent."""
+        fitted, documents = self._fitted(), Documents.of(X)
+        if fitted.rules is None or documents.corpus is None:
+            return ()
+        return fitted.rules.sources.plan(documents.corpus)
 
     def predict(self, X: Any, votes: Any = None) -> Any:
         """(n,): the class of each document; a pandas Series where X is pandas (see `set_output`)."""

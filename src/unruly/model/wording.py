@@ -10,6 +10,7 @@ from unruly.facts import (
     ClassBalance,
     ClassesWithoutVotes,
     DocumentsGivenUp,
+    DocumentsUnasked,
     EncoderFallback,
     Note,
     SourceBelowChance,
@@ -62,6 +63,11 @@ def sentence(note: Note) -> str:
                 f"{note.source}, rule {note.rule}, gave up on {plural(note.documents, 'document')}, which took longer "
                 f"than {note.seconds:g} s, and abstains there: write its pattern without repetition inside repetition, "
                 "or set seconds."
+            )
+        case DocumentsUnasked():
+            return (
+                f"{note.source} was not asked about {note.documents:,} of {plural(note.of, 'document')}, which counts "
+                "neither for nor against it: `unruly vote` asks, as far as the budget goes."
             )
     assert_never(note)
 

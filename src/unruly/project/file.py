@@ -318,14 +318,15 @@ def _sources_to_toml(project: Project) -> AoT:
         if descriptions_of(source) is not None:
             continue  # it stands in [task.describe]
         plain = dict(source_to_plain(source))
-        rules = plain.pop("rule")
+        rules = plain.pop("rule", ())
         block = _table(plain)
         written = tomlkit.aot()
         assert isinstance(rules, Sequence)
         for rule in rules:
             assert isinstance(rule, Mapping)
             written.append(_table(rule))
-        block.add("rule", written)
+        if rules:
+            block.add("rule", written)
         blocks.append(block)
     return blocks
 

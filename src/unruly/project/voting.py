@@ -117,4 +117,5 @@ def _line_of(project: Project, where: Where | None) -> Where | None:
     source = project.sources.index(where.source)
     if descriptions_of(project.sources.with_disabled[source]) is not None:
         return Table.read(project.file).where("task", "describe")
-    return Table.read(project.file).where("source", source, "rule", where.rule - 1)
+    table = Table.read(project.file)
+    return table.where("source", source, "rule", where.rule - 1)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from unruly.rules.length import Length as Length
     from unruly.rules.lookup import Lookup as Lookup
     from unruly.rules.pattern import Pattern as Pattern
+    from unruly.rules.prompt import Prompt as Prompt
     from unruly.rules.sentiment import Sentiment as Sentiment
     from unruly.rules.similar import Similar as Similar
     from unruly.rules.word_sequence import WordSequence as WordSequence
@@ -43,6 +44,7 @@ _HOMES = {
     "PartWords": "field",
     "Pattern": "pattern",
     "Probabilities": "column",
+    "Prompt": "prompt",
     "SameLastName": "field",
     "Sentiment": "sentiment",
     "Similar": "similar",

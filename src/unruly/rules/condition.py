@@ -302,6 +302,14 @@ class SoftVoter(Protocol):
 
 
 @runtime_checkable
+class Partial(Protocol):
+    """A condition that has not been tried on every document: there its source is missing, not silent."""
+
+    def unasked(self) -> pl.Expr:
+        """True where it has not been tried."""
+
+
+@runtime_checkable
 class Explained(Protocol):
     """A condition that has more to say of a document than its reason."""
 

@@ -26,7 +26,7 @@ from unruly.rules.source import Rule, Source
 from unruly.softmax import softmax
 
 NAME = "describe"  # of the source that `[task.describe]` makes
-SHARPNESS = 2.0  # chosen by the likelihood of the true class on agnews and yelp
+SHARPNESS = 2.0  # of 1, 2 and 3, by the likelihood of gold on 1,200 training documents of agnews and yelp each
 Moments = tuple[tuple[float, ...], tuple[float, ...]]  # mean and deviation, one of each a class
 
 

@@ -34,6 +34,7 @@ _STEPS = 10 * STEPS  # parts of large patterns × bytes matched at once: Ctrl-C 
 _FEW = 1_000  # texts for which polars' streaming engine takes longer to start than to match
 _SLOW_SLICE = 2_000  # texts measured in Python between two words of progress
 SOFT = "__soft_votes:"  # before a source's name: the column of its probabilities
+UNASKED = "__unasked:"  # likewise: where it has not been asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class MatchFrame:
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """One Int8 column per source (-1 abstains), and `SOFT` columns for probabilities."""
+    """One Int8 column per source (-1 abstains), `SOFT` columns for probabilities, `UNASKED` for missing votes."""
 
     votes: pl.DataFrame
     given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long
@@ -92,6 +93,8 @@ class Matcher:
         for source in self.sources:
             if (soft := source.soft(self.classes)) is not None:
                 found[source.name].append(soft.alias(SOFT + source.name))
+            if (unasked := source.unasked()) is not None:
+                found[source.name].append(unasked.alias(UNASKED + source.name))
         return found
 
     @cached_property

@@ -16,6 +16,7 @@ from unruly.rules.keywords import Keywords
 from unruly.rules.length import Length
 from unruly.rules.lookup import Lookup
 from unruly.rules.pattern import Pattern
+from unruly.rules.prompt import Prompt
 from unruly.rules.sentiment import Sentiment
 from unruly.rules.similar import Similar
 from unruly.rules.source import Rule, Source
@@ -39,6 +40,7 @@ _KINDS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "column": (column_from_plain, ()),
     "function": (Function.from_plain, ()),
     "similar": (Similar.from_plain, ()),
+    "prompt": (Prompt.from_plain, ()),
 }
 _COMBINED = ("all", "any", "not")
 _RULE_KEYS = ("label", "not_label", "examples", "counter_examples")
@@ -64,18 +66,27 @@ def source_from_plain(
     """
     find: Lines = (lambda path: Where(where or None)) if isinstance(where, str) else where
     place = Place(find, tuple(classes), Path(folder), space=space, descriptions=descriptions or {})
-    place.only(table, ("name", "enabled", "rule"), "a source")
+    place.only(table, ("name", "enabled", "rule", "prompt"), "a source")
     if "name" not in table:
         raise place.error('a source has no name: add name = "..."')
     name = place.at("name").text(table["name"])
     place = place.named(Where(source=name))
+    if "prompt" in table:
+        if "rule" in table:
+            raise place.at("rule").error("a source has either a prompt or rules: make two of it")
+        return Source(name, [Rule(None, Prompt.from_plain(table, place))], _enabled(table, place))
     rules = table.get("rule")
     if isinstance(rules, Mapping) or not isinstance(rules, Sequence) or not rules:
         raise place.error("a source needs rules: write [[source.rule]] below it")
+    made = [_rule(rule, i, name, place) for i, rule in enumerate(rules)]
+    return Source(name, made, _enabled(table, place))
+
+
+def _enabled(table: Mapping[str, object], place: Place) -> bool:
     enabled = table.get("enabled", True)
     if not isinstance(enabled, bool):
         raise place.at("enabled").error(f"enabled: expected true or false, found {enabled!r}")
-    return Source(name, [_rule(rule, i, name, place) for i, rule in enumerate(rules)], enabled)
+    return enabled
 
 
 def source_to_plain(source: Source) -> Table:
@@ -83,6 +94,8 @@ def source_to_plain(source: Source) -> Table:
     head: dict[str, Plain] = {"name": source.name}
     if not source.enabled:
         head["enabled"] = False
+    if len(source.rules) == 1 and isinstance(source.rules[0].when, Prompt):
+        return {**head, **source.rules[0].when.to_plain()}
     return {**head, "rule": [rule_to_plain(rule) for rule in source.rules]}
 
 

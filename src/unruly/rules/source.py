@@ -11,6 +11,7 @@ from unruly.errors import RuleError, Where
 from unruly.rules.condition import (
     Condition,
     Needs,
+    Partial,
     Plain,
     SoftVoter,
     Voter,
@@ -191,6 +192,11 @@ class Source:
                 sure = pl.concat_list((vote == c).cast(pl.Float32) for c in range(len(classes)))
                 lists.append(pl.when(vote.is_not_null()).then(sure))
         return pl.coalesce(*lists)
+
+    def unasked(self) -> pl.Expr | None:
+        """True where its only rule has not been tried; None where all rules are tried everywhere."""
+        when = self.rules[0].when
+        return when.unasked() if isinstance(when, Partial) and len(self.rules) == 1 else None
 
     def where(self, number: int) -> Where:
         """How errors name one of its rules, counted from 1."""

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -17,11 +17,15 @@ from unruly.progress import SILENT, Progress, stage
 from unruly.rules.cache import Cache
 from unruly.rules.expressions import words_of
 from unruly.rules.function import is_rule_function
-from unruly.rules.matching import SOFT, Evidence, Matcher, MatchFrame
+from unruly.rules.matching import SOFT, UNASKED, Evidence, Matcher, MatchFrame
 from unruly.rules.source import Rule, Source
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, MOST_CLASSES, Votes
 from unruly.wording import listed, plural
+
+if TYPE_CHECKING:
+    from unruly.prompts.asking import Asked
+    from unruly.prompts.plan import Plan
 
 
 @dataclass(frozen=True, init=False)
@@ -149,6 +153,11 @@ class Sources:
             for name in self.names
             if SOFT + name in cast.columns
         }
+        unasked = {
+            name: cast[UNASKED + name].to_numpy()
+            for name in self.names
+            if UNASKED + name in cast.columns and cast[UNASKED + name].any()
+        }
         if corpus.missing is not None:  # of a document without a text, no rule knows anything
             matrix[corpus.missing] = ABSTAIN
             for shares in soft.values():
@@ -160,7 +169,25 @@ class Sources:
             ids=corpus.ids.alias("id"),
             soft=soft,
             provenance=Evidence(matcher, corpus, matched.given_up),
+            unasked=unasked,
         )
+
+    def ask(
+        self, documents: object, progress: Progress = SILENT, cache: Cache | None = None
+    ) -> tuple[Asked, ...]:
+        """Ask the language models among the sources, as far as their budgets go; `vote` then has their answers.
+
+        This is the one call that sends texts anywhere, and it sends them where the prompts say.
+        """
+        from unruly.rules.asking import ask
+
+        return ask(self, Corpus.of(documents), progress, cache)
+
+    def plan(self, documents: object, cache: Cache | None = None) -> tuple[Plan, ...]:
+        """What `ask` would send and cost, without sending anything."""
+        from unruly.rules.asking import plans
+
+        return plans(self, Corpus.of(documents), cache)
 
     def vote_stream(
         self,

@@ -1,0 +1,1 @@
+"""Language models as sources: the endpoint, the budget, the answers on disk, and the run that asks."""

@@ -1,0 +1,223 @@
+"""One OpenAI-compatible endpoint, `/v1/chat/completions` over plain HTTP: what is sent, and what came back.
+
+Temperature 0, a seed, and a JSON schema whose enum is the answers and "unsure". A server that refuses
+log-probabilities, or schemas, is asked without them (`FORMS`). Redirects are not followed, so that texts go where
+the project says and nowhere else; the key stands in a header and in no message.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+from urllib.parse import urlsplit
+
+from unruly.errors import RuleError
+from unruly.extras import need
+
+UNSURE = "unsure"
+FORMS = ("schema and log-probabilities", "schema", "plain text")  # from the best to what all know
+VERSION = 1  # of what is sent, in the key of an answer
+_TOP = 5  # alternatives of a token whose log-probabilities are asked for
+_MOST_BYTES = 1 << 20  # of a reply
+
+
+@dataclass(frozen=True)
+class Question:
+    """What one document's request says, beside who is asked."""
+
+    model: str
+    prompt: str  # rendered
+    words: tuple[str, ...]  # the answers, "unsure" last
+    seed: int
+    max_tokens: int
+
+    @cached_property
+    def key(self) -> str:
+        """The name of its answer: model, prompt and parameters, whatever the endpoint."""
+        parts = [VERSION, self.model, self.prompt, self.words, self.seed, self.max_tokens]
+        text = json.dumps(parts, ensure_ascii=False)
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+
+    def body(self, form: str) -> dict[str, Any]:
+        """The request in one of the forms."""
+        listed = ", ".join(self.words[:-1])
+        orders = f'Answer with exactly one of: {listed}. Answer "{UNSURE}" where you cannot tell.'
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [
+                {"role": "system", "content": orders},
+                {"role": "user", "content": self.prompt},
+            ],
+            "temperature": 0,
+            "seed": self.seed,
+            "max_tokens": self.max_tokens,
+        }
+        if form != FORMS[2]:
+            answer = {"type": "string", "enum": list(self.words)}
+            schema = {
+                "type": "object",
+                "properties": {"answer": answer},
+                "required": ["answer"],
+                "additionalProperties": False,
+            }
+            named = {"name": "answer", "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        if form == FORMS[0]:
+            body |= {"logprobs": True, "top_logprobs": _TOP}
+        return body
+
+    @property
+    def most_input(self) -> int:
+        """Tokens that the request cannot exceed: one a byte, for a token is a byte at least."""
+        return len(json.dumps(self.body(FORMS[0]), ensure_ascii=False).encode("utf-8", "replace"))
+
+    @property
+    def likely_input(self) -> int:
+        """Tokens that the request is likely to have: four bytes each."""
+        return sum(len(m["content"].encode("utf-8", "replace")) for m in self.body(FORMS[2])["messages"]) // 4 + 8  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back, or why nothing did."""
+
+    status: int = 0  # of HTTP; 0 where there is no whole reply
+    body: bytes = b""
+    retry_after: float | None = None  # seconds, where the server says
+    problem: str = ""  # why there is no reply
+    sent: bool = True  # False: the request never left, so it cannot have been paid for
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where to ask, and how patiently; `key_env` names the environment variable with the key."""
+
+    url: str  # up to /v1
+    key_env: str | None = None
+    seconds: float = 60.0
+    in_flight: int = 8
+    _pool: list[Any] = field(default_factory=list, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise RuleError(
+                f'endpoint = {self.url!r}: expected an address such as "http://127.0.0.1:11434/v1"'
+            )
+        if parts.username or parts.password or parts.query:
+            raise RuleError(
+                "endpoint holds a key or a password: name an environment variable with key_env, and keep the "
+                "key there"
+            )
+        if self.key_env is not None and parts.scheme == "http" and not self.local:
+            raise RuleError(
+                f"the key would cross the network unencrypted to {self.host}: use https"
+            )
+        if not 1 <= self.in_flight <= 256:
+            raise RuleError(f"in_flight = {self.in_flight}: give 1 to 256 requests at a time")
+        if not self.seconds > 0:
+            raise RuleError(f"seconds = {self.seconds}: give the patience with one request")
+
+    @property
+    def host(self) -> str:
+        """Whom texts are sent to."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def local(self) -> bool:
+        """Whether it is this machine: then no text leaves it.
+
+        >>> Endpoint("http://127.0.0.1:11434/v1").local, Endpoint("https://api.openai.com/v1").local
+        (True, False)
+        """
+        host = self.host
+        if host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    def key(self) -> str | None:
+        """The key, from the environment; refused where it is not there."""
+        if self.key_env is None:
+            return None
+        key = os.environ.get(self.key_env, "")
+        if not key.strip():
+            raise RuleError(
+                f"the environment variable {self.key_env} is not set: put the key there"
+            )
+        return key.strip()
+
+    def send(self, question: Question, form: str, seconds: float) -> Reply:
+        """Ask once; whatever goes wrong is a `Reply` that says so."""
+        urllib3 = need("urllib3", extra="prompt", purpose="prompts")
+        key = self.key()
+        headers = {"Content-Type": "application/json", "Idempotency-Key": question.key}
+        headers |= {} if key is None else {"Authorization": f"Bearer {key}"}
+        try:
+            found = self._http(urllib3).request(
+                "POST",
+                f"{self.url.rstrip('/')}/chat/completions",
+                body=json.dumps(question.body(form)).encode(),
+                headers=headers,
+                timeout=urllib3.Timeout(total=seconds),
+                redirect=False,
+                retries=False,
+                preload_content=False,
+            )
+            body = found.read(_MOST_BYTES, decode_content=True)
+            whole = not found.read(1)
+            found.release_conn()
+        except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError):
+            return Reply(problem=f"{self.host} cannot be reached", sent=False)
+        except urllib3.exceptions.TimeoutError:
+            return Reply(problem=f"no answer within {seconds:g} s")
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            return Reply(problem=f"the connection broke ({type(error).__name__})")
+        if not whole:
+            return Reply(problem="the reply is too long")
+        return Reply(found.status, body, _retry_after(found.headers))
+
+    def explained(self, reply: Reply) -> str:
+        """What a server says of a request that it refused, the key blotted out."""
+        text = reply.body.decode("utf-8", "replace")
+        try:
+            inner = json.loads(text)["error"]
+            text = str(inner["message"] if isinstance(inner, Mapping) else inner)
+        except (ValueError, KeyError, TypeError):
+            pass
+        key = self.key()
+        text = text if key is None else text.replace(key, "***")
+        return " ".join(text.split())[:200]
+
+    def _http(self, urllib3: Any) -> Any:
+        if not self._pool:
+            self._pool.append(urllib3.PoolManager(num_pools=1, maxsize=self.in_flight, block=True))
+        return self._pool[0]
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds, from a header that holds seconds or a date."""
+    from email.utils import parsedate_to_datetime
+
+    given = headers.get("Retry-After")
+    if given is None:
+        return None
+    try:
+        return max(0.0, float(given))
+    except ValueError:
+        pass
+    try:
+        import datetime
+
+        moment = parsedate_to_datetime(given)
+        return max(0.0, (moment - datetime.datetime.now(moment.tzinfo)).total_seconds())
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,308 @@
+"""`prompt`: a language model is asked about the document, and its answer is the vote.
+
+Voting never sends anything: it reads the answers that `unruly vote` (or `Sources.ask`) got and kept. A document that
+nobody asked about is missing, which is not an abstention; "unsure", and an answer that cannot be read, abstain.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from unruly.errors import RuleError
+from unruly.prompts.answers import Spoken
+from unruly.prompts.budget import Budget, Price
+from unruly.prompts.endpoint import UNSURE, Endpoint, Question
+from unruly.prompts.store import AnswerStore
+from unruly.rules.column import refuse_label
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
+
+KEYS = ("endpoint", "model", "ask", "answers", "budget", "price", "key_env", "in_flight", "seconds", "max_tokens", "seed")  # fmt: skip
+_GAP = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+_OWN = ("text", "classes", "descriptions")  # what a template may name beside columns
+_FIELDS = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32), "asked": pl.Boolean, "said": pl.String, "read": pl.Boolean})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Asks `model` at `endpoint`; `answers` says which words mean which class.
+
+    `ask` is a template: {text}, {classes}, {descriptions} and any column by its name. Without `answers`, the classes
+    go by their names. `key_env` names the environment variable that holds the key.
+    """
+
+    endpoint: Endpoint
+    model: str
+    ask: str
+    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # class -> words
+    budget: Budget = field(default_factory=Budget)
+    price: Price = field(default_factory=Price)
+    max_tokens: int = 32
+    seed: int = 0
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.model.strip():
+            raise RuleError("prompt needs the name of a model")
+        if "{text}" not in self.ask and not self.columns:
+            raise RuleError('ask must hold {text} or a column, as in ask = "Is this spam? {text}"')
+        words = [word.casefold() for words in self.answers.values() for word in words]
+        if UNSURE in words:
+            raise RuleError(f'"{UNSURE}" is an answer already: it abstains')
+        if len(set(words)) < len(words) or any(not word.strip() for word in words):
+            raise RuleError("answers: every word belongs to one class, and none is blank")
+        if self.budget.money is not None and not (self.price.input or self.price.output):
+            raise RuleError(
+                "a budget of money needs a price, as in price = { input = 0.15, output = 0.60 } for a million tokens"
+            )
+        if not self.endpoint.local and not self.budget.limited:
+            raise RuleError(
+                f"{self.endpoint.host} is not this machine: give a budget, as in budget = {{ calls = 1000 }}"
+            )
+        if not 1 <= self.max_tokens <= 4096:
+            raise RuleError(f"max_tokens = {self.max_tokens}: give 1 to 4096")
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    @property
+    def picks(self) -> bool:
+        return True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the template names."""
+        names = [found.group(1) for found in _GAP.finditer(self.ask) if found.group(1) is not None]
+        return tuple(dict.fromkeys(name for name in names if name not in _OWN))
+
+    @property
+    def identity(self) -> str:
+        """What its answers and its spending go by, wherever it is asked."""
+        parts = [self.model, self.ask, sorted(self.answers.items()), self.max_tokens, self.seed]
+        text = json.dumps([*parts, sorted(self.descriptions.items())], ensure_ascii=False)
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def words(self, classes: tuple[str, ...]) -> dict[str, str]:
+        """Answer -> class, in the order of the classes."""
+        given = self.answers or {name: (name,) for name in classes}
+        return {word: name for name in classes for word in given.get(name, ())}
+
+    def questions(self, frame: pl.DataFrame, classes: tuple[str, ...]) -> list[Question]:
+        """One for each document."""
+        words = (*self.words(classes), UNSURE)
+        known = self.descriptions
+        about = "\n".join(f"{name}: {known[name]}" for name in classes if name in known)
+        fixed = {"classes": ", ".join(classes), "descriptions": about}
+        columns = {name: frame[name].to_list() for name in self.columns}
+        return [
+            Question(
+                self.model,
+                _rendered(
+                    self.ask,
+                    {**fixed, **{n: values[i] for n, values in columns.items()}, "text": text},
+                ),
+                words,
+                self.seed,
+                self.max_tokens,
+            )
+            for i, text in enumerate(frame[TEXT].to_list())
+        ]
+
+    def _measure(self, classes: tuple[str, ...]) -> Replies:
+        return Replies(self, classes)
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return Needs(self.columns, (self._measure(classes),))
+
+    def mask(self) -> pl.Expr:
+        return pl.col(f"{_MEASURE}{self.identity}").struct.field("vote").is_not_null()
+
+    def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
+        refuse_label(label, "a prompt")
+        odd = next((name for name in self.answers if name not in classes), None)
+        if odd is not None:
+            raise RuleError(
+                f"answers: {odd!r} is not a class: the classes are {', '.join(classes)}"
+            )
+        if len(self.answers) == 1 and len(classes) == 1:
+            raise RuleError("answers: name the words of two classes or more")
+        return pl.col(f"{_MEASURE}{self.identity}").struct.field("vote")
+
+    def soft(self, classes: tuple[str, ...]) -> pl.Expr:
+        """The probabilities as a list, one number a class."""
+        return pl.col(f"{_MEASURE}{self.identity}").struct.field("soft")
+
+    def unasked(self) -> pl.Expr:
+        """Where nobody has asked yet."""
+        return ~pl.col(f"{_MEASURE}{self.identity}").struct.field("asked")
+
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        return ()
+
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
+    def reason(self) -> str:
+        return f"prompt: {self.model}"
+
+    def because(self, row: Row) -> str:
+        """What the model said."""
+        found = row[f"{_MEASURE}{self.identity}"]
+        assert isinstance(found, Mapping)
+        return f"{self.model} says “{found['said']}” ({max(found['soft'] or [0.0]):.0%})"
+
+    def to_plain(self) -> Table:
+        plain: dict[str, Plain] = {
+            "endpoint": self.endpoint.url,
+            "model": self.model,
+            "ask": self.ask,
+        }
+        if self.answers:
+            plain["answers"] = {name: list(words) for name, words in self.answers.items()}
+        if self.budget.limited:
+            plain["budget"] = dict(self.budget.to_plain())
+        if self.price != Price():
+            plain["price"] = {"input": self.price.input, "output": self.price.output}
+        if self.endpoint.key_env is not None:
+            plain["key_env"] = self.endpoint.key_env
+        usual = Endpoint("http://127.0.0.1")
+        own: tuple[tuple[str, Any, Any], ...] = (
+            ("in_flight", self.endpoint.in_flight, usual.in_flight),
+            ("seconds", self.endpoint.seconds, usual.seconds),
+            ("max_tokens", self.max_tokens, 32),
+            ("seed", self.seed, 0),
+        )
+        return {"prompt": plain | {name: value for name, value, default in own if value != default}}
+
+    def meaning(self) -> None:
+        return None  # its answers are kept, and more may arrive
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, object], place: Place) -> Prompt:
+        """From the key `prompt`."""
+        here = place.at("prompt")
+        inner = here.table(table["prompt"])
+        for secret in ("key", "api_key", "token"):
+            if secret in inner:
+                raise here.at(secret).error(
+                    f"{secret!r} in a file would be seen by others: put the key into an environment variable, and "
+                    "name that with key_env"
+                )
+        here.only(inner, KEYS, "prompt")
+        for key in ("endpoint", "model", "ask"):
+            if key not in inner:
+                raise here.error(f"a prompt needs {key} = ...")
+        there = here.at("answers")
+        given = there.table(inner.get("answers", {}))
+        answers = {there.at(c).label(c): there.at(c).texts(words) for c, words in given.items()}
+        try:
+            return cls(
+                endpoint=_endpoint(inner, here),
+                model=here.at("model").text(inner["model"]),
+                ask=here.at("ask").text(inner["ask"]),
+                answers=answers,
+                budget=_budget(inner.get("budget", {}), here.at("budget")),
+                price=_price(inner.get("price", {}), here.at("price")),
+                max_tokens=here.at("max_tokens").count(inner.get("max_tokens", 32)),
+                seed=here.at("seed").count(inner.get("seed", 0)),
+                descriptions=dict(place.descriptions),
+            )
+        except RuleError as error:
+            raise error if error.where and error.where.line else here.error(error.message) from None
+
+
+_MEASURE = "__prompt:"
+
+
+@dataclass(frozen=True)
+class Replies:
+    """The answers that are on disk, as votes."""
+
+    prompt: Prompt
+    classes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{_MEASURE}{self.prompt.identity}"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return self.prompt.columns
+
+    def meaning(self) -> None:
+        return None
+
+    def compute(self, frame: pl.DataFrame) -> pl.Series:
+        questions = self.prompt.questions(frame, self.classes)
+        answers: Mapping[str, Spoken] = {}
+        if AnswerStore.usual_path().is_file():
+            store = AnswerStore.default()
+            answers = store.get(question.key for question in questions)
+            store.close()
+        rows = [self._row(answers.get(question.key)) for question in questions]
+        return pl.Series(self.name, rows, dtype=_FIELDS)
+
+    def _row(self, spoken: Spoken | None) -> dict[str, object]:
+        if spoken is None:
+            return {"vote": None, "soft": None, "asked": False, "said": None, "read": None}
+        meant = self.prompt.words(self.classes)
+        words = (*meant, UNSURE)
+        word = spoken.word(words)
+        quiet = {"vote": None, "soft": None, "asked": True, "said": spoken.content[:200]}
+        if word is None or word == UNSURE:
+            return {**quiet, "read": word is not None}
+        shares = [0.0] * len(self.classes)
+        for said, p in (spoken.shares(words) or {word: 1.0}).items():
+            if said != UNSURE:
+                shares[self.classes.index(meant[said])] += p
+        total = sum(shares)
+        shares = [p / total for p in shares] if total else shares
+        best = max(range(len(shares)), key=shares.__getitem__)
+        return {"vote": best, "soft": shares, "asked": True, "said": word, "read": True}
+
+
+def _rendered(template: str, values: Mapping[str, object]) -> str:
+    """The template with every gap filled; what a text holds is never taken for a gap.
+
+    >>> _rendered("{{json}} {text} by {author}", {"text": "a {author}", "author": "Ann"})
+    '{json} a {author} by Ann'
+    """
+
+    def fill(found: re.Match[str]) -> str:
+        name = found.group(1)
+        if name is None:
+            return found.group(0)[0]
+        value = values[name]
+        return "" if value is None else str(value)
+
+    return _GAP.sub(fill, template)
+
+
+def _endpoint(inner: Mapping[str, object], here: Place) -> Endpoint:
+    return Endpoint(
+        here.at("endpoint").text(inner["endpoint"]),
+        here.at("key_env").text(inner["key_env"]) if "key_env" in inner else None,
+        here.at("seconds").number(inner.get("seconds", 60.0)),
+        here.at("in_flight").count(inner.get("in_flight", 8)),
+    )
+
+
+def _budget(value: object, here: Place) -> Budget:
+    table = here.table(value)
+    here.only(table, ("calls", "tokens", "money", "minutes"), "budget")
+    whole = {k: here.at(k).count(table[k]) for k in ("calls", "tokens") if k in table}
+    other = {k: here.at(k).number(table[k]) for k in ("money", "minutes") if k in table}
+    return Budget(whole.get("calls"), whole.get("tokens"), other.get("money"), other.get("minutes"))
+
+
+def _price(value: object, here: Place) -> Price:
+    table = here.table(value)
+    here.only(table, ("input", "output"), "price")
+    numbers = {k: here.at(k).number(table[k]) for k in table}
+    return Price(numbers.get("input", 0.0), numbers.get("output", 0.0))

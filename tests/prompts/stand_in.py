@@ -1,0 +1,187 @@
+"""A stand-in for an OpenAI-compatible server, on loopback: it speaks the protocol, and misbehaves on request.
+
+It answers "yes" where the question holds the word "subscribe", else "no". Run it to try prompts by hand:
+
+    python tests/prompts/stand_in.py 8765
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+import time
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class StandIn:
+    """What the server does, and what it has seen."""
+
+    schema: bool = True  # whether it knows response_format
+    logprobs: bool = True  # whether it gives log-probabilities
+    refuses_logprobs: bool = False  # with a 400, as some do
+    model: str | None = None  # the name it answers under; None: the one asked for
+    key: str | None = None  # that it wants to see
+    seconds: float = 0.0  # that an answer takes
+    always: str = ""  # a misbehaviour for every request
+    script: deque[str] = field(default_factory=deque)  # one for each of the next requests
+    requests: int = 0
+    delivered: int = 0  # answers sent
+    paid: Counter[str] = field(default_factory=Counter)  # by idempotency key
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    most_in_flight: int = 0
+    _in_flight: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __enter__(self) -> StandIn:
+        self.server = _Server(("127.0.0.1", 0), _Handler)
+        self.server.stand_in = self
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    @property
+    def url(self) -> str:
+        """Up to /v1."""
+        return f"http://127.0.0.1:{self.server.server_address[1]}/v1"
+
+    @property
+    def texts(self) -> list[str]:
+        """What it was asked, in order."""
+        return [body["messages"][-1]["content"] for body in self.bodies]
+
+    def begin(self, body: dict[str, Any], headers: dict[str, str]) -> str:
+        """Enter a request; gives the misbehaviour that it meets."""
+        with self._lock:
+            self.requests += 1
+            self._in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self._in_flight)
+            self.bodies.append(body)
+            self.headers.append(headers)
+            return self.script.popleft() if self.script else self.always
+
+    def end(self) -> None:
+        """A request is over."""
+        with self._lock:
+            self._in_flight -= 1
+
+    def answer(self, body: dict[str, Any], how: str) -> dict[str, Any]:
+        """A completion, as OpenAI writes it."""
+        word = "yes" if "subscribe" in body["messages"][-1]["content"] else "no"
+        word = {"unsure": "unsure", "wrong": "perhaps"}.get(how, word)
+        said = word if "response_format" not in body else json.dumps({"answer": word})
+        said = said[: len(said) // 2] if how == "half" else said
+        choice: dict[str, Any] = {"message": {"role": "assistant", "content": said}}
+        if body.get("logprobs") and self.logprobs:
+            choice["logprobs"] = {"content": _tokens(said, word)}
+        size = sum(len(m["content"]) for m in body["messages"]) // 4
+        usage = {"prompt_tokens": size, "completion_tokens": 5}
+        return {"model": self.model or body["model"], "choices": [choice], "usage": usage}
+
+
+def _tokens(said: str, word: str) -> list[dict[str, Any]]:
+    """The text in three tokens; the word is held for 80 %, and the other one for 20 %."""
+    before, _, after = said.partition(word)
+    other = "no" if word == "yes" else "yes"
+    pieces = []
+    for text in (before, word, after):
+        if text:
+            pieces.append({"token": text, "top_logprobs": [{"token": text, "logprob": -0.01}]})
+            if text == word:
+                pieces[-1]["top_logprobs"] = [
+                    {"token": word, "logprob": math.log(0.8)},
+                    {"token": other, "logprob": math.log(0.2)},
+                ]
+    return pieces
+
+
+class _Server(ThreadingHTTPServer):
+    stand_in: StandIn
+    daemon_threads = True
+    request_queue_size = 256
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Quiet."""
+
+    def do_POST(self) -> None:
+        stand_in = self.server.stand_in
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        how = stand_in.begin(body, dict(self.headers))
+        try:
+            self._misbehave(how, body)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        finally:
+            stand_in.end()
+
+    def _misbehave(self, how: str, body: dict[str, Any]) -> None:
+        stand_in = self.server.stand_in
+        kind, _, detail = how.partition(":")
+        if stand_in.key and self.headers.get("Authorization") != f"Bearer {stand_in.key}":
+            return self._reply(
+                401, {"error": {"message": f"wrong key {self.headers.get('Authorization')}"}}
+            )
+        if "response_format" in body and not stand_in.schema:
+            return self._reply(400, {"error": {"message": "response_format is not supported"}})
+        if body.get("logprobs") and stand_in.refuses_logprobs:
+            return self._reply(400, {"error": {"message": "logprobs is not supported"}})
+        if kind == "429":
+            return self._reply(
+                429, {"error": "slow down"}, {"Retry-After": detail} if detail else {}
+            )
+        if kind.isdecimal():
+            return self._reply(int(kind), {"error": {"message": "no"}}, {"Location": detail})
+        if kind == "stall":
+            time.sleep(float(detail))
+        time.sleep(stand_in.seconds)
+        data = json.dumps(stand_in.answer(body, kind)).encode()
+        with stand_in._lock:
+            stand_in.paid[self.headers["Idempotency-Key"]] += 1
+        if kind == "cut":  # the connection breaks in the middle of the reply
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data[: len(data) // 2])
+            self.wfile.flush()
+            self.close_connection = True
+            self.connection.close()
+            return None
+        self._send(200, data, {})
+        with stand_in._lock:
+            stand_in.delivered += 1
+        return None
+
+    def _reply(self, status: int, body: object, headers: dict[str, str] | None = None) -> None:
+        self._send(status, json.dumps(body).encode(), headers or {})
+
+    def _send(self, status: int, data: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            if value:
+                self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+
+if __name__ == "__main__":
+    with StandIn() as served:
+        print(f"endpoint = {served.url!r}", *sys.argv[1:])
+        while True:
+            time.sleep(1)

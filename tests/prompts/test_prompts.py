@@ -1,0 +1,472 @@
+"""A language model as a source, against a server that misbehaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.prompts.stand_in import StandIn
+
+import unruly
+from unruly.cli.main import run
+from unruly.errors import RuleError
+from unruly.project.project import Project
+from unruly.prompts.asking import Asked, Patience
+from unruly.prompts.budget import Budget, Cost, Price, Purse
+from unruly.prompts.endpoint import Endpoint
+from unruly.prompts.store import AnswerStore
+from unruly.rules import Keywords, Prompt
+from unruly.rules.asking import ask, plans
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
+from unruly.texts.corpus import Corpus
+
+CLASSES = ["ham", "spam"]
+TEXTS = [f"please subscribe {i}" if i % 3 == 0 else f"a lovely song {i}" for i in range(30)]
+HASTY = Patience(attempts=3, first_pause=0.01, failures=3)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / ".cache"))
+
+
+@pytest.fixture
+def server() -> Iterator[StandIn]:
+    with StandIn() as served:
+        yield served
+
+
+def prompt(server: StandIn, *, in_flight: int = 8, seconds: float = 5.0, key_env: str | None = None, **changes: object) -> Prompt:  # fmt: skip
+    endpoint = Endpoint(server.url, key_env, seconds, in_flight)
+    usual = Prompt(endpoint, "mistral", "Spam? {text}", {"spam": ("yes",), "ham": ("no",)})
+    return replace(usual, **changes)  # type: ignore[arg-type]
+
+
+def sources(asked: Prompt, *rules: Source) -> Sources:
+    return Sources(CLASSES, [*rules, Source("llm", [Rule(None, asked)])])
+
+
+def asked(given: Sources, texts: list[str] = TEXTS, patience: Patience = HASTY) -> Asked:
+    (found,) = ask(given, Corpus.from_texts(texts), patience=patience)
+    return found
+
+
+def test_answers_become_votes_and_log_probabilities_soft_ones(server: StandIn) -> None:
+    given = sources(prompt(server))
+    assert given.vote(TEXTS).unasked["llm"].all()
+    found = asked(given)
+    assert (found.answered, found.cached, found.unasked, found.stopped) == (30, 0, 0, "")
+    votes = given.vote(TEXTS)
+    assert not votes.unasked
+    assert votes.matrix[:, 0].tolist() == [1 if "subscribe" in text else 0 for text in TEXTS]
+    assert np.allclose(votes.soft["llm"][0], [0.2, 0.8], atol=1e-5)
+    assert votes.matches(0)[0].reason == "mistral says “yes” (80%)"
+    body = server.bodies[0]
+    assert (body["temperature"], body["seed"], body["model"]) == (0, 0, "mistral")
+    enum = body["response_format"]["json_schema"]["schema"]["properties"]["answer"]["enum"]
+    assert enum == ["no", "yes", "unsure"]
+
+
+def test_a_second_run_sends_nothing_and_a_changed_prompt_asks_again(server: StandIn) -> None:
+    given = sources(prompt(server))
+    asked(given)
+    again = asked(given)
+    assert (again.answered, again.cached, server.requests) == (0, 30, 30)
+    asked(sources(prompt(server, ask="Advert? {text}")))
+    assert server.requests == 60
+
+
+def test_the_same_text_is_asked_once(server: StandIn) -> None:
+    given = sources(prompt(server))
+    asked(given, ["subscribe", "subscribe", "hello"])
+    assert server.requests == 2
+    assert given.vote(["subscribe", "subscribe", "hello"]).matrix[:, 0].tolist() == [1, 1, 0]
+
+
+def test_unsure_and_what_cannot_be_read_abstain_and_are_kept(server: StandIn) -> None:
+    server.script.extend(["unsure", "wrong", "half"])
+    given = sources(prompt(server, in_flight=1))
+    found = asked(given, TEXTS[:4])
+    votes = given.vote(TEXTS[:4])
+    assert votes.matrix[:, 0].tolist() == [-1, -1, -1, 1]
+    assert not votes.unasked  # it was asked: that is an abstention
+    assert found.unreadable == ('{"answer": "perhaps"}', '{"answer')
+    assert asked(given, TEXTS[:4]).unreadable == found.unreadable  # also when nothing is sent
+
+
+def test_without_log_probabilities_votes_are_hard(server: StandIn) -> None:
+    server.logprobs = False
+    given = sources(prompt(server))
+    asked(given, TEXTS[:4])
+    assert given.vote(TEXTS[:4]).soft["llm"].tolist() == [[0, 1], [1, 0], [1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("missing", ["schema", "refuses_logprobs"])
+def test_a_server_that_knows_less_is_asked_for_less(server: StandIn, missing: str) -> None:
+    setattr(server, missing, missing == "refuses_logprobs")
+    given = sources(prompt(server, in_flight=2))
+    found = asked(given)
+    assert found.answered == server.delivered == 30
+    assert given.vote(TEXTS).matrix[:, 0].tolist() == [1 if i % 3 == 0 else 0 for i in range(30)]
+    assert found.forms == ("plain text" if missing == "schema" else "schema")
+
+
+def test_another_model_name_is_told(server: StandIn) -> None:
+    server.model = "mistral-7b-q4"
+    assert asked(sources(prompt(server))).models == ("mistral-7b-q4",)
+
+
+def test_turned_away_is_tried_again_and_retry_after_is_obeyed(server: StandIn) -> None:
+    waited: list[float] = []
+    server.script.extend(["429:7", "500", "503"])
+    found = asked(
+        sources(prompt(server, in_flight=1)),
+        TEXTS[:3],
+        replace(HASTY, attempts=5, sleep=waited.append),
+    )
+    assert (found.answered, server.delivered, server.requests) == (3, 3, 6)
+    assert sum(waited) > 6.9
+    assert found.spent.calls == 3  # what a server turns away costs nothing
+
+
+def test_a_reply_that_breaks_off_or_stalls_counts_as_paid_and_is_asked_again(
+    server: StandIn,
+) -> None:
+    server.script.extend(["cut", "stall:1.5"])
+    found = asked(sources(prompt(server, in_flight=1, seconds=0.7)), TEXTS[:3])
+    assert found.answered == 3
+    assert found.spent.calls == 5
+
+
+def test_after_failures_in_a_row_it_stops_keeps_and_says_so(server: StandIn) -> None:
+    given = sources(prompt(server, in_flight=2))
+    asked(given, TEXTS[:5])
+    server.always = "500"
+    found = asked(given)
+    assert (found.cached, found.answered, found.unasked) == (5, 0, 25)
+    assert found.stopped == "3 requests in a row failed: the server answers 500"
+    assert server.requests < 5 + 25
+    votes = given.vote(TEXTS)
+    assert votes.unasked["llm"].sum() == 25
+    server.always = ""
+    assert asked(given).answered == 25
+
+
+def test_nobody_there() -> None:
+    with StandIn() as gone:
+        given = sources(prompt(gone, in_flight=2))
+    found = asked(given)
+    assert found.stopped == "3 requests in a row failed: 127.0.0.1 cannot be reached"
+    assert found.spent == Cost()
+
+
+@pytest.mark.parametrize("in_flight", [1, 16])
+def test_a_budget_of_calls_is_never_exceeded(server: StandIn, in_flight: int) -> None:
+    server.seconds = 0.01
+    given = sources(prompt(server, in_flight=in_flight, budget=Budget(calls=13)))
+    found = asked(given)
+    assert server.requests == server.delivered == found.answered == 13
+    assert (found.unasked, found.stopped) == (17, "the budget is spent")
+    assert asked(given).answered == 0  # the budget is for all runs together
+    more = sources(prompt(server, in_flight=in_flight, budget=Budget(calls=20)))
+    assert asked(more).answered == 7
+
+
+def test_a_budget_of_tokens_and_money_is_never_exceeded(server: StandIn) -> None:
+    server.seconds = 0.005
+    most = prompt(server).questions(pl.DataFrame({"__text": TEXTS[:1]}), ("ham", "spam"))[0].most_input + 32  # fmt: skip
+    limited = prompt(server, in_flight=16, budget=Budget(tokens=2 * most))
+    found = asked(sources(limited))
+    used = sum(sum(len(m["content"]) for m in body["messages"]) // 4 + 5 for body in server.bodies)
+    assert found.spent.tokens == used <= 2 * most
+    assert found.answered > 2  # answers cost less than what was set aside, and the rest is used
+    price = Price(input=1000.0, output=1000.0)
+    costly = prompt(server, ask="Costly? {text}", in_flight=16, price=price, budget=Budget(money=most / 500))  # fmt: skip
+    paid = asked(sources(costly))
+    assert 0 < paid.spent.money <= most / 500
+    assert paid.stopped == "the budget is spent"
+
+
+def test_a_budget_of_minutes_is_not_exceeded(server: StandIn) -> None:
+    server.seconds = 0.05
+    begun = time.monotonic()
+    found = asked(sources(prompt(server, in_flight=1, budget=Budget(minutes=0.3 / 60))))
+    assert found.stopped == "the minutes are over"
+    assert found.unasked > 10
+    assert time.monotonic() - begun < 5
+
+
+def test_a_purse_gives_back_what_was_not_needed() -> None:
+    purse = Purse(Budget(tokens=100), Cost(tokens=20))
+    assert purse.set_aside(Cost(1, 60))
+    purse.settle(Cost(1, 60), Cost(1, 10))
+    assert purse.set_aside(Cost(1, 70))
+    purse.settle(Cost(1, 70), Cost(1, 70))
+    assert not purse.set_aside(Cost(1, 1))
+    assert purse.spent == Cost(2, 100)
+
+
+def test_documents_that_rules_do_not_cover_or_fight_over_come_first(server: StandIn) -> None:
+    rules = (
+        Source("song", [Rule("ham", Keywords(["song"]))]),
+        Source("lovely", [Rule("spam", Keywords(["lovely", "great"]))]),
+    )
+    texts = ["a great day", "a song", "nothing here", "a lovely song", "", "who knows"]
+    given = sources(prompt(server, in_flight=1, budget=Budget(calls=3)), *rules)
+    assert asked(given, texts).unasked == 2
+    assert [text.removeprefix("Spam? ") for text in server.texts] == ["nothing here", "who knows", "a lovely song"]  # fmt: skip
+    votes = given.vote(texts)
+    assert votes.unasked["llm"].tolist() == [True, True, False, False, True, False]
+
+
+def test_the_key_comes_from_the_environment_and_is_written_nowhere(
+    server: StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    server.key = "sk-very-secret"
+    given = sources(prompt(server, key_env="STAND_IN_KEY"))
+    with pytest.raises(RuleError, match="STAND_IN_KEY is not set"):
+        asked(given)
+    assert not server.requests
+    monkeypatch.setenv("STAND_IN_KEY", "sk-very-secret")
+    assert asked(given).answered == 30
+    assert server.headers[0]["Authorization"] == "Bearer sk-very-secret"
+    for path in (tmp_path / ".cache").rglob("*"):
+        assert path.is_dir() or b"sk-very-secret" not in path.read_bytes()
+    monkeypatch.setenv("STAND_IN_KEY", "sk-other-secret")
+    with pytest.raises(RuleError, match="refuses the key") as caught:
+        asked(sources(prompt(server, key_env="STAND_IN_KEY", ask="Again? {text}")))
+    assert "sk-other-secret" not in str(caught.value)
+
+
+def test_a_redirect_is_not_followed(server: StandIn) -> None:
+    with StandIn() as elsewhere:
+        server.always = f"307:{elsewhere.url}/chat/completions"
+        with pytest.raises(RuleError, match="answers 307"):
+            asked(sources(prompt(server)))
+        assert not elsewhere.requests
+
+
+def test_an_error_in_the_request_stops_at_once(server: StandIn) -> None:
+    server.always = "404"
+    with pytest.raises(RuleError, match=r"127\.0\.0\.1 answers 404: no"):
+        asked(sources(prompt(server, in_flight=1)))
+    assert server.requests == 1
+
+
+def test_the_plan_tells_calls_tokens_money_and_cache_hits_and_sends_nothing(
+    server: StandIn,
+) -> None:
+    given = sources(prompt(server, price=Price(1.0, 2.0), budget=Budget(calls=20)))
+    asked(given, TEXTS[:5])
+    before = server.requests
+    (plan,) = plans(given, Corpus.from_texts(TEXTS))
+    assert server.requests == before
+    assert (plan.documents, plan.cached, plan.calls, plan.left_out) == (30, 5, 15, 10)
+    assert plan.cost.tokens > 100
+    assert plan.cost.money > 0
+    assert plan.seconds is not None
+    assert plan.leaves == ""
+
+
+def test_texts_that_leave_the_machine_are_announced() -> None:
+    away = Endpoint("https://api.example.com/v1", "SOME_KEY")
+    asking = Prompt(away, "gpt", "Spam? {text}", budget=Budget(calls=5))
+    (plan,) = plans(sources(asking), Corpus.from_texts(TEXTS))
+    assert plan.leaves == "the texts of 5 documents leave this machine for api.example.com"
+    assert "api.example.com" in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"endpoint": "ftp://x"}, "expected an address"),
+        ({"endpoint": "https://user:pass@x/v1"}, "holds a key"),
+        ({"endpoint": "https://api.example.com/v1"}, "give a budget"),
+        (
+            {"endpoint": "http://api.example.com/v1", "key_env": "K", "budget": {"calls": 1}},
+            "use https",
+        ),
+        ({"api_key": "sk-1"}, "environment variable"),
+        ({"ask": "Is this spam?"}, "must hold {text}"),
+        ({"answers": {"spam": ["yes"], "ham": ["Yes"]}}, "belongs to one class"),
+        ({"answers": {"spam": ["unsure"]}}, "an answer already"),
+        ({"answers": {"smap": ["yes"]}}, "'smap' is not a class"),
+        ({"budget": {"money": 1.0}}, "needs a price"),
+        ({"budget": {"call": 1}}, "did you mean 'calls'"),
+        ({"temperature": 1}, "is no key of prompt"),
+    ],
+)
+def test_mistakes_are_refused(changes: dict[str, object], problem: str) -> None:
+    usual = {"endpoint": "http://127.0.0.1:1/v1", "model": "m", "ask": "Spam? {text}"}
+    from unruly.rules.plain import source_from_plain
+
+    with pytest.raises(RuleError, match=problem):
+        source_from_plain({"name": "s", "prompt": {**usual, **changes}}, CLASSES)
+
+
+def test_templates_see_columns_classes_and_descriptions(server: StandIn) -> None:
+    about = {"ham": "about the song", "spam": "an advert"}
+    wide = prompt(
+        server, ask="{author}: {text} ({classes})\n{descriptions} {{x}}", descriptions=about
+    )
+    corpus = Corpus.from_frame(pl.DataFrame({"text": ["see {author}"], "author": ["Ann"]}))
+    ask(sources(wide), corpus)
+    assert server.texts == [
+        "Ann: see {author} (ham, spam)\nham: about the song\nspam: an advert {x}"
+    ]
+    with pytest.raises(RuleError, match=r"names \{author\}, which is no column"):
+        ask(sources(wide), Corpus.from_texts(["x"]))
+
+
+def test_answers_without_a_table_are_the_class_names(server: StandIn) -> None:
+    given = sources(prompt(server, answers={}))
+    asked(given, TEXTS[:2])
+    words = server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"]["answer"][
+        "enum"
+    ]
+    assert words == ["ham", "spam", "unsure"]
+
+
+def test_a_saved_model_asks_nobody(server: StandIn, tmp_path: Path) -> None:
+    rule = Source("song", [Rule("ham", Keywords(["song"])), Rule("spam", Keywords(["subscribe"]))])
+    given = sources(prompt(server), rule)
+    asked(given)
+    before = server.requests
+    model = unruly.WeakClassifier(encoder="lsa").fit(TEXTS, sources=given)
+    model.save(tmp_path / "m.unruly")
+    again = unruly.load(tmp_path / "m.unruly")
+    assert again.predict(["please subscribe now", "a song"]).tolist() == ["spam", "ham"]
+    assert again.predictions(["please subscribe now"]).votes.unasked["llm"].all()
+    assert [v.source for v in again.explain(TEXTS[0]).votes] != []
+    assert server.requests == before
+    assert again.plan_prompts(["please subscribe now"])[0].calls == 1
+    again.ask_prompts(["please subscribe now"])  # the user's word
+    assert not again.predictions(["please subscribe now"]).votes.unasked
+    known = {v.source: v.reason for v in again.explain(TEXTS[0]).votes}
+    assert known["llm"] == "mistral says “yes” (80%)"
+
+
+def folder_with(server: StandIn, folder: Path, count: int = 30, more: str = "") -> Path:
+    texts = [f"please subscribe {i}" if i % 3 == 0 else f"a lovely song {i}" for i in range(count)]
+    pl.DataFrame({"text": texts}).write_csv(folder / "train.csv")
+    answers = 'answers = { spam = ["yes"], ham = ["no"] }'
+    (folder / "unruly.toml").write_text(
+        '[task]\nclasses = ["ham", "spam"]\n[data]\ntrain = "train.csv"\n'
+        '[[source]]\nname = "song"\nrule = [{ label = "ham", keywords = ["song"] }]\n'
+        f'[[source]]\nname = "llm"\nprompt = {{ endpoint = "{server.url}", model = "mistral", '
+        f'ask = "Spam? {{text}}", {answers}, in_flight = 16{more} }}\n'
+    )
+    return folder
+
+
+def test_the_command_plans_asks_and_votes(
+    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = str(folder_with(server, tmp_path)), str(tmp_path / "v.parquet")
+    assert run(["vote", folder, "--plan"]) == 0
+    assert "llm (mistral at 127.0.0.1): 30 requests to send" in capsys.readouterr().out
+    assert run(["vote", folder, "--plan", "--json"]) == 0
+    assert server.delivered == 0
+    assert json.loads(capsys.readouterr().out)["plans"][0]["calls"] == 30
+    assert run(["vote", folder, "-o", out]) == 0
+    assert "llm: 30 answers received, 0 known before" in capsys.readouterr().err
+    assert unruly.Votes.read(out).matrix[:, 1].tolist() == [
+        1 if i % 3 == 0 else 0 for i in range(30)
+    ]
+    assert run(["vote", folder]) == 2
+    assert run(["check", folder, "-q"]) == 0
+    assert run(["fit", folder, "-q", "-o", str(tmp_path / "m.unruly")]) == 0
+    assert len(server.bodies) == 30
+    more = tmp_path / "new.csv"
+    more.write_text("text\nplease subscribe soon\n")
+    for words, requests in (([], 30), (["--ask"], 31)):
+        out = str(tmp_path / "out.csv")
+        assert run(["predict", str(tmp_path / "m.unruly"), str(more), "-q", "-o", out, *words]) == 0
+        assert len(server.bodies) == requests
+    project = Project.read(folder)
+    project.write(tmp_path / "again.toml")
+    assert Project.read(tmp_path / "again.toml") == project
+
+
+def _start(folder: Path) -> subprocess.Popen[bytes]:
+    command = [
+        sys.executable,
+        "-m",
+        "unruly",
+        "vote",
+        str(folder),
+        "-q",
+        "-o",
+        str(folder / "v.parquet"),
+    ]
+    return subprocess.Popen(command, env=dict(os.environ), stderr=subprocess.DEVNULL)
+
+
+def _until(server: StandIn, delivered: int) -> None:
+    for _ in range(3000):
+        if server.delivered >= delivered:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"only {server.delivered} answers")
+
+
+def test_a_run_that_is_ended_five_times_pays_for_every_document_once(server: StandIn, tmp_path: Path) -> None:  # fmt: skip
+    server.seconds = 0.03
+    folder = folder_with(server, tmp_path, 1500)
+    for turn in range(5):
+        started = _start(folder)
+        _until(server, 150 * (turn + 1))
+        started.send_signal(signal.SIGTERM if turn % 2 else signal.SIGINT)
+        assert started.wait(30) == 130
+    assert 750 <= server.delivered < 1500
+    assert _start(folder).wait(60) == 0
+    assert server.requests == server.delivered == 1500
+    votes = unruly.Votes.read(folder / "v.parquet")
+    assert votes.matrix[:, 1].tolist() == [1 if i % 3 == 0 else 0 for i in range(1500)]
+    assert not votes.unasked
+
+
+def test_a_killed_run_loses_at_most_what_was_in_flight(server: StandIn, tmp_path: Path) -> None:
+    server.seconds = 0.03
+    folder = folder_with(server, tmp_path, 400)
+    for turn in range(2):
+        started = _start(folder)
+        _until(server, 100 * (turn + 1))
+        started.kill()
+        started.wait()
+    assert _start(folder).wait(60) == 0
+    assert len(server.paid) == 400  # a server that honours idempotency keys charges once
+    assert server.requests <= 400 + 2 * 16
+    store = sqlite3.connect(AnswerStore.usual_path())
+    spent = store.execute("select sum(calls) from answer").fetchone()[0]
+    assert server.requests <= spent <= 400 + 2 * 16  # what got lost is counted against the budget
+    store.close()
+
+
+def test_a_model_names_no_key_so_that_a_strangers_file_cannot_send_one_away(
+    server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAND_IN_KEY", "sk-very-secret")
+    server.key = "sk-very-secret"
+    rule = Source("song", [Rule("ham", Keywords(["song"])), Rule("spam", Keywords(["subscribe"]))])
+    given = sources(prompt(server, key_env="STAND_IN_KEY"), rule)
+    model = unruly.WeakClassifier(encoder="lsa").fit(TEXTS, sources=given)
+    model.save(tmp_path / "m.unruly")
+    again = unruly.load(tmp_path / "m.unruly")
+    with pytest.raises(RuleError, match="refuses the key"):
+        again.ask_prompts(["a song"])
+    assert "Authorization" not in server.headers[-1]
+    (found,) = again.ask_prompts(["a song"], key_env="STAND_IN_KEY")
+    assert found.answered == 1
