@@ -6,6 +6,7 @@ Lines follow each other as in any terminal, so it works over ssh, in narrow wind
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
@@ -62,7 +63,9 @@ class View:
         pairs = list(zip(keys.codes, keys.classes, strict=True)) if all_classes else []
         if not all_classes:
             pairs = [("=", f"{len(keys.classes)} classes")]
-        self.say("   ".join(f"[{key}] {name}" for key, name in (*pairs, *_COMMANDS)))
+        items = [harmless(f"[{key}] {name}") for key, name in (*pairs, *_COMMANDS)]
+        for line in packed(items, console(self.stream).width):
+            self.say(line)
 
     def say(self, text: str) -> None:
         """Lines of text, wrapped between words."""
@@ -85,3 +88,20 @@ class View:
                 text.append(*((match, "reverse") if self.coloured else (f"[{match}]", "")))
             last = end
         return text if shown.text.strip() else Text("(no text)")
+
+
+def packed(items: Sequence[str], width: int) -> list[str]:
+    """Items in lines of this width, none broken where it fits.
+
+    >>> packed(["[h] ham", "[s] spam", "[q] quit"], 18)
+    ['[h] ham  [s] spam', '[q] quit']
+    """
+    from rich.cells import cell_len
+
+    lines: list[str] = []
+    for item in items:
+        if lines and cell_len(lines[-1]) + 2 + cell_len(item) <= width:
+            lines[-1] += f"  {item}"
+        else:
+            lines.append(item)
+    return lines

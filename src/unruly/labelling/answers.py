@@ -16,7 +16,7 @@ Only the probability at the draw itself is needed, which the file keeps: the pro
 round, 1 - prod(1 - p), would need those of draws in which a document was *not* taken, and the models behind
 them. Draws that do not reach all documents (the most doubtful, one source, one class) get a_r = 0: their
 documents count as known in later draws, and teach the model. Within a draw 1 / p is scaled to sum to the open documents,
-which changes nothing in a finished draw and corrects for documents that were skipped, or not reached
+which makes the estimate steadier (Hajek, 1971) and corrects for documents that were skipped, or not reached
 before the annotator left (the order within a draw is random). The estimates so hold for documents that
 people can tell.
 """

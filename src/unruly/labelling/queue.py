@@ -1,6 +1,6 @@
 """Which documents to ask about.
 
-    balance       for the class shares, and all else: stratified by predicted class, at random within
+    balance       for the class shares, and all else: spread over predicted classes and confidences (see `draws`)
     random        at random, each alike
     doubt         those whose two likeliest classes are nearest to each other
     source:NAME   at random among those that a source votes on, to check it
@@ -21,8 +21,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.denoising.balance import vote_shares
-from unruly.denoising.draws import draw
 from unruly.errors import InputError
+from unruly.labelling.draws import draw
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import did_you_mean

@@ -243,7 +243,7 @@ class WeakClassifier:
     ) -> Questions:
         """Which documents to label next; by default of the training documents.
 
-        `by` is "balance" (stratified by predicted class, for everything), "doubt", "random", "source:NAME" or
+        `by` is "balance" (spread over predicted classes and confidences, for everything), "doubt", "random", "source:NAME" or
         "class:NAME"; documents in `labels` are not asked about again. The ids come with the probability with which
         each was drawn, which estimates from the labels need.
         """
