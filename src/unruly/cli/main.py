@@ -33,6 +33,7 @@ COMMANDS = {
     "evaluate": "Score a model against gold labels.",
     "explain": "Show why a text gets its label.",
     "show": "Show the documents behind any figure of a project.",
+    "suggest": "Suggest new rules, and say what is wrong with the old ones.",
     "diff": "Show what changed between two projects or two models.",
     "worth": "Estimate how many hand labels a project's rules are worth.",
     "studio": "Write rules and watch them work, browse, label and train on one local page.",

@@ -7,6 +7,7 @@ model is read without importing scikit-learn.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
     from unruly.features.encoder import Features
     from unruly.labelling.accuracy import AccuracyEstimate
     from unruly.labelling.queue import Questions
+    from unruly.model.advice import Critique
+    from unruly.model.suggestions import Refused, RuleSuggestion
     from unruly.rules.sources import Sources
+    from unruly.texts.corpus import Corpus
 
 KEEP_DOCUMENTS = 2000
 PARAMETERS = ("encoder", "method", "class_prior", "seed", "settings", "keep_documents", "cache")
@@ -292,6 +296,70 @@ class WeakClassifier:
         fitted, documents = self._fitted(), Documents.one(X)
         cast = fitted.named_votes(documents, votes)
         return explanation.explain(fitted, documents, cast, words=words, neighbours=neighbours)
+
+    def suggest_rules(
+        self,
+        X: Any,
+        votes: Any = None,
+        *,
+        n: int = 20,
+        labels: Labels | None = None,
+        refused: Collection[Refused] = (),
+        progress: Progress = SILENT,
+    ) -> tuple[RuleSuggestion, ...]:
+        """New rules for these documents (the training documents, best of all), the best first.
+
+        Ranked by the model's own probabilities; `labels` are true ones, names or numbers with None or -1
+        where unknown, or a map from ids, and count in their place.
+        """
+        from unruly.model.suggestions import suggest_rules
+
+        corpus, answers, known = self._judged(X, votes, labels, progress)
+        rules = self._fitted().rules
+        return suggest_rules(
+            corpus,
+            answers.votes,
+            answers.proba,
+            n=n,
+            rules=None if rules is None else rules.sources,
+            labels=known,
+            refused=refused,
+            progress=progress,
+        )
+
+    def critique_rules(
+        self,
+        X: Any,
+        votes: Any = None,
+        *,
+        labels: Labels | None = None,
+        progress: Progress = SILENT,
+    ) -> tuple[Critique, ...]:
+        """What is wrong with the rules on these documents: words to drop, sources that hurt, repeat or fight."""
+        from unruly.model.advice import critique_rules
+
+        corpus, answers, known = self._judged(X, votes, labels, progress)
+        rules = self._fitted().rules
+        return critique_rules(
+            answers.votes,
+            answers.proba,
+            labels=known,
+            texts=corpus.texts.to_list(),
+            rules=None if rules is None else rules.sources,
+        )
+
+    def _judged(
+        self, X: Any, votes: Any, labels: Labels | None, progress: Progress
+    ) -> tuple[Corpus, Predictions, NDArray[np.int64] | None]:
+        """Documents with texts, the model's answers, and (n,) true labels where any are given."""
+        documents = Documents.of(X)
+        if documents.corpus is None:
+            raise InputError("rules are about texts, and these are features: give the documents")
+        answers = self.predictions(documents, votes, progress=progress)
+        known = (
+            None if labels is None else labels_of(labels, self.class_names, answers.ids, "labels")
+        )
+        return documents.corpus, answers, known
 
     def report(
         self,
