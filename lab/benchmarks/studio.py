@@ -74,7 +74,7 @@ def make_project(folder: Path, documents: int, sources: int) -> None:
     rng = np.random.default_rng(0)
     shares = 1 / np.arange(1, WORDS + 1)
     words = np.array([word(i) for i in range(WORDS)], dtype=object)
-    texts = []
+    texts: list[str] = []
     for _ in range(0, documents, 50_000):
         n = min(50_000, documents - len(texts))
         lengths = rng.poisson(LENGTH, n) + 1

@@ -23,8 +23,18 @@ pytestmark = pytest.mark.skipif(
     reason="chromium and chromedriver are not installed",
 )
 LONGEST = 60  # seconds that anything may take
-PAGES = ("/documents", "/documents/3", "/rules", "/rules/money", "/rules/new", "/suggestions")
-PAGES += ("/label", "/train", "/out", "/outside")
+PAGES = (
+    "/documents",
+    "/documents/3",
+    "/rules",
+    "/rules/money",
+    "/rules/new",
+    "/suggestions",
+    "/label",
+    "/train",
+    "/out",
+    "/outside",
+)
 
 
 @pytest.fixture(scope="module")
