@@ -62,7 +62,7 @@ def test_the_meter_narrows(modelled: Studio) -> None:
                 widths.append(int(found[1]))
         assert widths[-1] < widths[0]
         assert "more label" in page
-        assert "4 of 20 in this draw" in page, "a second draw follows the first"
+        assert "5 of 20 in this draw" in page, "a second draw follows the first"
 
 
 def test_the_way_to_draw_can_be_chosen(client: Any, studio: Studio) -> None:

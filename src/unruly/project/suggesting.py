@@ -98,18 +98,30 @@ def suggest(
     corpus = project.corpus("train")
     with blamed_on_its_line(project):
         votes = project.sources.vote(corpus, progress, Cache.default())
-    labels = _labels(project, corpus)
-    known = 0 if labels is None else int((labels >= 0).sum())
-    stand_in = None
-    if model is None:
-        posteriors, stand_in = fitted_posteriors(project, corpus, votes, labels, progress)
-    else:
+    posteriors = None
+    if model is not None:
         if model.class_names != project.classes:
             raise InputError(
                 f"the model knows the classes {listed(model.class_names)}, the project {listed(project.classes)}: "
                 "name a model of this project, or leave --model out"
             )
         posteriors = np.asarray(model.predict_proba(corpus))
+    return suggest_on(project, corpus, votes, posteriors, n, progress)
+
+
+def suggest_on(
+    project: Project,
+    corpus: Corpus,
+    votes: Votes,
+    posteriors: NDArray[np.floating[Any]] | None,
+    n: int = 20,
+    progress: Progress = SILENT,
+) -> Suggestions:
+    """The same on documents that are at hand, by a model's answers (n, m); None: fit one for this."""
+    labels = _labels(project, corpus)
+    stand_in, fitted_now = None, posteriors is None
+    if posteriors is None:
+        posteriors, stand_in = fitted_posteriors(project, corpus, votes, labels, progress)
     found = suggest_rules(
         corpus,
         votes,
@@ -126,17 +138,16 @@ def suggest(
         critique=critique_rules(
             votes, posteriors, labels=labels, texts=corpus.texts.to_list(), rules=project.sources
         ),
-        fitted_now=model is None,
-        labels=known,
+        fitted_now=fitted_now,
+        labels=0 if labels is None else int((labels >= 0).sum()),
         stand_in=stand_in,
     )
 
 
 def _labels(project: Project, corpus: Corpus) -> NDArray[np.int64] | None:
     """(n,): people's labels of the training documents, where there are any. Never the gold column."""
-    if not project.data.clean:
-        return None
-    return np.asarray(project.clean_labels(corpus), np.int64)
+    found = project.labels(corpus).numbers
+    return found if (found >= 0).any() else None
 
 
 def fitted_posteriors(
@@ -250,13 +261,16 @@ def _unused(name: str, names: Sequence[str]) -> str:
 def accept(project: str | Path, rule: Rule, place: Place) -> Project:
     """Write a suggested rule into the project file, comments and layout kept."""
     before = ProjectText.read(project)
+    return write_edit(before, accepted_text(before.text, rule, place))
+
+
+def accepted_text(text: str, rule: Rule, place: Place) -> str:
+    """The project file's text with a suggested rule in its place."""
     if place.rule is None:
-        name = _unused(place.source, source_names(before.text))
-        text = add_source(before.text, Source(name, [rule]))
-    else:
-        assert isinstance(rule.when, Keywords)
-        text = add_words(before.text, place.source, place.rule, rule.when.words)
-    return write_edit(before, text)
+        name = _unused(place.source, source_names(text))
+        return add_source(text, Source(name, [rule]))
+    assert isinstance(rule.when, Keywords)
+    return add_words(text, place.source, place.rule, rule.when.words)
 
 
 def read_refused(folder: Path) -> tuple[Refused, ...]:
@@ -283,13 +297,18 @@ def read_refused(folder: Path) -> tuple[Refused, ...]:
 
 def refuse(folder: Path, refused: Sequence[Refused]) -> Path:
     """Keep refusals in the project's folder, each once."""
-    path, known = folder / REFUSED, list(read_refused(folder))
-    known += [one for one in refused if one not in known]
+    known = list(read_refused(folder))
+    return write_refused(folder, [*known, *(one for one in refused if one not in known)])
+
+
+def write_refused(folder: Path, refused: Sequence[Refused]) -> Path:
+    """These refusals and no others."""
+    path = folder / REFUSED
     with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
         writer.writerows(
-            (one.label, json.dumps(one.condition, ensure_ascii=False)) for one in known
+            (one.label, json.dumps(one.condition, ensure_ascii=False)) for one in refused
         )
     return path
 

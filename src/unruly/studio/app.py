@@ -23,6 +23,7 @@ from unruly.rules.cache import Cache
 from unruly.sampling import Share
 from unruly.studio.queue import Queue
 from unruly.studio.security import Access, Guard
+from unruly.studio.suggesting import Advisor
 from unruly.studio.training import Trainer
 from unruly.studio.workspace import ChangedOutsideError, Workspace
 
@@ -60,6 +61,7 @@ class Studio:
     workspace: Workspace | None = None
     trainer: Trainer | None = None
     queue: Queue = field(default_factory=Queue)
+    advisor: Advisor = field(default_factory=Advisor)
     templates: Environment = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,11 +115,11 @@ def post(path: str, handler: Handler) -> tuple[str, str, Handler]:
 
 def application(studio: Studio) -> Guard:
     """The application, with the guard before it."""
-    from unruly.studio.pages import documents, labelling, out, rules, setup, training
+    from unruly.studio.pages import documents, labelling, out, rules, setup, suggestions, training
 
     routes: list[BaseRoute] = [
         Route(path, _endpoint(studio, handler), methods=[method])
-        for module in (setup, documents, rules, labelling, training, out)
+        for module in (setup, documents, rules, suggestions, labelling, training, out)
         for method, path, handler in module.ROUTES
     ]
     static = Mount("/static", StaticFiles(directory=HERE / "static"))

@@ -66,7 +66,8 @@ class RuleForm:
             kind = next(kind for kind in KINDS if kind in rule)
             if set(rule) - _ALWAYS - _FIELDS[kind]:
                 return None
-            return cls(**_common(source, rule), **_own(kind, rule))
+            fields: dict[str, Any] = {**_common(source, rule), **_own(kind, rule)}
+            return cls(**fields)
         except (tomllib.TOMLDecodeError, KeyError, ValueError, TypeError, StopIteration):
             return None
 

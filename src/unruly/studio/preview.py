@@ -21,7 +21,7 @@ from unruly.rules.plain import source_from_plain
 from unruly.rules.source import Source
 from unruly.rules.sources import failures
 from unruly.sampling import Share, sample_rows, wilson
-from unruly.studio.state import NONE, State, winners, with_column
+from unruly.studio.state import NONE, State, add_votes, other_counts, winners
 from unruly.votes.votes import ABSTAIN, Match
 
 SHOWN = 6  # documents of each kind
@@ -206,9 +206,7 @@ def _outcome(
     now = column != ABSTAIN
     was = np.zeros(state.n, np.bool_) if old is None else old != ABSTAIN
     old_source = next((s for s in state.project.sources.sources if s.name == saved), None)
-    counts = with_column(state, saved or source.name, column)
-    others = with_column(state, saved or source.name, None)
-    covered = counts.any(axis=1)
+    effect = _effect(column, old, state)
     return Preview(
         source=source.name,
         documents=state.n,
@@ -223,14 +221,36 @@ def _outcome(
         removed=edit.shown(was & ~now, old_source),
         contradicts=_contradicts(edit, now),
         by_model=_by_model(column, state),
-        by_others=_agreement(column, winners(others)),
+        by_others=_by_others(column, old, state),
         measured=None if state.truth is None else _agreement(column, state.truth),
         examples=_examples(source, state.classes),
-        covered=int(covered.sum()),
+        covered=int(state.votes.covered.sum()) + effect[0],
         covered_before=int(state.votes.covered.sum()),
-        majority=int((winners(counts) != state.winner).sum()),
+        majority=effect[1],
         seconds=time.perf_counter() - start,
     )
+
+
+def _effect(
+    column: NDArray[np.int8], old: NDArray[np.int8] | None, state: State
+) -> tuple[int, int]:
+    """By how many the covered documents grow, and on how many majority vote changes."""
+    before = np.full(state.n, ABSTAIN, np.int8) if old is None else old
+    rows = np.flatnonzero(column != before)  # on all others, nothing changes
+    counts = other_counts(state, rows, before)
+    add_votes(counts, column[rows])
+    now = counts.any(axis=1)
+    covered = int(now.sum()) - int(state.votes.covered[rows].sum())
+    return covered, int((winners(counts) != state.winner[rows]).sum())
+
+
+def _by_others(
+    column: NDArray[np.int8], old: NDArray[np.int8] | None, state: State
+) -> Share | None:
+    """How often the majority of the other sources names the same class, where there is one."""
+    rows = np.flatnonzero(column != ABSTAIN)
+    before = np.full(state.n, ABSTAIN, np.int8) if old is None else old
+    return _agreement(column[rows], winners(other_counts(state, rows, before)))
 
 
 def _contradicts(edit: _Edit, now: NDArray[np.bool_]) -> Shown | None:

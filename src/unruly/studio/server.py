@@ -84,6 +84,7 @@ def listen(host: str, port: int | None) -> socket.socket:
                     f"cannot listen on {host}:{number} ({error.strerror}): choose another --port"
                 ) from None
             continue
+        made.listen(128)  # whoever follows the link at once is let wait, not refused
         return made
     raise InputError("no port is free")
 

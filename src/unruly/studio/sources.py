@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unruly.sampling import Share, wilson
-from unruly.studio.state import State
+from unruly.studio.state import NONE, State, other_counts, winners
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,7 @@ def _agreement(state: State, j: int) -> Share | None:
     """How often it names the class that the other sources have most votes for."""
     column = state.votes.matrix[:, j]
     rows = np.flatnonzero(column >= 0)
-    others = state.counts[rows].copy()
-    others[np.arange(len(rows)), column[rows]] -= 1
-    best = others.max(axis=1, keepdims=True)
-    clear = (best[:, 0] > 0) & ((others == best).sum(axis=1) == 1)
-    hits = others.argmax(axis=1)[clear] == column[rows][clear]
+    majority = winners(other_counts(state, rows, column))
+    clear = majority != NONE
+    hits = majority[clear] == column[rows][clear]
     return wilson(int(hits.sum()), int(clear.sum())) if clear.any() else None

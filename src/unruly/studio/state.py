@@ -173,19 +173,19 @@ def winners(counts: NDArray[Any]) -> NDArray[np.int64]:
     return np.where(alone, counts.argmax(axis=1), NONE)
 
 
-def with_column(state: State, source: str, column: NDArray[np.int8] | None) -> NDArray[np.int32]:
-    """(n, m): votes for each class if this source voted so; `None`: if it were not there."""
-    counts = state.counts.copy()
-    if source in state.votes.sources:
-        _add(counts, state.votes.matrix[:, state.votes.sources.index(source)], -1)
-    if column is not None:
-        _add(counts, column, 1)
+def other_counts(
+    state: State, rows: NDArray[np.intp], column: NDArray[np.int8]
+) -> NDArray[np.int32]:
+    """(r, m): votes for each class on some documents, those of one source, given whole, left out."""
+    counts = state.counts[rows]
+    add_votes(counts, column[rows], -1)
     return counts
 
 
-def _add(counts: NDArray[np.int32], column: NDArray[np.int8], times: int) -> None:
-    rows = np.flatnonzero(column != ABSTAIN)
-    counts[rows, column[rows]] += times
+def add_votes(counts: NDArray[np.int32], column: NDArray[np.int8], times: int = 1) -> None:
+    """Count one source's votes in, or out."""
+    cast = np.flatnonzero(column != ABSTAIN)
+    counts[cast, column[cast]] += times
 
 
 def column_values(corpus: Corpus, name: str) -> pl.Series:

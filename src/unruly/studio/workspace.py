@@ -19,6 +19,7 @@ from unruly.files import written_whole
 from unruly.labelling.answers import labelled, problem_lines, written_id
 from unruly.labelling.labels import WITHDRAWN, Answer, moment, timestamp
 from unruly.labelling.queue import Question
+from unruly.model.suggestions import Refused
 from unruly.project.editing import (
     ProjectText,
     add_source_text,
@@ -33,9 +34,11 @@ from unruly.project.editing import (
     write_edit,
 )
 from unruly.project.file import parse_project, project_file
+from unruly.project.suggesting import read_refused, refuse, write_refused
 from unruly.project.voting import blamed_on_its_line
 from unruly.rules.cache import Cache
 from unruly.rules.matching import MatchFrame
+from unruly.rules.source import Rule
 from unruly.studio.filters import Filter, Preset, counted
 from unruly.studio.forms import free_name
 from unruly.studio.preview import parse_source
@@ -70,7 +73,15 @@ class LabelStep:
     question: Question | None = None  # of the queue, that it answers
 
 
-Step = TextStep | LabelStep
+@dataclass(frozen=True)
+class RefusedStep:
+    """A suggested rule refused."""
+
+    what: str
+    refused: Refused
+
+
+Step = TextStep | LabelStep | RefusedStep
 
 
 class Workspace:
@@ -220,6 +231,13 @@ class Workspace:
                     raise InputError(f"{what!r} cannot be done to a source")
             self.edit(f"{name}: {what}", edited)
 
+    def refuse(self, rule: Rule) -> None:
+        """Do not suggest a rule again; can be undone."""
+        with self._lock:
+            step = RefusedStep(f"refused: {rule.when.reason()}", Refused.of(rule))
+            refuse(self.folder, [step.refused])
+            self._note(step)
+
     # Labels
 
     def label(
@@ -309,6 +327,10 @@ class Workspace:
     def _restore(self, step: Step, back: bool) -> None:
         if isinstance(step, LabelStep):
             self._append(step.before if back else step.after, step.question)
+            return
+        if isinstance(step, RefusedStep):
+            others = [one for one in read_refused(self.folder) if one != step.refused]
+            write_refused(self.folder, others if back else [*others, step.refused])
             return
         now, then = (step.after, step.before) if back else (step.before, step.after)
         if self._state.text != now:

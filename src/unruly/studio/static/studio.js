@@ -307,7 +307,7 @@ async function poll() {
       shown.textContent = busy ? `${job.what}${job.share === null ? " …" : ` ${Math.round(100 * job.share)} %`}` : job?.state === "failed" ? "failed" : "";
       if (running && !busy) {
         running = false;
-        if (document.body.dataset.page === "train") { location.reload(); return; }
+        if (["train", "out", "suggestions"].includes(document.body.dataset.page)) { location.reload(); return; }
         toast(job?.state === "done" ? `${job.what}: done` : `${job?.what}: ${job?.error || job?.state}`, job?.state === "failed");
       }
       running = busy;
