@@ -26,7 +26,7 @@ class Share:
     value: float
     low: float
     high: float
-    n: int
+    n: float
 
     def __str__(self) -> str:
         if not self.n:

@@ -90,7 +90,7 @@ class RuleSuggestion:
     @property
     def label(self) -> str:
         """The class that it votes for."""
-        assert self.rule.label is not None
+        assert isinstance(self.rule.label, str)
         return self.rule.label
 
     @property
@@ -126,7 +126,7 @@ class Refused:
     @classmethod
     def of(cls, rule: Rule) -> Refused:
         """The refusal of a rule."""
-        assert rule.label is not None
+        assert isinstance(rule.label, str)
         return cls(rule.label, rule.when.to_plain())
 
 

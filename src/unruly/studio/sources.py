@@ -42,7 +42,12 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
         reason = "; ".join(rule.when.reason() for rule in source.rules[:3])
         line = lines.get(source.name)
         if line is None or line.j is None:
-            labels = tuple(dict.fromkeys(rule.label for rule in source.rules if rule.label))
+            classes = tuple(state.project.sources.classes)
+            labels = tuple(
+                dict.fromkeys(
+                    classes[c] for rule in source.rules for c in rule.named(classes) or ()
+                )
+            )
             found.append(SourceRow(source.name, source.enabled, labels, reason))
             continue
         voted = state.votes.voted[:, line.j]

@@ -102,7 +102,7 @@ class State:
         return self.project.folder
 
     @cached_property
-    def counts(self) -> NDArray[np.int32]:
+    def counts(self) -> NDArray[np.float64]:
         """(n, m): votes for each class."""
         return self.votes.counts()
 

@@ -95,7 +95,9 @@ def _section(
     claim: Claim, found: Measured, lines: Sequence[Variant], columns: Sequence[str]
 ) -> str:
     theirs = {
-        d: claim.figures[known] for d in columns if (known := paper.known(d)) in claim.figures
+        d: claim.figures[known]
+        for d in columns
+        if (known := paper.known(d)) is not None and known in claim.figures
     }
     body = [_row("*the paper*", theirs, columns, "*")] if theirs else []
     for line in lines:
