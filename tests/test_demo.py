@@ -59,4 +59,4 @@ def test_the_report_of_the_demo_is_complete_and_small(ran: tuple[Path, str]) -> 
     assert len(page.encode()) < 3_000_000
     assert "200 for scoring (test.csv)" in page
     assert page.count('class="document"') == 20
-    assert page.count("<figure") == 9
+    assert page.count("<figure") == 8

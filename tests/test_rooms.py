@@ -38,6 +38,9 @@ ROOMS = [
     "model",
     "project",
     "report",
+    "serve",
+    "studio",
+    "export",
     "cli",
 ]
 

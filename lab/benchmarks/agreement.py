@@ -23,7 +23,7 @@ from unruly import Corpus, Project, Source, Sources, UnrulyError, Votes
 from unruly.rules import AllOf, AnyOf, Keywords, Not, PartWords, Pattern
 from unruly.rules.condition import Condition
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DATA_SETS = ("youtube", "imdb", "yelp", "agnews", "spouse")
 STORED = {"imdb": "weak_labels_8"}  # the votes of the authors' own script, eight sources
 Change = Callable[[Keywords], Condition]

@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.draws import draw
 from unruly.denoising.fit import denoise
 from unruly.denoising.settings import Settings
@@ -42,6 +43,7 @@ from unruly.votes.votes import Votes
 
 SETS = ("youtube", "imdb", "yelp", "agnews", "spouse", "sms", "trec", "yoruba")
 Labels = NDArray[np.int64]
+Answers = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     changed = dict(pair.split("=") for pair in args.set)
-    settings = replace(Settings(), **{name: float(value) for name, value in changed.items()})
+    settings = Settings.from_plain({name: json.loads(value) for name, value in changed.items()})
     sizes = [int(size) for size in args.labels.split(",") if size]
     rows: list[dict[str, Any]] = []
     for case in cases(args):
@@ -160,39 +162,44 @@ def measure(case: Case, settings: Settings, draws: int, sizes: Sequence[int]) ->
         "data": case.name,
         "documents": case.votes.n,
         "MV": majority(case),
-        "MVbal→LR": balanced_regression(case),
-        "nothing": right(heads.predicted, case.gold),
+        "MVbal→LR": right(balanced_regression(case), case),
+        "nothing": right(heads.predicted, case),
     }
-    rough = [stated(case, settings, perturbed(case.truth, i), exact=False) for i in range(draws)]
-    row["rough"] = float(np.mean(rough))
-    row["exact"] = stated(case, settings, case.truth, exact=True)
+    rough = [stated(case, case, settings, perturbed(case.truth, i)) for i in range(draws)]
+    row["rough"] = float(np.mean([right(answers, case) for answers in rough]))
+    row["exact"] = right(stated(case, case, settings, case.truth, exact=True), case)
     for size in sizes:
-        found = [labelled(case, settings, heads.combined, size, seed) for seed in range(draws)]
+        found = [others_right(case, settings, heads.combined, size, seed) for seed in range(draws)]
         row[str(size)] = float(np.mean(found))
     return row
 
 
-def right(predicted: NDArray[np.integer[Any]], gold: Labels) -> float:
+def right(predicted: Answers, case: Case) -> float:
     """Accuracy in percent."""
-    return 100 * float((predicted == gold).mean())
+    return 100 * float((predicted == case.gold).mean())
 
 
 def majority(case: Case) -> float:
     """Majority vote's expected accuracy in percent."""
+    return 100 * float(majority_shares(case)[np.arange(len(case.gold)), case.gold].mean())
+
+
+def majority_shares(case: Case) -> NDArray[np.float64]:
+    """(n, m): 1/t for each of t classes with most votes; documents without votes get the commonest class."""
     counts, covered = case.votes.counts(), case.votes.covered
     top = (counts == counts.max(axis=1, keepdims=True)) & covered[:, None]
     shares = top / np.maximum(top.sum(axis=1, keepdims=True), 1)
     shares[~covered, shares.sum(axis=0).argmax()] = 1
-    return 100 * float(shares[np.arange(len(case.gold)), case.gold].mean())
+    return np.asarray(shares)
 
 
-def balanced_regression(case: Case) -> float:
-    """Five lines of scikit-learn on the majority votes, ties broken at random."""
+def balanced_regression(case: Case, test: Case | None = None) -> Answers:
+    """Five lines of scikit-learn on the majority votes, ties broken at random; answers for `test`."""
     x, covered = case.features.matrix(), case.votes.covered
     noise = np.random.default_rng(0).random((case.votes.n, case.votes.m))
     labels = (case.votes.counts() + 0.01 * noise).argmax(axis=1)[covered]
     model = LogisticRegression(class_weight="balanced", max_iter=200).fit(x[covered], labels)
-    return right(model.predict(x), case.gold)
+    return np.asarray(model.predict((test or case).features.matrix()))
 
 
 def perturbed(shares: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
@@ -205,25 +212,42 @@ def perturbed(shares: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
     return np.asarray(moved / moved.sum())
 
 
-def stated(case: Case, settings: Settings, shares: NDArray[np.float64], exact: bool) -> float:
-    """Accuracy with these shares stated."""
+def stated(
+    case: Case,
+    test: Case,
+    settings: Settings,
+    shares: NDArray[np.float64],
+    exact: bool = False,
+    seed: int = 0,
+) -> Answers:
+    """What the default answers for `test` with these shares stated."""
     balance = StatedBalance(tuple(shares.tolist()), exact)
-    model = denoise(case.features, case.votes, settings, balance=balance)
-    return right(model.heads(case.features, case.votes).predicted, case.gold)
+    model = denoise(case.features, case.votes, settings, balance=balance, seed=seed)
+    return model.heads(test.features, test.votes).predicted
 
 
-def labelled(
+def with_labels(
     case: Case, settings: Settings, proba: NDArray[np.float32], size: int, seed: int
-) -> float:
-    """Accuracy on the other documents, after so many labels."""
+) -> tuple[DenoisedModel, NDArray[np.intp]]:
+    """The default after so many labels, drawn as the product draws them; and the labelled documents."""
     drawn = draw(proba, size, seed=seed)
     clean = np.full(case.votes.n, UNKNOWN)
     clean[drawn.rows] = case.gold[drawn.rows]
     weights = np.zeros(case.votes.n)
     weights[drawn.rows] = 1 / drawn.probability
     model = denoise(case.features, case.votes, settings, clean=clean, label_weights=weights)
-    rest = clean == UNKNOWN
-    return right(model.heads(case.features, case.votes).predicted[rest], case.gold[rest])
+    return model, drawn.rows
+
+
+def others_right(
+    case: Case, settings: Settings, proba: NDArray[np.float32], size: int, seed: int
+) -> float:
+    """Accuracy on the other documents, after so many labels."""
+    model, rows = with_labels(case, settings, proba, size, seed)
+    rest = np.ones(case.votes.n, np.bool_)
+    rest[rows] = False
+    predicted = model.heads(case.features, case.votes).predicted
+    return 100 * float((predicted == case.gold)[rest].mean())
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -146,7 +147,7 @@ def static(task: Task, folder: Path, rounds: int) -> list[dict[str, object]]:
         ("model2vec alone", library),
     )
     for name, encode in encoders:
-        spent, train = cpu(lambda encode=encode: encode(task.train), rounds)
+        spent, train = cpu(partial(encode, task.train), rounds)
         found.append(row(task, name, 0.0, spent, task.accuracy(train, encode(task.test))))
     return found
 

@@ -3,8 +3,8 @@
     python lab/benchmarks/mutants.py [ROOM ...] [--only WORDS] [--json]
 
 A room's mutants are in lab/mutants/ROOM.toml: a name, a file, and the texts to be replaced. Source and
-tests are copied to a temporary folder; each mutant is put into the copy, and the room's tests run until
-one fails. A mutant that no test notices survives, and is printed. Before that, the tests must pass on
+tests are copied to a temporary folder; each mutant is put into the copy, and the room's tests (or those
+that the mutant names, where the room's take long) run until one fails. A mutant that no test notices survives, and is printed. Before that, the tests must pass on
 the unchanged copy; a mutant whose text is no longer in the file is an error.
 """
 
@@ -36,6 +36,7 @@ LIBRARIES = (
     "pytest",
     "torch",
 )
+PARTS = ("src", "tests", "lab/src", "lab/tests")  # what is copied
 MINUTES = 10  # a run that takes longer has been broken by its mutant
 
 
@@ -44,8 +45,9 @@ class Mutant:
     """One planted bug."""
 
     name: str
-    file: str  # below src/unruly
+    file: str  # below the room's source
     edits: tuple[tuple[str, str], ...]  # what stands there once, and what it becomes
+    tests: tuple[str, ...]  # that must catch it
 
     def applied(self, text: str) -> str:
         """The file with the bug in it."""
@@ -63,6 +65,7 @@ class Room:
     """The mutants of one room, and the tests that must catch them."""
 
     name: str
+    source: str  # the folder that its files are named from
     tests: tuple[str, ...]
     mutants: tuple[Mutant, ...]
 
@@ -70,11 +73,17 @@ class Room:
     def read(cls, path: Path) -> Room:
         """From its TOML file."""
         table = tomllib.loads(path.read_text(encoding="utf-8"))
+        tests = tuple(table["tests"])
         mutants = tuple(
-            Mutant(entry["name"], entry["file"], tuple((old, new) for old, new in entry["edits"]))
+            Mutant(
+                entry["name"],
+                entry["file"],
+                tuple((old, new) for old, new in entry["edits"]),
+                tuple(entry.get("tests", tests)),
+            )
             for entry in table["mutant"]
         )
-        return cls(path.stem, tuple(table["tests"]), mutants)
+        return cls(path.stem, table.get("source", "src/unruly"), tests, mutants)
 
 
 def main() -> None:
@@ -108,17 +117,17 @@ def survived(room: Room, mutants: list[Mutant]) -> list[Mutant]:
     alive = []
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name)
-        for part in ("src", "tests"):
+        for part in PARTS:
             shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", copy)
         if not passes(copy, room.tests):
             log = (copy / "pytest.log").read_text(encoding="utf-8")
             raise SystemExit(f"{log}\n{room.name}: the tests fail without any mutant")
         for mutant in mutants:
-            path = copy / "src" / "unruly" / mutant.file
+            path = copy / room.source / mutant.file
             whole = path.read_text(encoding="utf-8")
             path.write_text(mutant.applied(whole), encoding="utf-8")
-            caught = not passes(copy, room.tests)
+            caught = not passes(copy, mutant.tests)
             path.write_text(whole, encoding="utf-8")
             print(f"  {'killed' if caught else 'SURVIVED':8}  {mutant.name}", flush=True)
             if not caught:
@@ -146,7 +155,7 @@ def passes(folder: Path, tests: tuple[str, ...]) -> bool:
 
 def _run(folder: Path, tests: tuple[str, ...]) -> NoReturn:
     """In the fork: the tests, with the copy's source before the installed one."""
-    paths = [str(folder / "src"), str(folder)]
+    paths = [str(folder / "src"), str(folder / "lab" / "src"), str(folder)]
     sys.path[:0] = paths
     os.environ |= {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
     sys.dont_write_bytecode = True

@@ -1,6 +1,6 @@
 """The paper's three outputs on its five data sets, with gold selection (its protocol) and without.
 
-    python lab/benchmarks/protocol.py --data DIR [--features DIR] [--rows N] [--seeds 5] [--json]
+    python lab/benchmarks/protocol.py --data DIR [--features DIR] [--rows N] [--seeds 5] [--attention voters] [--json]
 
 For each data set and seed, PaperSettings.best(data set) is trained, and an epoch is kept in three manners:
   last   the last of 500 epochs; no gold
@@ -29,7 +29,7 @@ from unruly.features.encoder import Features
 from unruly.features.spec import encoder_from
 from unruly.learner import UNKNOWN, Heads
 from unruly.paper.cotraining import Epochs, cotrain
-from unruly.paper.settings import PaperSettings
+from unruly.paper.settings import ATTENTIONS, PaperSettings
 from unruly.paper.training_set import prepare
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
@@ -77,6 +77,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="most training documents; absent: all")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=500, help="most epochs; the paper has 500")
+    parser.add_argument(
+        "--attention", choices=ATTENTIONS, default="all", help="whom the softmax of Eq. 1 runs over"
+    )
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object as the last line"
     )
@@ -133,7 +136,7 @@ def _data_set(args: argparse.Namespace, data: str) -> dict[str, Any]:
 def _runs(
     args: argparse.Namespace, data: str, seed: int, train: Split, valid: Split, test: Split
 ) -> dict[str, Outputs]:
-    settings = replace(PaperSettings.best(data), epochs=args.epochs)
+    settings = replace(PaperSettings.best(data), epochs=args.epochs, attention=args.attention)
     found = _last_and_gold(settings, seed, train, valid, test)
     by_votes = replace(settings, selection="votes", patience=50)
     learner = cotrain(train[0], train[1], by_votes, seed=seed)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
-from unruly.errors import MissingExtraError
+from unruly.errors import InputError, MissingExtraError
 
 
 def need(module: str, extra: str, purpose: str) -> ModuleType:
@@ -27,3 +29,15 @@ def need(module: str, extra: str, purpose: str) -> ModuleType:
         raise MissingExtraError(
             f"{purpose} need the library {top}, which is not installed: pip install 'unruly[{extra}]'"
         ) from None
+
+
+@contextmanager
+def panics_of(library: str, where: str) -> Iterator[None]:
+    """Turn a panic of a library written in Rust, which is no `Exception`, into one `InputError`."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        first = next(iter(str(error).splitlines()), "")[:200]
+        raise InputError(f"{where}: {library} cannot work with this ({first})") from None

@@ -81,15 +81,6 @@ class BlankTexts:
 
 
 @dataclass(frozen=True)
-class MaskedWords:
-    """Words that rules look for, which an encoder also reads the texts without."""
-
-    kind: ClassVar[str] = "masked_words"
-    words: tuple[str, ...]
-    encoders: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class EncoderFallback:
     """`auto` chose a plainer encoder, because a library that the better one needs is missing."""
 
@@ -125,7 +116,6 @@ Note = (
     | ClassesWithoutVotes
     | SourceBelowChance
     | BlankTexts
-    | MaskedWords
     | EncoderFallback
     | DocumentsGivenUp
     | DocumentsUnasked
@@ -137,7 +127,6 @@ _NOTES: dict[str, type[Note]] = {
         ClassesWithoutVotes,
         SourceBelowChance,
         BlankTexts,
-        MaskedWords,
         EncoderFallback,
         DocumentsGivenUp,
         DocumentsUnasked,

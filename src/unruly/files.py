@@ -37,7 +37,12 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         )
     _clear_leftovers(target)
     mark = f".{target.name}.{_MARK}{platform.node()}-{os.getpid()}-"
-    room = Path(tempfile.mkdtemp(prefix=mark, dir=target.parent))
+    try:
+        room = Path(tempfile.mkdtemp(prefix=mark, dir=target.parent))
+    except OSError as error:
+        raise InputError(
+            f"cannot write there: {error.strerror or error}", where=Where(str(target))
+        ) from None
     part = room / target.name
     try:
         yield part

@@ -26,7 +26,7 @@ class Share:
     value: float
     low: float
     high: float
-    n: int
+    n: float
 
     def __str__(self) -> str:
         if not self.n:
@@ -39,7 +39,7 @@ class Share:
         return Interval(self.low, self.high) if self.n else None
 
 
-def wilson(hits: float, n: int, z: float = Z95) -> Share:
+def wilson(hits: float, n: float, z: float = Z95) -> Share:
     r"""Wilson's score interval (1927), sound for small counts and for shares near 0 or 1.
 
         (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)

@@ -73,6 +73,20 @@ rule = [{{ label = "spam", keywords = ["zzz"] }}]
 """
 
 
+def test_a_disabled_source_is_left_out_and_said_so(unruly: Unruly, spam: Path) -> None:
+    spoilt(spam, 'name = "link"', 'name = "link"\nenabled = false')
+    done = unruly("check", spam)
+    assert done.code == 0
+    assert "link is disabled and left out" in done.out
+    plain = json.loads(unruly("check", spam, "--json").out)
+    assert plain["disabled"] == ["link"]
+    assert len(plain["summary"]["sources"]) == 7
+    spoilt(spam, "Earn money fast", "nothing of the kind")
+    assert "unruly.toml:46: source 'money', rule 1" in unruly("check", spam).err
+    spoilt(spam, "enabled = false", 'enabled = "no"')
+    assert "enabled: expected true or false, found 'no'" in unruly("check", spam).err
+
+
 def test_rules_that_all_abstain_fail_first(unruly: Unruly, spam: Path) -> None:
     (spam / "unruly.toml").write_text(ONE.format(word="zzzz"))
     done = unruly("check", spam)

@@ -75,13 +75,39 @@ def test_the_projects_own_settings_and_options_over_them(unruly: Unruly, spam: P
     assert json.loads(done.out)["epochs"] == 3
 
 
-def test_clean_labels_enter_the_ledger(unruly: Unruly, spam: Path) -> None:
-    (spam / "clean.csv").write_text("id,is_spam\n0,1\n1,0\n2,0\n")
+@pytest.mark.parametrize("name", ["labels.csv", "theirs.csv"])
+def test_labels_are_used_without_being_asked_for_and_enter_the_ledger(
+    unruly: Unruly, spam: Path, name: str
+) -> None:
+    (spam / name).write_text("id,is_spam\n0,1\n1,0\n2,0\n")
     toml = spam / "unruly.toml"
-    toml.write_text(toml.read_text().replace("[data]\n", '[data]\nclean = "clean.csv"\n'))
-    done = unruly("fit", spam, "-o", "m.unruly", *FIT)
+    if name != "labels.csv":
+        toml.write_text(toml.read_text().replace("[data]\n", f'[data]\nlabels = "{name}"\n'))
+    done = unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa")
     assert done.code == 0, done.err
-    assert "gold labels: 3 for training" in done.out
+    assert f"gold labels: 3 for training ({name}), 3 for prior ({name})" in done.out
+
+
+def test_odd_labels_are_one_line_each_and_kept_apart(unruly: Unruly, spam: Path) -> None:
+    lines = "id;label;by\r\n0;spam;ada\r\n0;ham;bob\r\n1;eggs;ada\r\n999;ham;ada\r\n2;;ada\r\n3;ham;ada\r\n"
+    (spam / "labels.csv").write_bytes(b"\xef\xbb\xbf" + lines.encode())
+    done = unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa")
+    assert done.code == 0, done.err
+    assert "gold labels: 1 for training (labels.csv)" in done.out
+    odd = [line for line in done.err.splitlines() if line.startswith("labels.csv:")]
+    assert len(odd) == 4
+    assert "line 6" in odd[0]
+    assert "999" in odd[1]
+    assert "eggs" in odd[2]
+    assert "ada spam, bob ham" in odd[3]
+
+
+def test_a_file_of_labels_that_is_named_must_be_there(unruly: Unruly, spam: Path) -> None:
+    toml = spam / "unruly.toml"
+    toml.write_text(toml.read_text().replace("[data]\n", '[data]\nlabels = "theirs.csv"\n'))
+    done = unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa")
+    assert done.code == 2
+    assert "there is no file 'theirs.csv': `unruly label` makes it" in done.err
 
 
 def test_gold_validation_only_when_asked(unruly: Unruly, spam: Path) -> None:

@@ -26,7 +26,7 @@ FOUND: list[dict[str, Any]] = []
 @setting_options
 @click.pass_context
 def tool(context: click.Context) -> None:
-    FOUND.append(typed_settings(context))
+    FOUND.append(dict(typed_settings(context)))
 
 
 def typed(*args: str) -> dict[str, Any]:

@@ -157,3 +157,30 @@ def test_a_projects_own_functions_need_no_option(unruly: Unruly, tmp_path: Path)
     alone = unruly("predict", "own.unruly", folder / "texts.csv", "-o", "out.csv")
     assert alone.code == 2
     assert "--functions" in alone.err
+
+
+def test_rows_without_a_text_may_stay_without_a_label(unruly: Unruly, fitted: Path) -> None:
+    Path("rows.csv").write_text("id,comment\n1,subscribe\n2,\n")
+    done = unruly("predict", fitted, "rows.csv", "-o", "out.csv", "--missing", "empty", "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["labels"] == {"ham": 0, "spam": 1}
+    assert Path("out.csv").read_text().splitlines()[2] == "2,,,,,,,"
+
+
+def test_formulas_are_defused_when_asked(unruly: Unruly, fitted: Path) -> None:
+    Path("rows.csv").write_text("comment,note\nsubscribe,=1+1\n")
+    for options, cell in (((), "=1+1"), (("--defuse",), "'=1+1")):
+        assert unruly("predict", fitted, "rows.csv", "-o", "out.csv", *options).code == 0
+        assert Path("out.csv").read_text().splitlines()[1].split(",")[1] == cell
+
+
+def test_a_json_array_by_standard_input(fitted: Path, tmp_path: Path) -> None:
+    command = command_line(["predict", str(fitted), "-", "-q"])
+    for data, code, said in (
+        (b'[{"comment": "subscribe"}]', 0, b""),
+        (b"comment\n", 2, b"error: standard input: there is a header"),
+    ):
+        done = subprocess.run(command, input=data, cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == code
+        assert done.stderr.startswith(said)
+    assert b"/tmp" not in done.stderr

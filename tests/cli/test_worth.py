@@ -29,4 +29,4 @@ def test_without_gold_it_says_what_to_do(unruly: Unruly) -> None:
     done = unruly("worth", "spam", "--encoder", "lsa")
     assert done.code == 2
     assert "no training document has a gold label" in done.err
-    assert 'clean = "..."' in done.err
+    assert "unruly label" in done.err

@@ -55,6 +55,6 @@ def test_a_source_is_not_judged_by_its_own_vote() -> None:
     matrix = np.full((400, 2), -1)
     matrix[:200, 0] = rng.integers(0, 2, 200)
     matrix[200:, 1] = rng.integers(0, 2, 200)
-    blank = Features.from_array(rng.normal(size=(400, 3)))
+    blank = Features.from_array(rng.normal(size=(400, 3)).astype(np.float32))
     estimate = denoise(blank, Votes.from_array(matrix)).accuracy[:, 0]
     assert estimate == pytest.approx(0.5, abs=0.12)

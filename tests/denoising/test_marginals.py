@@ -49,7 +49,8 @@ def test_clear_scores_withstand_a_wrong_balance_and_vague_ones_follow_it() -> No
     even = np.array([0.5, 0.5])
 
     def shift(scores: np.ndarray) -> np.ndarray:
-        return softmax(scores + match_marginals(scores, even, np.zeros(2), 20.0)).argmax(axis=1)
+        b = match_marginals(scores, even, np.zeros(2), 20.0)
+        return np.asarray(softmax(scores + b).argmax(axis=1))
 
     assert (shift(clear) == clear.argmax(axis=1)).all()
     assert (

@@ -40,7 +40,6 @@ class Counting:
     kind: str = "counting"
     plan: str | None = None
     pieces: tuple[tuple[str, int], ...] = (("counting", 2),)
-    maskable: bool = False
     aligned: bool = False
 
     def views(self, corpus: Corpus) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from unruly.errors import InputError
-from unruly.facts import MaskedWords
 from unruly.features.cache import Cache
 from unruly.features.lsa import Lsa
 from unruly.features.precomputed import PrecomputedFeatures
@@ -106,31 +105,7 @@ def test_refusals() -> None:
         EncoderStack((PrecomputedFeatures.from_array(np.ones((3, 2))),)).fit(CORPUS)
 
 
-MASK = ("good", "bad")
-
-
-def test_with_a_mask_encoders_that_count_words_read_twice_and_are_saved_once() -> None:
-    own = PrecomputedFeatures.from_array(np.random.default_rng(0).normal(size=(80, 2)))
-    fitted = EncoderStack((Lsa(dim=4, chars=False), own)).fit(CORPUS, mask=MASK)
-    features = fitted.encode(CORPUS)
-    names = ["lsa", "lsa, idf^3", "features", "lsa, masked", "lsa, idf^3, masked"]
-    assert [block.name for block in features.blocks] == names
-    assert features.weights == (0.125, 0.125, 0.5, 0.125, 0.125)
-    assert fitted.notes() == (MaskedWords(MASK, ("lsa",)),)
-    members = fitted.to_members()
-    assert sum(name.endswith(".safetensors") for name in members) == 2
-    again = EncoderStack.from_members(members, Permitted(), "here")
-    assert [part.mask for part in again.parts] == [(), (), MASK]
-
-
-def test_a_masked_word_makes_no_difference_to_the_second_reading() -> None:
-    fitted = EncoderStack((Lsa(dim=4, chars=False),)).fit(CORPUS, mask=MASK)
-    for block in fitted.encode(Corpus.from_texts(["film number", "film number GOOD"])).blocks:
-        plain, with_word = block.values
-        assert np.allclose(plain, with_word, atol=1e-6) == ("masked" in block.name)
-
-
-def test_without_a_mask_texts_are_read_once() -> None:
+def test_texts_are_read_once() -> None:
     fitted = EncoderStack((Lsa(dim=4),)).fit(CORPUS)
     assert len(fitted.parts) == 1
     assert fitted.notes() == ()

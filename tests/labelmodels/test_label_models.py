@@ -269,3 +269,20 @@ def test_arrays_do_as_well_as_votes(make: Make) -> None:
     assert model.predict_proba([[0, -1, -1, -1, -1]]).shape == (1, 2)  # the fit's classes
     with pytest.raises(InputError, match="5 names of sources"):
         model.predict_proba(votes.matrix[:, :3])
+
+
+@every_model
+def test_votes_of_other_sources_are_refused_even_where_they_are_as_many(make: Make) -> None:
+    votes, _ = planted(seed=3)
+    other = votes_of(votes.matrix, 2, sources=[f"other{j}" for j in range(votes.k)])
+    model = make("uniform").fit(votes)
+    with pytest.raises(InputError, match="sources other0"):
+        model.predict_proba(other)
+
+
+@every_model
+def test_the_prior_of_the_votes_leaves_no_class_impossible(make: Make) -> None:
+    """One vote for each class is added to those that were cast: here 6, 3 and 0 of 9."""
+    matrix = np.array([[0, 0, 0], [0, 0, 0], [1, 1, 1]], dtype=np.int8)
+    model = make("votes").fit(votes_of(matrix, 3))
+    np.testing.assert_allclose(model.prior_, np.array([7, 4, 1]) / 12)

@@ -78,6 +78,8 @@ def test_random_ties_follow_the_seed_and_use_every_leader() -> None:
     assert np.array_equal(labels, majority_vote(votes, ties="random", seed=0))
     assert not np.array_equal(labels, majority_vote(votes, ties="random", seed=1))
     assert 140 < labels.sum() < 260
+    outvoted = Votes.from_array(np.tile([[0, 0, 2, 2, 1]], (50, 1)))
+    assert set(majority_vote(outvoted, ties="random").tolist()) == {0, 2}
 
 
 def test_the_commonest_class_breaks_ties_and_fills_gaps() -> None:

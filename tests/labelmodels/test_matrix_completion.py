@@ -106,3 +106,16 @@ def test_both_ways_of_counting_overlaps_agree_with_the_dense_product() -> None:
     np.testing.assert_allclose(
         overlaps(DistinctVotes.of(few))[[0, 0, 3, 1], [0, 3, 3, 1]], [0.5, 0.5, 0.5, 0.5]
     )
+
+
+def test_the_pull_is_by_the_ridge_the_votes_and_the_distance_from_equal_trust() -> None:
+    step = Completion(
+        np.zeros((4, 4)), np.full(4, 0.25), np.zeros((4, 4), bool), np.full(2, 0.5), ridge=0.5
+    )
+    start = np.full((4, 2), 0.25)
+    moved, slope = step.loss((start + 0.1).ravel(), start)
+    free, level = Completion(step.o, step.d, step.mask, step.prior, ridge=0.0).loss(
+        (start + 0.1).ravel(), start
+    )
+    assert moved - free == pytest.approx(0.5 * 0.25 * 8 * 0.01)  # ridge * |d|^2 * |mu - mu_0|^2
+    np.testing.assert_allclose(slope - level, 2 * 0.5 * 0.25 * 0.1)

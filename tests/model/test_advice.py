@@ -23,7 +23,6 @@ from unruly.model.advice import (
     critique_rules,
     posterior_accuracies,
 )
-from unruly.model.suggestions import known_words, suggest_words
 from unruly.model.wording import advice_sentence
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
@@ -166,7 +165,7 @@ def test_a_word_that_spoils_a_list_is_named(
         np.where(np.eye(2)[gold] > 0, 0.9, 0.1),
         texts=corpus.texts.to_list(),
         rules=rules,
-        gold=gold if known else None,
+        labels=gold if known else None,
     )
     weak = [c for c in found if isinstance(c, WeakWord)]
     assert [(w.word, w.label, w.measured) for w in weak] == [("song", "spam", known)]
@@ -187,42 +186,6 @@ def test_words_of_good_lists_are_left_alone(
         rules.vote(corpus), np.eye(2)[gold], texts=corpus.texts.to_list(), rules=rules
     )
     assert not [c for c in found if isinstance(c, WeakWord)]
-
-
-def test_suggested_words_go_with_a_class_and_are_new(
-    listed: tuple[Corpus, Sources, NDArray[np.int64]],
-) -> None:
-    corpus, rules, gold = listed
-    votes, made = rules.vote(corpus), corpus.texts.to_list()
-    words = suggest_words(made, votes, np.eye(2)[gold], rules=rules, gold=gold)
-    assert {w.word for w in words if w.label == "spam"} >= {"channel", "link"}
-    assert {w.word for w in words if w.label == "ham"} >= {"lovely", "great", "voice"}
-    assert not {"subscribe", "click", "song"} & {part for w in words for part in w.word.split()}
-    for word in words:
-        there = [i for i, text in enumerate(made) if f" {word.word} " in f" {text} "]
-        assert word.documents == len(there)
-        assert word.uncovered == sum(not votes.covered[i] for i in there)
-        assert word.accuracy.low > max(0.5, word.usual)
-        assert word.measured is not None
-
-
-def test_words_of_rules_are_known_though_no_vote_tells() -> None:
-    rules = Sources(["a", "b"], [Source("s", [Rule("a", Keywords(("Check out",)))])])
-    bare = Votes.from_array([[-1]])
-    assert known_words(["nothing"], bare, rules) == {"check", "out"}
-    assert known_words(["nothing"], bare) == set()
-
-
-def test_a_handful_of_texts_gives_no_words() -> None:
-    assert suggest_words(["a", "b"], votes_of([[0, 0, 0], [1, 1, 1]]), np.eye(3)[:2]) == ()
-
-
-def test_a_model_that_always_answers_alike_suggests_nothing(
-    listed: tuple[Corpus, Sources, NDArray[np.int64]],
-) -> None:
-    corpus, rules, _ = listed
-    always = np.tile([[1.0, 0.0]], (len(corpus), 1))
-    assert suggest_words(corpus.texts.to_list(), rules.vote(corpus), always, rules=rules) == ()
 
 
 def test_advice_is_plain_json() -> None:

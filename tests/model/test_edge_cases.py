@@ -144,7 +144,7 @@ def test_no_documents_to_predict_give_no_answers(make: Make) -> None:
 
 def test_constant_features_do_no_harm(make: Make) -> None:
     data = planted()
-    model = make().set_params(settings__standardise=True).fit(np.ones((200, 3)), data.votes)
+    model = make().fit(np.ones((200, 3)), data.votes)
     assert np.isfinite(model.predict_proba(np.ones((200, 3)), data.votes)).all()
 
 

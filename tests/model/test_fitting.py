@@ -54,6 +54,7 @@ def test_a_given_prior_is_held_and_told() -> None:
     data = planted()
     prior = {"c1": 0.25, "c0": 0.75}
     model = WeakClassifier(class_prior=prior).fit(data.features, data.votes)
+    assert model.summary_.balance is not None
     assert model.summary_.balance.shares == (0.75, 0.25)
     assert "Class shares: c0 75.0%, c1 25.0%, as stated." in str(model.summary_)
     other = WeakClassifier(class_prior=[1, 3]).fit(data.features, data.votes)

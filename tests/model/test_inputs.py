@@ -145,3 +145,12 @@ def test_gold_of_a_corpus_is_matched_by_class_name() -> None:
     assert corpus_gold(corpus, ("0", "1"), numbered=True).tolist() == [0, 1, -1]
     with pytest.raises(InputError, match="no gold labels"):
         corpus_gold(Corpus.from_texts(["a"]), ("ham", "spam"))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_columns_of_a_frame_of_votes_name_the_sources(library: str) -> None:
+    frame = pytest.importorskip(library).DataFrame({"links": [0, 1, -1], "money": [1, 1, 0]})
+    votes, numbered = votes_of(frame)
+    assert votes.sources == ("links", "money")
+    assert votes.matrix.tolist() == [[0, 1], [1, 1], [-1, 0]]
+    assert numbered

@@ -13,7 +13,6 @@ from unruly.facts import (
     ClassBalance,
     ClassesWithoutVotes,
     EncoderFallback,
-    MaskedWords,
     Note,
     SourceBelowChance,
     note_from_plain,
@@ -40,7 +39,6 @@ NOTES: list[tuple[Note, list[str]]] = [
         ["links is right on about 31%", "22% to 41%", "guessing", "50%"],
     ),
     (BlankTexts(1, 2), ["1 of 2 texts is blank"]),
-    (MaskedWords(("free", "win"), ("lsa",)), ["lsa also reads", "2 words", "free, win"]),
     (EncoderFallback("lsa", "minilm", "minilm"), ["lsa is used", "pip install 'unruly[minilm]'"]),
 ]
 DIALECT = re.compile(

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from unruly.errors import InputError
 from unruly.facts import GoldUse, Use
 from unruly.features.encoder import Block, Features
-from unruly.paper.classifier import LiveRows, LiveUnits, Part
+from unruly.paper.classifier import _LOOK, LiveRows, LiveUnits, Part
 from unruly.paper.cotraining import cotrain
 from unruly.paper.inference import CoTrained
 from unruly.paper.settings import ABLATIONS, PaperSettings
@@ -214,6 +214,18 @@ def test_leaving_dead_units_out_changes_nothing(monkeypatch: pytest.MonkeyPatch)
     full = cotrain(large, votes, settings)
     a, b = lean.heads(large, votes), full.heads(large, votes)
     np.testing.assert_allclose(a.classifier, b.classifier, atol=1e-3)
+
+
+def test_a_unit_is_left_out_only_after_two_looks_in_a_row_that_find_it_dead() -> None:
+    units, look = LiveUnits(), _LOOK
+    dead = np.array([[0.0, 0.0, 1.0, 1.0]], np.float32)
+    units.look(look, dead)
+    assert units.at(look + 1) is None
+    units.look(2 * look, np.array([[1.0, 0.0, 1.0, 0.0]], np.float32))  # the first is back
+    alive = units.at(2 * look + 1)
+    assert alive is not None
+    assert alive.tolist() == [0, 2, 3]
+    assert units.at(3 * look) is None  # when it is time to look, all are computed
 
 
 def test_leaving_learnt_documents_out_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,6 +110,12 @@ def test_softmax_over_all_leaks_mass_to_the_silent() -> None:
     np.testing.assert_allclose((equal * cast(cells))[:3], [1 / 3, 0, 1 / 3])
 
 
+@pytest.mark.parametrize("attention", ["all", "voters"])
+def test_documents_without_a_vote_take_no_part_in_the_softmax(attention: str) -> None:
+    matrix = np.array([[-1, -1], [0, -1], [-1, -1]], dtype=np.int8)
+    assert set(outcomes(matrix, M, attention, np.ones(2, bool)).row.tolist()) == {1}
+
+
 @given(matrices)
 @few
 def test_global_reliability_is_the_mean_over_documents(matrix: Matrix) -> None:

@@ -1,11 +1,10 @@
-"""The files of a project: splits, columns, and clean labels by id."""
+"""The files of a project: splits and columns."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from unruly.errors import InputError, ProjectError
@@ -43,53 +42,6 @@ def test_a_split_that_is_not_there(folder: Path) -> None:
         FILES.read("valid", folder, CLASSES)
     with pytest.raises(InputError, match="there is no split 'trian': did you mean 'train'"):
         FILES.read("trian", folder, CLASSES)
-
-
-@pytest.mark.parametrize("name", ["clean.csv", "clean.jsonl", "clean.parquet"])
-def test_clean_labels_find_their_documents(folder: Path, name: str) -> None:
-    rows = [{"key": "c", "is_spam": "spam"}, {"key": "a", "is_spam": "ham"}]
-    frame = pl.DataFrame(rows)
-    match Path(name).suffix:
-        case ".csv":
-            frame.write_csv(folder / name)
-        case ".parquet":
-            frame.write_parquet(folder / name)
-        case _:
-            (folder / name).write_text("\n".join(map(json.dumps, rows)))
-    files = DataFiles("train.csv", clean=name, text="comment", id="key", label="is_spam")
-    corpus = files.read("train", folder, CLASSES)
-    assert files.clean_labels(corpus, folder, CLASSES).tolist() == [0, -1, 1]
-
-
-def test_clean_labels_by_row_number(folder: Path) -> None:
-    (folder / "clean.csv").write_text("id,label\n2,1\n")
-    files = DataFiles("train.csv", clean="clean.csv", text="comment")
-    corpus = files.read("train", folder, CLASSES)
-    assert files.clean_labels(corpus, folder, CLASSES).tolist() == [-1, -1, 1]
-    pl.DataFrame({"id": [1], "label": [0]}).write_parquet(folder / "clean.parquet")
-    files = DataFiles("train.csv", clean="clean.parquet", text="comment")
-    assert files.clean_labels(corpus, folder, CLASSES).tolist() == [-1, 0, -1]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("key,is_spam\nz,1\n", "there is no document with the id 'z' in .*train.csv"),
-        ("key,is_spam\na,1\na,0\n", "clean.csv, line 3: the id 'a' has a label already"),
-        ("key,is_spam\na,maybe\n", "clean.csv, line 2: the label 'maybe' is not a class"),
-        ("key,label\na,1\n", "clean.csv: there is no column 'is_spam'"),
-    ],
-)
-def test_wrong_clean_labels(folder: Path, text: str, message: str) -> None:
-    (folder / "clean.csv").write_text(text)
-    files = DataFiles("train.csv", clean="clean.csv", text="comment", id="key", label="is_spam")
-    with pytest.raises(InputError, match=message):
-        files.clean_labels(files.read("train", folder, CLASSES), folder, CLASSES)
-
-
-def test_no_clean_labels(folder: Path) -> None:
-    with pytest.raises(ProjectError, match="names no file of clean labels"):
-        FILES.clean_labels(FILES.read("train", folder, CLASSES), folder, CLASSES)
 
 
 def test_a_wrench_folder_gives_each_split_and_its_classes_by_name(tmp_path: Path) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from unruly.errors import ProjectError, RuleError
+from unruly.project.data import DataFiles
 from unruly.project.project import Prior, Project, check_classes
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
@@ -41,3 +45,18 @@ def test_wrong_classes(classes: tuple[str, ...]) -> None:
         check_classes(classes)
     with pytest.raises((ProjectError, RuleError)):
         Project(Sources(classes, [SOURCE]))
+
+
+def test_labels_are_found_beside_the_project(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("key,text\na,free\nb,nice\nc,fine\n")
+    project = Project(SOURCES, DataFiles("train.csv", id="key", label="is_spam"), folder=tmp_path)
+    corpus = project.corpus()
+    assert project.labels(corpus).labels == 0
+    (tmp_path / "labels.csv").write_text("key,is_spam\nc,ham\na,1\n")
+    assert project.labels(corpus).numbers.tolist() == [1, -1, 0]
+    (tmp_path / "labels.csv").write_text("id,label\nb,spam\n")
+    assert project.labels(corpus).numbers.tolist() == [-1, 1, -1]
+    named = replace(project, data=replace(project.data, labels="theirs.csv"))
+    with pytest.raises(ProjectError, match=r"no file 'theirs\.csv'"):
+        named.labels(corpus)
+    assert named.label_file().answers == ()

@@ -351,8 +351,8 @@ def test_a_saved_model_asks_nobody(server: StandIn, tmp_path: Path) -> None:
     assert again.predictions(["please subscribe now"]).votes.unasked["llm"].all()
     assert [v.source for v in again.explain(TEXTS[0]).votes] != []
     assert server.requests == before
-    assert again.plan(["please subscribe now"])[0].calls == 1
-    again.ask(["please subscribe now"])  # the user's word
+    assert again.plan_prompts(["please subscribe now"])[0].calls == 1
+    again.ask_prompts(["please subscribe now"])  # the user's word
     assert not again.predictions(["please subscribe now"]).votes.unasked
     known = {v.source: v.reason for v in again.explain(TEXTS[0]).votes}
     assert known["llm"] == "mistral says “yes” (80%)"
@@ -466,7 +466,7 @@ def test_a_model_names_no_key_so_that_a_strangers_file_cannot_send_one_away(
     model.save(tmp_path / "m.unruly")
     again = unruly.load(tmp_path / "m.unruly")
     with pytest.raises(RuleError, match="refuses the key"):
-        again.ask(["a song"])
+        again.ask_prompts(["a song"])
     assert "Authorization" not in server.headers[-1]
-    (found,) = again.ask(["a song"], key_env="STAND_IN_KEY")
+    (found,) = again.ask_prompts(["a song"], key_env="STAND_IN_KEY")
     assert found.answered == 1

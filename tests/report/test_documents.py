@@ -77,11 +77,9 @@ def test_each_group_is_what_it_says() -> None:
 
 
 def test_matched_words_are_marked_with_the_class_that_the_rule_names(seen: Answers) -> None:
-    assert seen.texts is not None
-    row = next(
-        i for i, text in enumerate(seen.texts) if "lovely" in text and "subscribe" not in text
-    )
-    shown = shown_document(row, UNSURE, seen.texts, seen.votes, seen.heads, seen.gold)
-    assert "".join(p.text for p in shown.pieces) == seen.texts[row]
+    texts = seen.corpus.texts.to_list()
+    row = next(i for i, text in enumerate(texts) if "lovely" in text and "subscribe" not in text)
+    shown = shown_document(row, UNSURE, texts, seen.votes, seen.heads, seen.gold)
+    assert "".join(p.text for p in shown.pieces) == texts[row]
     assert [p.label for p in shown.pieces if p.text == "lovely"] == [0]
     assert any("lovely" in vote.reason for vote in shown.votes)

@@ -17,7 +17,6 @@ from unruly.facts import (
     ClassBalance,
     ClassesWithoutVotes,
     EncoderFallback,
-    MaskedWords,
     SourceBelowChance,
 )
 from unruly.report.page import page
@@ -89,7 +88,6 @@ def hostile(attack: str) -> Written:
         notes=(
             ClassesWithoutVotes((attack,)),
             SourceBelowChance(attack, 0.1, 0.0, 0.2, 0.5),
-            MaskedWords((attack,), (attack,)),
             EncoderFallback(attack, attack, attack),
         ),
         texts=[f"{text} {attack}" for text in words(n)],

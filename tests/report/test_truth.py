@@ -190,10 +190,10 @@ def test_a_word_is_not_suggested_for_a_class_that_most_of_its_documents_lack() -
         cast_votes(gold, [0.9]), answers_for(gold.tolist(), 2), gold, texts=channel_texts(holding)
     )
     for gold_known in (True, False):
-        assert not [w for w in written.facts(gold_known).words if w.word == "channel"]
+        assert not [s for s in written.facts(gold_known).suggestions if "channel" in s.condition]
 
 
-def test_a_word_that_true_labels_contradict_is_not_suggested() -> None:
+def test_a_word_that_true_labels_contradict_is_suggested_for_their_class() -> None:
     gold = truth(0.25)
     holding = np.arange(150, 200)  # all ham
     believed = np.where(np.isin(np.arange(N), holding), 1, gold)
@@ -203,13 +203,14 @@ def test_a_word_that_true_labels_contradict_is_not_suggested() -> None:
         gold,
         texts=channel_texts(holding),
     )
-    unchecked = [w for w in written.facts(gold=False).words if w.word == "channel"]
-    assert [w.label for w in unchecked] == [
+    unchecked = [s for s in written.facts(gold=False).suggestions if "channel" in s.condition]
+    assert [s.label for s in unchecked] == [
         "spam"
     ]  # the model believes so, and the page says who says so
     text = section_of(page(written.facts(gold=False)), "advice")
-    assert "Only the model says so: it may be wrong about a word" in text
-    assert not [w for w in written.facts().words if w.word == "channel"]
+    assert "Only the model says so: it may be wrong about a rule" in text
+    checked = [s for s in written.facts().suggestions if "channel" in s.condition]
+    assert [s.label for s in checked] == ["ham"]  # what the true labels say
 
 
 def test_what_a_source_adds_is_counted_where_it_can_be_seen() -> None:

@@ -121,7 +121,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(RuleError, match="two sources are named 's'"):
         Sources(CLASSES, [source, source])
     with pytest.raises(RuleError, match="there are no sources"):
-        Sources(CLASSES, [])
+        Sources(CLASSES, []).vote(["one"])
     with pytest.raises(RuleError, match="2 to 127 classes, not 1"):
         Sources(["a"], [source])
     with pytest.raises(RuleError, match="listed twice"):

@@ -106,7 +106,7 @@ def test_damaged_files_are_read_or_refused(kind: str, tmp_path: Path) -> None:
             stream = Corpus.scan(path, batch_rows=rng.choice([1, 2, 100]), **chosen)
             ending = rng.choice([".csv", ".tsv", ".jsonl", ".parquet"])
             RowWriter(stream, tmp_path / f"out{ending}", {"added": pl.UInt32()}).write(
-                (batch.spelt, batch.corpus.texts.str.len_chars().alias("added").to_frame())
+                (batch, batch.corpus.texts.str.len_chars().alias("added").to_frame())
                 for batch in stream.batches()
             )
         except InputError as error:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError
 from unruly.texts.corpus import Corpus
+from unruly.texts.csv_table import cut_records
 from unruly.texts.writing import RowWriter
 
 TELLING = [
@@ -31,7 +32,7 @@ def written(data: Path, out: Path, batch_rows: int = 100) -> Path:
     stream = Corpus.scan(data, text="text", batch_rows=batch_rows)
     writer = RowWriter(stream, out, {"length": pl.UInt32()})
     writer.write(
-        (batch.spelt, batch.corpus.texts.str.len_chars().alias("length").to_frame())
+        (batch, batch.corpus.texts.str.len_chars().alias("length").to_frame())
         for batch in stream.batches()
     )
     return out
@@ -71,6 +72,28 @@ def test_empty_and_missing_cells_stay_apart(tmp_path: Path) -> None:
     assert written(data, tmp_path / "out.csv").read_text() == (
         'text,n,length\na,"",1\n,,0\n"",2,0\n'
     )
+    assert (tmp_path / "out.csv").read_bytes() == (b'text,n,length\r\na,"",1\r\n,,0\r\n"",2,0\r\n')
+
+
+def test_quotes_that_are_not_needed_stay(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(b'"text","id"\n"a","0012"\r\nb,7')
+    out = written(tmp_path / "in.csv", tmp_path / "out.csv", 1).read_bytes()
+    assert out == b'"text","id",length\n"a","0012",1\r\nb,7,1\n'
+
+
+def test_cells_that_a_spreadsheet_would_run_are_defused(tmp_path: Path) -> None:
+    rows = ["=1+1", "+4915112345678", "-2.5", "@SUM(A1)", "+cmd|' /C calc'!A0", "-1+1", "fine"]
+    lines = "".join(f"{row},{row}\n" for row in rows)
+    (tmp_path / "in.csv").write_text("text,=x\n" + lines)
+    stream = Corpus.scan(tmp_path / "in.csv", text="text")
+    writer = RowWriter(stream, tmp_path / "out.csv", {"a": pl.String()}, defuse=True)
+    writer.write((batch, pl.DataFrame({"a": ["=1"] * 7})) for batch in stream.batches())
+    found = rows_of(tmp_path / "out.csv")
+    assert found[0] == ["text", "'=x", "a"]
+    assert [row[1] for row in found[1:]] == [
+        "'=1+1", "+4915112345678", "-2.5", "'@SUM(A1)", "'+cmd|' /C calc'!A0", "'-1+1", "fine",
+    ]  # fmt: skip
+    assert {row[2] for row in found[1:]} == {"'=1"}
 
 
 def test_columns_without_a_name_keep_none(tmp_path: Path) -> None:
@@ -130,10 +153,8 @@ def test_everything_but_the_added_column_is_as_it_was(
     written(data, out, batch_rows)
     expected = [["text", "one", "two"], *map(list, table)]
     assert [row[:3] for row in rows_of(out, separator)] == expected
-    plain = [
-        cell.isprintable() and not set(cell) & {separator, '"'} for row in table for cell in row
-    ]
-    if all(plain):  # nothing needs quotes: the very bytes
-        after = out.read_bytes().split(b"\n")[:-1]
-        kept = [line.rpartition(separator.encode())[0] for line in after]
-        assert kept == data.read_bytes().split(b"\r\n")[:-1]
+    before, after = data.read_bytes(), out.read_bytes()
+    whole = cut_records(before, separator), cut_records(after, separator)
+    for old, new in zip(*whole, strict=True):  # the very bytes, quotes and line ends included
+        assert new.startswith(old.removesuffix(b"\r\n") + separator.encode())
+        assert new.endswith(b"\r\n")

@@ -138,6 +138,7 @@ def test_the_rules_stay_known_through_slices_and_batches() -> None:
     assert both.provenance is not None
     assert both.provenance.matcher == "rules"
     assert Votes.concat([votes[:0], told(2)]).provenance is not None
+    assert votes.matches(-3) == votes.matches(7)
 
 
 def test_the_rules_stay_known_through_scikit_learns_splits() -> None:
@@ -177,3 +178,31 @@ def test_short_forms_for_notebooks() -> None:
     assert "&lt;i&gt;" in votes._repr_html_()
     assert "<i>" not in votes._repr_html_()
     assert repr(votes.summary()) == "Summary(2 sources, 2 documents, coverage 1.000)"
+
+
+@pytest.mark.parametrize("vote", [-2, 2])
+def test_a_matrix_with_a_vote_that_is_no_class_is_refused(vote: int) -> None:
+    matrix = np.array([[0, 1], [vote, -1]], dtype=np.int8)
+    with pytest.raises(InputError, match=f"a vote of {vote} is neither -1"):
+        Votes(matrix, ("s", "t"), ("ham", "spam"), pl.Series("id", [0, 1]))
+
+
+def soft_votes() -> Votes:
+    shares = np.array([[0.8, 0.2], [0.3, 0.7], [0.0, 0.0]], np.float32)
+    hard = Votes.from_array([[0, 1], [1, -1], [-1, 0]], sources=["s", "t"])
+    return replace(hard, soft={"s": shares})
+
+
+def test_some_documents_keep_their_soft_votes() -> None:
+    votes = soft_votes()
+    np.testing.assert_array_equal(votes.take([2, 0]).soft["s"], votes.soft["s"][[2, 0]])
+    np.testing.assert_array_equal(votes[1:].soft["s"], votes.soft["s"][1:])
+
+
+def test_votes_put_together_keep_their_soft_votes_and_must_have_the_same() -> None:
+    votes = soft_votes()
+    other = replace(votes, ids=pl.Series("id", ["x", "y", "z"]))
+    both = Votes.concat([replace(votes, ids=pl.Series("id", ["a", "b", "c"])), other])
+    np.testing.assert_array_equal(both.soft["s"], np.tile(votes.soft["s"], (2, 1)))
+    with pytest.raises(InputError, match="different soft sources"):
+        Votes.concat([votes, replace(other, soft={})])

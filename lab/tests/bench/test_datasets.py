@@ -46,6 +46,16 @@ def test_rows_are_drawn_by_chance_and_always_the_same(folder: Folder, tmp_path: 
     assert (one.train.documents.votes.matrix == whole.matrix[ids]).all()
 
 
+def test_another_draw_takes_other_documents_of_both_splits(folder: Folder, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    zero, one, again = (folder.load("lsa", 10, cache, draw=draw) for draw in (0, 1, 1))
+    ids = [s.train.documents.corpus.ids.to_list() for s in (zero, one, again)]
+    assert ids[0] != ids[1] == ids[2]
+    assert zero.valid is not None
+    assert one.valid is not None
+    assert zero.valid.documents.corpus.ids.to_list() != one.valid.documents.corpus.ids.to_list()
+
+
 def test_features_of_the_folder_are_taken_row_by_row(folder: Folder) -> None:
     for split, n in (("train", 60), ("valid", 20), ("test", 24)):
         np.save(folder.path / f"{split}_features.npy", np.arange(n, dtype=np.float32)[:, None])

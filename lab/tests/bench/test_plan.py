@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,14 @@ def test_folders_with_features_and_priors(folders: tuple[Folder, ...]) -> None:
     assert (one.encoder, two.encoder) == (GIVEN, "minilm")
     assert (one.prior, two.prior) == (None, (0.9, 0.1))
     assert one.rows == two.rows == 30
+
+
+def test_each_seed_draws_its_own_documents_where_a_draw_is_made(
+    folders: tuple[Folder, ...],
+) -> None:
+    part = Plan(folders[:1], methods=("paper",), seeds=3, rows=30)
+    assert [(run.seed, run.draw) for run in part.runs()] == [(0, 0), (1, 1), (2, 2)]
+    assert {run.draw for run in replace(part, rows=None).runs()} == {None}
 
 
 def test_keywords_are_part_of_the_runs_that_use_them(folders: tuple[Folder, ...]) -> None:

@@ -83,6 +83,29 @@ def test_cells_keep_the_runs_on_most_documents_and_the_latest_of_equals() -> Non
     assert found == {Variant("paper", "none", "minilm"): {"youtube": [new]}}
 
 
+def test_a_draw_of_each_seeds_own_counts_before_one_that_all_share() -> None:
+    part = {"rows": 100, "seed": 3}
+    shared = outcome("imdb", "paper", 0.5, part, documents=(100, 9, 9))
+    own = outcome("imdb", "paper", 0.6, {**part, "draw": 3}, documents=(100, 9, 9))
+    assert cells([own, shared], "main")[Variant("paper", "none", "minilm")] == {"imdb": [own]}
+    assert "one draw of them served all seeds" in conditions([shared])
+    assert "one draw" not in conditions([own, outcome("youtube", "paper", 0.7, {"rows": 2000})])
+
+
+def test_a_set_smaller_than_the_cut_is_whole_and_the_same_run() -> None:
+    before = outcome("youtube", "paper", 0.5, {"rows": 2000})
+    after = outcome("youtube", "paper", 0.6)
+    assert cells([before, after], "main")[Variant("paper", "none", "minilm")]["youtube"] == [after]
+
+
+def test_the_paper_over_voters_is_one_line_whether_by_name_or_by_setting() -> None:
+    old = outcome("youtube", "paper", 0.7, {"settings": (("attention", "voters"),)})
+    new = outcome("yelp", "paper-voters", 0.8)
+    found = cells([old, new], "main")
+    assert [variant.title() for variant in found] == ["The paper's method, softmax over voters"]
+    assert set(next(iter(found.values()))) == {"youtube", "yelp"}
+
+
 def test_a_folders_own_features_stand_in_the_line_of_the_encoder() -> None:
     mixed = [
         outcome("youtube", "paper", 0.9),

@@ -50,10 +50,12 @@ def test_two_methods_and_every_experiment(unruly: Unruly, data: Path) -> None:
         "run-time.md",
         "sources.svg",
     }
-    page = (data.parent / "results" / "README.md").read_text("utf-8")
-    assert "| Majority vote | nothing |" in page
-    assert "| The paper's method, epoch by gold | choice of the epoch |" in page
-    assert "(`--quick`)" in page
+    results = data.parent / "results"
+    assert "(main-table.md)" in (results / "README.md").read_text("utf-8")
+    table = (results / "main-table.md").read_text("utf-8")
+    assert "| Majority vote | nothing |" in table
+    assert "| The paper's method, epoch by gold | choice of the epoch |" in table
+    assert "(`--quick`)" in table
     before = lines(data)
     again = unruly(*args, "--json")
     assert json.loads(again.out)["made"] == 0

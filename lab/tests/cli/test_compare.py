@@ -30,9 +30,10 @@ def test_the_quick_choice_as_json(unruly: Unruly, spam: Path) -> None:
     assert [system["failure"] for system in plain["systems"]] == [None] * len(QUICK)
     assert all(system["accuracy"]["value"] > 0.6 for system in plain["systems"])
     assert plain["agreement"]["names"] == list(QUICK)
-    assert plain["gold"] == (
-        "gold labels: none in the model; 73 for scoring (labelled training documents)"
-    )
+    assert plain["gold_used"] == [
+        {"use": "scoring", "labels": 73, "origin": "labelled training documents"}
+    ]
+    assert not any(system["gold_used"] for system in plain["systems"])
 
 
 def test_tables_files_and_chart(unruly: Unruly, spam: Path) -> None:
@@ -48,7 +49,7 @@ def test_tables_files_and_chart(unruly: Unruly, spam: Path) -> None:
         "BERT-MLP",
     ):
         assert words in done.out
-    assert "accuracy and F1 are those on labelled training documents" in done.out
+    assert "accuracy and F1 on labelled training documents, with 95 % intervals" in done.out
     assert done.err.splitlines() == ["r.csv is written", "c.png is drawn"]
     with Path("r.csv").open(encoding="utf-8", newline="") as file:
         assert [row["system"] for row in csv.DictReader(file)] == ["majority-vote", "bert-mlp"]
@@ -60,7 +61,7 @@ def test_without_gold(unruly: Unruly, spam: Path) -> None:
     done = unruly("compare", spam, *FEW, "-q")
     assert (done.code, done.err) == (0, "")
     assert "accuracy" not in done.out
-    assert "nothing here tells who is right" in done.out
+    assert "nothing here shows which method is right" in done.out
     assert done.out.rstrip().endswith("gold labels: none used")
 
 

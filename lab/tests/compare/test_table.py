@@ -97,7 +97,7 @@ def test_the_sentences() -> None:
     assert "a uniform guess gives -0.693" in shown
     assert shown.endswith("gold labels: none in the model; 100 for scoring (the test file)")
     bare = "\n".join(sentences(BARE))
-    assert "nothing here tells who is right" in bare
+    assert "nothing here shows which method is right" in bare
     assert "too few documents" in bare
 
 

@@ -57,8 +57,8 @@ def test_a_project_without_labels_has_nothing_to_score(project: Project) -> None
 def test_clean_labels_are_learnt_from_and_not_scored_on(project: Project) -> None:
     comments = pl.read_csv(project.folder / "comments.csv").with_row_index("id")
     comments.write_csv(project.folder / "comments.csv")
-    comments.head(10).select("id", "is_spam").write_csv(project.folder / "clean.csv")
-    task = task_of(replace(project, data=replace(project.data, clean="clean.csv", id="id")))
+    comments.head(10).select("id", "is_spam").write_csv(project.folder / "labels.csv")
+    task = task_of(replace(project, data=replace(project.data, id="id")))
     assert task.clean is not None
     assert (task.clean >= 0).sum() == 10
     assert task.scored is not None

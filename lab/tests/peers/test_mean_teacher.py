@@ -95,6 +95,11 @@ def test_noise_is_unbiased_and_leaves_features_out() -> None:
     assert (shaken == 0).float().mean().item() == pytest.approx(0.25, abs=0.02)
 
 
+def test_clean_labels_teach_in_place_of_votes() -> None:
+    task = planted_task()
+    assert task.accuracy(MeanTeacher(), replace(task.data, clean=1 - task.gold)) < 0.35
+
+
 def test_it_is_repeatable_and_the_ledger_is_complete() -> None:
     task = planted_task()
     data = replace(

@@ -6,6 +6,8 @@ NeuralQPP on planted documents: it learns, weighs noise down, and boosts.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,13 +20,15 @@ from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
-from unruly_lab.peers.bert_mlp import Mlp
+from unruly_lab.peers.bert_mlp import Mlp, scaled
+from unruly_lab.peers.networks import FlatNetwork
 from unruly_lab.peers.neuralqpp import (
     NeuralQPP,
     Task,
     boosting_weight,
     component_shapes,
     components,
+    network_proba,
     prediction,
     reweighted,
     source_errors,
@@ -97,7 +101,36 @@ def test_a_noisy_source_weighs_less_than_a_good_one() -> None:
     assert fitted.alphas[1][-1] < fitted.alphas[1][-2] / 2
 
 
-def test_validation_chooses_the_rounds_and_is_owned_up_to() -> None:
+def test_documents_that_came_out_wrong_count_more_in_the_next_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task, seen = planted_task(), []
+    made = NeuralQPP._network
+
+    def watched(self: NeuralQPP, *args: Any) -> FlatNetwork:
+        seen.append((args[0].targets.numpy(), args[2]))
+        return made(self, *args)
+
+    monkeypatch.setattr(NeuralQPP, "_network", watched)
+    fitted = NeuralQPP(Mlp(hidden=16, epochs=10, fewest_steps=60), rounds=2).fit(task.data)
+    (targets, even), (_, after) = seen
+    said = fitted.first(1).predict_proba(task.train).argmax(axis=1)
+    wrong = targets.any(axis=1) & (said != targets.argmax(axis=1))
+    assert len(set(even.tolist())) == 1
+    assert 0 < wrong.sum() < task.train.n
+    np.testing.assert_allclose(after[wrong] / after[~wrong].mean(), np.exp(fitted.betas[0]))
+
+
+def test_the_answer_is_the_networks_mean_by_their_weights() -> None:
+    task = planted_task()
+    both = replace(NeuralQPP(rounds=2).fit(task.data), betas=(3.0, 1.0))
+    one, two = (
+        network_proba(f, scaled(task.test.features, both.centre, both.scale)) for f in both.networks
+    )
+    np.testing.assert_allclose(both.predict_proba(task.test), (3 * one + two) / 4)
+
+
+def test_validation_chooses_the_rounds_and_is_declared() -> None:
     task = planted_task()
     fitted = QUICK.fit(TrainingData(task.train, valid=(task.valid, task.valid_gold)))
     whole = QUICK.fit(TrainingData(task.train))
@@ -109,7 +142,7 @@ def test_validation_chooses_the_rounds_and_is_owned_up_to() -> None:
     assert len(fitted.networks) == 1 + int(np.argmax(scores))
 
 
-def test_clean_labels_are_taken_and_owned_up_to() -> None:
+def test_clean_labels_are_taken_and_declared() -> None:
     task = planted_task()
     perverse = TrainingData(task.train, clean=1 - task.gold)
     fitted = NeuralQPP(rounds=1).fit(perverse)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from lab.tests.peers.planted_task import (
 )
 
 from unruly.errors import InputError, SettingsError
+from unruly.learner import Gold
 from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT
 from unruly.texts.corpus import Corpus
@@ -55,10 +57,16 @@ def test_it_learns_without_any_gold(n: int, m: int, bar: float) -> None:
     assert right(fitted.predict_proba(task.test), task.test_gold) > bar
 
 
-def test_denoised_labels_teach_too() -> None:
+def test_denoised_labels_teach_too_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     task = planted_task(n=200)
     system = replace(SMALL, labels="denoised", settings=replace(PaperSettings(), epochs=60))
     assert task.accuracy(system, TrainingData(task.train)) > 0.75
+
+    def inverted(*given: Any) -> tuple[Gold, tuple[()]]:
+        return 1 - task.gold, ()
+
+    monkeypatch.setattr("unruly_lab.peers.ulmfit.denoised_labels", inverted)
+    assert task.accuracy(system, TrainingData(task.train)) < 0.35
 
 
 def test_the_same_lesson_gives_the_same_bits_whatever_torch_drew_before() -> None:
@@ -73,7 +81,12 @@ def test_an_answer_does_not_depend_on_the_documents_beside_it() -> None:
     assert np.allclose(whole[3], alone[0], atol=1e-6)
 
 
-def test_true_labels_are_used_and_owned_up_to() -> None:
+def test_clean_labels_teach_in_place_of_votes() -> None:
+    task = planted_task(n=200)
+    assert task.accuracy(SMALL, TrainingData(task.train, clean=1 - task.gold)) < 0.35
+
+
+def test_every_use_of_true_labels_is_declared() -> None:
     task = planted_task(n=100)
     clean = np.where(np.arange(100) < 30, task.gold, -1)
     data = TrainingData(task.train, clean=clean, valid=(task.valid, task.valid_gold))
@@ -120,6 +133,22 @@ def test_layers_are_unfrozen_one_by_one_from_the_head_down() -> None:
             for old, own in zip(before, network.groups(), strict=True)
         ]
         assert moved == [i >= 4 - epochs for i in range(4)]
+
+
+def test_layers_further_down_move_by_smaller_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rates that the optimiser is given in the last stage: each 2.6 times the one below."""
+    task, seen = planted_task(n=60), []
+    step = _FineTuning._step
+
+    def watched(self: _FineTuning, optimizer: torch.optim.Optimizer, *given: Any) -> float:
+        seen.append([own["lr"] for own in optimizer.param_groups])
+        return step(self, optimizer, *given)
+
+    monkeypatch.setattr(_FineTuning, "_step", watched)
+    TINY.fit(TrainingData(task.train))
+    last = np.array(seen[-1])
+    assert len(last) == 4
+    np.testing.assert_allclose(last[1:] / last[:-1], TINY.decay)
 
 
 def test_pre_trained_weights_are_taken_from_a_folder(tmp_path: Path) -> None:

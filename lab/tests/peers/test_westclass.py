@@ -72,7 +72,14 @@ def test_the_same_lesson_gives_the_same_bits_whatever_torch_drew_before() -> Non
     same_bits_whatever_torch_drew_before(replace(QUICK, pretrain_epochs=2, rounds=1))
 
 
-def test_true_labels_are_owned_up_to() -> None:
+def test_clean_labels_teach_in_self_training_and_are_declared() -> None:
+    task = planted_task(n=200)
+    perverse = replace(QUICK, rounds=20).fit(replace(task.data, clean=1 - task.gold))
+    assert right(perverse.predict_proba(task.test), task.test_gold) < 0.35
+    assert perverse.gold_used == (trained(200),)
+
+
+def test_every_use_of_true_labels_is_declared() -> None:
     task = planted_task(n=100)
     clean = np.where(np.arange(100) < 30, task.gold, -1)
     data = replace(task.data, clean=clean, valid=(task.valid, task.valid_gold))
@@ -90,7 +97,50 @@ def test_the_best_round_on_validation_labels_is_kept() -> None:
     bad = usual.fit(replace(task.data, valid=(task.valid, wrong)))
     good = usual.fit(replace(task.data, valid=(task.valid, task.valid_gold)))
     score = [right(f.predict_proba(task.valid), task.valid_gold) for f in (bad, good)]
-    assert score[0] <= score[1]
+    assert score[0] < score[1]
+
+
+def test_the_learning_rate_is_chosen_by_unseen_pseudo_documents_and_not_by_gold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task = planted_task(n=100)
+    system = replace(QUICK, pretrain_epochs=4, self_train=False)
+    monkeypatch.setattr("unruly_lab.peers.westclass.RATES", (1e-6, 0.01))  # the first hardly moves
+    chosen = replace(system, learning_rate=None).fit(task.data)
+    assert (chosen.rate, chosen.gold_used) == (0.01, ())
+    fixed = replace(system, learning_rate=0.01).fit(task.data)
+    assert np.array_equal(chosen.predict_proba(task.test), fixed.predict_proba(task.test))
+
+
+def test_the_published_optimiser_lengths_and_rounds() -> None:
+    published = WeSTClass.published()
+    assert (published.optimiser, published.learning_rate, published.self_rate) == (
+        "sgd",
+        0.1,
+        0.001,
+    )
+    assert (published.max_tokens, published.rounds, published.batches) == (500, 100, 50)
+    task = planted_task()
+    short = replace(
+        published, beta=100, gamma=10, window=3, pretrain_epochs=15, rounds=2, batches=8
+    )
+    assert task.accuracy(replace(short, batch_size=32)) > 0.75
+
+
+def test_a_small_corpus_is_gone_round_until_there_are_enough_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task, steps = planted_task(n=100), []
+
+    def step(self: object, optimizer: object, ids: object, targets: object) -> None:
+        steps.append(1)
+
+    monkeypatch.setattr("unruly_lab.peers.westclass._Run._step", step)
+    short = replace(QUICK, pretrain_epochs=0, rounds=1, batch_size=32, batches=10)
+    for go_round, count in ((False, 4), (True, 10)):
+        steps.clear()
+        replace(short, go_round=go_round).fit(task.data)
+        assert len(steps) == count
 
 
 def test_empty_texts_get_an_answer_and_only_empty_texts_are_refused() -> None:

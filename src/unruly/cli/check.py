@@ -11,6 +11,7 @@ import click
 from unruly.cli.options import SPLITS, bad_row_option, json_option, quiet_option
 from unruly.cli.screen import Screen, source_table
 from unruly.errors import ExampleError, UnrulyError
+from unruly.wording import listed
 
 _PATIENCE = 0.3  # seconds between two looks at the files
 
@@ -61,6 +62,9 @@ def check(path: Path, split: str, on_bad_row: str | None, screen: Screen) -> Non
     screen.answer(checked.to_plain())
     for problem in checked.problems:
         screen.say(problem)
+    if checked.disabled:
+        off = "is disabled and left" if len(checked.disabled) == 1 else "are disabled and left"
+        screen.say(f"{listed(checked.disabled)} {off} out")
     screen.table(source_table(checked.summary))
     if legend := checked.summary.legend():
         screen.say(legend)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from unruly.errors import InputError
+from unruly.errors import InputError, UnrulyError
 from unruly.project.data import DataFiles
 from unruly.project.project import FILE_NAME, Project
 from unruly.rules.function import Function
@@ -50,7 +50,13 @@ class Named:
             with TemporaryDirectory() as folder:
                 path = Path(folder) / f"stdin{ending_of(data)}"
                 path.write_bytes(data)
-                yield replace(self, path=path)
+                try:
+                    yield replace(self, path=path)
+                except UnrulyError as error:
+                    if error.where is None or error.where.file != str(path):
+                        raise
+                    there = replace(error.where, file="standard input")
+                    raise type(error)(error.message, where=there) from None
             return
         if not is_wrench(self.path):
             yield self
@@ -72,7 +78,7 @@ def ending_of(data: bytes) -> str:
     """
     if data.startswith(b"PAR1"):
         return ".parquet"
-    return ".jsonl" if data.lstrip()[:1] == b"{" else ".csv"
+    return {b"{": ".jsonl", b"[": ".json"}.get(data.lstrip()[:1], ".csv")
 
 
 def is_project(path: Path) -> bool:

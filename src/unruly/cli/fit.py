@@ -67,9 +67,9 @@ def command(
 ) -> None:
     """Learn a classifier from a project's rules and texts, and save it.
 
-    No gold label is used in training, except those of the file under `clean` in [data], and those of
-    the validation file when --method paper has --selection gold or --calibrate; the ledger that is
-    printed, and kept in the model, lists them. Gold labels of the test file score the result; without a
+    No gold label is used in training, except those of labels.csv (or the file under `labels` in [data]),
+    which `unruly label` writes, and those of the validation file when --method paper has --selection gold
+    or --calibrate; the ledger that is printed, and kept in the model, lists them. Gold labels of the test file score the result; without a
     test file those of the training file do, which is optimistic. Options below override [encoder] and
     [train] of the project; those of another method than the one used are refused.
 
@@ -93,6 +93,8 @@ def command(
     fitted.model.save(output)
     screen.answer({**fitted.to_plain(), "output": str(output)})
     screen.say(str(fitted))
+    for line in fitted.remarks():
+        screen.remark(line)
     screen.remark(f'{output} is ready, try: unruly explain {output} "a text of yours"')
 
 

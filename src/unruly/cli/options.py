@@ -113,9 +113,10 @@ def check_output(path: Path, endings: Sequence[str] = ()) -> None:
 def setting_options(command: Command) -> Command:
     """One option for each setting of each method: `--learning-rate` for `learning_rate`."""
     from unruly.model.methods import SETTINGS
+    from unruly.options import Option
 
     owners: dict[str, list[str]] = {}
-    options = {}
+    options: dict[str, Option] = {}
     for method, kind in SETTINGS.items():
         for option in kind.options():
             owners.setdefault(option.name, []).append(method)

@@ -40,6 +40,18 @@ STREAM = Path("-")
     type=click.Path(path_type=Path),
     help="With --on-bad-row skip: a file to list the skipped rows in.",
 )
+@click.option(
+    "--missing",
+    type=click.Choice(["label", "empty"]),
+    default="label",
+    show_default=True,
+    help="Rows without a text: the label of an empty text, or none.",
+)
+@click.option(
+    "--defuse",
+    is_flag=True,
+    help="CSV and TSV: put an apostrophe before cells that a spreadsheet would run as a formula.",
+)
 @functions_option
 @click.option(
     "--ask",
@@ -60,6 +72,8 @@ def command(
     split: str,
     on_bad_row: str,
     skipped: Path | None,
+    missing: str,
+    defuse: bool,
     functions: tuple[Path, ...],
     ask: bool,
     key_env: str | None,
@@ -100,11 +114,12 @@ def command(
     with documents.as_file(loaded.class_names, split) as file, TemporaryDirectory() as room:
         if ask:
             corpus = Corpus.read(file.path, text=file.text, id=file.id, on_bad_row=on_bad_row)  # type: ignore[arg-type]
-            for planned in loaded.plan(corpus):
+            for planned in loaded.plan_prompts(corpus):
                 screen.remark(planned.leaves or f"asking {planned.model} at {planned.host}")
-            for asked in loaded.ask(corpus, key_env, screen.progress()):
+            for asked in loaded.ask_prompts(corpus, key_env, screen.progress()):
                 screen.remark(asked_line(asked))
-        flows = file.path.suffix if file.path.suffix in TABLES else ".csv"
+        flows = {".json": ".jsonl"}.get(file.path.suffix, file.path.suffix)
+        flows = flows if flows in TABLES else ".csv"
         written = predict_file(
             loaded,
             file.path,
@@ -112,6 +127,8 @@ def command(
             text=file.text,
             id=file.id,
             on_bad_row=on_bad_row,  # type: ignore[arg-type]
+            missing=missing,  # type: ignore[arg-type]
+            defuse=defuse,
             progress=screen.progress(),
         )
         if target == STREAM:

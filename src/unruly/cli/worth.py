@@ -30,7 +30,7 @@ def command(
     A model learns from the rules alone; a classifier on the same features learns from 10, 20, 50, ...
     gold labels. Both are scored on the test file, or without one on half of the labelled training
     documents. The rules are worth as many labels as the classifier needs to match them. Gold labels
-    must be in the training file, or in the file under `clean` in [data].
+    must be in the training file, or in labels.csv.
 
     \b
     Example:

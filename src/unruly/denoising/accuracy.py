@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.denoising.em import Posteriors, shift
+from unruly.denoising.em import Posteriors
+from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.sampling import Z95, sample_rows
 from unruly.softmax import softmax
 from unruly.votes.sparse import SparseVotes
@@ -42,20 +43,23 @@ class Accuracies:
 
 def source_accuracies(fitted: Posteriors, votes: SparseVotes) -> Accuracies:
     """The accuracy of each source, with its interval."""
-    shifts = _other_shifts(fitted)
+    shifts = other_shifts(fitted)
     found = np.array([_one(fitted, votes, j, shifts) for j in range(votes.k)]).reshape(-1, 2)
     estimate, deviation = found.T
     half = Z95 * deviation
     return Accuracies(estimate, np.maximum(estimate - half, 0), np.minimum(estimate + half, 1))
 
 
-def _other_shifts(fitted: Posteriors) -> tuple[Real64, ...]:
-    """b under each of the other balances that are about as likely."""
+def other_shifts(fitted: Posteriors) -> tuple[Real64, ...]:
+    """2m times (m,): b under which the class shares are others that are about as likely.
+
+    Others than those of the answers, by as much as the labels that the balance is worth leave open.
+    """
     rows = sample_rows(len(fitted.q), _MOST)
-    scores, known = fitted.scores[rows], fitted.balance
+    answered = replace(fitted.balance, shares=np.maximum(fitted.q.mean(axis=0), 1e-6))
     return tuple(
-        shift(scores, fitted.b0, replace(known, shares=shares), fitted.settings)
-        for shares in known.alternatives()
+        match_marginals(fitted.scores[rows], shares, fitted.b, EXACT)
+        for shares in answered.alternatives()
     )
 
 

@@ -55,7 +55,8 @@ class Balance:
         """(m,): the standard deviation of each class's log-odds that so many labels leave."""
         if math.isinf(self.labels):
             return np.zeros_like(self.shares)
-        return np.asarray(1 / np.sqrt((self.labels + 2) * self.shares * (1 - self.shares)))
+        spread = np.maximum(self.shares * (1 - self.shares), _LEAST)
+        return np.asarray(1 / np.sqrt((self.labels + 2) * spread))
 
     def alternatives(self) -> tuple[Real64, ...]:
         """2m times (m,): the shares with the odds of one class a standard deviation higher or lower.

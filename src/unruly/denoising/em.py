@@ -78,7 +78,7 @@ class Posteriors:
 
     def under(self, balance: Balance) -> Real64:
         """(n, m): the posteriors under another balance, text and votes being what they are."""
-        return softmax(self.scores + shift(self.scores, self.b0, balance, self.settings))
+        return softmax(self.scores + shift(self.scores, self.b0, balance))
 
     @property
     def scores(self) -> Real64:
@@ -86,10 +86,10 @@ class Posteriors:
         return self.settings.tau * self.lp + self.ev
 
 
-def shift(scores: Real64, b0: Real64, balance: Balance, settings: Settings) -> Real64:
-    """(m,): b, as firm as the balance is known."""
-    firmness = EXACT if math.isinf(balance.labels) else settings.firmness * balance.labels
-    return match_marginals(scores, balance.shares, b0, max(firmness, 1e-9))
+def shift(scores: Real64, b0: Real64, balance: Balance) -> Real64:
+    """(m,): b, as firm as the balance is known: kappa is the number of labels that it is worth."""
+    kappa = EXACT if math.isinf(balance.labels) else max(balance.labels, 1e-9)
+    return match_marginals(scores, balance.shares, b0, kappa)
 
 
 def expectation_maximisation(
@@ -117,7 +117,7 @@ def expectation_maximisation(
             b0 = -(settings.tau - 1) * np.log(np.maximum(mass @ q / mass.sum(), 1e-6))
             b0 -= b0.mean()
             scores = settings.tau * lp + ev
-            b = shift(scores, b0, balance, settings)
+            b = shift(scores, b0, balance)
             posterior = softmax(scores + b)
             moved = float(np.abs(posterior - q).sum(axis=1).mean() / 2)
             q, mass = _with_labels(posterior, task), np.where(task.known, LABEL_MASS, 1.0)

@@ -12,13 +12,12 @@ Here both speak in probabilities, so that one formula pools them (docs/default.m
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from unruly.denoising.accuracy import Accuracies, source_accuracies
+from unruly.denoising.accuracy import Accuracies, other_shifts, source_accuracies
 from unruly.denoising.balance import (
     ASSUMED_LABELS,
     STATED_LABELS,
@@ -27,7 +26,7 @@ from unruly.denoising.balance import (
     vote_shares,
 )
 from unruly.denoising.denoised import DenoisedModel, named_votes
-from unruly.denoising.em import Posteriors, Task, expectation_maximisation, shift
+from unruly.denoising.em import Posteriors, Task, expectation_maximisation
 from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
@@ -70,7 +69,7 @@ def denoise(
 
     `clean`, (n,), holds the true class of documents where it is known, else -1; `label_weights`, (n,),
     how much each of them counts in an estimate over all documents: the inverse of the probability with
-    which it was drawn, alike if not given.
+    which it was drawn, 0 where it tells nothing about the balance; alike if not given.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(0, 2, 300)
@@ -162,10 +161,10 @@ def _balance_with_labels(
     task: Task, unlabelled: Posteriors, label_weights: Real64 | None
 ) -> Balance:
     """The balance after the true labels, judged by posteriors that have not seen them."""
-    if math.isinf(unlabelled.balance.labels):
-        return unlabelled.balance
     rows = np.flatnonzero(task.known)
     weights = np.ones(len(rows)) if label_weights is None else label_weights[rows]
+    if math.isinf(unlabelled.balance.labels) or not weights.any():
+        return unlabelled.balance
     return from_labels(
         unlabelled.balance,
         unlabelled.under,
@@ -184,8 +183,7 @@ def _balance_fact(
     answers = (scores + fitted.b).argmax(axis=1)
     changed = np.zeros(len(rows), dtype=np.bool_)
     known = fitted.balance
-    for shares in known.alternatives():
-        b = shift(scores, fitted.b0, replace(known, shares=shares), fitted.settings)
+    for b in other_shifts(fitted):
         changed |= (scores + b).argmax(axis=1) != answers
     used = np.zeros(len(classes))
     used[named] = known.shares
@@ -218,7 +216,8 @@ def _gold_used(task: Task, fitted: Posteriors) -> tuple[GoldUse, ...]:
     labels = int(task.known.sum())
     if not labels:
         return ()
-    prior = () if math.isinf(fitted.balance.labels) else (GoldUse(Use.PRIOR, labels),)
+    told = fitted.balance.origin is BalanceOrigin.LABELS
+    prior = (GoldUse(Use.PRIOR, labels),) if told else ()
     return (GoldUse(Use.TRAINING, labels), *prior)
 
 

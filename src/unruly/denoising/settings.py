@@ -18,9 +18,6 @@ class Settings(Checked):
     rounds: int = whole(8, 1, 1000, "rounds of expectation-maximisation")
     folds: int = whole(3, 2, 100, "parts of the documents whose text is held out in turn")
     tau: float = number(3.0, 1.0, 100.0, "weight of the text beside the votes")
-    firmness: float = number(
-        2.0, 0.0, 1e6, "pull towards the class balance for each label that it is worth"
-    )
     l2: float = number(
         1.0, 0.0, 1e6, "L2 penalty of the regressions, divided by the number of documents"
     )

@@ -80,11 +80,6 @@ class CustomEncoder:
         return None
 
     @property
-    def maskable(self) -> bool:
-        """Unknown, so no."""
-        return False
-
-    @property
     def aligned(self) -> bool:
         """It reads texts."""
         return False

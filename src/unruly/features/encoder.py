@@ -47,10 +47,6 @@ class Encoder(Protocol):
         """Name and width of each block that the features fall into, such as one a hidden layer."""
 
     @property
-    def maskable(self) -> bool:
-        """Whether it counts words or tokens one by one, so that reading without some of them makes sense."""
-
-    @property
     def aligned(self) -> bool:
         """Whether its rows belong to certain documents in their order, whatever their texts are."""
 

@@ -40,6 +40,8 @@ BATCH_CHARACTERS = 1_000_000  # and no more characters than these, unless one te
 FIT = 50_000  # texts fitted on: of more, as many drawn at random
 EIGHT_BITS = 8_000_000  # numbers of all axes together, above which each has 4 bits
 CLIPS = (2.2, 2.6, 3.0)  # times a row's root mean square: the largest of 4 bits
+_BITS = (1 << 20) - 1  # the last bits of a key, by which most are told apart
+_CLASH = -2  # two keys have the same
 SAMPLE = 20_000  # texts that the runs of characters are chosen from
 # Han, kana, Thai, Lao, Khmer, Burmese, Tibetan: written without blanks between words.
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
@@ -56,9 +58,8 @@ class Terms:
     def weigh(self, texts: Sequence[str]) -> csr_matrix:
         """(n, t): TF-IDF, rows of unit length, or of zeros where a text has no known term."""
         found = self.grams.of(texts)
-        column = np.searchsorted(self.keys, found.key)
-        column[column == len(self.keys)] = 0
-        known = self.keys[column] == found.key if len(self.keys) else np.zeros(0, dtype=np.bool_)
+        column = self.columns(found.key)
+        known = np.flatnonzero(column >= 0)
         cells = (found.row[known], column[known])
         ones = np.ones(len(cells[0]), dtype=np.float32)
         counts = csr_matrix((ones, cells), shape=(len(texts), len(self.keys)))
@@ -68,6 +69,32 @@ class Terms:
         length = np.sqrt(np.bincount(row, weights=value**2, minlength=len(texts)))
         counts.data = (value / length[row]).astype(np.float32)
         return counts
+
+    def columns(self, keys: Keys) -> NDArray[np.int32]:
+        """The place of each n-gram among the terms; -1 where it is none.
+
+        >>> Terms(WordGrams(()), np.array([3, 5, 3 + _BITS + 1]), np.ones(3)).columns(
+        ...     np.array([5, 4, 3, 3 + _BITS + 1])
+        ... )
+        array([ 1, -1,  0,  2], dtype=int32)
+        """
+        column: NDArray[np.int32] = self._table[keys & _BITS]  # a copy
+        if not len(self.keys):
+            return column
+        clash = np.flatnonzero(column == _CLASH)
+        column[clash] = np.searchsorted(self.keys, keys[clash])
+        column[column == len(self.keys)] = -1
+        column[(column >= 0) & (self.keys[column] != keys)] = -1
+        return column
+
+    @cached_property
+    def _table(self) -> NDArray[np.int32]:
+        """Terms by the last bits of their keys: one look instead of a search, but where two share these bits."""
+        table = np.full(_BITS + 1, -1, dtype=np.int32)
+        place, last = np.arange(len(self.keys), dtype=np.int32), self.keys & _BITS
+        table[last] = place
+        table[last[table[last] != place]] = _CLASH
+        return table
 
     def raised(self, weighed: csr_matrix, power: float) -> csr_matrix:
         """(n, t): the same with idf to this power instead of 1, rows of unit length again."""
@@ -195,7 +222,6 @@ class Lsa:
     terms: tuple[Terms, ...] = ()
     axes: tuple[Axes, ...] = ()  # one for each power; empty before `fit`
     kind: ClassVar[str] = "lsa"
-    maskable: ClassVar[bool] = True
     aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

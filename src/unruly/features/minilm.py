@@ -55,7 +55,6 @@ class MiniLM:
     folder: Path | None = None  # weights and tokenizer; None: found where they usually are
     kind: ClassVar[str] = "minilm"
     plan: ClassVar[str | None] = None
-    maskable: ClassVar[bool] = False
     aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -165,9 +164,7 @@ class MiniLM:
         return runtime.InferenceSession(self._graph(), options, providers=["CPUExecutionProvider"])
 
     def _graph(self) -> bytes:
-        """The graph, built on first use and kept on disk behind its digest."""
-        source = self._home / "model.safetensors"
-        pretrained.check_hash(source, SHA256)
+        """The graph, built on first use from the official weights and kept on disk behind its digest."""
         layers = "-".join(map(str, self.layers))
         folder = cache_folder() / "features" / "graphs"
         target = folder / f"minilm-{SHA256[:12]}-layer-{layers}-format-{minilm_graph.FORMAT}.graph"
@@ -175,6 +172,8 @@ class MiniLM:
             kept = target.read_bytes()
             if hashlib.sha256(kept[32:]).digest() == kept[:32]:
                 return kept[32:]
+        source = self._home / "model.safetensors"
+        pretrained.check_hash(source, SHA256)
         graph = minilm_graph.build(source, self.layers)
         with suppress(OSError):  # a cache that cannot be written is done without
             folder.mkdir(parents=True, exist_ok=True)

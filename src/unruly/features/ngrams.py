@@ -52,16 +52,17 @@ class WordGrams:
     @classmethod
     def learn(cls, texts: Sequence[str], least: int) -> WordGrams:
         """The words that occur in at least `least` texts."""
-        frame = _tokens(texts)
-        often = frame.unique().group_by("word").agg(texts=pl.len()).filter(pl.col("texts") >= least)
-        return cls(tuple(often["word"].sort()))
+        often = _tokens(texts).unique().group_by("word").agg(texts=pl.len())
+        kept = often.filter(pl.col("texts") >= least).select(pl.col("word").sort()).collect()
+        return cls(tuple(kept["word"]))
 
     def of(self, texts: Sequence[str]) -> Occurrences:
         """All words and pairs in these texts; a word that is not known breaks a pair."""
         size = len(self.words)
-        frame = _tokens(texts).join(self._known, on="word", how="left", maintain_order="left")
-        row = frame["row"].to_numpy().astype(np.int64)
-        word = frame["id"].cast(pl.Int64).fill_null(-1).to_numpy()
+        known = self._known.lazy()
+        joined = _tokens(texts).join(known, on="word", how="left", maintain_order="left")
+        frame = joined.select("row", pl.col("id").fill_null(-1)).collect()
+        row, word = frame["row"].to_numpy(), frame["id"].to_numpy()
         pair = (word[:-1] >= 0) & (word[1:] >= 0) & (row[:-1] == row[1:])
         pairs = size + word[:-1][pair] * size + word[1:][pair]
         seen = word >= 0
@@ -101,7 +102,8 @@ class WordGrams:
 
     @cached_property
     def _known(self) -> pl.DataFrame:
-        return pl.DataFrame({"word": pl.Series(self.words, dtype=pl.String)}).with_row_index("id")
+        words = pl.Series("word", self.words, dtype=pl.String)
+        return pl.DataFrame({"id": np.arange(len(words)), "word": words})  # (W,)
 
     def term(self, key: int) -> str:
         """The n-gram as a person reads it."""
@@ -180,26 +182,25 @@ class CharGrams:
         return letters
 
 
-def _tokens(texts: Sequence[str]) -> pl.DataFrame:
+def _tokens(texts: Sequence[str]) -> pl.LazyFrame:
     """Columns row and word: the words of all texts in order, in lower case."""
-    lists = _lower(texts).str.extract_all(WORD)
-    frame = pl.DataFrame({"row": np.arange(len(texts)), "word": lists})
-    return frame.filter(pl.col("word").list.len() > 0).explode("word")
+    frame = pl.DataFrame({"row": np.arange(len(texts)), "word": _series(texts)}).lazy()
+    lists = frame.with_columns(pl.col("word").str.to_lowercase().str.extract_all(WORD))
+    return lists.filter(pl.col("word").list.len() > 0).explode("word")
 
 
 def _characters(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The code points of all texts, each text between blanks and white space made one blank."""
-    blanks = _lower(texts).str.replace_all(r"[\s\p{Cc}]+", " ")
+    blanks = _series(texts).str.to_lowercase().str.replace_all(r"[\s\p{Cc}]+", " ")
     padded = [f" {text.strip()} " for text in blanks]
     codes = np.frombuffer("".join(padded).encode("utf-32-le", "replace"), dtype=np.uint32)
     row = np.repeat(np.arange(len(padded)), [len(text) for text in padded]).astype(np.int64)
     return codes, row
 
 
-def _lower(texts: Sequence[str]) -> pl.Series:
-    """The texts in lower case; lone surrogates, which UTF-8 has not, are replaced."""
+def _series(texts: Sequence[str]) -> pl.Series:
+    """The texts; lone surrogates, which UTF-8 has not, are replaced."""
     try:
-        series = pl.Series("word", texts, dtype=pl.String)
+        return pl.Series("word", texts, dtype=pl.String)
     except UnicodeEncodeError:
-        series = pl.Series("word", [clean(text) for text in texts], dtype=pl.String)
-    return series.str.to_lowercase()
+        return pl.Series("word", [clean(text) for text in texts], dtype=pl.String)

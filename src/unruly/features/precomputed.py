@@ -36,7 +36,6 @@ class PrecomputedFeatures:
     size: int = 0  # how many numbers a document has; 0 before that is known
     kind: ClassVar[str] = "features"
     plan: ClassVar[str | None] = None
-    maskable: ClassVar[bool] = False
 
     @classmethod
     def from_array(cls, array: ArrayLike, source: str = "features") -> PrecomputedFeatures:

@@ -65,6 +65,29 @@ class Permitted:
         return cls(own={import_path(encoders): encoders})
 
 
+@dataclass(frozen=True)
+class NamedByFile:
+    """An encoder that a model file names and the user does not: kept to be shown, never opened.
+
+    >>> named_by_file(["minilm", {"name": "lsa", "dim": 64}], Permitted())
+    ['minilm', {'name': 'lsa', 'dim': 64}]
+    >>> named_by_file("someone/bert", Permitted())
+    NamedByFile(spec='someone/bert')
+    """
+
+    spec: Any
+
+
+def named_by_file(spec: Any, permitted: Permitted) -> Any:
+    """What a model file says that its encoder was asked for, as far as it may be asked for again."""
+    if isinstance(spec, str) and spec in permitted.own:
+        return permitted.own[spec]
+    items = spec if isinstance(spec, list) else [spec]
+    names = [item.get("name") if isinstance(item, Mapping) else item for item in items]
+    known = {"auto", "lsa", "minilm", *permitted.models}
+    return spec if all(isinstance(n, str) and n in known for n in names) else NamedByFile(spec)
+
+
 def refusal(text: bytes, permitted: Permitted) -> str | None:
     """Why this encoder may not be opened, before anything of it is; None: it may.
 

@@ -17,6 +17,7 @@ from unruly.features.encoder import Encoder
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM
 from unruly.features.precomputed import PrecomputedFeatures
+from unruly.features.saving import NamedByFile
 from unruly.features.stack import EncoderStack
 from unruly.features.static import FILES as STATIC_FILES
 from unruly.features.static import Static
@@ -75,6 +76,12 @@ def _one(spec: object, folder: Path | None) -> tuple[Encoder, ...]:
                 f'encoder: a table needs a name, as in {{ name = "minilm" }}, not {dict(spec)}'
             )
         return _named(name, {key: spec[key] for key in spec if key != "name"}, folder)
+    if isinstance(spec, NamedByFile):
+        raise SettingsError(
+            f"encoder: the model file names {spec.spec!r}, which is opened only when you name it as well: "
+            "set_params(encoder=...)",
+            option="encoder",
+        )
     if isinstance(spec, np.ndarray):
         return (PrecomputedFeatures.from_array(spec),)
     if isinstance(spec, _OURS):

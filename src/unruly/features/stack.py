@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, ModelFileError, not_fitted
-from unruly.facts import EncoderFallback, MaskedWords
+from unruly.facts import EncoderFallback
 from unruly.features.cache import Cache
 from unruly.features.encoder import Block, Encoder, Features
-from unruly.features.masking import without
 from unruly.features.saving import Permitted, encoder_from_bytes, encoder_to_bytes, refused
 from unruly.features.views import TEXT, seen
 from unruly.progress import SILENT, Progress
@@ -25,7 +24,7 @@ from unruly.sampling import sample_rows
 from unruly.texts.corpus import Corpus
 
 SAMPLE = 512  # documents that a block's scale is measured on
-FORMAT = 4  # 4: values and arrays in place of folders
+FORMAT = 5  # 5: values and arrays in place of folders, no masks
 PLAN = "encoder.json"
 
 
@@ -36,11 +35,10 @@ class Part:
     encoder: Encoder
     view: str = TEXT
     scales: tuple[float, ...] = ()
-    mask: tuple[str, ...] = ()  # words that are taken out before it reads
 
     def raw(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> NDArray[np.float32]:
         """(n, width), before scaling."""
-        texts = without(seen(corpus, self.view), self.mask).to_list()
+        texts = seen(corpus, self.view).to_list()
         if cache is None or self.encoder.identity is None:
             return self.encoder.encode(texts, progress)
         return cache.encode(self.encoder, texts, progress)
@@ -61,7 +59,6 @@ class Part:
         pieces = self.encoder.pieces
         ends = np.cumsum([width for _, width in pieces])[:-1]
         more = "" if self.view == TEXT else f", {self.view}"
-        more += ", masked" if self.mask else ""
         return [
             (f"{name}{more}", part)
             for (name, _), part in zip(pieces, np.split(values, ends, axis=1), strict=True)
@@ -98,13 +95,8 @@ class EncoderStack:
         corpus: Corpus,
         cache: Cache | None = None,
         progress: Progress = SILENT,
-        mask: tuple[str, ...] = (),
     ) -> EncoderStack:
-        """Fit every encoder on every view, and measure each block's scale.
-
-        With `mask`, encoders that count words read each text once more without these words. Relation data
-        is left as it is: its views are parts already.
-        """
+        """Fit every encoder on every view, and measure each block's scale."""
         if not len(corpus):
             raise InputError(f"{corpus.name}: there are no texts to encode")
         parts: list[Part] = []
@@ -117,9 +109,6 @@ class EncoderStack:
                     else cache.fitted(encoder, texts, progress)
                 )
                 parts.append(_scaled(Part(fitted, view), corpus, cache, progress))
-        if mask and corpus.relation is None:
-            again = [Part(part.encoder, mask=mask) for part in parts if part.encoder.maskable]
-            parts += [_scaled(part, corpus, cache, progress) for part in again]
         return replace(self, parts=tuple(parts))
 
     def encode(
@@ -131,19 +120,16 @@ class EncoderStack:
         blocks = [part.blocks(corpus, cache, progress) for part in self.parts]
         return Features(tuple(block for part in blocks for block in part))
 
-    def notes(self) -> tuple[EncoderFallback | MaskedWords, ...]:
+    def notes(self) -> tuple[EncoderFallback, ...]:
         """What the user should know of how texts are read."""
-        masked = [part for part in self.parts if part.mask]
-        names = tuple(part.encoder.name for part in masked)
-        notes = (MaskedWords(masked[0].mask, names),) if masked else ()
-        return notes if self.fallback is None else (self.fallback, *notes)
+        return () if self.fallback is None else (self.fallback,)
 
     def to_members(self) -> dict[str, bytes]:
         """The fitted stack as named files, for a model's container."""
         if not self.parts:
             raise not_fitted("the encoder is saved before it was fitted: call fit(corpus) first")
         files: dict[str, bytes] = {}
-        different = list[Encoder]()  # an encoder that reads twice is kept once
+        different = list[Encoder]()  # an encoder that reads two views is kept once
         plan = []
         for part in self.parts:
             if part.encoder not in different:
@@ -152,9 +138,7 @@ class EncoderStack:
                 files |= {f"part{number}.json": text, f"part{number}.safetensors": tensors}
                 different.append(part.encoder)
             number = different.index(part.encoder)
-            plan.append(
-                {"encoder": number, "view": part.view, "scales": part.scales, "mask": part.mask}
-            )
+            plan.append({"encoder": number, "view": part.view, "scales": part.scales})
         files[PLAN] = json.dumps({"format": FORMAT, "parts": plan}, sort_keys=True).encode()
         return files
 
@@ -192,7 +176,7 @@ class EncoderStack:
 
 
 def _restored(plain: Mapping[str, object], encoders: Mapping[int, Encoder]) -> Part:
-    encoder, view, scales, mask = (plain[key] for key in ("encoder", "view", "scales", "mask"))
+    encoder, view, scales = (plain[key] for key in ("encoder", "view", "scales"))
     if not isinstance(encoder, int) or not isinstance(view, str):
         raise TypeError("a part needs an encoder's number and a view")
     part = Part(encoders[encoder], view, tuple(map(float, _listed(scales))))
@@ -200,7 +184,7 @@ def _restored(plain: Mapping[str, object], encoders: Mapping[int, Encoder]) -> P
         np.isfinite(scale) and scale > 0 for scale in part.scales
     ):
         raise ValueError("a part needs one scale above 0 for each of its blocks")
-    return replace(part, mask=tuple(map(str, _listed(mask))))
+    return part
 
 
 def _listed(value: object) -> Iterable[str]:

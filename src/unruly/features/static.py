@@ -20,14 +20,16 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from unruly.errors import InputError, SettingsError
-from unruly.extras import need
+from unruly.extras import need, panics_of
 from unruly.features import pretrained
 from unruly.features.encoder import State
 from unruly.features.pretrained import CHARACTERS_A_TOKEN, CHUNK, clean
+from unruly.features.static_tokenizer import check_tokenizer
 from unruly.features.views import text_views
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.corpus import Corpus
 
+MOST_TOKENS = 1_000_000  # of a text
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
@@ -42,14 +44,15 @@ class Static:
     source: str = "static"
     kind: ClassVar[str] = "static"
     plan: ClassVar[str | None] = None
-    maskable: ClassVar[bool] = True
     aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.max_tokens < 1:
+        if not 1 <= self.max_tokens <= MOST_TOKENS:
             raise SettingsError(
-                f"static: max_tokens must be at least 1, not {self.max_tokens}", option="max_tokens"
+                f"static: max_tokens must lie between 1 and {MOST_TOKENS}, not {self.max_tokens}",
+                option="max_tokens",
             )
+        check_tokenizer(self.tokenizer, self.name)
 
     @classmethod
     def open(cls, where: str | Path, max_tokens: int = 512) -> Static:
@@ -107,7 +110,9 @@ class Static:
         with stage(progress, f"encoding with {self.name}", len(texts), "texts"):
             for start in range(0, len(texts), CHUNK):
                 part = [clean(text[:longest]) for text in texts[start : start + CHUNK]]
-                out[start : start + len(part)] = self._model.encode(part, use_multiprocessing=False)
+                with panics_of("tokenizers", self.name):
+                    values = self._model.encode(part, use_multiprocessing=False)
+                out[start : start + len(part)] = values
                 progress.advance(len(part))
         return out
 
@@ -139,11 +144,13 @@ class Static:
         """The library's own model; it refuses a tokenizer that does not fit the vectors."""
         library = need("model2vec", extra="static", purpose="static features")
         tokenizers = need("tokenizers", extra="static", purpose="static features")
+        try:
+            with panics_of("tokenizers", self.name):
+                tokenizer = tokenizers.Tokenizer.from_str(self.tokenizer)
+        except Exception as error:  # the library raises nothing more precise
+            raise InputError(f"{self.name}: its tokenizer cannot be read: {error}") from None
         return library.StaticModel(
-            self.vectors,
-            tokenizers.Tokenizer.from_str(self.tokenizer),
-            normalize=self.unit,
-            max_length=self.max_tokens,
+            self.vectors, tokenizer, normalize=self.unit, max_length=self.max_tokens
         )
 
 

@@ -43,7 +43,6 @@ class Transformer:
     max_tokens: int = 256
     kind: ClassVar[str] = "transformer"
     plan: ClassVar[str | None] = None
-    maskable: ClassVar[bool] = False
     aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -12,26 +12,25 @@ model is fitted again without each part.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.facts import GoldUse, Use
+from unruly.features.encoder import Features
 from unruly.labelling.answers import Labelled
-from unruly.learner import UNKNOWN
+from unruly.learner import UNKNOWN, Gold, Learner
 from unruly.progress import SILENT, Progress, stage
 from unruly.sampling import Share, sample_rows, wilson
+from unruly.votes.votes import Votes
 from unruly.wording import plural
 
-if TYPE_CHECKING:
-    from unruly.features.encoder import Features
-    from unruly.model.fitted import Fitted
-    from unruly.votes.votes import Votes
-
 Real64 = NDArray[np.float64]
+Refit = Callable[[Features, Votes, Gold, Real64], Learner]  # labels, and how much each counts
 FOLDS = 5
 _MOST = 20_000  # documents on which the model is fitted again
 _EXTRA = 0.25  # squared error of one label that is added, so that a few without an error do not claim certainty
@@ -43,9 +42,7 @@ class AccuracyEstimate:
 
     accuracy: Share  # n: the labels drawn evenly that these are worth
     labels: int
-    held_out: (
-        int  # parts in which labels that were trained on were held out; 0: the model has seen none
-    )
+    held_out: int  # parts in which labels were held out of training; 0: the model has seen none
     gold: GoldUse
 
     def __str__(self) -> str:
@@ -94,68 +91,73 @@ def weighted_accuracy(
 
 
 def estimate_accuracy(
-    fitted: Fitted,
+    proba: NDArray[np.floating[Any]],
+    labelled: Labelled,
+    held_out: HeldOut | None = None,
+) -> AccuracyEstimate:
+    """The accuracy of a model that gives `proba` (n, m) to these documents, of which some have labels.
+
+    `held_out` judges the labels that the model was trained on; without it, it must have seen none.
+    """
+    rows = check_drawn(labelled)
+    judged = np.asarray(proba[rows] if held_out is None else held_out.proba, np.float64)
+    rest = labelled.numbers == UNKNOWN
+    everywhere = proba[rest] if rest.any() else judged
+    share = weighted_accuracy(
+        judged.argmax(axis=1) == labelled.numbers[rows],
+        judged.max(axis=1),
+        float(everywhere.max(axis=1).mean()),
+        labelled.weights[rows],
+    )
+    gold = GoldUse(Use.SCORING, len(rows), labelled.origin)
+    return AccuracyEstimate(share, len(rows), 0 if held_out is None else held_out.folds, gold)
+
+
+def check_drawn(labelled: Labelled) -> NDArray[np.intp]:
+    """The labels that tell about all documents; refused where there is none."""
+    rows = labelled.rows
+    if len(rows):
+        return rows
+    if not labelled.labels:
+        raise InputError("no document has a label yet: `unruly label PROJECT` asks for some")
+    raise InputError(
+        "no label was drawn at random from all documents, so none tells the accuracy on them: label some "
+        "with --by balance or --by random"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What models that have not seen them give to the documents whose labels tell about all."""
+
+    proba: Real64  # (l, m), in the order of `Labelled.rows`
+    folds: int
+
+
+def hold_out(
+    refit: Refit,
     features: Features,
     votes: Votes,
     labelled: Labelled,
     *,
     seed: int = 0,
     progress: Progress = SILENT,
-) -> AccuracyEstimate:
-    """The accuracy of a fitted model on these documents, of which some have labels."""
-    rows = labelled.rows
-    if not len(rows):
-        raise InputError(
-            "no label was drawn at random from all documents, so none tells the accuracy on them: label some "
-            "with --by balance or --by random"
-        )
-    proba = fitted.learner.heads(features, votes).combined
-    seen = fitted.ledger.used_for(Use.TRAINING) > 0
-    judged = proba[rows].astype(np.float64)
-    folds = 0
-    if seen:
-        folds = min(FOLDS, len(rows))
-        judged = held_out_proba(fitted, features, votes, labelled, folds, seed, progress)
-    everywhere = (
-        float(proba[labelled.numbers == UNKNOWN].max(axis=1).mean())
-        if len(rows) < votes.n
-        else float(judged.max(axis=1).mean())
-    )
-    share = weighted_accuracy(
-        judged.argmax(axis=1) == labelled.numbers[rows],
-        judged.max(axis=1),
-        everywhere,
-        labelled.weights[rows],
-    )
-    return AccuracyEstimate(
-        share, len(rows), folds, GoldUse(Use.SCORING, len(rows), labelled.origin)
-    )
-
-
-def held_out_proba(
-    fitted: Fitted,
-    features: Features,
-    votes: Votes,
-    labelled: Labelled,
-    folds: int,
-    seed: int = 0,
-    progress: Progress = SILENT,
-) -> Real64:
-    """(l, m): what models that have not seen them say of the labelled documents."""
-    rows = labelled.rows
+) -> HeldOut:
+    """Hold the labels out in turn, in at most five parts, and fit again without each."""
+    rows = check_drawn(labelled)
+    folds = min(FOLDS, len(rows))
     fold = np.random.default_rng(seed).permutation(np.arange(len(rows)) % folds)
-    some = np.union1d(
-        np.flatnonzero(labelled.numbers != UNKNOWN), sample_rows(votes.n, _MOST, seed)
-    )
+    known = np.flatnonzero(labelled.numbers != UNKNOWN)
+    some = np.union1d(known, sample_rows(votes.n, _MOST, seed))
     part, cast = features.take(some), votes.take(some)
     places = np.searchsorted(some, rows)
     found = np.zeros((len(rows), votes.m))
     with stage(progress, "holding labels out", folds, "fit"):
         for f in range(folds):
-            clean, weights = labelled.numbers[some].copy(), labelled.weights[some]
+            clean = labelled.numbers[some]
             clean[places[fold == f]] = UNKNOWN
-            learner = fitted.refit(part, cast, clean, weights)
+            learner = refit(part, cast, clean, labelled.weights[some])
             asked = rows[fold == f]
             found[fold == f] = learner.heads(features.take(asked), votes.take(asked)).combined
             progress.advance(1)
-    return found
+    return HeldOut(found, folds)

@@ -16,7 +16,7 @@ Only the probability at the draw itself is needed, which the file keeps: the pro
 round, 1 - prod(1 - p), would need those of draws in which a document was *not* taken, and the models behind
 them. Draws that do not reach all documents (the most doubtful, one source, one class) get a_r = 0: their
 documents count as known in later draws, and teach the model. Within a draw 1 / p is scaled to sum to the open documents,
-which changes nothing in a finished draw and corrects for documents that were skipped, or not reached
+which makes the estimate steadier (Hajek, 1971) and corrects for documents that were skipped, or not reached
 before the annotator left (the order within a draw is random). The estimates so hold for documents that
 people can tell.
 """
@@ -26,12 +26,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.labelling.labels import NO_CLASS, Answer, LabelFile, UnreadableLine, moment
+from unruly.labelling.labels import NO_CLASS, SKIPPED, Answer, LabelFile, UnreadableLine, moment
 from unruly.learner import UNKNOWN
 from unruly.texts.columns import class_number
 from unruly.wording import listed, plural
@@ -76,6 +75,12 @@ class Labelled:
     problems: tuple[Problem, ...]
     origin: str = ""  # the file's name
 
+    @classmethod
+    def alike(cls, numbers: NDArray[np.int64], origin: str = "") -> Labelled:
+        """Labels drawn evenly: class numbers (n,), -1 where there is none."""
+        known = numbers != UNKNOWN
+        return cls(numbers, known.astype(np.float64), known, (), origin)
+
     @property
     def labels(self) -> int:
         """How many documents have a label."""
@@ -90,48 +95,43 @@ class Labelled:
 def labelled(file: LabelFile, ids: Iterable[object], classes: Sequence[str]) -> Labelled:
     """The labels of these documents, in their order.
 
+    >>> from pathlib import Path
     >>> file = LabelFile(
     ...     Path("labels.csv"), (Answer("b", "spam"), Answer("x", "ham"), Answer("c", "eggs"))
     ... )
     >>> found = labelled(file, ["a", "b", "c"], ["ham", "spam"])
     >>> found.numbers.tolist(), found.problems
-    ([-1, 1, -1], (UnknownId(id='x'), UnknownClass(id='c', label='eggs')))
+    ([-1, 1, -1], (UnknownClass(id='c', label='eggs'), UnknownId(id='x')))
     """
-    places = {str(own): row for row, own in enumerate(ids)}
-    numbers = np.full(len(places), UNKNOWN, dtype=np.int64)
-    answered = np.zeros(len(places), dtype=np.bool_)
+    rows = [written_id(own) for own in ids]
+    places = {own: row for row, own in enumerate(rows)}
+    numbers = np.full(len(rows), UNKNOWN, dtype=np.int64)
+    answered = np.zeros(len(rows), dtype=np.bool_)
     problems: list[Problem] = list(file.unreadable)
     counted: dict[int, Answer] = {}
-    for own, answers in _by_document(file).items():
+    for own, answers in sorted(file.standing().items()):
         if own not in places:
             problems.append(UnknownId(own))
             continue
-        answered[places[own]] = True
-        told = [
-            (answer, _number(answer.label, classes))
-            for answer in answers
-            if answer.label not in NO_CLASS
-        ]
+        row = places[own]
+        answered[row] = any(answer.label != SKIPPED for answer in answers)
+        told = [(a, class_of(a.label, classes)) for a in answers if a.label not in NO_CLASS]
         problems += [UnknownClass(own, answer.label) for answer, number in told if number is None]
         known = [(answer, number) for answer, number in told if number is not None]
         if len({number for _, number in known}) > 1:
-            pairs = tuple(sorted((answer.by, answer.label) for answer, _ in known))
-            problems.append(Contradiction(own, pairs))
+            problems.append(Contradiction(own, tuple((a.by, a.label) for a, _ in known)))
         elif known:
-            numbers[places[own]] = known[0][1]
-            counted[places[own]] = min((a for a, _ in known), key=lambda a: (moment(a.when), a.by))
+            counted[row], numbers[row] = known[0]  # the earliest
     weights = _weights(counted, answered)
     return Labelled(numbers, weights, answered, tuple(problems), file.path.name)
 
 
-def _by_document(file: LabelFile) -> Mapping[str, list[Answer]]:
-    found: dict[str, list[Answer]] = defaultdict(list)
-    for answer in file.resolved().values():
-        found[answer.id].append(answer)
-    return found
+def written_id(own: object) -> str:
+    """An id as a line of the file has it."""
+    return " ".join(str(own).splitlines()).strip()
 
 
-def _number(label: str, classes: Sequence[str]) -> int | None:
+def class_of(label: str, classes: Sequence[str]) -> int | None:
     """The class that a label names; capitals matter only where two classes differ by them."""
     number = class_number(label, classes)
     if number is not None and number != UNKNOWN:
@@ -143,25 +143,25 @@ def _number(label: str, classes: Sequence[str]) -> int | None:
 def _weights(counted: Mapping[int, Answer], answered: NDArray[np.bool_]) -> NDArray[np.float64]:
     """(n,): w_i, scaled to a mean of 1 over the documents that have one."""
     draws: dict[str, list[int]] = defaultdict(list)
-    for row, answer in counted.items():
-        draws[answer.draw].append(row)
-    order = sorted(
-        draws, key=lambda name: (min(moment(counted[i].when) for i in draws[name]), name)
-    )
+    for row in sorted(counted):
+        draws[counted[row].why].append(row)
+    begun = {name: min(moment(counted[row].when) for row in rows) for name, rows in draws.items()}
+    order = sorted(draws, key=lambda name: (begun[name], name))
     sizes = [len(draws[name]) if _everywhere(counted[draws[name][0]]) else 0 for name in order]
     weights = np.zeros(len(answered))
     if not sum(sizes):
         return weights
-    told = len(answered) - (int(answered.sum()) - len(counted))  # documents that people can tell
-    before = 0
-    for r, name in enumerate(order):
+    open_now = len(answered) - (
+        int(answered.sum()) - len(counted)
+    )  # documents that people can tell
+    later = sum(sizes)
+    for name, size in zip(order, sizes, strict=True):
         rows = draws[name]
+        later -= size
         inverse = np.array([1 / (counted[row].probability or 1.0) for row in rows])
-        opened = max(told - before, len(rows))
-        weights[rows] = (sizes[r] * opened * inverse / inverse.sum() + sum(sizes[r + 1 :])) / sum(
-            sizes
-        )
-        before += len(rows)
+        stands_for = max(open_now, len(rows)) * inverse / inverse.sum()
+        weights[rows] = (size * stands_for + later) / sum(sizes)
+        open_now -= len(rows)
     used = weights > 0
     weights[used] /= weights[used].mean()
     return weights
@@ -195,7 +195,7 @@ def problem_lines(problems: Sequence[Problem], name: str) -> list[str]:
         first = fights[0]
         shown = ", ".join(f"{by or 'somebody'} {label}" for by, label in first.labels)
         lines.append(
-            f"{name}: {plural(len(fights), 'document')} with different labels by different people "
+            f"{name}: {plural(len(fights), 'document')} with labels that contradict each other "
             f"({first.id}: {shown}): kept apart until they agree"
         )
     return lines

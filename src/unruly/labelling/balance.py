@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from unruly.sampling import Z95
 from unruly.wording import plural
 
 _NEARER = 2 / 3  # of today's half width: what more labels are counted for
+_TELLING = 0.4
 _NONE = 1e-6  # labels that the shares are worth before any label
 
 
@@ -33,6 +34,15 @@ class BalanceEstimate:
     def widest(self) -> int:
         """The class that is known least."""
         return int(np.argmax(self.half_widths))
+
+    @property
+    def telling(self) -> bool:
+        """Whether the intervals are narrow enough to be worth a sentence."""
+        return self.half_widths[self.widest] < _TELLING
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
 
     def sentence(self) -> str:
         """What is known, and what more labels would do.

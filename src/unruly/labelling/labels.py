@@ -5,30 +5,38 @@
     17,(withdrawn),2026-11-16T20:31:09.412Z,ada,balance#3f9c21,0.08,
 
 A line is on disk before the next document is shown. Git merges such a file line by line, and what it
-comes to (`LabelFile.resolve`) does not depend on the order of its lines, for each says when it was written.
+comes to (`LabelFile.standing`) does not depend on the order of its lines, for each says when it was written.
 `why` is how the document was drawn, and in which draw; `probability` with what probability, where that is
 known. Two columns suffice, `id` and `label`: files made elsewhere or edited by hand are read as well.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Self
 
 from unruly.errors import InputError, Where
 from unruly.files import written_whole
-from unruly.texts.encoding import BOM, check_wide
+from unruly.labelling.label_lines import (
+    Line,
+    LineLayout,
+    completed,
+    continued,
+    decoded,
+    fit_to_continue,
+    read_lines,
+)
+from unruly.texts.encoding import check_wide
 
-COLUMNS = ("id", "label", "when", "by", "why", "probability", "note")
 CANNOT_TELL, SKIPPED, WITHDRAWN = "(cannot tell)", "(skipped)", "(withdrawn)"
 NO_CLASS = (CANNOT_TELL, SKIPPED, WITHDRAWN)
 FILE_NAME = "labels.csv"
-_CONFLICT = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")  # lines that git leaves in a conflict
+_ENDINGS = (".csv", ".tsv", ".txt", "")
 
 
 @dataclass(frozen=True)
@@ -52,22 +60,39 @@ class Answer:
         """
         return self.why.rpartition("#")[0] or self.why
 
-    @property
-    def draw(self) -> str:
-        """The draw that it was part of; without a name of its own, all of the same reason are one."""
-        return self.why
+    @classmethod
+    def of(cls, cells: Mapping[str, str]) -> Self | None:
+        """From a line's values; None where it has no id or no label."""
+        own = {name: value.strip() for name, value in cells.items()}
+        if not own.get("id") or not own.get("label"):
+            return None
+        words = {name: own.get(name, "") for name in ("id", "label", "when", "by", "why", "note")}
+        return cls(**words, probability=_chance(own.get("probability", "")))
+
+    def values(self) -> dict[str, str]:
+        """By column.
+
+        >>> Answer("17", "spam", probability=0.08).values()["probability"]
+        '0.08'
+        """
+        chance = "" if self.probability is None else f"{self.probability:.6g}"
+        return {
+            "id": self.id,
+            "label": self.label,
+            "when": self.when,
+            "by": self.by,
+            "why": self.why,
+            "probability": chance,
+            "note": self.note,
+        }
 
     def to_line(self) -> str:
-        r"""One line of the file, with its end; breaks within a value become blanks.
+        r"""The line of the file, with its end.
 
         >>> Answer("17", "spam", note='so "funny",\nreally').to_line()
         '17,spam,,,,,"so ""funny"", really"\n'
         """
-        chance = "" if self.probability is None else f"{self.probability:.6g}"
-        cells = (self.id, self.label, self.when, self.by, self.why, chance, self.note)
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerow([" ".join(c.splitlines()) for c in cells])
-        return text.getvalue()
+        return LineLayout().line(self.values())
 
 
 @dataclass(frozen=True)
@@ -92,76 +117,127 @@ class LabelFile:
     path: Path
     answers: tuple[Answer, ...] = ()
     unreadable: tuple[UnreadableLine, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)  # own name -> the file's, of a column
 
     @classmethod
-    def open(cls, path: str | Path) -> LabelFile:
-        """Read a file; one that is not there yet has no answers."""
-        file = Path(path)
+    def open(cls, path: str | Path, names: Mapping[str, str] | None = None) -> LabelFile:
+        """Read a file; one that is not there yet has no answers.
+
+        `names`, as in `{"id": "key"}`: what its columns are called, where not as we call them.
+        """
+        file, names = Path(path), names or {}
         if file.is_dir():
             raise InputError("a folder: name a file for the labels", where=Where(str(file)))
+        if file.suffix.lower() not in _ENDINGS:
+            raise InputError(
+                f"labels are kept as CSV, not {file.suffix}: save it as .csv with the columns id and label",
+                where=Where(str(file)),
+            )
         if not file.exists():
-            return cls(file)
+            return cls(file, names=names)
         data = file.read_bytes()
         check_wide(data[:400], str(file))
-        answers, unreadable = _parse(_decoded(data), str(file))
-        return cls(file, tuple(answers), tuple(unreadable))
+        answers: list[Answer] = []
+        unreadable: list[UnreadableLine] = []
+        for line in read_lines(decoded(data), str(file), names):
+            answer = Answer.of(line.cells)
+            if answer is None:
+                unreadable.append(_unreadable(line))
+            else:
+                answers.append(answer)
+        return cls(file, tuple(answers), tuple(unreadable), names)
 
     def append(self, *answers: Answer) -> LabelFile:
         """Write lines to the end of the file and wait until they are on disk.
 
-        The file is opened anew each time, so what others have written meanwhile stays.
+        The file is read anew each time, so what others have written meanwhile stays.
         """
-        before = self.path.read_bytes() if self.path.exists() else b""
-        if not _ready(before):
-            _complete(self.path, before)
-            before = self.path.read_bytes()
-        columns, separator = _layout(before)
-        lines = [_in_columns(answer, columns, separator) for answer in answers]
-        text = "".join(lines) if before.strip() else ",".join(COLUMNS) + "\n" + "".join(lines)
-        if b"\r\n" in before:
-            text = text.replace("\n", "\r\n")
         if not self.path.parent.is_dir():
             raise InputError(
                 "cannot write there: there is no such folder", where=Where(str(self.path))
             )
-        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        try:
-            os.write(handle, (_mended_end(before) + text).encode())
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        before = self.path.read_bytes() if self.path.exists() else b""
+        if not fit_to_continue(before, self.names):
+            before = completed(before, self.names)
+            with written_whole(self.path) as part:
+                part.write_bytes(before)
+        _add(self.path, continued(before, [answer.values() for answer in answers], self.names))
         return replace(self, answers=(*self.answers, *answers))
 
-    def merge(self, others: Sequence[Answer]) -> LabelFile:
+    def merge(self, others: Iterable[Answer]) -> LabelFile:
         """Append the answers that are not there yet."""
         known = set(self.answers)
         new = [answer for answer in dict.fromkeys(others) if answer not in known]
         return self.append(*new) if new else self
 
-    def resolved(self) -> dict[tuple[str, str], Answer]:
-        """(id, annotator) -> the answer that stands: the latest; withdrawn ones are left out."""
-        latest: dict[tuple[str, str], tuple[datetime, int, Answer]] = {}
-        for place, answer in enumerate(self.answers):
-            key = (answer.id, answer.by)
-            found = (moment(answer.when), place, answer)
-            if key not in latest or found[:2] > latest[key][:2]:
-                latest[key] = found
-        standing = {key: answer for key, (_, _, answer) in latest.items()}
-        return {key: answer for key, answer in standing.items() if answer.label != WITHDRAWN}
+    def standing(self) -> dict[str, tuple[Answer, ...]]:
+        """id -> the answers that stand, whatever the order of the lines.
 
-    def now(self) -> str:
-        """The time for the next line: later than all others, so that it overrides them."""
-        return timestamp(max((moment(answer.when) for answer in self.answers), default=_NEVER))
+        Of each annotator the latest counts, and none that was withdrawn; several that were written at the same time
+        (or without one) stand beside each other.
+
+        >>> answers = Answer("4", "ham", "2026-01-02"), Answer("4", "spam", "2026-01-01")
+        >>> [answer.label for answer in LabelFile(Path("labels.csv"), answers).standing()["4"]]
+        ['ham']
+        """
+        groups: dict[tuple[str, str], list[Answer]] = defaultdict(list)
+        for answer in self.answers:
+            groups[answer.id, answer.by].append(answer)
+        found: dict[str, list[Answer]] = defaultdict(list)
+        for (own, _), answers in groups.items():
+            last = max(moment(answer.when) for answer in answers)
+            latest = {answer for answer in answers if moment(answer.when) == last}
+            if all(answer.label != WITHDRAWN for answer in latest):
+                found[own] += latest
+        return {own: tuple(sorted(answers, key=_order)) for own, answers in found.items()}
+
+    def now(self, own: str) -> str:
+        """The time for the next line about a document: later than all others, so that it overrides them."""
+        others = (moment(answer.when) for answer in self.answers if answer.id == own)
+        return timestamp(max(others, default=_NEVER))
+
+
+def _unreadable(line: Line) -> UnreadableLine:
+    return UnreadableLine(line.number, line.text)
+
+
+def _order(answer: Answer) -> tuple[object, ...]:
+    return (
+        moment(answer.when),
+        answer.by,
+        answer.label,
+        answer.why,
+        str(answer.probability),
+        answer.note,
+    )
+
+
+def _chance(text: str) -> float | None:
+    """A probability as written, with a comma where a spreadsheet put one; None where it is none."""
+    try:
+        chance = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return chance if 0 < chance <= 1 else None
+
+
+def _add(path: Path, data: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        while data:
+            data = data[os.write(handle, data) :]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
+_LAST_YEAR = 9000  # later times are mistakes
 
 
 def timestamp(after: datetime = _NEVER) -> str:
     """The time now, to the millisecond, and later than `after`."""
-    now = datetime.now(UTC)
-    if after >= now - timedelta(milliseconds=1) and after < now + timedelta(days=1):
-        now = after + timedelta(milliseconds=1)
+    now = max(datetime.now(UTC), after + timedelta(milliseconds=1))
     return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -175,136 +251,6 @@ def moment(when: str) -> datetime:
         found = datetime.fromisoformat(when.strip())
     except ValueError:
         return _NEVER
+    if found.year > _LAST_YEAR:
+        return _NEVER
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-
-
-def _decoded(data: bytes) -> str:
-    """UTF-8 with or without a mark; else as Excel in the west saves it."""
-    data = data.removeprefix(BOM)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", errors="replace")
-
-
-def _parse(text: str, name: str) -> tuple[list[Answer], list[UnreadableLine]]:
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    if not first:
-        return [], []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(first))
-    columns: list[str] | None = None
-    answers: list[Answer] = []
-    unreadable: list[UnreadableLine] = []
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            break
-        except csv.Error as error:  # a NUL, or a field without an end
-            unreadable.append(UnreadableLine(reader.line_num, str(error)))
-            continue
-        if not any(cell.strip() for cell in cells):
-            continue
-        if columns is None:
-            columns = _columns(cells, name)
-            continue
-        if cells[0].startswith(_CONFLICT) or _columns_again(cells, columns):
-            continue
-        answer = _answer(dict(zip(columns, cells, strict=False)))
-        if answer is None:
-            unreadable.append(UnreadableLine(reader.line_num, ",".join(cells)[:80]))
-        else:
-            answers.append(answer)
-    return answers, unreadable
-
-
-def _separator(header: str) -> str:
-    return max((",", ";", "\t"), key=header.count)
-
-
-def _columns(cells: Sequence[str], name: str) -> list[str]:
-    columns = [cell.strip().casefold() for cell in cells]
-    missing = [needed for needed in ("id", "label") if needed not in columns]
-    if missing:
-        raise InputError(
-            f"no column is called {missing[0]!r} (there are {', '.join(cells)}): a file of labels begins with "
-            f"{','.join(COLUMNS)}",
-            where=Where(name, 1),
-        )
-    return columns
-
-
-def _columns_again(cells: Sequence[str], columns: Sequence[str]) -> bool:
-    """A header in the middle, as files that were joined have it."""
-    return [cell.strip().casefold() for cell in cells] == list(columns)
-
-
-def _answer(cells: dict[str, str]) -> Answer | None:
-    own = {name: cells.get(name, "").strip() for name in COLUMNS}
-    if not own["id"] or not own["label"]:
-        return None
-    try:
-        chance = float(own["probability"]) if own["probability"] else None
-    except ValueError:
-        chance = None
-    if chance is not None and not 0 < chance <= 1:
-        chance = None
-    return Answer(**{**own, "probability": chance})  # type: ignore[arg-type]
-
-
-def _layout(data: bytes) -> tuple[tuple[str, ...], str]:
-    """The columns of a file, and what stands between them; ours where it is empty."""
-    first = next((line for line in _decoded(data).splitlines() if line.strip()), "")
-    if not first:
-        return COLUMNS, ","
-    separator = _separator(first)
-    cells = next(csv.reader([first], delimiter=separator))
-    return tuple(cell.strip().casefold() for cell in cells), separator
-
-
-def _ready(data: bytes) -> bool:
-    """Whether lines of ours can be added as they are: UTF-8, and all columns are there."""
-    if not data.strip():
-        return True
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return set(COLUMNS) <= set(_layout(data)[0])
-
-
-def _complete(path: Path, data: bytes) -> None:
-    """Write a file from elsewhere once more, in UTF-8 and with the columns that it lacks."""
-    columns, separator = _layout(data)
-    more = [name for name in COLUMNS if name not in columns]
-    rows = [
-        row
-        for row in csv.reader(io.StringIO(_decoded(data), newline=""), delimiter=separator)
-        if row
-    ]
-    width = len(rows[0])
-    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
-        writer.writerow([*rows[0], *more])
-        writer.writerows(
-            [*row[:width], *[""] * (width - len(row)), *[""] * len(more)] for row in rows[1:]
-        )
-
-
-def _in_columns(answer: Answer, columns: tuple[str, ...], separator: str) -> str:
-    """The line in the order of the file's columns."""
-    if columns == COLUMNS and separator == ",":
-        return answer.to_line()
-    values = dict(zip(COLUMNS, next(csv.reader([answer.to_line()])), strict=True))
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-    writer.writerow([values.get(name, "") for name in columns])
-    return text.getvalue()
-
-
-def _mended_end(data: bytes) -> str:
-    """What a line that was cut short needs, so that the next begins on its own."""
-    if not data or data.endswith(b"\n"):
-        return ""
-    last = data.rsplit(b"\n", 1)[-1]
-    return '"\n' if last.count(b'"') % 2 else "\n"

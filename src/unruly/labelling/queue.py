@@ -1,6 +1,6 @@
 """Which documents to ask about.
 
-    balance       for the class shares, and all else: stratified by predicted class, at random within
+    balance       for the class shares, and all else: spread over predicted classes and confidences (see `draws`)
     random        at random, each alike
     doubt         those whose two likeliest classes are nearest to each other
     source:NAME   at random among those that a source votes on, to check it
@@ -21,8 +21,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.denoising.balance import vote_shares
-from unruly.denoising.draws import draw
 from unruly.errors import InputError
+from unruly.labelling.draws import draw
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import did_you_mean
@@ -77,7 +77,8 @@ def ask(
 ) -> Questions:
     """At most n documents that have no answer yet.
 
-    `proba`, (n, m), is what a model says of them; without one, the shares of the votes stand for it.
+    `proba`, (n, m), is what a model says of them; without one, the shares of the votes stand for it. Chance goes
+    by `seed` and how many documents are `answered`, so that draws which follow each other are independent.
 
     >>> votes = Votes.from_array([[0], [1], [-1], [1]], classes=["ham", "spam"], sources=["links"])
     >>> sorted(ask(votes, n=9, by="class:spam").ids)
@@ -89,11 +90,8 @@ def ask(
         raise InputError(f"{n} documents: ask for at least one")
     likely = proba if proba is not None else from_votes(votes)
     among = np.ones(votes.n, np.bool_) if answered is None else ~answered
-    kind, _, name = by.partition(":")
-    if kind not in {k.partition(":")[0] for k in KINDS} or (kind in ("source", "class")) != bool(
-        name
-    ):
-        raise InputError(f"by = {by!r}: {did_you_mean(by, KINDS, 'must be one of')}")
+    seed += int((~among).sum())
+    kind, name = parsed_kind(by)
     chance: NDArray[np.float64] | None
     if kind == "balance":
         drawn = draw(likely, n, seed=seed, among=among)
@@ -117,6 +115,19 @@ def ask(
             for i, row in enumerate(rows)
         ),
     )
+
+
+def parsed_kind(by: str) -> tuple[str, str]:
+    """How documents are drawn, and the source or class that it names.
+
+    >>> parsed_kind("source:links")
+    ('source', 'links')
+    """
+    kind, _, name = by.partition(":")
+    known = {one.partition(":")[0] for one in KINDS}
+    if kind not in known or (kind in ("source", "class")) != bool(name):
+        raise InputError(f"by = {by!r}: {did_you_mean(by, KINDS, 'must be one of')}")
+    return kind, name
 
 
 def from_votes(votes: Votes) -> NDArray[np.float64]:

@@ -30,6 +30,7 @@ CONFLICT = 0.3  # of their common documents on which two sources disagree
 MOST_CONFLICTS = 5
 THIN = 0.25  # of the documents of a class that have a vote for it
 WEAK_WORD = 0.65  # accuracy below which a word is named where the rest of its source does better
+MOSTLY = 0.5  # of the documents with true labels, above which words are judged by these alone
 MOST_DOCUMENTS = 5000  # that words are counted in
 
 
@@ -61,6 +62,7 @@ class WeakWord:
 
     kind: ClassVar[str] = "weak_word"
     source: str
+    rule: int  # its number in the source, from 1: what an edit of the list needs
     word: str
     label: str
     votes: int
@@ -109,21 +111,7 @@ class UncoveredClass:
 Critique = WeakSource | SilentSource | WeakWord | RepeatedSource | Conflict | UncoveredClass
 
 
-@dataclass(frozen=True)
-class WordSuggestion:
-    """A word (or two) that no rule knows, and the class that it goes with."""
-
-    kind: ClassVar[str] = "word_suggestion"
-    word: str
-    label: str
-    documents: int
-    uncovered: int  # of these, documents without any vote
-    accuracy: Share  # of a rule with this word, by the posteriors
-    measured: Share | None  # the same, against true labels where there are any
-    usual: float  # the mean posterior of the class
-
-
-def advice_to_plain(advice: Critique | WordSuggestion) -> dict[str, Any]:
+def advice_to_plain(advice: Critique) -> dict[str, Any]:
     """A piece of advice as JSON has it: its kind and its values.
 
     >>> advice_to_plain(SilentSource("links"))
@@ -181,26 +169,26 @@ def critique_rules(
     shares: Sequence[float] | None = None,
     texts: Sequence[str] | None = None,
     rules: Sources | None = None,
-    gold: NDArray[np.int64] | None = None,
+    labels: NDArray[np.int64] | None = None,
 ) -> tuple[Critique, ...]:
     """What is wrong with the rules, worst kind first.
 
     `accuracies` are those of the sources; without them the posteriors serve. `measured` names the
     sources whose accuracy is measured against true labels.
     `shares` are the class shares, where they are known and not only assumed. `texts` and `rules` are
-    needed to judge the words of lists, by `gold` (-1: unknown) where the documents have it.
+    needed to judge the words of lists. `labels` are true classes (-1: unknown): words with enough of them are
+    measured, and elsewhere they take the place of posteriors.
 
     >>> votes = Votes.from_array([[0, 1], [0, 0], [0, 1]] * 10, sources=["a", "b"])
     >>> certain = np.tile([[1.0, 0.0]], (30, 1))
     >>> [c.kind for c in critique_rules(votes, certain)]
     ['weak_source', 'conflict', 'uncovered_class']
     """
-    known = posterior_accuracies(votes, posteriors) if accuracies is None else accuracies
+    truth = known_truth(posteriors, labels)
+    known = posterior_accuracies(votes, truth) if accuracies is None else accuracies
     pairs = count_pairs(votes)
-    final = np.asarray(posteriors.argmax(axis=1))
-    words = (
-        () if texts is None or rules is None else weak_words(texts, votes, posteriors, rules, gold)
-    )
+    final = np.asarray(truth.argmax(axis=1))
+    words = () if texts is None or rules is None else weak_words(texts, votes, truth, rules, labels)
     return (
         *_weak_sources(votes, known, measured, shares),
         *words,
@@ -209,6 +197,19 @@ def critique_rules(
         *(SilentSource(s) for j, s in enumerate(votes.sources) if not votes.voted[:, j].any()),
         *_uncovered(votes, final),
     )
+
+
+def known_truth(
+    posteriors: NDArray[np.floating], labels: NDArray[np.int64] | None
+) -> NDArray[np.float64]:
+    """(n, m): the posteriors, and certainty where a true label is known."""
+    truth = np.asarray(posteriors, np.float64)
+    if labels is None or not (labels >= 0).any():
+        return truth
+    known = labels >= 0
+    truth = truth.copy()
+    truth[known] = np.eye(truth.shape[1])[labels[known]]
+    return truth
 
 
 def posterior_accuracies(
@@ -250,23 +251,23 @@ def _weak_sources(
 def weak_words(
     texts: Sequence[str],
     votes: Votes,
-    posteriors: NDArray[np.floating],
+    truth: NDArray[np.floating],  # (n, m)
     rules: Sources,
-    gold: NDArray[np.int64] | None = None,
+    labels: NDArray[np.int64] | None = None,
 ) -> list[WeakWord]:
     """Words of keyword lists whose votes are right less often than the source's other votes.
 
-    A vote belongs to a word where the source votes for the rule's class on a text that holds the word.
+    A vote belongs to a word where the source votes for the rule's class on a text that holds the word. Where
+    most documents have true labels, only these count; else posteriors count as well.
     """
-    scored = gold is not None and bool((gold >= 0).any())
-    truth = np.eye(votes.m)[gold] if scored and gold is not None else posteriors
+    scored = labels is not None and float((labels >= 0).mean()) > MOSTLY
     found = []
-    for source, label, words in keyword_lists(rules):
+    for source, number, label, words in keyword_lists(rules):
         if source not in votes.sources or label not in votes.classes:
             continue
         j, r = votes.sources.index(source), votes.classes.index(label)
         rows = np.flatnonzero(votes.hard[:, j] == r)
-        rows = rows[gold[rows] >= 0] if scored and gold is not None else rows
+        rows = rows[labels[rows] >= 0] if scored and labels is not None else rows
         rows = rows[sample_rows(len(rows), MOST_DOCUMENTS)]
         column = pl.DataFrame(
             {"text": [texts[int(row)] for row in rows]}, schema={"text": pl.String}
@@ -284,16 +285,16 @@ def weak_words(
             worse = others is not None and accuracy.high < others.low
             if len(rest) and (accuracy.value < 0.5 or (worse and accuracy.value < WEAK_WORD)):
                 count = int(there.sum())
-                found.append(WeakWord(source, word, label, count, accuracy, others, scored))
+                found.append(WeakWord(source, number, word, label, count, accuracy, others, scored))
     return sorted(found, key=lambda weak: weak.accuracy.value)
 
 
-def keyword_lists(rules: Sources) -> Iterator[tuple[str, str, Keywords]]:
-    """Every list of keywords: its source, its class, and itself."""
+def keyword_lists(rules: Sources) -> Iterator[tuple[str, int, str, Keywords]]:
+    """Every list of keywords: its source, the rule's number from 1, its class, and itself."""
     for source in rules.sources:
-        for rule in source.rules:
+        for number, rule in enumerate(source.rules, start=1):
             if isinstance(rule.when, Keywords) and isinstance(rule.label, str):
-                yield source.name, rule.label, rule.when
+                yield source.name, number, rule.label, rule.when
 
 
 def _conflicts(votes: Votes, pairs: Pairs) -> list[Conflict]:

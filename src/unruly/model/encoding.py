@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unruly.errors import ModelFileError
-from unruly.facts import EncoderFallback, MaskedWords
+from unruly.facts import EncoderFallback
 from unruly.features.encoder import Features
-from unruly.features.saving import Permitted, import_path, refused
+from unruly.features.saving import NamedByFile, Permitted, import_path, refused
 from unruly.model.container import Container
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
@@ -44,15 +44,11 @@ class Encoding:
         cache: Cache | None,
         progress: Progress = SILENT,
         folder: Path | None = None,
-        mask: tuple[str, ...] = (),
     ) -> Encoding:
-        """Choose the encoder that `spec` asks for, and fit it on the training texts.
-
-        With `mask`, encoders that count words read the texts once more without these words.
-        """
+        """Choose the encoder that `spec` asks for, and fit it on the training texts."""
         from unruly.features.spec import encoder_from
 
-        stack = encoder_from(spec, folder).fit(corpus, cache, progress, mask)
+        stack = encoder_from(spec, folder).fit(corpus, cache, progress)
         return cls(stack.name, stack)
 
     def features(
@@ -61,7 +57,7 @@ class Encoding:
         """The features of these documents."""
         return self._ready().encode(corpus, cache, progress)
 
-    def notes(self) -> tuple[EncoderFallback | MaskedWords, ...]:
+    def notes(self) -> tuple[EncoderFallback, ...]:
         """What the user should know of how texts are read."""
         return self._ready().notes()
 
@@ -126,6 +122,8 @@ def plain_spec(spec: Any) -> Any:
         return {str(key): plain_spec(value) for key, value in spec.items()}
     if isinstance(spec, list | tuple):
         return [plain_spec(part) for part in spec]
+    if isinstance(spec, NamedByFile):
+        return plain_spec(spec.spec)
     if hasattr(spec, "encoders"):
         return [plain_spec(part) for part in spec.encoders]
     if spec is None or isinstance(spec, str | int | float | bool):

@@ -79,7 +79,7 @@ class Fitted:
             raise InputError(
                 "this model was fitted on features, not on texts: give it features of the same kind"
             )
-        return self.encoder.features(documents.corpus, cache, progress)
+        return self._checked(self.encoder.features(documents.corpus, cache, progress))
 
     def _checked(self, given: Features) -> Features:
         widths = sum(width for _, width in self.blocks)
@@ -149,6 +149,21 @@ class Fitted:
         votes = self.votes(documents, given, progress)
         features = self.features(documents, cache, progress)
         return Predictions(self.learner.heads(features, votes), votes)
+
+    def check(self) -> None:
+        """Answer blank documents, one for each class: raises where the parts of a model do not fit together."""
+        m, k, d = len(self.classes), len(self.sources), sum(width for _, width in self.blocks)
+        blank = Features.from_array(np.zeros((m, d), dtype=np.float32))
+        cast = np.repeat(np.arange(m, dtype=np.int64)[:, None], k, axis=1)  # all sources agree
+        votes = Votes.from_array(cast, classes=self.classes, sources=self.sources)
+        heads = self.learner.heads(blank, votes)
+        shapes = (heads.combined.shape, heads.conditional.shape, self.learner.reliability.shape)
+        if shapes != ((m, m), (m, k), (k,)) or not np.isfinite(heads.combined).all():
+            raise ValueError("the learner does not answer for these classes and sources")
+        if not 0 <= self.commonest < m or self.digests.dtype != np.uint64:
+            raise ValueError("the commonest class or the digests are not as they should be")
+        self.neighbourhood.check(d, m, k)
+        str(self.summary), str(self.ledger)  # can they be shown?
 
     def repeats(self, documents: Documents) -> NDArray[np.bool_]:
         """(n,): which documents also stand among the training documents."""

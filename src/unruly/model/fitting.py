@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.denoising.settings import Settings
 from unruly.errors import InputError, SettingsError
 from unruly.facts import BlankTexts, ClassBalance, DocumentsUnasked
 from unruly.features.encoder import Features
 from unruly.labelmodels.majority_vote import commonest_class
-from unruly.learner import Heads, Learner
+from unruly.learner import Gold, Heads, Learner
 from unruly.model.encoding import Encoding
 from unruly.model.fitted import Fitted, digests_of, plain_ids
 from unruly.model.inputs import (
@@ -69,6 +68,8 @@ class FitRequest:
     valid: Validation | None
     keep_documents: int
     cache: Cache | None
+    label_weights: NDArray[np.float64] | None = None  # (n,): for how many documents a label stands
+    clean_origin: str = ""  # where they come from, for the ledger
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +84,11 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> Fit:
     """Encode, train, and gather what the model is to remember."""
     check_rows(request.documents, request.votes)
     features = _features(request, request.documents, progress)
-    learner = (
-        _paper(request, features, progress)
-        if request.method == "paper"
-        else _default(request, features, progress)
-    )
+    learner = _learner(request, features, progress)
     heads = learner.heads(features, request.votes)
-    ledger = Ledger.of(learner.gold_used)
+    ledger = Ledger.of(
+        replace(u, origin=u.origin or request.clean_origin) for u in learner.gold_used
+    )
     encoder = request.encoder.name if request.encoder else plural(features.width, "given feature")
     fitted = Fitted(
         learner=learner,
@@ -125,44 +124,87 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> Fit:
     return Fit(fitted, features)
 
 
-def _default(request: FitRequest, features: Features, progress: Progress) -> Learner:
-    from unruly.denoising.fit import denoise
-
-    settings = request.settings
-    assert isinstance(settings, Settings)
-    if request.valid is not None:
+def _learner(request: FitRequest, features: Features, progress: Progress) -> Learner:
+    if request.method != "paper" and request.valid is not None:
         raise InputError(
             'valid= chooses an epoch, or calibrates, with method="paper" only: set it, or give true labels as '
             "clean="
         )
-    return denoise(
-        features,
-        request.votes,
-        settings,
-        seed=request.seed,
-        balance=request.balance,
-        clean=request.clean,
-        progress=progress,
-    )
-
-
-def _paper(request: FitRequest, features: Features, progress: Progress) -> Learner:
-    from unruly.paper.cotraining import cotrain
-
-    settings = request.settings
-    assert isinstance(settings, PaperSettings)
-    if request.balance is not None:
+    if request.method == "paper" and request.balance is not None:
         raise SettingsError(
             'class_prior is not used by method="paper": leave it out, or use method="default"',
             option="class_prior",
         )
-    return cotrain(
+    return _train(
+        request.settings,
         features,
         request.votes,
-        settings,
         seed=request.seed,
+        balance=request.balance,
         clean=request.clean,
-        valid=_valid(request, progress),
+        label_weights=request.label_weights,
+        valid=_valid(request, progress) if request.method == "paper" else None,
+        progress=progress,
+    )
+
+
+def refit(
+    fitted: Fitted,
+    features: Features,
+    votes: Votes,
+    clean: Gold | None = None,
+    label_weights: NDArray[np.float64] | None = None,
+    progress: Progress = SILENT,
+) -> Learner:
+    """Another learner, trained as this model's was but on these documents and labels.
+
+    Of the paper's method no epoch is chosen and nothing is calibrated by gold: the labels for that are not at hand.
+    """
+    settings = fitted.settings
+    if isinstance(settings, PaperSettings):
+        selection = "votes" if settings.selection == "gold" else settings.selection
+        settings = replace(settings, selection=selection, calibrate=False)
+    return _train(
+        settings,
+        features,
+        votes,
+        seed=fitted.seed,
+        balance=fitted.stated,
+        clean=clean,
+        label_weights=label_weights,
+        progress=progress,
+    )
+
+
+def _train(
+    settings: MethodSettings,
+    features: Features,
+    votes: Votes,
+    *,
+    seed: int,
+    balance: StatedBalance | None,
+    clean: Gold | None,
+    label_weights: NDArray[np.float64] | None,
+    valid: tuple[Features, Votes, NDArray[np.int64]] | None = None,
+    progress: Progress,
+) -> Learner:
+    """By the method that the settings belong to."""
+    if isinstance(settings, PaperSettings):
+        from unruly.paper.cotraining import cotrain
+
+        return cotrain(
+            features, votes, settings, seed=seed, clean=clean, valid=valid, progress=progress
+        )
+    from unruly.denoising.fit import denoise
+
+    return denoise(
+        features,
+        votes,
+        settings,
+        seed=seed,
+        balance=balance,
+        clean=clean,
+        label_weights=label_weights,
         progress=progress,
     )
 

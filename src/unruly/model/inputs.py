@@ -161,8 +161,11 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
         raise InputError(
             "Unknown label type: continuous numbers are no votes: give class numbers, and -1 for abstain"
         )
+    columns = getattr(given, "columns", None)  # of a frame: they name the sources
     return Votes.from_array(
-        array, ids=ids if ids is not None and len(ids) == len(array) else None
+        array,
+        sources=None if columns is None else [str(column) for column in columns],
+        ids=ids if ids is not None and len(ids) == len(array) else None,
     ), True
 
 

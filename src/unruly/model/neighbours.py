@@ -45,6 +45,21 @@ class Neighbourhood:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def check(self, d: int, m: int, k: int) -> None:
+        """Raise where it is not of so many features, classes and sources."""
+        s = len(self.ids)
+        shapes = (self.directions.shape, self.votes.shape, self.labels.shape)
+        sound = shapes == ((s, d), (s, k), (s,)) and len(self.snippets or self.ids) == s
+        kinds = (self.directions.dtype.kind, self.votes.dtype.kind, self.labels.dtype.kind)
+        if not sound or kinds != ("f", "i", "i") or not np.isfinite(self.directions).all():
+            raise ValueError("the training documents kept do not fit the model")
+        if s and not (-1 <= self.votes.min(initial=-1) <= self.votes.max(initial=-1) < m):
+            raise ValueError(
+                "the training documents kept have votes for classes that are not there"
+            )
+        if s and not (0 <= self.labels.min() <= self.labels.max() < m):
+            raise ValueError("the training documents kept have labels that are not there")
+
     def nearest(
         self,
         features: NDArray[np.float32],  # (d,): one document

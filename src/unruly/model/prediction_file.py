@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import polars as pl
 
 from unruly.model.predictions import Predictions, added_schema, free_names
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.corpus import Corpus
-from unruly.texts.stream import CorpusStream
+from unruly.texts.stream import Batch, CorpusStream
 from unruly.texts.table import BadRow, OnBadRow
 from unruly.texts.writing import RowWriter, format_of
 
 BATCH_ROWS = 20_000
+Missing = Literal["label", "empty"]  # what a row without a text gets
 
 
 class Predictor(Protocol):
@@ -53,19 +54,21 @@ def predict_file(
     id: str | None = None,
     batch_rows: int = BATCH_ROWS,
     on_bad_row: OnBadRow = "keep",
+    missing: Missing = "label",
+    defuse: bool = False,
     progress: Progress = SILENT,
 ) -> Written:
     """Label every row of `data`, and write it with its own columns and ours to `out`.
 
     The ending of `out` tells the format: .csv, .tsv, .jsonl, .ndjson or .parquet. Columns and rows keep
-    their order, and every cell of a CSV file is written as it was spelt; where the data already has a
+    their order, and every record of a CSV file is written as the bytes that it was; where the data already has a
     column of a name that we add, ours is called `predicted_…`. In CSV, the sources that voted are joined
-    by semicolons.
+    by semicolons. A row without a text gets the label of an empty text or, with `missing="empty"`, none. With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
     """
     target = Path(out)
     format_of(target)
     stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
-    run = _Run(model, stream, target)
+    run = _Run(model, stream, target, missing, defuse)
     with stage(progress, "labelling", stream.rows, "texts"):
         run.writer.write(run.batches(progress))
     return Written(
@@ -83,9 +86,16 @@ def predict_file(
 class _Run:
     """One pass over a file, counting what it sees."""
 
-    def __init__(self, model: Predictor, stream: CorpusStream, target: Path) -> None:
+    def __init__(
+        self,
+        model: Predictor,
+        stream: CorpusStream,
+        target: Path,
+        blank: Missing,
+        defuse: bool,
+    ) -> None:
         added = added_schema(model.class_names)
-        self.model, self.stream = model, stream
+        self.model, self.stream, self.blank = model, stream, blank
         self.names = free_names(added, stream.table.schema)
         flat = format_of(target) in (".csv", ".tsv")
         self.writer = RowWriter(
@@ -95,21 +105,26 @@ class _Run:
                 self.names[c]: pl.String() if c == "sources" and flat else k
                 for c, k in added.items()
             },
+            defuse=defuse,
         )
         self.documents = self.covered = self.missing = 0
         self.skipped: list[BadRow] = []
         self.labels = dict.fromkeys(model.class_names, 0)
 
-    def batches(self, progress: Progress) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-        """The rows as the file spells them, and our columns, batch by batch."""
+    def batches(self, progress: Progress) -> Iterator[tuple[Batch, pl.DataFrame]]:
+        """The rows as they stand in the file, and our columns, batch by batch."""
         for batch in self.stream.batches():
             self.missing += batch.corpus.missing_count
             self.skipped += batch.corpus.skipped
             if not len(batch.corpus):
                 continue
             answers = self.model.predictions(batch.corpus, cached=False)
-            self._count(answers)
-            yield batch.spelt, self._added(answers)
+            added = self._added(answers)
+            if self.blank == "empty" and batch.corpus.missing is not None:
+                there = pl.Series(~batch.corpus.missing)
+                added = added.select(pl.when(there).then(pl.all()))
+            self._count(answers, added)
+            yield batch, added
             progress.advance(len(answers))
 
     def _added(self, answers: Predictions) -> pl.DataFrame:
@@ -118,8 +133,8 @@ class _Run:
             columns = columns.with_columns(pl.col("sources").list.join("; "))
         return columns.rename(self.names)
 
-    def _count(self, answers: Predictions) -> None:
+    def _count(self, answers: Predictions, added: pl.DataFrame) -> None:
         self.documents += len(answers)
         self.covered += int(answers.votes.covered.sum())
-        for label in answers.labels:
+        for label in added[self.names["label"]].drop_nulls():
             self.labels[label] += 1

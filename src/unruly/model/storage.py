@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 import unruly
 from unruly.errors import ModelFileError, SettingsError
+from unruly.features.saving import Permitted, named_by_file
 from unruly.learner import Learner
 from unruly.model.container import Container, open_container, to_json, write_container
 from unruly.model.encoding import Encoding
@@ -26,6 +28,17 @@ from unruly.model.rulebook import Allowed, RuleBook
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
 
+# What Python raises over values that are not what they ought to be.
+NONSENSE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 Functions = str | Path | Sequence[str | Path] | None
 
 
@@ -72,10 +85,10 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
     container = open_container(path)
     try:
         return _loaded(container, functions, encoders)
-    except (KeyError, TypeError, ValueError, SettingsError) as error:
+    except (*NONSENSE, SafetensorError, SettingsError) as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise ModelFileError(
-            f"{path}: the file is whole, but its contents are not understood ({type(error).__name__}: "
-            f"{error}): it was written by unruly {container.versions.get('unruly', '?')}, this is "
+            f"{path}: the file is whole, but its contents are not understood ({what}): it was written by unruly {container.versions.get('unruly', '?')}, this is "
             f"{unruly.__version__}"
         ) from error
 
@@ -113,7 +126,16 @@ def _loaded(container: Container, functions: Functions, encoders: object) -> Loa
         digests=arrays["digests"],
         commonest=facts["commonest"],
     )
-    return Loaded(fitted, facts["parameters"])
+    fitted.check()
+    return Loaded(fitted, _parameters(facts["parameters"], encoders))
+
+
+def _parameters(plain: Mapping[str, Any], encoders: object) -> dict[str, Any]:
+    """What the estimator was made with; an encoder of a name that only the file knows is not opened."""
+    known = {"encoder", "class_prior", "keep_documents", "cache"}
+    if set(plain) != known or type(plain["cache"]) is not bool:
+        raise ValueError("the parameters are not those of a WeakClassifier")
+    return {**plain, "encoder": named_by_file(plain["encoder"], Permitted.of(encoders))}
 
 
 def restore(kind: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Learner:

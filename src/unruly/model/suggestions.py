@@ -1,128 +1,428 @@
-"""Words for new rules: they go with one class in the model's answers, and reach documents without votes."""
+r"""New rules, ranked without gold: conditions that go with one class in the model's posteriors.
+
+For a candidate condition that matches N documents, and a class c with mean posterior u over all documents,
+
+    a = (Σ over matches of P(c | i) + 2 u) / (N + 2)      its accuracy, shrunk towards u
+    strength = logit a - logit u - ½ / √(N' a (1 - a))    log-odds less half a standard error
+    1 / N' = 1 / (N + 2) + 1 / 12                         the model's own errors do not average out
+    news = matches that no source votes on + Σ over the others of |P'(c | i) - P(c | i)|
+    score = strength × log(1 + news)
+
+where P' is the posterior after one more vote for c that is right with probability a. Texts that repeat count
+once. Candidates are taken greedily: documents that a better suggestion reaches already are no news, and a class
+counts the less, the more votes there are for it. Left out are
+candidates of which 95 % of the matches have the same vote from one source, or are those of better suggestions,
+and what was refused. Documents with true labels count with these in the place of posteriors.
+
+Posteriors come from the rules that exist, so the accuracies are the model's own view: see `docs/suggest.md` for
+how often they are right.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Any
+import itertools
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from unruly.model.advice import MOST_DOCUMENTS, WordSuggestion, keyword_lists
+from unruly.model.advice import MOST_DOCUMENTS, keyword_lists, known_truth
+from unruly.model.candidates import find_candidates
+from unruly.progress import SILENT, Progress, stage
+from unruly.rules.condition import Condition, Table
 from unruly.rules.keywords import Keywords
+from unruly.rules.length import Length
+from unruly.rules.matching import MatchFrame
+from unruly.rules.plain import rule_to_plain
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.sampling import Share, sample_rows, wilson
+from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
-LEAST = 0.75  # accuracy of a word, below which it is not suggested
-SURE = 3.0  # z of the interval that a suggestion has to keep
-ASKED = 200  # documents whose matches tell which words rules know already
-LONGEST_SPAN = 120  # characters; a longer match is the whole text, not a word
-_WORD = r"(?u)\b[^\W\d_][\w'’]+\b"
+SHRINK = 2.0  # documents of the usual kind that are added to each candidate's matches
+MODEL_DOCUMENTS = 12.0  # what the model's view is worth at most, for its errors do not average out
+INTERVAL_DOCUMENTS = 4.0  # the same for the interval that is shown
+CAUTION = 0.5  # standard errors that are taken off
+LEAST = 0.5  # accuracy, below which nothing is suggested
+OVERLAP = 0.95  # of a candidate's matches with the same vote from one source
+MOST_ODDS = 3.0  # the log-odds that one more vote can add
+SETTLED = 0.1  # what a match with votes counts beside one without, before figures are exact
+RARE = 1e-3  # the share of a class that the model knows nothing of
+SHORTLIST = 8  # candidates matched exactly, for each suggestion that is asked for
+EXAMPLES = 3  # matches shown that fit, and that do not
+SNIPPET = 60  # characters shown on either side of a match
 
 
-def suggest_words(
-    texts: Sequence[str],
+@dataclass(frozen=True)
+class MatchedText:
+    """A document that a suggestion matches: a piece of its text, the match in brackets."""
+
+    id: object
+    text: str
+    label: str  # what the model, or a true label, calls it
+    probability: float  # of the suggested class
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**vars(self), "id": self.id if isinstance(self.id, int | str) else str(self.id)}
+
+
+@dataclass(frozen=True)
+class RuleSuggestion:
+    """A rule that does not exist yet, and what speaks for it and against it."""
+
+    kind: ClassVar[str] = "rule_suggestion"
+    rule: Rule
+    score: float
+    documents: int  # that it matches
+    uncovered: int  # of these, documents without any vote
+    changed: int  # documents that would get another label
+    accuracy: Share  # by the posteriors, and by true labels where there are any
+    measured: Share | None  # by true labels alone; None where no match has one
+    usual: float  # the mean posterior of the class: the accuracy of a rule that matches at random
+    fits: tuple[MatchedText, ...]  # matches that the model gives this class, the surest first
+    misfits: tuple[MatchedText, ...]  # matches that it gives another class, the surest first
+
+    @property
+    def label(self) -> str:
+        """The class that it votes for."""
+        assert isinstance(self.rule.label, str)
+        return self.rule.label
+
+    @property
+    def condition(self) -> str:
+        """What it looks for, in words."""
+        return self.rule.when.reason()
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "kind": self.kind,
+            "rule": rule_to_plain(self.rule),
+            "condition": self.condition,
+            "score": self.score,
+            "documents": self.documents,
+            "uncovered": self.uncovered,
+            "changed": self.changed,
+            "accuracy": vars(self.accuracy),
+            "measured": None if self.measured is None else vars(self.measured),
+            "usual": self.usual,
+            "fits": [one.to_plain() for one in self.fits],
+            "misfits": [one.to_plain() for one in self.misfits],
+        }
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A rule that somebody does not want: the class, and the condition as plain values."""
+
+    label: str
+    condition: Table
+
+    @classmethod
+    def of(cls, rule: Rule) -> Refused:
+        """The refusal of a rule."""
+        assert isinstance(rule.label, str)
+        return cls(rule.label, rule.when.to_plain())
+
+
+def suggest_rules(
+    corpus: Corpus,
     votes: Votes,
     posteriors: NDArray[np.floating],  # (n, m)
     *,
+    n: int = 20,
     rules: Sources | None = None,
-    gold: NDArray[np.int64] | None = None,
-    each: int = 6,
-    most: int = 18,
-) -> tuple[WordSuggestion, ...]:
-    """Words that would make good rules: the best of each class, classes in order.
+    labels: NDArray[np.int64] | None = None,
+    refused: Collection[Refused] = (),
+    least: float = LEAST,
+    progress: Progress = SILENT,
+) -> tuple[RuleSuggestion, ...]:
+    """At most n new rules, the best first.
 
-    A word is suggested for a class where its accuracy is 75% or more, and above one half and the
-    class's usual share by more than chance explains (z = 3, for many words are tried). Words that reach documents without votes come first. Words that rules know, and
-    words that true labels contradict (right on less than half), are left out.
+    `posteriors` are the model's, `labels` true classes where they are known (-1 elsewhere). `rules` are
+    those that exist: their own words are not suggested again.
+
+    >>> letters = [a + b for a in "abcdef" for b in "uvwxyz"]
+    >>> corpus = Corpus.from_texts([f"cheap {a}" for a in letters] + [f"song {a}" for a in letters])
+    >>> votes = Votes.from_array([[-1]] * 30 + [[1]] * 12 + [[0]] * 30, classes=["ham", "spam"])
+    >>> posteriors = np.array([[0.1, 0.9]] * 36 + [[0.8, 0.2]] * 36)
+    >>> found = suggest_rules(corpus, votes, posteriors, n=1)
+    >>> [(s.label, s.condition, s.documents, s.uncovered) for s in found]
+    [('spam', 'keywords: cheap', 36, 30)]
     """
-    rows = sample_rows(len(texts), MOST_DOCUMENTS)
-    p = posteriors[rows].astype(np.float64)  # (n, m)
-    usual = p.mean(axis=0) if len(rows) else np.zeros(votes.m)  # (m,)
-    column = pl.DataFrame({"text": [texts[row] for row in rows]}, schema={"text": pl.String})
-    names, found = _counted(column["text"].to_list())
-    if not names:
+    truth = known_truth(posteriors, labels)  # (n, m)
+    usual = truth.mean(axis=0) if len(truth) else np.zeros(votes.m)
+    if not len(corpus):
         return ()
-    bare = ~votes.covered[rows]  # (n,)
-    documents = np.asarray(found.sum(axis=0)).ravel()  # (w,)
-    reach = np.sqrt(1 + np.asarray(found.T @ bare).ravel())  # (w,)
-    score = (np.asarray(found.T @ p) / documents[:, None] - usual) * reach[:, None]  # (w, m)
-    truth = None if gold is None else gold[rows]
-    known = known_words(texts, votes, rules)
-    chosen: list[WordSuggestion] = []
+    with stage(progress, "looking for rules", None, "rules"):
+        known = _Known.of(rules, refused)
+        rows = sample_rows(len(corpus), MOST_DOCUMENTS)
+        sample = _Documents.of(corpus.take(rows), votes.take(rows), truth[rows], usual)
+        listed = _greedy(_shortlist(sample, n, known, least), sample, n, least)
+        everything = _Documents.of(corpus, votes, truth, usual)
+        figures = [everything.figures(rule, rows) for rule, rows in everything.matched(listed)]
+        return tuple(_suggestion(one, everything, labels) for one in figures if one.stands(least))
+
+
+def _logit(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    p = np.clip(p, 1e-4, 1 - 1e-4)
+    return np.asarray(np.log(p) - np.log1p(-p))
+
+
+def _strength(
+    hits: NDArray[np.float64], counts: NDArray[np.float64] | float, usual: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(…, m) twice: shrunk accuracies, and log-odds over the usual share less half a standard error."""
+    accuracy = np.clip((hits + SHRINK * usual) / (counts + SHRINK), 1e-4, 1 - 1e-4)
+    evidence = 1 / (1 / (counts + SHRINK) + 1 / MODEL_DOCUMENTS)
+    error = 1 / np.sqrt(evidence * accuracy * (1 - accuracy))
+    return accuracy, _logit(accuracy) - _logit(usual) - CAUTION * error
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is not suggested: the words and conditions of rules that exist, and what was refused."""
+
+    words: frozenset[str]
+    conditions: frozenset[str]
+    lengths: frozenset[tuple[bool, ...]]
+    refused: frozenset[tuple[str, str]]
+
+    @classmethod
+    def of(cls, rules: Sources | None, refused: Collection[Refused]) -> _Known:
+        there = () if rules is None else rules.with_disabled
+        lists = () if rules is None else keyword_lists(rules)
+        return cls(
+            frozenset(word.lower() for *_, words in lists for word in words.words),
+            frozenset(_key(rule.when.to_plain()) for source in there for rule in source.rules),
+            frozenset(
+                _bounds(rule.when)
+                for source in there
+                for rule in source.rules
+                if isinstance(rule.when, Length)
+            ),
+            frozenset((one.label, _key(one.condition)) for one in refused),
+        )
+
+    def has(self, label: str, condition: Condition) -> bool:
+        if isinstance(condition, Keywords) and self.words.issuperset(condition.words):
+            return True
+        if isinstance(condition, Length) and _bounds(condition) in self.lengths:
+            return True
+        key = _key(condition.to_plain())
+        return key in self.conditions or (label, key) in self.refused
+
+
+def _key(condition: Table) -> str:
+    return json.dumps(condition, sort_keys=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _Documents:
+    """Documents, the votes on them, and what is believed of their classes."""
+
+    corpus: Corpus
+    votes: Votes
+    truth: NDArray[np.float64]  # (n, m)
+    usual: NDArray[np.float64]  # (m,)
+    weight: NDArray[np.float64]  # (n,): 1, or less where the same text occurs several times
+
+    @classmethod
+    def of(
+        cls,
+        corpus: Corpus,
+        votes: Votes,
+        truth: NDArray[np.float64],
+        usual: NDArray[np.float64],
+    ) -> _Documents:
+        plain = corpus.texts.str.to_lowercase().str.replace_all(r"[\W\d_]+", " ")
+        _, place, times = np.unique(
+            plain.hash().to_numpy(), return_inverse=True, return_counts=True
+        )
+        return cls(corpus, votes, truth, usual, 1 / times[place])
+
+    def matched(self, rules: Sequence[Rule]) -> list[tuple[Rule, NDArray[np.intp]]]:
+        """The rules, each with the rows that it matches."""
+        if not rules:
+            return []
+        sources = [Source(str(i), [rule]) for i, rule in enumerate(rules)]
+        cast = Sources(self.votes.classes, sources).vote(self.corpus).voted  # (n, w)
+        return [(rule, np.flatnonzero(cast[:, i])) for i, rule in enumerate(rules)]
+
+    def needs(self, cast: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(m,): how much each class needs votes; `cast` (m,) are the votes for it so far."""
+        share = (self.usual + 1 / self.votes.m) / 2  # half of what is believed, half even
+        return np.asarray(1 / (0.1 + cast / (share * self.votes.n)))
+
+    def figures(self, rule: Rule, rows: NDArray[np.intp]) -> _Figures:
+        """What a rule would do that matches these rows."""
+        r = self.votes.classes.index(str(rule.label))
+        p, weight = self.truth[rows], self.weight[rows]  # (v, m), (v,)
+        accuracy, strength = _strength(weight @ p, weight.sum(), self.usual)
+        after = _after(p, r, float(accuracy[r]), float(self.usual[r]))
+        same = (self.votes.matrix[rows] == r).mean(axis=0) if len(rows) else np.zeros(self.votes.k)
+        moved = np.where(self.votes.covered[rows], np.abs(after - p)[:, r], 1.0)
+        return _Figures(
+            rule=rule,
+            number=r,
+            rows=rows,
+            share=float(np.average(p[:, r], weights=weight)) if len(rows) else 0.0,
+            distinct=float(weight.sum()),
+            accuracy=float(accuracy[r]),
+            strength=float(strength[r]),
+            news=moved * weight,
+            changed=int((after.argmax(axis=1) != p.argmax(axis=1)).sum()),
+            overlap=float(same.max(initial=0.0)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Figures:
+    """What a rule would do."""
+
+    rule: Rule
+    number: int  # of its class
+    rows: NDArray[np.intp]  # (v,): that it matches
+    share: float  # of its votes that would be right, texts that repeat counted once
+    distinct: float  # how many different texts it matches
+    accuracy: float  # the share, shrunk
+    strength: float
+    news: NDArray[np.float64]  # (v,): 1 where nobody votes, else how far the posterior would move
+    changed: int
+    overlap: float  # the largest share of its matches with the same vote from one source
+
+    @property
+    def score(self) -> float:
+        """Its strength times the logarithm of its news."""
+        return self.strength * float(np.log1p(self.news.sum()))
+
+    def stands(self, least: float) -> bool:
+        """Whether it is good enough, and says something new."""
+        good = len(self.rows) > 0 and self.strength > 0 and self.accuracy >= least
+        return good and self.overlap < OVERLAP
+
+
+def _after(p: NDArray[np.float64], r: int, accuracy: float, usual: float) -> NDArray[np.float64]:
+    """(v, m): the posteriors after one more vote for class r."""
+    theta = float(_logit(np.array(accuracy)) - _logit(np.array(usual)))
+    after = p.copy()
+    after[:, r] *= np.exp(np.clip(theta, 0, MOST_ODDS))
+    return np.asarray(after / np.maximum(after.sum(axis=1, keepdims=True), 1e-12))
+
+
+def _shortlist(
+    documents: _Documents, n: int, known: _Known, least: float
+) -> list[tuple[Rule, NDArray[np.intp]]]:
+    """The best candidates of each class, as rules, with the rows that they are thought to match."""
+    candidates = find_candidates(documents.corpus, documents.truth)
+    found, weight, votes = candidates.found, documents.weight, documents.votes  # (n, w), (n,)
+    counts = np.asarray(found.T @ weight).ravel()  # (w,)
+    hits = np.asarray(found.T @ (documents.truth * weight[:, None]))  # (w, m)
+    accuracy, strength = _strength(hits, counts[:, None], documents.usual)
+    news = np.asarray(found.T @ np.where(votes.covered, SETTLED * weight, weight)).ravel()
+    score = strength * np.log1p(news)[:, None]  # (w, m)
+    score[(strength <= 0) | (accuracy < least) | (documents.usual < RARE)[None, :]] = 0
+    listed: list[tuple[Rule, NDArray[np.intp]]] = []
     for r, label in enumerate(votes.classes):
-        used, count = set(known), 0
-        for w in np.argsort(-score[:, r], kind="stable").tolist():
-            if score[w, r] <= 0 or count == min(each, max(2, most // votes.m)):
-                break
-            words = set(names[w].split())
-            if words & used:
-                continue
-            rule = Keywords((names[w],)).on(pl.col("text"))  # what a rule would match
-            holding = np.flatnonzero(column.select(rule).to_series().to_numpy())
-            hits, n = p[holding].sum(axis=0), len(holding)  # (m,)
-            least = max(0.5, float(usual[r]))
-            if hits[r] < LEAST * n or wilson(float(hits[r]), n, SURE).low <= least:
-                continue
-            checked = None if truth is None else _measured(truth[holding], r)
-            if checked is not None and checked.value < 0.5:
-                continue
-            chosen.append(
-                WordSuggestion(
-                    word=names[w],
-                    label=label,
-                    documents=n,
-                    uncovered=int(bare[holding].sum()),
-                    accuracy=wilson(float(hits[r]), n),
-                    measured=checked,
-                    usual=float(usual[r]),
-                )
-            )
-            used |= words
-            count += 1
-    return tuple(chosen)
+        best = np.argsort(-score[:, r], kind="stable")
+        made = ((w, candidates.condition(w)) for w in best[score[best, r] > 0].tolist())
+        new = (
+            (Rule(label, condition), candidates.rows(w))
+            for w, condition in made
+            if not known.has(label, condition)
+        )
+        listed += itertools.islice(new, max(1, SHORTLIST * n // votes.m))
+    return listed
 
 
-def _counted(texts: Sequence[str]) -> tuple[list[str], Any]:
-    """Words and pairs of words that are neither rare nor everywhere, and (n, w) which text holds which."""
-    from sklearn.feature_extraction.text import CountVectorizer
+def _greedy(
+    listed: list[tuple[Rule, NDArray[np.intp]]], documents: _Documents, n: int, least: float
+) -> list[Rule]:
+    """The best, then the best of what is still news, and so on; classes with few votes come first."""
+    votes = documents.votes
+    left = [documents.figures(rule, rows) for rule, rows in listed]
+    left = [one for one in left if one.stands(least)]
+    fresh, chosen = np.ones(votes.n), list[Rule]()
+    cast = np.bincount(votes.matrix[votes.voted], minlength=votes.m).astype(np.float64)  # (m,)
+    while left and len(chosen) < n:
+        needs = documents.needs(cast)
+        scores = [
+            one.strength * np.log1p(one.news @ fresh[one.rows]) * needs[one.number] for one in left
+        ]
+        new = [float(fresh[one.rows].mean()) > 1 - OVERLAP for one in left]
+        best = int(np.argmax(np.where(new, scores, 0)))
+        if not new[best] or scores[best] <= 0:
+            break
+        one = left.pop(best)
+        chosen.append(one.rule)
+        fresh[one.rows] = 0
+        cast[one.number] += len(one.rows)
+        left = [other for other in left if not _same_kind(one.rule, other.rule)]
+    return chosen
 
-    counter = CountVectorizer(
-        binary=True,
-        ngram_range=(1, 2),
-        min_df=max(3, len(texts) // 400),
-        max_df=0.5,
-        token_pattern=_WORD,
+
+def _same_kind(one: Rule, other: Rule) -> bool:
+    """Whether both bound the same length in the same direction: one of these is enough."""
+    if not isinstance(one.when, Length) or not isinstance(other.when, Length):
+        return False
+    return _bounds(one.when) == _bounds(other.when)
+
+
+def _bounds(length: Length) -> tuple[bool, ...]:
+    given = (length.min_words, length.max_words, length.min_chars, length.max_chars)
+    return tuple(bound is not None for bound in given)
+
+
+def _suggestion(
+    one: _Figures, documents: _Documents, labels: NDArray[np.int64] | None
+) -> RuleSuggestion:
+    votes, p = documents.votes, documents.truth[one.rows]  # (v, m)
+    r = votes.classes.index(str(one.rule.label))
+    known = np.empty(0, np.int64) if labels is None else labels[one.rows]
+    known = known[known >= 0]
+    given, order = p.argmax(axis=1), np.argsort(-p[:, r], kind="stable")
+    fits = [i for i in order.tolist() if given[i] == r][:EXAMPLES]
+    misfits = [i for i in order[::-1].tolist() if given[i] != r][:EXAMPLES]
+    frame = MatchFrame.of(documents.corpus).frame
+
+    def shown(i: int) -> MatchedText:
+        row = int(one.rows[i])
+        spans = one.rule.when.spans(frame.row(row, named=True))
+        text = snippet(documents.corpus.texts[row], spans)
+        label = votes.classes[int(given[i])]
+        return MatchedText(documents.corpus.ids[row], text, label, float(p[i, r]))
+
+    evidence = 1 / (1 / one.distinct + 1 / INTERVAL_DOCUMENTS)
+    return RuleSuggestion(
+        rule=one.rule,
+        score=one.score,
+        documents=len(one.rows),
+        uncovered=int((~votes.covered[one.rows]).sum()),
+        changed=one.changed,
+        accuracy=replace(wilson(one.share * evidence, evidence), n=len(one.rows)),
+        measured=wilson(int((known == r).sum()), len(known)) if len(known) else None,
+        usual=float(documents.usual[r]),
+        fits=tuple(shown(i) for i in fits),
+        misfits=tuple(shown(i) for i in misfits),
     )
-    try:
-        found = counter.fit_transform(texts).astype(np.float64)
-    except ValueError:  # no word occurs often enough, or no limit fits so few texts
-        return [], None
-    return counter.get_feature_names_out().tolist(), found
 
 
-def _measured(truth: NDArray[np.int64], r: int) -> Share | None:
-    scored = truth[truth >= 0]
-    return wilson(int((scored == r).sum()), len(scored)) if len(scored) else None
+def snippet(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text around its first match, on one line, the match in brackets.
 
-
-def known_words(texts: Sequence[str], votes: Votes, rules: Sources | None = None) -> set[str]:
-    """Words in the rules' lists, and words in the spans that rules match in a sample of documents."""
-    known = {
-        part
-        for _, _, words in (keyword_lists(rules) if rules is not None else ())
-        for word in words.words
-        for part in re.findall(_WORD, word.lower())
-    }
-    if votes.provenance is None:
-        return known
-    covered = np.flatnonzero(votes.covered)
-    for row in covered[sample_rows(len(covered), ASKED)].tolist():
-        for match in votes.matches(row):
-            for start, end in match.spans:
-                if end - start <= LONGEST_SPAN:
-                    known |= set(re.findall(_WORD, texts[row][start:end].lower()))
-    return known
+    >>> snippet("please subscribe", [(7, 16)])
+    'please [subscribe]'
+    """
+    if not spans:
+        short = " ".join(text[: 2 * SNIPPET].split())
+        return short + ("…" if len(text) > 2 * SNIPPET else "")
+    start, end = spans[0]
+    before, after = text[max(0, start - SNIPPET) : start], text[end : end + SNIPPET]
+    marked = f"{before}[{text[start:end]}]{after}"
+    more = ("…" if start > SNIPPET else "", "…" if end + SNIPPET < len(text) else "")
+    return more[0] + " ".join(marked.split()) + more[1]

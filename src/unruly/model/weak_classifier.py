@@ -7,6 +7,7 @@ model is read without importing scikit-learn.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, SettingsError, not_fitted
 from unruly.facts import Use
+from unruly.labelling.answers import Labelled
 from unruly.learner import Epoch
 from unruly.model import explanation, scikit, storage
 from unruly.model.encoding import Encoding, plain_spec
@@ -35,9 +37,14 @@ from unruly.votes.votes import Votes
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
     from unruly.features.encoder import Features
+    from unruly.labelling.accuracy import AccuracyEstimate
+    from unruly.labelling.queue import Questions
+    from unruly.model.advice import Critique
+    from unruly.model.suggestions import Refused, RuleSuggestion
     from unruly.prompts.asking import Asked
     from unruly.prompts.plan import Plan
     from unruly.rules.sources import Sources
+    from unruly.texts.corpus import Corpus
 
 KEEP_DOCUMENTS = 2000
 PARAMETERS = ("encoder", "method", "class_prior", "seed", "settings", "keep_documents", "cache")
@@ -98,7 +105,7 @@ class WeakClassifier:
         votes: Any = None,
         *,
         sources: Sources | None = None,
-        clean: Labels | None = None,
+        clean: Labels | Labelled | None = None,
         valid: Any = None,
         progress: Progress | None = None,
     ) -> Self:
@@ -110,7 +117,7 @@ class WeakClassifier:
         texts; `votes` may then be left out.
 
         `clean` holds the true labels of some documents: names or numbers in order with None or -1
-        where unknown, or a map from ids. `valid` is a corpus with gold, `(X, gold)` or
+        where unknown, a map from ids, or what `Project.labels` gives, which knows how they were drawn. `valid` is a corpus with gold, `(X, gold)` or
         `(X, votes, gold)`; only `method="paper"` uses it, and only when its settings ask for it, by
         `selection="gold"` or `calibrate=True`. A bar shows the progress in notebooks; pass
         `unruly.progress.SILENT` for none.
@@ -124,6 +131,7 @@ class WeakClassifier:
         cast, numbered = fitting.cast_votes(documents, votes, rules, progress)
         check_rows(documents, cast)
         encoder = fitting.encoding_of(self.encoder, documents, self._cache(), progress)
+        given = None if clean is None else _labelled(clean, cast)
         request = fitting.FitRequest(
             documents=documents,
             votes=cast,
@@ -134,9 +142,9 @@ class WeakClassifier:
             encoder=encoder,
             rules=rules,
             balance=parse_prior(self.class_prior, cast.classes),
-            clean=None
-            if clean is None
-            else labels_of(clean, cast.classes, cast.ids, "clean labels"),
+            clean=given.numbers if given else None,
+            label_weights=given.weights if given else None,
+            clean_origin=given.origin if given else "",
             valid=None if valid is None else fitting.validation_of(valid, cast.classes, numbered),
             keep_documents=self.keep_documents,
             cache=self._cache(),
@@ -147,7 +155,7 @@ class WeakClassifier:
         self._training_votes: Votes | None = cast
         return self
 
-    def ask(
+    def ask_prompts(
         self, X: Any, key_env: str | None = None, progress: Progress = SILENT
     ) -> tuple[Asked, ...]:
         """Ask the language models among the model's sources about these documents, within their budgets.
@@ -161,8 +169,8 @@ class WeakClassifier:
             return ()
         return fitted.rules.with_key(key_env).ask(documents.corpus, progress)
 
-    def plan(self, X: Any) -> tuple[Plan, ...]:
-        """What `ask` would send, where to, and what it would cost; nothing is sent."""
+    def plan_prompts(self, X: Any) -> tuple[Plan, ...]:
+        """What `ask_prompts` would send, where to, and what it would cost; nothing is sent."""
         fitted, documents = self._fitted(), Documents.of(X)
         if fitted.rules is None or documents.corpus is None:
             return ()
@@ -179,7 +187,8 @@ class WeakClassifier:
         """(n, m): the probability of each class, in the order of `classes_`; a DataFrame where X is pandas."""
         documents = Documents.of(X)
         proba = self.predictions(documents, votes).proba
-        return scikit.contained(proba, self.classes_, self._container(), documents.index)
+        names = self.classes_.tolist()
+        return scikit.contained(proba, names, self._container(), documents.index)
 
     def predictions(
         self,
@@ -247,18 +256,62 @@ class WeakClassifier:
         `votes` alone are new ones on the training documents. A model that was loaded from a file no
         longer has these: pass them as `X`.
         """
-        fitted = self._fitted()
-        if X is not None:
-            documents = Documents.of(X)
-            cast = fitted.votes(documents, fitted.named_votes(documents, votes))
-            return fitted.learner.soft_labels(cast, fitted.features(documents, self._cache()))
-        if self._training_features is None or self._training_votes is None:
-            raise InputError(
-                "a loaded model no longer has its training documents: pass them, as in denoise(corpus, votes)"
-            )
-        documents = Documents(None, self._training_features)
-        given = self._training_votes if votes is None else fitted.named_votes(documents, votes)
-        return fitted.learner.soft_labels(fitted.votes(documents, given), self._training_features)
+        features, cast = self._documents(X, votes)
+        return self._fitted().learner.soft_labels(cast, features)
+
+    def ask(
+        self,
+        n: int = 20,
+        by: str = "balance",
+        X: Any = None,
+        votes: Any = None,
+        *,
+        labels: Labels | Labelled | None = None,
+        seed: int = 0,
+    ) -> Questions:
+        """Which documents to label next; by default of the training documents.
+
+        `by` is "balance" (spread over predicted classes and confidences, for everything), "doubt", "random", "source:NAME" or
+        "class:NAME"; documents in `labels` are not asked about again. The ids come with the probability with which
+        each was drawn, which estimates from the labels need.
+        """
+        from unruly.model.labels import ask_with
+
+        features, cast = self._documents(X, votes)
+        known = None if labels is None else _labelled(labels, cast)
+        return ask_with(self._fitted(), features, cast, n, by, known, seed)
+
+    def estimate_accuracy(
+        self,
+        labels: Labels | Labelled,
+        X: Any = None,
+        votes: Any = None,
+        *,
+        progress: Progress = SILENT,
+    ) -> AccuracyEstimate:
+        """The accuracy on all documents from the labels of some, with an interval that knows how they were drawn.
+
+        Labels of a `Project` (`project.labels(corpus)`) know; others count as drawn evenly. Where the model was
+        trained on labels, they are held out in turn, and the model is fitted again without them.
+        """
+        from unruly.model.labels import accuracy_with
+
+        features, cast = self._documents(X, votes, progress)
+        return accuracy_with(self._fitted(), features, cast, _labelled(labels, cast), progress)
+
+    def preview_labels(
+        self,
+        labels: Labels | Labelled,
+        X: Any = None,
+        votes: Any = None,
+        *,
+        progress: Progress = SILENT,
+    ) -> NDArray[np.float32]:
+        """(n, m): the probabilities that a fit with these labels would give; the model stays as it is."""
+        from unruly.model.labels import preview
+
+        features, cast = self._documents(X, votes, progress)
+        return preview(self._fitted(), features, cast, _labelled(labels, cast), progress)
 
     def explain(
         self, X: Any, votes: Any = None, *, words: int = 8, neighbours: int = 5
@@ -267,6 +320,70 @@ class WeakClassifier:
         fitted, documents = self._fitted(), Documents.one(X)
         cast = fitted.named_votes(documents, votes)
         return explanation.explain(fitted, documents, cast, words=words, neighbours=neighbours)
+
+    def suggest_rules(
+        self,
+        X: Any,
+        votes: Any = None,
+        *,
+        n: int = 20,
+        labels: Labels | None = None,
+        refused: Collection[Refused] = (),
+        progress: Progress = SILENT,
+    ) -> tuple[RuleSuggestion, ...]:
+        """New rules for these documents (the training documents, best of all), the best first.
+
+        Ranked by the model's own probabilities; `labels` are true ones, names or numbers with None or -1
+        where unknown, or a map from ids, and count in their place.
+        """
+        from unruly.model.suggestions import suggest_rules
+
+        corpus, answers, known = self._judged(X, votes, labels, progress)
+        rules = self._fitted().rules
+        return suggest_rules(
+            corpus,
+            answers.votes,
+            answers.proba,
+            n=n,
+            rules=None if rules is None else rules.sources,
+            labels=known,
+            refused=refused,
+            progress=progress,
+        )
+
+    def critique_rules(
+        self,
+        X: Any,
+        votes: Any = None,
+        *,
+        labels: Labels | None = None,
+        progress: Progress = SILENT,
+    ) -> tuple[Critique, ...]:
+        """What is wrong with the rules on these documents: words to drop, sources that hurt, repeat or fight."""
+        from unruly.model.advice import critique_rules
+
+        corpus, answers, known = self._judged(X, votes, labels, progress)
+        rules = self._fitted().rules
+        return critique_rules(
+            answers.votes,
+            answers.proba,
+            labels=known,
+            texts=corpus.texts.to_list(),
+            rules=None if rules is None else rules.sources,
+        )
+
+    def _judged(
+        self, X: Any, votes: Any, labels: Labels | None, progress: Progress
+    ) -> tuple[Corpus, Predictions, NDArray[np.int64] | None]:
+        """Documents with texts, the model's answers, and (n,) true labels where any are given."""
+        documents = Documents.of(X)
+        if documents.corpus is None:
+            raise InputError("rules are about texts, and these are features: give the documents")
+        answers = self.predictions(documents, votes, progress=progress)
+        known = (
+            None if labels is None else labels_of(labels, self.class_names, answers.ids, "labels")
+        )
+        return documents.corpus, answers, known
 
     def report(
         self,
@@ -352,6 +469,23 @@ class WeakClassifier:
     def __sklearn_tags__(self) -> Any:
         return scikit.classifier_tags()
 
+    def _documents(
+        self, X: Any = None, votes: Any = None, progress: Progress = SILENT
+    ) -> tuple[Features, Votes]:
+        """The features of documents and the votes on them; of the training documents where no X is given."""
+        fitted = self._fitted()
+        if X is not None:
+            documents = Documents.of(X)
+            cast = fitted.votes(documents, fitted.named_votes(documents, votes), progress)
+            return fitted.features(documents, self._cache(), progress), cast
+        if self._training_features is None or self._training_votes is None:
+            raise InputError(
+                "a loaded model no longer has its training documents: pass them, as in denoise(corpus, votes)"
+            )
+        documents = Documents(None, self._training_features)
+        given = self._training_votes if votes is None else fitted.named_votes(documents, votes)
+        return self._training_features, fitted.votes(documents, given)
+
     def _checked_settings(self) -> MethodSettings:
         """The settings of the method, and what else can be checked before any work."""
         if not isinstance(self.keep_documents, int) or self.keep_documents < 0:
@@ -410,6 +544,17 @@ class WeakClassifier:
             "keep_documents": self.keep_documents,
             "cache": self.cache,
         }
+
+
+def _labelled(clean: Labels | Labelled, votes: Votes) -> Labelled:
+    """Labels as a fit takes them; all alike where nobody knows how they were drawn."""
+    if not isinstance(clean, Labelled):
+        return Labelled.alike(labels_of(clean, votes.classes, votes.ids, "clean labels"))
+    if len(clean.numbers) != votes.n:
+        raise InputError(
+            f"labels of {len(clean.numbers):,} documents, but there are {votes.n:,}: they must be the same"
+        )
+    return clean
 
 
 def load(path: str | Path, functions: Functions = None, encoders: object = None) -> WeakClassifier:

@@ -12,7 +12,6 @@ from unruly.facts import (
     DocumentsGivenUp,
     DocumentsUnasked,
     EncoderFallback,
-    MaskedWords,
     Note,
     SourceBelowChance,
 )
@@ -54,12 +53,6 @@ def sentence(note: Note) -> str:
                 f"{blank:,} of {plural(documents, 'text')} {'is' if blank == 1 else 'are'} blank: check that this "
                 "is the right text column."
             )
-        case MaskedWords():
-            return (
-                f"{' and '.join(note.encoders)} also {'reads' if len(note.encoders) == 1 else 'read'} the texts "
-                f"without the {plural(len(note.words), 'word')} that rules look for ({listed(note.words, _NAMED)}), so "
-                "that the classifier learns from the rest of the text."
-            )
         case EncoderFallback():
             return (
                 f"Encoder {note.encoder} is used, because {note.better} is not installed: "
@@ -92,7 +85,7 @@ def _balance(note: ClassBalance) -> str:
     second = f"Other plausible shares would change {note.depends:.1%} of the labels"
     if note.origin is BalanceOrigin.ASSUMED:
         second += (
-            ': state the shares (prior = [...] or --prior), or label 20 documents (clean = "...")'
+            ": state the shares (prior = [...] or --prior), or label 20 documents (`unruly label`)"
         )
     return f"{first}\n{second}."
 

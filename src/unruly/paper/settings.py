@@ -30,8 +30,9 @@ _BEST: dict[str, dict[str, Any]] = {
 class PaperSettings(Checked):
     """How the paper's two networks are trained. `PaperSettings()` is the paper as printed.
 
-    500 full-batch epochs, the last one kept, no gold label anywhere. The paper's own protocol keeps the
-    epoch with the best gold validation accuracy instead: that is `selection="gold"`.
+    500 full-batch epochs, the last one kept, no gold label used. The paper's own protocol keeps the
+    epoch with the best gold validation accuracy instead: that is `selection="gold"`. Equation 1 prints
+    its softmax over all sources; over those that voted it is usually better: `attention="voters"`.
 
     >>> PaperSettings(hidden=64).hidden
     64

@@ -47,6 +47,7 @@ class Checked:
     examples: int  # how many there are, counter-examples included
     failures: tuple[LocatedFailure, ...]
     texts: TextCounts = field(default_factory=TextCounts)
+    disabled: tuple[str, ...] = ()  # sources that are left out because the file says so
 
     @property
     def holds(self) -> bool:
@@ -110,6 +111,7 @@ class Checked:
             "holds": self.holds,
             "learnable": self.learnable,
             "never_vote": list(self.never_vote),
+            "disabled": list(self.disabled),
             "only_class": self.only_class,
             "texts": asdict(self.texts),
             "examples": self.examples,
@@ -135,6 +137,7 @@ def check_project(
         examples=sum(len(rule.examples) + len(rule.counter_examples) for rule in rules),
         failures=failures,
         texts=voted.texts,
+        disabled=project.sources.disabled,
     )
 
 
@@ -143,14 +146,14 @@ def _are(count: int) -> str:
 
 
 def _located(project: Project) -> tuple[LocatedFailure, ...]:
-    names = project.sources.names
+    by_name = {source.name: source for source in project.sources.sources}
     file = None if project.file is None else Table.read(project.file)
     found = []
     for failure in project.sources.check_examples():
-        source = names.index(failure.source)
-        rule = project.sources.sources[source].rules[failure.rule - 1]
+        rule = by_name[failure.source].rules[failure.rule - 1]
         key = "counter_examples" if failure.counter else "examples"
         texts = list(rule.counter_examples if failure.counter else rule.examples)
+        source = project.sources.index(failure.source)
         steps = ("source", source, "rule", failure.rule - 1, key, texts.index(failure.text))
         where = Where(source=failure.source, rule=failure.rule)
         if file is not None:

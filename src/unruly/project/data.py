@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unruly.errors import InputError, ProjectError, Where
-from unruly.texts.columns import Layout, WhereOf, gold_numbers, missing_column
-from unruly.texts.corpus import BATCH_ROWS, UNKNOWN, Corpus
+from unruly.texts.corpus import UNKNOWN, Corpus
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import OnBadRow, Rows, Table, check_on_bad_row, open_table
+from unruly.texts.table import OnBadRow, check_on_bad_row
 from unruly.texts.wrench import is_wrench
 from unruly.wording import did_you_mean
 
@@ -30,7 +28,7 @@ class DataFiles:
     train: str | None = None
     valid: str | None = None
     test: str | None = None
-    clean: str | None = None  # true labels of some training documents, by id
+    labels: str | None = None  # people's labels of training documents; None: labels.csv, if there
     text: str | None = None  # column names from here on
     id: str | None = None
     label: str | None = None
@@ -81,63 +79,10 @@ class DataFiles:
         check_on_bad_row(given)
         return cast(OnBadRow, given)
 
-    def clean_labels(
-        self, corpus: Corpus, folder: Path, classes: tuple[str, ...]
-    ) -> NDArray[np.int16]:
-        """(n,): the true labels from the clean file, by id; -1 for all other documents.
-
-        The file has the project's id and label columns (`id` and `label` where none are named);
-        documents without ids of their own are known by their row number, from 0.
-        """
-        if self.clean is None:
-            raise ProjectError(
-                'the project names no file of clean labels: add clean = "..." under [data]'
-            )
-        path = folder / self.clean
-        rows = _clean_rows(path, self.id or "id", self.label or "label", classes)
-        return _aligned(rows, corpus, path)
-
 
 def data_keys() -> tuple[str, ...]:
     """What may stand in `[data]`."""
     return tuple(field.name for field in fields(DataFiles))
-
-
-def _clean_rows(path: Path, id: str, label: str, classes: tuple[str, ...]) -> dict[str, int]:
-    """id, as text -> class number."""
-    table = open_table(path)
-    for role, column in (("id", id), ("label", label)):
-        if column not in table.schema:
-            raise missing_column(column, table.schema, name=table.name, role=role)
-    found: dict[str, int] = {}
-    for rows in table.batches(Layout(text=id, label=label), BATCH_ROWS):
-        where = _where_of(table, rows)
-        golds = gold_numbers(rows.frame[label], classes, where)
-        for row, (name, gold) in enumerate(zip(rows.frame[id], golds.tolist(), strict=True)):
-            if str(name) in found:
-                raise InputError(
-                    f"the id {name!r} has a label already: keep one for each", where=where(row)
-                )
-            found[str(name)] = gold
-    return found
-
-
-def _where_of(table: Table, rows: Rows) -> WhereOf:
-    return lambda row: table.where(int(rows.numbers[row]))
-
-
-def _aligned(rows: dict[str, int], corpus: Corpus, path: Path) -> NDArray[np.int16]:
-    places = {str(id): row for row, id in enumerate(corpus.ids.to_list())}
-    labels = np.full(len(corpus), UNKNOWN, dtype=np.int16)
-    for name, gold in rows.items():
-        if name not in places:
-            raise InputError(
-                f"there is no document with the id {name!r} in {corpus.name}: "
-                "clean labels belong to training documents",
-                where=Where(str(path)),
-            )
-        labels[places[name]] = gold
-    return labels
 
 
 def _same_classes(corpus: Corpus, classes: tuple[str, ...]) -> Corpus:

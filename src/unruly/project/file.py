@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import tomlkit
-from tomlkit.items import AoT, Item
+from tomlkit.items import AoT
 from tomlkit.items import Table as TomlTable
 
 from unruly.errors import ProjectError, SettingsError, UnrulyError, Where
@@ -20,6 +20,7 @@ from unruly.model.methods import SETTINGS, options_of_others
 from unruly.prior import StatedBalance, parse_prior
 from unruly.project.data import DataFiles, data_keys
 from unruly.project.project import FILE_NAME, EncoderSpec, Prior, Project, check_classes
+from unruly.project.toml_editing import toml_item
 from unruly.project.toml_table import Table, found_as
 from unruly.rules.condition import Lines, Space
 from unruly.rules.describe import NAME as DESCRIBE
@@ -32,15 +33,25 @@ from unruly.wording import did_you_mean
 SECTIONS = ("task", "data", "source", "encoder", "train")
 
 
-def read_project(path: Path) -> Project:
-    """The project in a folder, or in the TOML file itself."""
+def read_project(path: Path, *, may_be_empty: bool = False) -> Project:
+    """The project in a folder, or in the TOML file itself; one without a source only where it may be."""
     file = project_file(path)
-    document = Table.read(file)
+    return _project(Table.read(file), file, may_be_empty)
+
+
+def parse_project(text: str, file: Path, *, may_be_empty: bool = False) -> Project:
+    """The project that a text means, as if it were read from the file: a preview of an edit."""
+    return _project(Table.parse(text, str(file)), file, may_be_empty)
+
+
+def _project(document: Table, file: Path, may_be_empty: bool) -> Project:
     document.only(SECTIONS)
     classes = _classes(document)
     data, encoder = _data(document.table("data")), _encoder(document, file.parent)
     return Project(
-        sources=_sources(document, classes, file.parent, _space(encoder, data, file, classes)),
+        sources=_sources(
+            document, classes, file.parent, _space(encoder, data, file, classes), may_be_empty
+        ),
         data=data,
         prior=_prior(document.table("task"), classes),
         encoder=encoder,
@@ -153,12 +164,16 @@ def _descriptions(task: Table, classes: tuple[str, ...]) -> dict[str, str]:
 
 
 def _sources(
-    document: Table, classes: tuple[str, ...], folder: Path, space: Space | None
+    document: Table,
+    classes: tuple[str, ...],
+    folder: Path,
+    space: Space | None,
+    may_be_empty: bool,
 ) -> Sources:
     tables = document.tables("source")
     task = document.table("task")
     descriptions = _descriptions(task, classes)
-    if not tables and not descriptions:
+    if not tables and not descriptions and not may_be_empty:
         raise document.error(
             "no sources: add at least one [[source]] with a name and a rule, or describe the classes in "
             "[task.describe]",
@@ -181,6 +196,8 @@ def _sources(
             place = tables[list(read).index(DESCRIBE)]
             raise place.error(f"{DESCRIBE!r} is the source of [task.describe]: rename this", "name")
         read[DESCRIBE] = described_source(descriptions, space)
+    if not may_be_empty and not any(source.enabled for source in read.values()):
+        raise document.error("all sources are disabled: enable at least one", "source")
     return Sources(classes, tuple(read.values()))
 
 
@@ -246,9 +263,6 @@ def _check_one(
         return
 
 
-LONG = 80  # columns: longer lists get one line for each item
-
-
 def write_project(project: Project, path: Path) -> Path:
     """Write the file; gives its path."""
     target = path if path.suffix == ".toml" else path / FILE_NAME
@@ -261,7 +275,7 @@ def to_toml(project: Project) -> str:
     """The text of the project file: only what differs from the defaults."""
     document = tomlkit.document()
     if project.encoder != "auto" and not isinstance(project.encoder, Mapping):
-        document.add("encoder", _item(project.encoder))  # bare keys stand before all tables
+        document.add("encoder", toml_item(project.encoder))  # bare keys stand before all tables
     document.add("task", _task(project))
     if project.data != DataFiles():
         document.add("data", _table(_given(project.data)))
@@ -300,7 +314,7 @@ def _changed(project: Project) -> dict[str, Any]:
 
 def _sources_to_toml(project: Project) -> AoT:
     blocks = tomlkit.aot()
-    for source in project.sources.sources:
+    for source in project.sources.with_disabled:
         if descriptions_of(source) is not None:
             continue  # it stands in [task.describe]
         plain = dict(source_to_plain(source))
@@ -320,24 +334,5 @@ def _sources_to_toml(project: Project) -> AoT:
 def _table(values: Mapping[str, Any]) -> TomlTable:
     table = tomlkit.table()
     for key, value in values.items():
-        table.add(key, _item(value))
+        table.add(key, toml_item(value))
     return table
-
-
-def _item(value: object) -> Item:
-    """A value on the right of an equals sign: tables in braces, patterns in single quotes."""
-    if isinstance(value, Mapping):
-        braces = tomlkit.inline_table()
-        for key, inner in value.items():
-            braces.append(key, _item(inner))
-        return braces
-    if isinstance(value, list | tuple):
-        items = [_item(inner) for inner in value]
-        brackets = tomlkit.array()
-        brackets.extend(items)
-        plain = not any(isinstance(inner, Mapping | list | tuple) for inner in value)
-        return brackets.multiline(plain and sum(len(item.as_string()) + 2 for item in items) > LONG)
-    if isinstance(value, str):
-        literal = "\\" in value and "'" not in value and value.isprintable()
-        return tomlkit.string(value, literal=literal)
-    return tomlkit.item(value)

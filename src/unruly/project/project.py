@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from unruly.errors import ProjectError, SettingsError
+from unruly.errors import ProjectError, SettingsError, Where
+from unruly.labelling.answers import Labelled, labelled, problem_lines
+from unruly.labelling.labels import FILE_NAME as LABELS
+from unruly.labelling.labels import LabelFile
 from unruly.model.methods import MethodSettings, settings_for
 from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, parse_prior
@@ -96,9 +96,22 @@ class Project:
         """The same, batch by batch, for files larger than memory."""
         return self.data.scan(split, self.folder, self.classes)
 
-    def clean_labels(self, corpus: Corpus) -> NDArray[np.int16]:
-        """(n,): true labels of some training documents, from the file of clean labels; else -1."""
-        return self.data.clean_labels(corpus, self.folder, self.classes)
+    def label_file(self) -> LabelFile:
+        """The answers of people, in `labels.csv` or the file that `[data] labels` names; none if it is not there yet."""
+        given = {"id": self.data.id, "label": self.data.label}
+        names = {own: name for own, name in given.items() if name is not None}
+        return LabelFile.open(self.folder / (self.data.labels or LABELS), names)
+
+    def labels(self, corpus: Corpus) -> Labelled:
+        """The labels of the training documents `corpus`; a file that the project names must be there."""
+        file = self.label_file()
+        if self.data.labels is not None and not file.path.exists():
+            raise ProjectError(
+                f'there is no file {self.data.labels!r}: `unruly label` makes it, or leave out labels = "..." '
+                "under [data]",
+                where=None if self.file is None else Where(str(self.file)),
+            )
+        return labelled(file, corpus.ids.to_list(), self.classes)
 
     def classifier(self) -> WeakClassifier:
         """The classifier that the project asks for, not fitted yet."""
@@ -129,18 +142,19 @@ class Project:
         model = self.classifier()
         if not excerpts:
             model.set_params(keep_documents=0)
+        labels = self.labels(corpus)
         model.fit(
             corpus,
             votes,
-            clean=self.clean_labels(corpus) if self.data.clean else None,
+            clean=labels if labels.labels else None,
             valid=self._validation(),
             progress=progress,
         )
         documents = self.corpus("test") if self.data.test else corpus
         if not score or documents.gold is None or not (documents.gold >= 0).any():
-            return FittedProject(model, None, None)
+            return FittedProject(model, None, None, labels)
         split = "test" if self.data.test else "train"
-        return FittedProject(model, split, model.evaluate(documents, progress=progress))
+        return FittedProject(model, split, model.evaluate(documents, progress=progress), labels)
 
     def _validation(self) -> Corpus | None:
         """The validation file, only when the settings ask for its labels."""
@@ -158,6 +172,11 @@ class FittedProject:
     model: WeakClassifier
     scored_on: str | None  # the split: "test", "train", or none
     evaluation: Evaluation | None
+    labels: Labelled  # that it was trained on
+
+    def remarks(self) -> list[str]:
+        """What is odd about the labels, a line for each kind."""
+        return problem_lines(self.labels.problems, self.labels.origin)
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -165,6 +184,7 @@ class FittedProject:
             **self.model.summary_.to_plain(),
             "scored_on": self.scored_on,
             "evaluation": self.evaluation.to_plain() if self.evaluation else None,
+            "remarks": self.remarks(),
         }
 
     def __str__(self) -> str:

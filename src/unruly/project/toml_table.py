@@ -197,7 +197,35 @@ def lines_of(text: str) -> dict[Place, int]:
     >>> lines["task", "classes"], lines["task", "classes", 1]
     (2, 4)
     """
-    return _Scanner(text).scan()
+    return _Scanner(text).scan().found
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where a pair or a list item stands in the text, as offsets."""
+
+    start: int  # of the key, or of the item
+    value: int  # where the value begins
+    end: int  # behind the value
+
+
+@dataclass(frozen=True)
+class TomlLayout:
+    """Where everything stands in a TOML document that is known to be valid.
+
+    >>> layout = TomlLayout.of('[task]\\nclasses = ["ham"]')
+    >>> layout.spans["task", "classes"], layout.headers
+    (Span(start=7, value=17, end=24), {('task',): 0})
+    """
+
+    spans: Mapping[Place, Span]  # of pairs and list items
+    headers: Mapping[Place, int]  # `[a]` and `[[a]]`: the table -> where its bracket stands
+
+    @classmethod
+    def of(cls, text: str) -> TomlLayout:
+        """The layout of a text."""
+        scanner = _Scanner(text).scan()
+        return cls(scanner.spans, scanner.headers)
 
 
 class _Scanner:
@@ -207,10 +235,12 @@ class _Scanner:
         self.text = text
         self.at = 0
         self.found: dict[Place, int] = {}
+        self.spans: dict[Place, Span] = {}
+        self.headers: dict[Place, int] = {}
         self.lengths: dict[Place, int] = {}  # of the arrays of tables, so far
         self.newlines = [i for i, letter in enumerate(text) if letter == "\n"]
 
-    def scan(self) -> dict[Place, int]:
+    def scan(self) -> _Scanner:
         table: Place = ()
         self.skip_blank()
         while self.at < len(self.text):
@@ -219,7 +249,7 @@ class _Scanner:
             else:
                 self.pair(table)
             self.skip_blank()
-        return self.found
+        return self
 
     def header(self) -> Place:
         """`[a.b]` or `[[a.b]]`: the table that the following pairs belong to."""
@@ -236,6 +266,7 @@ class _Scanner:
             self.note(place, start)
             place = (*place, count)
         self.note(place, start)
+        self.headers[place] = start
         self.skip_blank()
         self.at += 2 if many else 1
         return place
@@ -253,7 +284,7 @@ class _Scanner:
             self.note(place, start)
         self.skip_blank()
         self.at += 1  # the equals sign
-        self.value(place)
+        self.value(place, start)
 
     def key(self) -> list[str]:
         names: list[str] = []
@@ -272,8 +303,9 @@ class _Scanner:
                 return names
             self.at += 1
 
-    def value(self, place: Place) -> None:
+    def value(self, place: Place, start: int) -> None:
         self.skip_blank()
+        begin = self.at
         if self.sees("["):
             self.items(place)
         elif self.sees("{"):
@@ -281,7 +313,8 @@ class _Scanner:
         else:
             match = _STRING.match(self.text, self.at) or _SCALAR.match(self.text, self.at)
             assert match is not None
-            self.at = match.end()
+            self.at = begin + len(match.group().rstrip())
+        self.spans[place] = Span(start, begin, self.at)
 
     def items(self, place: Place) -> None:
         self.at += 1
@@ -289,7 +322,7 @@ class _Scanner:
         count = 0
         while not self.sees("]"):
             self.note((*place, count), self.at)
-            self.value((*place, count))
+            self.value((*place, count), self.at)
             count += 1
             self.skip_comma()
         self.at += 1

@@ -114,8 +114,8 @@ def _line_of(project: Project, where: Where | None) -> Where | None:
         return None
     if where.file is not None or where.source not in project.sources.names:
         return None
-    source = project.sources.names.index(where.source)
-    if descriptions_of(project.sources.sources[source]) is not None:
+    source = project.sources.index(where.source)
+    if descriptions_of(project.sources.with_disabled[source]) is not None:
         return Table.read(project.file).where("task", "describe")
     table = Table.read(project.file)
     return table.where("source", source, "rule", where.rule - 1)

@@ -56,11 +56,12 @@ def _labels(project: Project, corpus: Corpus) -> NDArray[np.int64]:
     """(n,): the gold labels of the training documents, -1 where there is none."""
     if corpus.gold is not None and (corpus.gold >= 0).any():
         return np.asarray(corpus.gold, np.int64)
-    if project.data.clean:
-        return np.asarray(project.clean_labels(corpus), np.int64)
+    labels = project.labels(corpus)
+    if labels.labels:
+        return labels.numbers
     raise InputError(
         'no training document has a gold label to compare the rules with: name their column by label = "..." '
-        'under [data], or a file of ids and labels by clean = "..."'
+        "under [data], or label some by `unruly label`"
     )
 
 

@@ -1,4 +1,4 @@
-"""What to do next, as a section of the page: rules to change, words to add, what sources contribute."""
+"""What to do next, as a section of the page: rules to change, rules to add, what sources contribute."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def removals(
 
 
 def advice_section(facts: Facts) -> str:
-    """Criticism of the rules, words for new ones, and what each source contributes."""
+    """Criticism of the rules, new ones, and what each source contributes."""
     groups: tuple[tuple[str, tuple[type[Critique], ...], str], ...] = (
         (
             "Sources that are often wrong",
@@ -115,7 +115,7 @@ def advice_section(facts: Facts) -> str:
         "Advice",
         paragraph(_basis(facts)),
         '<div class="columns">' + "".join(parts) + "</div>",
-        _words(facts),
+        _suggestions(facts),
         _removals(facts),
     )
 
@@ -138,32 +138,34 @@ def _basis(facts: Facts) -> str:
     )
 
 
-def _words(facts: Facts) -> str:
-    head = "<h3>Words for new rules</h3>"
-    if not facts.words:
+def _suggestions(facts: Facts) -> str:
+    head = "<h3>New rules</h3>"
+    if not facts.suggestions:
         return head + paragraph(
-            "No word goes clearly with one class, beyond those that rules use already."
+            "No word, phrase or pattern goes clearly with one class, beyond those that rules use already."
         )
-    scored = any(w.measured for w in facts.words)
+    scored = any(s.measured for s in facts.suggestions)
     message = (
-        "The model gives most documents that hold one of these words the class beside it. "
-        "Words that reach documents without votes come first. "
+        "Each of these goes with one class in the model's answers; rules that reach documents without votes come "
+        "first. `unruly suggest` shows them with examples and writes those that you accept into unruly.toml. "
     )
     message += (
-        "Words of the rules are left out. "
-        if facts.rules_known
-        else "The rules are not at hand, so some of these words may be theirs. "
-    )
-    message += (
-        "Words that true labels contradict are left out."
+        "True labels count where there are any."
         if scored
-        else "Only the model says so: it may be wrong about a word, so look at it first."
+        else "Only the model says so: it may be wrong about a rule, so look at its matches first."
     )
-    header = ["word", "class", "documents", "without votes", "estimated accuracy"]
+    header = ["rule", "class", "documents", "without votes", "labels changed", "estimated accuracy"]
     rows = [
-        [w.word, w.label, f"{w.documents:,}", f"{w.uncovered:,}", share_words(w.accuracy)]
-        + ([share_words(w.measured)] if scored else [])
-        for w in facts.words
+        [
+            s.condition,
+            s.label,
+            f"{s.documents:,}",
+            f"{s.uncovered:,}",
+            f"{s.changed:,}",
+            share_words(s.accuracy),
+        ]
+        + ([share_words(s.measured)] if scored else [])
+        for s in facts.suggestions
     ]
     header += ["measured accuracy"] if scored else []
     return head + paragraph(message) + table(header, rows, kind="next")

@@ -16,7 +16,6 @@ from unruly.learner import Epoch, Heads
 from unruly.model.advice import (
     Critique,
     Pairs,
-    WordSuggestion,
     advice_to_plain,
     count_pairs,
     critique_rules,
@@ -25,7 +24,7 @@ from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents, corpus_gold
 from unruly.model.ledger import Ledger
-from unruly.model.suggestions import suggest_words
+from unruly.model.suggestions import RuleSuggestion, suggest_rules
 from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
 from unruly.report.advice import Removal, removals
@@ -38,13 +37,15 @@ from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 
+SUGGESTIONS = 15  # new rules that the page shows
+
 
 @dataclass(frozen=True, eq=False)
 class Answers:
     """n documents with their votes, the answers of both heads, and gold where there is any."""
 
     name: str  # the file's name
-    texts: tuple[str, ...] | None  # None where the model keeps none
+    corpus: Corpus
     votes: Votes
     heads: Heads
     gold: NDArray[np.int64] | None  # (n,): -1 where unknown; None when no document has any
@@ -80,7 +81,7 @@ class Facts:
     confidence: Confidence | None
     shown: tuple[ShownDocument, ...]
     critique: tuple[Critique, ...]
-    words: tuple[WordSuggestion, ...]
+    suggestions: tuple[RuleSuggestion, ...]
     rules_known: bool  # whether the model carries its rules
 
     @property
@@ -100,7 +101,7 @@ class Facts:
             "balance": None if self.balance is None else note_to_plain(self.balance),
             "notes": [note_to_plain(note) for note in self.summary.notes],
             "critique": [advice_to_plain(one) for one in self.critique],
-            "words": [advice_to_plain(one) for one in self.words],
+            "suggestions": [one.to_plain() for one in self.suggestions],
         }
 
 
@@ -142,7 +143,7 @@ def answers(
     known = corpus.gold is not None and bool((corpus.gold >= 0).any())
     return Answers(
         name=Path(corpus.name).name,
-        texts=tuple(text or "" for text in corpus.texts.to_list()),
+        corpus=corpus,
         votes=found.votes,
         heads=found.heads,
         gold=corpus_gold(corpus, fitted.classes, fitted.numbered) if known else None,
@@ -155,7 +156,8 @@ def _from_answers(model: str, fitted: Fitted, seen: Answers, held_out: Answers) 
     noisy = seen if seen.gold is not None else held_out
     sources = source_facts(fitted.summary, seen.votes, held_out.votes, gold)
     evaluation = None if gold is None else _evaluation(fitted, held_out, gold)
-    shown = documents_to_show(seen.texts or (), seen.votes, seen.heads, seen.gold)
+    texts = seen.corpus.texts.to_list()
+    shown = documents_to_show(texts, seen.votes, seen.heads, seen.gold)
     return Facts(
         model=model,
         classes=fitted.classes,
@@ -184,12 +186,17 @@ def _from_answers(model: str, fitted: Fitted, seen: Answers, held_out: Answers) 
             accuracies=[s.best_known for s in sources],
             measured=[s.name for s in sources if s.is_measured],
             shares=_known_shares(fitted.summary, gold),
-            texts=seen.texts,
+            texts=texts,
             rules=rules,
-            gold=seen.gold,
+            labels=seen.gold,
         ),
-        words=suggest_words(
-            seen.texts or (), seen.votes, seen.heads.combined, rules=rules, gold=seen.gold
+        suggestions=suggest_rules(
+            seen.corpus,
+            seen.votes,
+            seen.heads.combined,
+            n=SUGGESTIONS,
+            rules=rules,
+            labels=seen.gold,
         ),
         rules_known=rules is not None,
     )
@@ -234,7 +241,9 @@ def _from_sample(model: str, fitted: Fitted) -> Facts:
             accuracies=[s.estimated for s in sources],
             shares=_known_shares(fitted.summary, None),
         ),
-        words=() if texts is None else suggest_words(texts, votes, certain, rules=rules),
+        suggestions=()
+        if texts is None
+        else suggest_rules(Corpus.from_texts(texts), votes, certain, n=SUGGESTIONS, rules=rules),
         rules_known=rules is not None,
     )
 

@@ -28,6 +28,7 @@ SECONDS = 1.0
 SMALL = 100  # parts: such a pattern needs no watching, however long the text
 STEPS = 20_000_000  # parts × bytes that are matched at once
 _START = 60.0  # seconds in which the other process must have begun
+_EMPTY = pl.lit("")  # and not null: polars matches what stands behind a null, too
 How = Literal["contains", "group", "mark"]
 
 
@@ -46,11 +47,14 @@ class LinearPattern:
 
     def contains(self) -> pl.Expr:
         """Whether it occurs in the text; null where it gave up."""
-        return self._short_and_long("contains")
+        return self._short_and_long("contains", pl.col(TEXT))
 
-    def group(self) -> pl.Expr:
-        """Whether its first match has group 1; null where it gave up."""
-        return self._short_and_long("group")
+    def group(self, within: pl.Expr) -> pl.Expr:
+        """Whether its first match has group 1; null where it gave up.
+
+        Groups are slow to find: they are looked for where `within` is true, and are not there elsewhere.
+        """
+        return self._short_and_long("group", pl.when(within).then(pl.col(TEXT)).otherwise(_EMPTY))
 
     def measures(self, how: How = "contains") -> tuple[Measure, ...]:
         """What `contains` or `group` reads beside the text."""
@@ -65,14 +69,12 @@ class LinearPattern:
             marked = process.ask("mark", self.pattern, text, replacement)
         return spans_between(str(marked), left, right) if marked is not None else ()
 
-    def _short_and_long(self, how: How) -> pl.Expr:
-        text = pl.col(TEXT)
+    def _short_and_long(self, how: How, text: pl.Expr) -> pl.Expr:
         if not self.size:
             return _matched(text, self.pattern, how)
-        short = text.str.len_bytes() <= _longest(self.size)
+        short = pl.col(TEXT).str.len_bytes() <= _longest(self.size)
         long = pl.col(LongTexts(self.pattern, self.seconds, how).name)
-        # "" and not null: polars matches what stands behind a null, too.
-        matched = _matched(pl.when(short).then(text).otherwise(pl.lit("")), self.pattern, how)
+        matched = _matched(pl.when(short).then(text).otherwise(_EMPTY), self.pattern, how)
         return pl.when(short).then(matched).otherwise(long)
 
 
@@ -97,9 +99,9 @@ class LongTexts:
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
         """False for short texts, which are not looked at; null where the time was over."""
-        long = frame[TEXT].str.len_bytes() > _longest(check_size(self.pattern))
+        lengths = frame[TEXT].str.len_bytes().fill_null(0).to_numpy()
         answers: list[bool | None] = [False] * frame.height
-        rows = long.fill_null(False).arg_true().to_list()
+        rows = (lengths > _longest(check_size(self.pattern))).nonzero()[0].tolist()
         if rows:
             with TimedProcess(self.seconds) as process:
                 for row in rows:

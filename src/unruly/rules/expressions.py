@@ -11,6 +11,7 @@ import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 import polars as pl
@@ -256,7 +257,7 @@ def find_spans(text: str, pattern: str) -> tuple[tuple[int, int], ...]:
 def mark_spans(text: str) -> tuple[str, str, str]:
     """Two marks that do not occur in the text, and what to replace a match with to put it between."""
     used = set(text)
-    left, right = (chr(c) for c in [c for c in _PRIVATE if chr(c) not in used][:2])
+    left, right = islice((chr(c) for c in _PRIVATE if chr(c) not in used), 2)
     return left, right, f"{left}${{0}}{right}"
 
 

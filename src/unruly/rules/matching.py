@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import polars as pl
 
@@ -13,7 +14,16 @@ from unruly.facts import DocumentsGivenUp
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.budget import STEPS
 from unruly.rules.cache import Cache, entry_key, texts_digest, whole_digest
-from unruly.rules.condition import ID, TEXT, Explained, Measure, RowFailure, Timed, suggestion
+from unruly.rules.condition import (
+    ID,
+    TEXT,
+    Explained,
+    Measure,
+    Needs,
+    RowFailure,
+    Timed,
+    suggestion,
+)
 from unruly.rules.source import Source
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Match, Votes, one_of
@@ -21,6 +31,7 @@ from unruly.wording import plural
 
 _SLICE = 250_000  # texts matched between two words of progress
 _STEPS = 10 * STEPS  # parts of large patterns × bytes matched at once: Ctrl-C works in between
+_FEW = 1_000  # texts for which polars' streaming engine takes longer to start than to match
 _SLOW_SLICE = 2_000  # texts measured in Python between two words of progress
 SOFT = "__soft_votes:"  # before a source's name: the column of its probabilities
 UNASKED = "__unasked:"  # likewise: where it has not been asked
@@ -75,6 +86,21 @@ class Matcher:
     classes: tuple[str, ...]
     cache: Cache | None = field(default=None, compare=False)
 
+    @cached_property
+    def _expressions(self) -> dict[str, list[pl.Expr]]:
+        """What each source votes by, made once: a server asks for one text after the other."""
+        found = {source.name: [source.vote(self.classes)] for source in self.sources}
+        for source in self.sources:
+            if (soft := source.soft(self.classes)) is not None:
+                found[source.name].append(soft.alias(SOFT + source.name))
+            if (unasked := source.unasked()) is not None:
+                found[source.name].append(unasked.alias(UNASKED + source.name))
+        return found
+
+    @cached_property
+    def _needs(self) -> dict[str, Needs]:
+        return {source.name: source.needs(self.classes) for source in self.sources}
+
     def run(self, documents: MatchFrame, progress: Progress = SILENT) -> Matched:
         """Every source's votes; sources whose votes the cache has are not matched."""
         if self.cache is None:
@@ -104,19 +130,14 @@ class Matcher:
         meaning = source.meaning()
         if meaning is None:
             return None
-        needs = source.needs(self.classes)
+        needs = self._needs[source.name]
         wide = needs.columns or any(m.reads or m.meaning() is None for m in needs.measures)
         return entry_key(meaning, self.classes, documents.everything if wide else documents.texts)
 
     def _match(
         self, sources: Sequence[Source], documents: MatchFrame, progress: Progress
     ) -> Matched:
-        expressions = [source.vote(self.classes) for source in sources]
-        for source in sources:
-            soft = source.soft(self.classes)
-            expressions += [] if soft is None else [soft.alias(SOFT + source.name)]
-            unasked = source.unasked()
-            expressions += [] if unasked is None else [unasked.alias(UNASKED + source.name)]
+        expressions = [made for source in sources for made in self._expressions[source.name]]
         frame = self.with_measures(sources, documents, progress)
         parts = []
         with stage(progress, "matching rules", frame.height, "texts"):
@@ -128,7 +149,7 @@ class Matcher:
 
     def _rows(self, sources: Sequence[Source], frame: pl.DataFrame) -> int:
         """How many documents are matched at once: fewer where large patterns meet long texts."""
-        parts = sum(source.needs(self.classes).parts for source in sources)
+        parts = sum(self._needs[source.name].parts for source in sources)
         if not parts or not frame.height:
             return _SLICE
         mean = 1 + int(frame[TEXT].str.len_bytes().sum() or 0) // frame.height
@@ -146,8 +167,10 @@ class Matcher:
     def _select(
         self, sources: Sequence[Source], frame: pl.DataFrame, expressions: list[pl.Expr]
     ) -> pl.DataFrame:
+        engine: Literal["in-memory", "streaming"]
+        engine = "in-memory" if frame.height <= _FEW else "streaming"
         try:
-            return frame.lazy().select(expressions).collect(engine="streaming")
+            return frame.lazy().select(expressions).collect(engine=engine)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise self._blame(sources, frame) or RuleError(_first_line(error)) from None
 
@@ -259,26 +282,33 @@ class Evidence:
 
     def matches(self, row: int) -> tuple[Match, ...]:
         """What fired on this document, one `Match` for each source that voted."""
-        if self.corpus.missing is not None and self.corpus.missing[row]:
-            return ()  # there is no text
-        classes = self.matcher.classes
-        documents = MatchFrame.of(self.corpus.take([row]))
-        frame = self.matcher.with_measures(self.matcher.sources, documents)
-        document = frame.row(0, named=True)
-        found = []
-        for source in self.matcher.sources:
-            for number, vote in enumerate(source.rule_votes(classes)):
-                decided = frame.select(vote.alias("vote"))["vote"][0]
-                if decided is not None:
-                    rule = source.rules[number]
-                    when, several = rule.when, rule.named(classes)
-                    label = one_of(
-                        classes[r] for r in (several if len(several) > 1 else (decided,))
-                    )
-                    why = when.because(document) if isinstance(when, Explained) else when.reason()
-                    found.append(Match(source.name, number, label, when.spans(document), why))
-                    break
-        return tuple(found)
+        return matches_on(self.matcher, self.corpus.take([row]))[0]
+
+
+def matches_on(matcher: Matcher, corpus: Corpus) -> list[tuple[Match, ...]]:
+    """What fired on each of a few documents: one `Match` for each source that voted on it."""
+    frame = matcher.with_measures(matcher.sources, MatchFrame.of(corpus))
+    rules = [
+        (source, number, vote)
+        for source in matcher.sources
+        for number, vote in enumerate(source.rule_votes(matcher.classes))
+    ]
+    cast = frame.select(vote.alias(str(i)) for i, (_, _, vote) in enumerate(rules))
+    found: list[dict[str, Match]] = [{} for _ in range(len(corpus))]
+    for i, (source, number, _) in enumerate(rules):
+        rule = source.rules[number]
+        when = rule.when
+        for row, decided in enumerate(cast[str(i)].to_list() if len(corpus) else ()):
+            gone = corpus.missing is not None and corpus.missing[row]  # there is no text
+            if decided is None or gone or source.name in found[row]:
+                continue
+            document = frame.row(row, named=True)
+            several = rule.named(matcher.classes)  # a rule for one class may have flipped its vote
+            named = several if len(several) > 1 else (decided,)
+            label = one_of(matcher.classes[c] for c in named)
+            why = when.because(document) if isinstance(when, Explained) else when.reason()
+            found[row][source.name] = Match(source.name, number, label, when.spans(document), why)
+    return [tuple(matches.values()) for matches in found]
 
 
 def given_up(votes: Votes) -> tuple[DocumentsGivenUp, ...]:

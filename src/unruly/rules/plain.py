@@ -68,7 +68,7 @@ def source_from_plain(
     """
     find: Lines = (lambda path: Where(where or None)) if isinstance(where, str) else where
     place = Place(find, tuple(classes), Path(folder), space=space, descriptions=descriptions or {})
-    place.only(table, ("name", "rule", "prompt"), "a source")
+    place.only(table, ("name", "enabled", "rule", "prompt"), "a source")
     if "name" not in table:
         raise place.error('a source has no name: add name = "..."')
     name = place.at("name").text(table["name"])
@@ -76,18 +76,29 @@ def source_from_plain(
     if "prompt" in table:
         if "rule" in table:
             raise place.at("rule").error("a source has either a prompt or rules: make two of it")
-        return Source(name, [Rule(None, Prompt.from_plain(table, place))])
+        return Source(name, [Rule(None, Prompt.from_plain(table, place))], _enabled(table, place))
     rules = table.get("rule")
     if isinstance(rules, Mapping) or not isinstance(rules, Sequence) or not rules:
         raise place.error("a source needs rules: write [[source.rule]] below it")
-    return Source(name, [_rule(rule, i, name, place) for i, rule in enumerate(rules)])
+    made = [_rule(rule, i, name, place) for i, rule in enumerate(rules)]
+    return Source(name, made, _enabled(table, place))
+
+
+def _enabled(table: Mapping[str, object], place: Place) -> bool:
+    enabled = table.get("enabled", True)
+    if not isinstance(enabled, bool):
+        raise place.at("enabled").error(f"enabled: expected true or false, found {enabled!r}")
+    return enabled
 
 
 def source_to_plain(source: Source) -> Table:
     """The table that means the same in a project file."""
+    head: dict[str, Plain] = {"name": source.name}
+    if not source.enabled:
+        head["enabled"] = False
     if len(source.rules) == 1 and isinstance(source.rules[0].when, Prompt):
-        return {"name": source.name, **source.rules[0].when.to_plain()}
-    return {"name": source.name, "rule": [_rule_to_plain(rule) for rule in source.rules]}
+        return {**head, **source.rules[0].when.to_plain()}
+    return {**head, "rule": [rule_to_plain(rule) for rule in source.rules]}
 
 
 def condition_from_plain(table: Mapping[str, object], place: Place) -> Condition:
@@ -158,7 +169,8 @@ def _inner(value: object, place: Place) -> Condition:
     return condition_from_plain(table, place)
 
 
-def _rule_to_plain(rule: Rule) -> Table:
+def rule_to_plain(rule: Rule) -> Table:
+    """The table that means the same in a project file."""
     plain: dict[str, Plain] = {} if rule.label is None else {"label": rule.label}
     plain |= {} if rule.not_label is None else {"not_label": rule.not_label}
     plain |= rule.when.to_plain()

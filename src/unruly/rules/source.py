@@ -125,6 +125,8 @@ def class_number(label: str | None, classes: tuple[str, ...]) -> int:
 class Source:
     """The first of its rules that matches a document decides; where none does, it abstains.
 
+    One that is not `enabled` is kept in the project and left out of everything else.
+
     A function marked with `@unruly.rule`, or a Snorkel `LabelingFunction`, is a rule as it is.
 
     >>> from unruly.rules.keywords import Keywords
@@ -137,6 +139,7 @@ class Source:
 
     name: str
     rules: Sequence[Rule]
+    enabled: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -148,7 +151,8 @@ class Source:
             raise RuleError(f"source {self.name!r} has no rules: give it one, or drop it")
 
     def __repr__(self) -> str:
-        return f"Source({self.name!r}, {plural(len(self.rules), 'rule')})"
+        off = "" if self.enabled else ", disabled"
+        return f"Source({self.name!r}, {plural(len(self.rules), 'rule')}{off})"
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         """The columns and measures that its rules read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,8 @@ class Sources:
     """
 
     classes: Sequence[str]
-    sources: Sequence[Source]
+    sources: Sequence[Source]  # those that vote
+    with_disabled: Sequence[Source]  # all of them, in the order given
 
     def __init__(
         self,
@@ -69,7 +71,8 @@ class Sources:
             given = tuple(_as_source(item) for item in sources)
             names = tuple(classes)  # type: ignore[arg-type]
         object.__setattr__(self, "classes", names)
-        object.__setattr__(self, "sources", given)
+        object.__setattr__(self, "sources", tuple(source for source in given if source.enabled))
+        object.__setattr__(self, "with_disabled", given)
         self._check()
 
     def _check(self) -> None:
@@ -81,12 +84,11 @@ class Sources:
         if len(set(self.classes)) != len(self.classes):
             twice = next(c for c in self.classes if self.classes.count(c) > 1)
             raise RuleError(f"the class {twice!r} is listed twice")
-        if not self.sources:
-            raise RuleError("there are no sources: write at least one [[source]] with a rule")
-        if len(set(self.names)) != len(self.names):
-            twice = next(n for n in self.names if self.names.count(n) > 1)
+        names = [source.name for source in self.with_disabled]
+        if len(set(names)) != len(names):
+            twice = next(n for n in names if names.count(n) > 1)
             raise RuleError(f"two sources are named {twice!r}: give each source its own name")
-        for source in self.sources:
+        for source in self.with_disabled:
             source.rule_votes(tuple(self.classes))
 
     def __repr__(self) -> str:
@@ -96,6 +98,15 @@ class Sources:
     def names(self) -> tuple[str, ...]:
         """The sources' names, in the order of the votes' columns."""
         return tuple(source.name for source in self.sources)
+
+    @property
+    def disabled(self) -> tuple[str, ...]:
+        """The names of the sources that are left out."""
+        return tuple(source.name for source in self.with_disabled if not source.enabled)
+
+    def index(self, name: str) -> int:
+        """The place of a source among all, disabled ones too: its number in the project file."""
+        return [source.name for source in self.with_disabled].index(name)
 
     def words(self) -> tuple[str, ...]:
         """The words and phrases that the rules of all sources look for, in lower case, each once.
@@ -116,6 +127,12 @@ class Sources:
         With a cache (`Cache.default()` is the command line's), only sources that are new or edited
         are matched; without one, nothing is read or written.
         """
+        if not self.sources:
+            raise RuleError(
+                "all sources are disabled: enable at least one"
+                if self.with_disabled
+                else "there are no sources: write at least one [[source]] with a rule"
+            )
         corpus = Corpus.of(documents)
         matcher = self._matcher(cache)
         matched = matcher.run(MatchFrame.of(corpus), progress)
@@ -195,7 +212,11 @@ class Sources:
         return [f for source in self.sources for f in failures(source, tuple(self.classes))]
 
     def _matcher(self, cache: Cache | None) -> Matcher:
-        return Matcher(tuple(self.sources), tuple(self.classes), cache)
+        return self._bare if cache is None else replace(self._bare, cache=cache)
+
+    @cached_property
+    def _bare(self) -> Matcher:
+        return Matcher(tuple(self.sources), tuple(self.classes))
 
 
 def _as_source(given: object) -> Source:

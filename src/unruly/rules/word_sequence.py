@@ -114,7 +114,7 @@ class WordSequence:
                 "and a rule of its own for the negated words"
             )
         return (
-            pl.when(self._negation().group())
+            pl.when(self._negation().group(self._found().contains()))
             .then(pl.lit(1 - number, dtype=pl.Int8))
             .when(self.mask())
             .then(pl.lit(number, dtype=pl.Int8))
@@ -129,7 +129,7 @@ class WordSequence:
 
     def mask(self) -> pl.Expr:
         found = self._found().contains()
-        return found & ~self._negation().group() if self.negators else found
+        return found & ~self._negation().group(found) if self.negators else found
 
     def _found(self) -> LinearPattern:
         return LinearPattern(self._pattern())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +61,7 @@ class CsvTable:
         self.path, self.separator, self.skip = path, separator, skip
         self.quoted = True
         self.header: tuple[str, ...] = ()  # as the file spells it
+        self.header_record = ""  # the whole line, its end included
         try:
             self._survey(progress)
         except BrokenQuote:
@@ -96,10 +97,15 @@ class CsvTable:
         ]
         for part in self._parts():
             skipped = part.skipped
+            records = part.records()
             for start in range(0, max(1, part.frame.height), rows):
                 spelt = part.frame.slice(start, rows)
                 yield Rows(
-                    spelt.with_columns(casts), spelt, part.numbers[start : start + rows], skipped
+                    spelt.with_columns(casts),
+                    spelt,
+                    part.numbers[start : start + rows],
+                    skipped,
+                    records.slice(start, rows),
                 )
                 skipped = ()
 
@@ -126,9 +132,22 @@ class CsvTable:
                 header = self._names(frame)
                 frame = frame.slice(1).rename(dict(zip(frame.columns, header, strict=True)))
                 numbers = numbers[1:]
-                yield _Part(frame, numbers, records.skipped)
+                first = cut_records(records.data, self.separator, self.quoted)[0]
+                self.header_record = first.decode()
+                yield self._part(records.data[len(first) :], frame, numbers, records.skipped)
             elif frame.height or records.skipped:
-                yield _Part(frame, numbers, records.skipped)
+                yield self._part(records.data, frame, numbers, records.skipped)
+
+    def _part(
+        self,
+        data: bytes,
+        frame: pl.DataFrame,
+        numbers: NDArray[np.int64],
+        skipped: tuple[BadRow, ...],
+    ) -> _Part:
+        return _Part(
+            frame, numbers, skipped, lambda: cut_records(data, self.separator, self.quoted)
+        )
 
     def _parse(self, data: bytes, header: list[str] | None) -> pl.DataFrame:
         schema = dict.fromkeys(header, pl.String()) if header else None
@@ -173,6 +192,23 @@ class _Part:
     frame: pl.DataFrame
     numbers: NDArray[np.int64]
     skipped: tuple[BadRow, ...]
+    cut: Callable[[], list[bytes]]
+
+    def records(self) -> pl.Series:
+        """(rows,): the records as they stand."""
+        return pl.Series(self.cut(), dtype=pl.Binary).cast(pl.String)
+
+
+def cut_records(data: bytes, separator: str = ",", quoted: bool = True) -> list[bytes]:
+    r"""Whole records, each with its line end; blank lines are left out.
+
+    >>> cut_records(b'a,"b\n"\r\n\nc,d\n')
+    [b'a,"b\n"\r\n', b'c,d\n']
+    """
+    marks = CsvRecords(Path(), separator, quoted)._marks(data)
+    keep = ~marks.blank
+    spans = zip(marks.starts[keep].tolist(), marks.ends[keep].tolist(), strict=True)
+    return [data[start : end + 1] for start, end in spans]
 
 
 class _Survey:

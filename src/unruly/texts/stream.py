@@ -24,6 +24,7 @@ class Batch:
 
     corpus: Corpus
     spelt: pl.DataFrame
+    records: pl.Series | None = None  # of a CSV file: the rows as they stand, line ends included
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,11 @@ class CorpusStream:
             corpus, kept = self._corpus(rows)
             if self.layout.id is not None:
                 self._check_twice(seen.add(corpus.ids))
-            yield Batch(corpus, rows.spelt if kept.all() else rows.spelt.filter(kept))
+            spelt, records = rows.spelt, rows.records
+            if not kept.all():
+                spelt = spelt.filter(kept)
+                records = None if records is None else records.filter(pl.Series(kept))
+            yield Batch(corpus, spelt, records)
         self._check_twice(seen.rest())
 
     def read(self, progress: Progress = SILENT) -> Corpus:

@@ -17,7 +17,7 @@ from unruly.progress import SILENT, Progress
 from unruly.texts.columns import Layout
 from unruly.wording import nearest
 
-ENDINGS = ".csv, .tsv, .jsonl, .ndjson (each also .gz), .parquet, .arrow, .feather, .ipc"
+ENDINGS = ".csv, .tsv, .jsonl, .ndjson (each also .gz), .parquet, .arrow, .feather, .ipc, .json, .xlsx, .ods"
 
 OnBadRow = Literal["error", "skip", "keep"]
 
@@ -42,6 +42,9 @@ class Rows:
     spelt: pl.DataFrame  # the same rows with every cell as the file spells it
     numbers: NDArray[np.int64]  # (rows,): their numbers in the file, from 0
     skipped: tuple[BadRow, ...] = ()  # rows between them that could not be read
+    records: pl.Series | None = (
+        None  # (rows,): of a CSV file, the records as they stand, line ends included
+    )
 
 
 class Table(Protocol):
@@ -83,6 +86,7 @@ def open_table(path: str | Path, progress: Progress = SILENT, *, skip: bool = Fa
     from unruly.texts.arrow_table import IpcTable, ParquetTable
     from unruly.texts.csv_table import CsvTable, separator_of
     from unruly.texts.jsonl_table import JsonLinesTable
+    from unruly.texts.whole_table import SHEETS, json_table, sheet_table
 
     file = Path(path)
     check_file(file)
@@ -97,6 +101,10 @@ def open_table(path: str | Path, progress: Progress = SILENT, *, skip: bool = Fa
             return ParquetTable(file)
         case ".arrow" | ".feather" | ".ipc":
             return IpcTable(file)
+        case ".json":
+            return json_table(file)
+        case sheet if sheet in SHEETS:
+            return sheet_table(file)
         case other:
             raise InputError(
                 f"files ending in {other or 'nothing'!r} are not read: use one of {ENDINGS}",

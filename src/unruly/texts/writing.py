@@ -1,7 +1,7 @@
 """Rows of a file written again with columns added, every cell of it as it was.
 
-CSV and TSV cells pass through as they were spelt: `1234567890123456789`, `+49151`, `2.50` and `1e5`
-are not numbers here. JSON Lines and Parquet tell numbers from strings, so a CSV column becomes a column
+CSV and TSV records pass through as the bytes that they are, our columns behind them: `1234567890123456789`,
+`+49151`, `2.50`, `1e5`, quotes and line ends stay. JSON Lines and Parquet tell numbers from strings, so a CSV column becomes a column
 of numbers there where that loses nothing of how any cell is spelt.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,12 +18,15 @@ from polars.io.plugins import register_io_source
 
 from unruly.errors import InputError, Where
 from unruly.files import written_whole
-from unruly.texts.csv_table import CsvTable, cast
-from unruly.texts.stream import CorpusStream
+from unruly.texts.csv_table import CsvTable, cast, cut_records
+from unruly.texts.stream import Batch, CorpusStream
 from unruly.texts.table import ending
 
 WRITTEN = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 FLAT = (".csv", ".tsv")  # formats without lists
+# What a spreadsheet takes for a formula: such a beginning, unless all of it is a number.
+FORMULA = r"^[=+\-@\t\r]"
+NUMBER = r"^[+-]?[0-9][0-9 .,]*(?:[eE][+-]?[0-9]+)?$"
 
 
 def format_of(target: Path) -> str:
@@ -40,7 +44,12 @@ class RowWriter:
     """Writes the rows of one stream to a file, each batch with its added columns."""
 
     def __init__(
-        self, stream: CorpusStream, target: Path, added: Mapping[str, pl.DataType]
+        self,
+        stream: CorpusStream,
+        target: Path,
+        added: Mapping[str, pl.DataType],
+        *,
+        defuse: bool = False,
     ) -> None:
         self.form, self.target = format_of(target), target
         self.flat = self.form in FLAT
@@ -48,6 +57,10 @@ class RowWriter:
         spelt = isinstance(table, CsvTable)
         self.own = pl.Schema(dict.fromkeys(table.schema, pl.String())) if spelt else table.schema
         self.header = table.header if isinstance(table, CsvTable) else tuple(self.own)
+        self.defuse = defuse and self.flat
+        self.verbatim: CsvTable | None = None  # its records are copied as they are
+        if isinstance(table, CsvTable) and self.flat and table.separator == self._separator:
+            self.verbatim = None if self.defuse else table
         self.casts = []
         if spelt and not self.flat:
             kinds = {
@@ -59,12 +72,12 @@ class RowWriter:
             self._refuse_what_text_cannot_hold(stream.name)
         self.added = dict(added)
 
-    def write(self, batches: Iterator[tuple[pl.DataFrame, pl.DataFrame]]) -> None:
-        """Write pairs of rows as they were spelt and added columns; the file is whole or not there."""
-        frames = (spelt.with_columns(self.casts).hstack(added) for spelt, added in batches)
+    def write(self, batches: Iterator[tuple[Batch, pl.DataFrame]]) -> None:
+        """Write batches of rows with their added columns; the file is whole or not there."""
         with written_whole(self.target) as part:
             if self.form == ".parquet":
                 schema = pl.Schema({**self.own, **self.added})
+                frames = (self._joined(batch, added) for batch, added in batches)
                 register_io_source(lambda *_: frames, schema=schema).sink_parquet(
                     part, maintain_order=True
                 )
@@ -72,11 +85,25 @@ class RowWriter:
             with part.open("wb") as file:
                 if self.flat:
                     file.write(self._header())
-                for frame in frames:
-                    if self.flat:
-                        frame.write_csv(file, include_header=False, separator=self._separator)
-                    else:
-                        frame.write_ndjson(file)
+                for batch, added in batches:
+                    file.write(self._lines(batch, added))
+
+    def _joined(self, batch: Batch, added: pl.DataFrame) -> pl.DataFrame:
+        return batch.spelt.with_columns(self.casts).hstack(added)
+
+    def _lines(self, batch: Batch, added: pl.DataFrame) -> bytes:
+        """One line for each row."""
+        if not self.flat:
+            return self._joined(batch, added).write_ndjson().encode()
+        if self.verbatim is None or batch.records is None:
+            joined = self._joined(batch, added)
+            return self._csv(joined.with_columns(_defused(joined)) if self.defuse else joined)
+        behind = cut_records(self._csv(added), self._separator)
+        pairs = zip(batch.records, behind, strict=True)
+        return b"".join(_behind(record, line, self._separator) for record, line in pairs)
+
+    def _csv(self, frame: pl.DataFrame) -> bytes:
+        return frame.write_csv(include_header=False, separator=self._separator).encode()
 
     @property
     def _separator(self) -> str:
@@ -84,9 +111,13 @@ class RowWriter:
 
     def _header(self) -> bytes:
         line = io.StringIO()
-        names = (*self.header, *self.added)
-        csv.writer(line, delimiter=self._separator, lineterminator="\n").writerow(names)
-        return line.getvalue().encode()
+        own = () if self.verbatim is not None else self.header
+        writer = csv.writer(line, delimiter=self._separator, lineterminator="\n")
+        writer.writerow([_harmless(name) if self.defuse else name for name in (*own, *self.added)])
+        ours = line.getvalue().encode()
+        if self.verbatim is None:
+            return ours
+        return _behind(self.verbatim.header_record, ours, self._separator)
 
     def _refuse_what_text_cannot_hold(self, name: str) -> None:
         for column, kind in self.own.items():
@@ -97,3 +128,28 @@ class RowWriter:
                     f"cannot: write {'.parquet' if binary else '.jsonl or .parquet'} instead",
                     where=Where(str(self.target)),
                 )
+
+
+def _behind(record: str, line: bytes, separator: str) -> bytes:
+    """A record with more cells behind it, its own line end last."""
+    body = record.rstrip("\n")
+    end = "\r\n" if body.endswith("\r") and record.endswith("\n") else "\n"
+    return body.removesuffix("\r" if end == "\r\n" else "").encode() + (
+        separator.encode() + line.rstrip(b"\n") + end.encode()
+    )
+
+
+def _defused(frame: pl.DataFrame) -> list[pl.Expr]:
+    """Cells that a spreadsheet would run, with an apostrophe before them, which makes them text there."""
+    texts = {c: pl.col(c) for c, kind in frame.schema.items() if kind == pl.String}
+    return [
+        pl.when(text.str.contains(FORMULA) & ~text.str.contains(NUMBER))
+        .then("'" + text)
+        .otherwise(text)
+        .alias(column)
+        for column, text in texts.items()
+    ]
+
+
+def _harmless(cell: str) -> str:
+    return f"'{cell}" if re.match(FORMULA, cell) and not re.match(NUMBER, cell) else cell

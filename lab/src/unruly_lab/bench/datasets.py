@@ -32,7 +32,7 @@ from unruly_lab.bench.runs import GIVEN
 from unruly_lab.peers.systems import Documents
 
 SPLITS = ("train", "valid", "test")
-DRAW = 20_201_112  # which training documents are drawn does not depend on a run's seed
+DRAW = 20_201_112  # where all draws of documents start from
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +104,8 @@ class Folder:
         rows: int | None = None,
         cache: Cache | None = None,
         progress: Progress = SILENT,
+        *,
+        draw: int | None = None,
     ) -> Dataset:
         """Read and encode, at most so many training and so many validation documents, drawn by chance.
 
@@ -112,7 +114,7 @@ class Folder:
         corpora = {split: Corpus.from_wrench(self.path, split) for split in self.splits}
         kept = {split: np.arange(len(corpus)) for split, corpus in corpora.items()}
         for split in {"train", "valid"} & set(kept):  # all test documents are scored
-            kept[split] = drawn(len(corpora[split]), rows)
+            kept[split] = drawn(len(corpora[split]), rows, draw)
         corpora = {split: corpus.take(kept[split]) for split, corpus in corpora.items()}
         unfitted = None
         if encoder == GIVEN:
@@ -158,17 +160,18 @@ def folder_of(data: Path, name: str) -> Folder:
     return Folder(path)
 
 
-def drawn(n: int, rows: int | None) -> NDArray[np.intp]:
+def drawn(n: int, rows: int | None, draw: int | None = None) -> NDArray[np.intp]:
     """Which of n documents are kept: all, or so many by chance, in their order.
 
-    Never the first ones: some files are sorted by class.
+    Never the first ones: some files are sorted by class. Another `draw` gives others.
 
     >>> len(drawn(100, 10)), bool((np.diff(drawn(100, 10)) > 0).all()), len(drawn(5, 10))
     (10, True, 5)
     """
     if rows is None or rows >= n:
         return np.arange(n)
-    return np.sort(np.random.default_rng(DRAW).choice(n, rows, replace=False))
+    start = DRAW if draw is None else [DRAW, draw]
+    return np.sort(np.random.default_rng(start).choice(n, rows, replace=False))
 
 
 def _gold(corpus: Corpus) -> Gold:

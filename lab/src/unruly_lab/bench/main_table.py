@@ -182,7 +182,7 @@ def _dot(variant: Variant, dataset: str, several: Sequence[Outcome]) -> Dot:
 
 def validation(outcomes: Sequence[Outcome]) -> str | None:
     """Validation accuracy of the paper's method, beside the table of its appendix."""
-    found = cells(outcomes, "main", ("paper", "paper-voters"))
+    found = cells(outcomes, "main", ("paper",))
     known = [name for name in datasets(found) if paper.known(name)]
     if not known:
         return None

@@ -269,7 +269,7 @@ def _held_out(run: Run, dataset: Dataset, fitted: Fitted) -> float:
     return held_out_votes(fitted, documents)
 
 
-KEYWORD_METHODS = ("westclass",)
+KEYWORD_METHODS = ("westclass", "westclass-published")
 
 
 def keywords_of(rules: Path | None, dataset: str, classes: tuple[str, ...]) -> Keywords:

@@ -11,6 +11,7 @@ from unruly.files import written_whole
 from unruly_lab.bench import (
     ablations,
     by_matched,
+    claims,
     clean_labels,
     data_statistics,
     main_table,
@@ -28,6 +29,7 @@ OPENING = "main-table"
 # In the order of the paper; the names are those of the files.
 TABLES: tuple[tuple[str, Callable[[Outcomes], str | None]], ...] = (
     (OPENING, main_table.table),
+    ("claims", claims.table),
     ("validation", main_table.validation),
     ("noise", noise.table),
     ("supervised", supervised.table),

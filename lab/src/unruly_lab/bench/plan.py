@@ -37,7 +37,10 @@ QUICK: dict[str, tuple[Setting, ...]] = {
     "bert-mlp-denoised": _DENOISING,
     "ulmfit": _ULMFIT,
     "ulmfit-denoised": (*_ULMFIT, *_DENOISING),
-    "westclass": (("beta", 300), ("pretrain_epochs", 12), ("rounds", 8), ("batches", 20)),
+    **dict.fromkeys(
+        ("westclass", "westclass-published"),
+        (("beta", 300), ("pretrain_epochs", 12), ("rounds", 8), ("batches", 20)),
+    ),
 }
 
 
@@ -84,7 +87,7 @@ class Plan:
             run
             for seed in range(self.seeds)
             for base in bases.values()
-            for run in self._of(replace(base, seed=seed))
+            for run in self._of(replace(base, seed=seed, draw=seed if self.rows else None))
         ]
         order = {name: place for place, name in enumerate(self.experiments)}
         return tuple(sorted(every, key=lambda run: order[run.experiment]))
@@ -110,6 +113,7 @@ class Plan:
             method=PAPER,
             encoder=GIVEN if folder.brings_features else self.encoder,
             rows=self.rows,
+            draw=0 if self.rows else None,  # each seed draws its own documents
             prior=self.priors.get(folder.name),
             data=folder.digest(),
         )

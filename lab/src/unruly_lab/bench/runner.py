@@ -34,7 +34,7 @@ class Loader:
     ) -> None:
         self._folders, self._keywords = dict(folders), dict(keywords)
         self._cache = Cache(cache) if cache else Cache()
-        self._key: tuple[str, str, int | None] | None = None
+        self._key: tuple[str, str, int | None, int | None] | None = None
         self._dataset: Dataset | None = None
 
     def emptied(self) -> Loader:
@@ -43,11 +43,11 @@ class Loader:
 
     def dataset(self, run: Run, progress: Progress = SILENT) -> Dataset:
         """The data set of a run, read and encoded."""
-        key = run.dataset, run.encoder, run.rows
+        key = run.dataset, run.encoder, run.rows, run.draw
         if self._dataset is None or self._key != key:
             self._dataset = None  # its memory is free before the next is read
             folder = self._folders[run.dataset]
-            self._dataset = folder.load(run.encoder, run.rows, self._cache, progress)
+            self._dataset = folder.load(run.encoder, run.rows, self._cache, progress, draw=run.draw)
             self._key = key
         return self._dataset
 
@@ -225,8 +225,8 @@ def _spread(
 
 def _prepare(plan: Plan, done: dict[Run, Outcome], loader: Loader, progress: Progress) -> None:
     """Encode each data set once, before several processes ask for it."""
-    wanted = {run.dataset: run for run in plan.searches()}
-    wanted |= {run.dataset: run for run in plan.runs() if run not in done}
+    wanted = {(run.dataset, run.draw): run for run in plan.searches()}
+    wanted |= {(run.dataset, run.draw): run for run in plan.runs() if run not in done}
     for run in wanted.values():
         loader.dataset(run, progress)
 

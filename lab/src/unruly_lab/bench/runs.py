@@ -44,6 +44,7 @@ class Run:
     selection: str = "none"  # "gold": the true labels of the validation documents choose the epoch
     clean: float | None = None  # the share of the training documents whose true labels are given
     rows: int | None = None  # so many training documents at most, drawn by chance
+    draw: int | None = None  # which draw of them; None: one draw that all seeds share
     prior: tuple[float, ...] | None = None  # the share of each class, where it is given
     settings: tuple[Setting, ...] = ()  # hyper-parameters other than the method's own, by name
     keywords: str = ""  # of methods that need them: "votes", or "rules" and a digest of the words

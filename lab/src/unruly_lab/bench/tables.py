@@ -115,11 +115,13 @@ def cells(
     """The outcomes of one experiment, each list being the seeds of one cell.
 
     Where a cell was run on fewer documents (`--rows`) and on more, those on most count; where it was run
-    in short (`--quick`) and in full, those in full.
+    in short (`--quick`) and in full, those in full; where one draw served all seeds and where each drew its
+    own, the latter.
     """
+    named = [replace(o, run=over_voters(o.run)) for o in outcomes]
     chosen = [
         o
-        for o in outcomes
+        for o in named
         if o.run.experiment == experiment and (methods is None or o.run.method in methods)
     ]
     encoder = _encoder_beside_given(chosen)
@@ -180,6 +182,17 @@ def attention(run: Run) -> str:
     return next((str(value) for name, value in run.settings if name in ATTENTIONS), "")
 
 
+def over_voters(run: Run) -> Run:
+    """The system `paper-voters` as the setting of the paper's method that it is, so that both are one line.
+
+    >>> over_voters(Run("imdb", "paper-voters")).method
+    'paper'
+    """
+    if run.method != "paper-voters":
+        return run
+    return replace(run, method="paper", settings=(*run.settings, (ATTENTIONS[0], "voters")))
+
+
 def _place(o: Outcome) -> tuple[int, bool, int]:
     names = [known.name for known in SYSTEMS]
     at = names.index(o.run.method) if o.run.method in names else len(names)
@@ -197,7 +210,14 @@ def _fullest(several: Sequence[Outcome]) -> list[Outcome]:
     most = max(o.documents[0] for o in several)
     kept = [o for o in several if o.documents[0] == most]
     kept = [o for o in kept if not shortened(o.run)] or kept
-    return list({replace(o.run, data=""): o for o in kept}.values())  # the latest of equals
+    kept = [o for o in kept if not shared_draw(o)] or kept
+    plain = {replace(o.run, data="", rows=None, draw=None): o for o in kept}
+    return list(plain.values())  # the latest of equals
+
+
+def shared_draw(o: Outcome) -> bool:
+    """Whether it was trained on a part of the documents, the same part for every seed."""
+    return o.run.draw is None and o.run.rows is not None and o.documents[0] >= o.run.rows
 
 
 SAME = 0.05  # points that the paper's own rounding hides
@@ -264,6 +284,11 @@ def conditions(outcomes: Iterable[Outcome]) -> str:
         f"Features: {', '.join(encoders)} here, bert-base-uncased in the paper; "
         f"{_seeds(every)} here, how many in the paper is not said."
     )
+    if any(map(shared_draw, every)):
+        said += (
+            " Where fewer training documents were taken than the paper has, one draw of them served "
+            "all seeds: ± leaves the draw out."
+        )
     if short := sum(shortened(o.run) for o in every):
         said += f" {short} of {len(every)} runs were trained in short (`--quick`): for a first look only."
     if sizes:

@@ -18,8 +18,8 @@ NOBODY_RAN = 1
     "--methods",
     help="Comma-separated names, or all. Default: majority-vote, dawid-skene, snorkel, bert-mlp, "
     "mean-teacher, paper, default. Others: weighted-vote, one-coin, matrix-completion, denoiser, "
-    "snorkel-package, westclass, implyloss, neuralqpp, ulmfit, bert-mlp-denoised, ulmfit-denoised, "
-    "bert-mlp-gold, paper-voters, rule-only, neural-only, neural-self, rule-neural.",
+    "snorkel-package, westclass, westclass-published, implyloss, neuralqpp, ulmfit, "
+    "bert-mlp-denoised, ulmfit-denoised, bert-mlp-gold, paper-voters, rule-only, neural-only, neural-self, rule-neural.",
 )
 @encoder_option
 @click.option(

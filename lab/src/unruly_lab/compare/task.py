@@ -59,7 +59,8 @@ def task_of(project: Project, progress: Progress = SILENT) -> ComparisonTask:
     unfitted = encoder_from(project.encoder, project.folder)
     encoder = unfitted.fit(corpus, cache, progress)
     documents = Documents(corpus, votes, encoder.encode(corpus, cache, progress), unfitted)
-    clean = project.clean_labels(corpus).astype(np.int64) if project.data.clean else None
+    labels = project.labels(corpus)
+    clean = labels.numbers if labels.labels else None
     scored = _test_file(project, corpus, encoder, progress)
     taught = _known(corpus) if scored is not None else None
     if scored is None:

@@ -186,6 +186,10 @@ class PseudoDocuments:
     ids: NDArray[np.int64]  # (n, length), filled up with PAD
     labels: NDArray[np.float32]  # (n, m)
 
+    def take(self, rows: NDArray[np.bool_]) -> PseudoDocuments:
+        """Some of them only."""
+        return PseudoDocuments(self.ids[rows], self.labels[rows])
+
 
 def expand_seeds(
     vectors: Vectors, seeds: Sequence[Sequence[int]], most: int = 50

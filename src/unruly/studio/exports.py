@@ -1,0 +1,116 @@
+"""What leaves the studio: labelled data and the report, written to `out/`; and the commands that do the same."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from unruly.errors import InputError
+from unruly.model.prediction_file import predict_file
+from unruly.progress import SILENT, Progress
+from unruly.studio.training import Job, Trainer
+from unruly.texts.wrench import is_wrench
+
+FOLDER = "out"
+LABELLED = ("labelled.csv", "labelled.parquet", "labelled.jsonl")
+REPORT = "report.html"
+NAMES = (*LABELLED, REPORT)
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file that can be made, the one that was made last, and the command that makes it."""
+
+    name: str
+    title: str
+    command: str
+    path: Path | None  # where it is; None where it was not made yet
+
+
+def exports(trainer: Trainer) -> tuple[Export, ...]:
+    """All of them; the model and the project file are there as they are."""
+    folder = trainer.workspace.folder
+    project = shlex.quote(str(folder))
+    model = trainer.current
+    found = [
+        Export(
+            "unruly.toml",
+            "The project: rules, classes, files",
+            f"unruly check {project}",
+            trainer.workspace.file,
+        )
+    ]
+    if (labels := trainer.workspace.state.project.label_file().path).exists():
+        command = f"unruly label {project}"
+        found.append(Export("labels.csv", "Your labels, one line each", command, labels))
+    if model is None:
+        return tuple(found)
+    file = shlex.quote(str(model.path))
+    fit = f"unruly fit {project} -o {file}"
+    found.append(Export(model.path.name, "The model that is shown", fit, model.path))
+    data = trainer.workspace.state.project.data.train or ""
+    texts = shlex.quote(str(folder / data))
+    for name in LABELLED:
+        kind = name.partition(".")[2]
+        title = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON Lines"}[kind]
+        found.append(
+            Export(
+                name,
+                f"All documents with the model's labels, as {title}",
+                f"unruly predict {file} {texts} -o {name}{_columns(trainer)}",
+                _made(folder, name),
+            )
+        )
+    found.append(
+        Export(
+            REPORT,
+            "The report: one page, no network",
+            f"unruly report {file} --data {project} -o {REPORT}",
+            _made(folder, REPORT),
+        )
+    )
+    return tuple(found)
+
+
+def _columns(trainer: Trainer) -> str:
+    data = trainer.workspace.state.project.data
+    named = [("--text", data.text), ("--id", data.id)]
+    return "".join(f" {option} {shlex.quote(name)}" for option, name in named if name)
+
+
+def _made(folder: Path, name: str) -> Path | None:
+    path = folder / FOLDER / name
+    return path if path.is_file() else None
+
+
+def begin_export(trainer: Trainer, name: str) -> None:
+    """Write one of `NAMES` in the background."""
+    if name not in NAMES:
+        raise InputError(f"{name!r} is nothing that can be made here")
+    if trainer.current is None:
+        raise InputError("there is no model yet: train one first")
+
+    def work(job: Job) -> None:
+        make_export(trainer, name, job)
+
+    trainer.begin(f"writing {name}", work)
+
+
+def make_export(trainer: Trainer, name: str, progress: Progress = SILENT) -> Path:
+    """Write one of `NAMES`; gives its path."""
+    model = trainer.current
+    assert model is not None
+    state = trainer.workspace.state
+    folder = state.folder / FOLDER
+    folder.mkdir(exist_ok=True)
+    target, opened = folder / name, trainer.opened(model)
+    if name == REPORT:
+        test = state.project.corpus("test") if state.project.data.test else None
+        return opened.report(target, state.corpus, test, progress=progress)
+    data = state.project.data
+    path = data.path("train", state.folder)
+    if is_wrench(path):
+        raise InputError("a folder in WRENCH's layout has no rows to write again: name a file")
+    predict_file(opened, path, target, text=data.text, id=data.id, progress=progress)
+    return target

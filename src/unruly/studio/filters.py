@@ -1,0 +1,233 @@
+"""Filters of documents as values: each part narrows the list, all parts combine, and a link holds them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.errors import InputError
+from unruly.studio.state import NONE, State, column_values
+from unruly.wording import did_you_mean
+
+Mask = NDArray[np.bool_]
+SORTS = ("order", "doubt", "influence", "random")
+AGAINST = ("votes", "labels")
+COVERED = ("yes", "no", "conflict")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which documents are listed, and in which order; an empty part asks for nothing.
+
+    >>> Filter(covered="no", words="refund").query()
+    'covered=no&words=refund'
+    >>> Filter.of({"covered": "no", "page": "3"}) == Filter(covered="no")
+    True
+    """
+
+    covered: str = ""  # yes, no, or conflict: votes for two classes or more
+    source: str = ""  # a source that votes on it
+    vote: str = ""  # ... for this class; without a source, any source
+    predicted: str = ""  # the model's class
+    low: str = ""  # the model's confidence, in per cent
+    high: str = ""
+    label: str = ""  # yes, no, or a class: labelled by hand
+    against: str = ""  # the model disagrees with: votes, or labels
+    changed: str = ""  # yes: the model before said something else
+    words: str = ""  # stand in the text, whatever their case
+    column: str = ""  # another column of the data
+    value: str = ""  # that has this value
+    sort: str = ""  # see SORTS
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> Filter:
+        """From the query of a link; what is unknown is passed over."""
+        names = [part.name for part in fields(cls)]
+        return cls(**{name: query[name].strip() for name in names if query.get(name, "").strip()})
+
+    def query(self) -> str:
+        """As the query of a link."""
+        return urlencode({k: v for k, v in vars(self).items() if v})
+
+    @property
+    def unsorted(self) -> Filter:
+        """The same documents in any order."""
+        return replace(self, sort="")
+
+    def mask(self, state: State) -> Mask:
+        """(n,): which documents fit."""
+        found = np.ones(state.n, np.bool_)
+        for part in (_votes, _model, _labels, _text):
+            found &= part(self, state)
+        return found
+
+    def rows(self, state: State) -> NDArray[np.int64]:
+        """The documents that fit, in the order asked for."""
+        return state.once(("rows", self), lambda: _rows(self, state))
+
+    def count(self, state: State) -> int:
+        """How many documents fit."""
+        return int(_masked(self.unsorted, state).sum())
+
+
+def _rows(filter: Filter, state: State) -> NDArray[np.int64]:
+    found = _masked(filter.unsorted, state)
+    if filter.sort == "random":
+        return state.shuffled[found[state.shuffled]]
+    rows = np.flatnonzero(found)
+    if filter.sort == "doubt" and state.answers is not None:
+        return rows[np.argsort(-state.answers.doubt[rows], kind="stable")]
+    if filter.sort == "doubt":
+        lead = np.sort(state.counts[rows], axis=1)
+        return rows[np.argsort(lead[:, -1] - lead[:, -2], kind="stable")]
+    if filter.sort == "influence":
+        return rows[np.argsort(-state.counts[rows].sum(axis=1), kind="stable")]
+    if filter.sort and filter.sort != "order":
+        raise InputError(f"sort = {filter.sort!r}: {did_you_mean(filter.sort, SORTS, 'one of')}")
+    return rows
+
+
+def _masked(filter: Filter, state: State) -> Mask:
+    return state.once(filter, lambda: filter.mask(state))
+
+
+def _votes(filter: Filter, state: State) -> Mask:
+    found = np.ones(state.n, np.bool_)
+    if filter.covered == "conflict":
+        found &= state.conflict
+    elif filter.covered:
+        _known(filter.covered, COVERED, "covered")
+        found &= state.votes.covered == (filter.covered == "yes")
+    if not filter.source and not filter.vote:
+        return found
+    columns = state.votes.matrix
+    if filter.source:
+        columns = columns[:, [_known(filter.source, state.votes.sources, "source")]]
+    if filter.vote:
+        named = columns == _known(filter.vote, state.classes, "class")
+        return np.asarray(found & named.any(axis=1))
+    return np.asarray(found & (columns != NONE).any(axis=1))
+
+
+def _model(filter: Filter, state: State) -> Mask:
+    found = np.ones(state.n, np.bool_)
+    answers = state.answers
+    if answers is None:
+        return found  # nothing is known yet, so nothing is left out
+    if filter.predicted:
+        found &= answers.predicted == _known(filter.predicted, state.classes, "class")
+    if filter.low:
+        found &= answers.confidence >= _per_cent(filter.low)
+    if filter.high:
+        found &= answers.confidence <= _per_cent(filter.high)
+    if filter.against:
+        _known(filter.against, AGAINST, "against")
+        other = state.winner if filter.against == "votes" else state.labels
+        found &= (other != NONE) & (other != answers.predicted)
+    if filter.changed and state.earlier is not None:
+        found &= state.earlier.predicted != answers.predicted
+    return found
+
+
+def _labels(filter: Filter, state: State) -> Mask:
+    if not filter.label:
+        return np.ones(state.n, np.bool_)
+    if filter.label in state.classes:
+        return np.asarray(state.labels == state.classes.index(filter.label))
+    _known(filter.label, ("yes", "no"), "label")
+    return np.asarray((state.labels != NONE) == (filter.label == "yes"))
+
+
+def _text(filter: Filter, state: State) -> Mask:
+    found = np.ones(state.n, np.bool_)
+    if filter.words:
+        words = filter.words.casefold()
+        found &= state.once(("words", words), lambda: _containing(words, state))
+    if filter.column:
+        _known(filter.column, tuple(state.corpus.columns.columns), "column")
+        if filter.value:
+            same = column_values(state.corpus, filter.column) == filter.value
+            found &= same.fill_null(False).to_numpy()
+    return found
+
+
+def _containing(words: str, state: State) -> Mask:
+    """Documents whose text has all of these words, or the phrase in quotes."""
+    pieces = [words.strip('"')] if words.startswith('"') else words.split()
+    texts = state.corpus.texts
+    found = pl.Series(np.ones(len(texts), np.bool_))
+    for piece in pieces:
+        found &= texts.str.contains("(?i)" + _escaped(piece))
+    return found.to_numpy()
+
+
+def _escaped(piece: str) -> str:
+    return "".join(f"\\{c}" if c in r".^$*+?{}[]\|()#&-~" else c for c in piece)
+
+
+def _known(name: str, known: tuple[str, ...], what: str) -> int:
+    if name not in known:
+        raise InputError(f"there is no {what} {name!r}: {did_you_mean(name, known, 'there are')}")
+    return known.index(name)
+
+
+def _per_cent(text: str) -> float:
+    try:
+        return float(text.rstrip("% ").replace(",", ".")) / 100
+    except ValueError:
+        raise InputError(f"confidence {text!r}: give a number of per cent, 0 to 100") from None
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A filter with a name, and how many documents fit it now."""
+
+    name: str
+    filter: Filter
+    count: int
+    own: bool = False  # saved by the user
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {"name": self.name, "query": self.filter.query(), "count": self.count}
+
+
+def usual_presets(state: State) -> tuple[tuple[str, Filter], ...]:
+    """The filters that people ask for most, as far as there is anything to ask about."""
+    found = [
+        ("All documents", Filter()),
+        ("No rule covers", Filter(covered="no")),
+        ("Rules disagree", Filter(covered="conflict")),
+    ]
+    if state.answers is not None:
+        found += [
+            ("Model in doubt", Filter(high="70", sort="doubt")),
+            ("Model against votes", Filter(against="votes")),
+        ]
+        if state.earlier is not None:
+            found.append(("Changed by the last fit", Filter(changed="yes")))
+    if (state.labels != NONE).any():
+        found.append(("Labelled", Filter(label="yes")))
+        if state.answers is not None:
+            found.append(("Model against labels", Filter(against="labels")))
+    return tuple(found)
+
+
+def counted(state: State, own: Mapping[str, Filter], usual: bool = True) -> tuple[Preset, ...]:
+    """Presets with their counts, the usual ones first; own ones that no longer fit count none."""
+    named = [(name, chosen, False) for name, chosen in usual_presets(state)] if usual else []
+    named += [(name, chosen, True) for name, chosen in own.items()]
+    presets = []
+    for name, chosen, mine in named:
+        try:
+            count = chosen.count(state)
+        except InputError:
+            count = 0  # a source or a class that is no longer there
+        presets.append(Preset(name, chosen, count, mine))
+    return tuple(presets)

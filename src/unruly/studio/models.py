@@ -1,0 +1,192 @@
+"""The trained models of a project: every one kept in `models/` with its date, rules, labels and figures.
+
+    models/2026-11-16T20-31-04.unruly    the model
+    models/2026-11-16T20-31-04.json      when, the project file as it was, how many labels, the fit's summary
+
+Models that the command line has left in the project's folder are listed as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.errors import InputError
+from unruly.files import written_whole
+from unruly.model.summary import FitSummary
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.progress import SILENT, Progress
+from unruly.project.project import FittedProject
+from unruly.rules.cache import Cache, entry_key
+from unruly.rules.function import Function
+from unruly.sampling import Share
+from unruly.studio.state import NONE, Answers, State
+
+FOLDER = "models"
+ENDING = ".unruly"
+
+
+@dataclass(frozen=True)
+class KeptModel:
+    """A model on disk, and what is known of it without opening it."""
+
+    path: Path
+    when: datetime
+    facts: (
+        Mapping[str, Any] | None
+    )  # what was written beside it; None where the command line made it
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending."""
+        return self.path.stem
+
+    @property
+    def day(self) -> str:
+        """Its date, to the minute."""
+        return self.when.strftime("%Y-%m-%d %H:%M")
+
+    @property
+    def summary(self) -> FitSummary | None:
+        """What the fit came to, where it was written down."""
+        return None if self.facts is None else FitSummary.from_plain(self.facts["summary"])
+
+    @property
+    def labels(self) -> int | None:
+        """How many labels there were."""
+        return None if self.facts is None else int(self.facts["labels"])
+
+    @property
+    def text(self) -> str | None:
+        """The project file as it was."""
+        return None if self.facts is None else str(self.facts["project"])
+
+    @property
+    def accuracy(self) -> Share | None:
+        """Against gold, where the project has any for testing."""
+        scores = None if self.facts is None else self.facts.get("accuracy")
+        return None if scores is None else Share(**scores)
+
+
+def kept_models(folder: Path) -> tuple[KeptModel, ...]:
+    """All models of a project, the newest first."""
+    paths = [*folder.glob(f"*{ENDING}"), *(folder / FOLDER).glob(f"*{ENDING}")]
+    found = [_kept(path) for path in paths if path.is_file()]
+    return tuple(sorted(found, key=lambda model: (model.when, model.name), reverse=True))
+
+
+def _kept(path: Path) -> KeptModel:
+    facts = None
+    try:
+        facts = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        when = datetime.fromisoformat(facts["when"])
+        FitSummary.from_plain(facts["summary"])
+    except (OSError, ValueError, KeyError, TypeError):
+        facts = None  # none was written, or it is damaged: the model itself counts
+        when = datetime.fromtimestamp(path.stat().st_mtime)
+    return KeptModel(path, when, facts)
+
+
+def keep(fit: FittedProject, state: State, now: datetime) -> KeptModel:
+    """Save a model with its date, so that no other is overwritten, and what is known of it beside it."""
+    folder = state.folder / FOLDER
+    folder.mkdir(exist_ok=True)
+    stem = _free(folder, now.strftime("%Y-%m-%dT%H-%M-%S"))
+    path = folder / f"{stem}{ENDING}"
+    scores = fit.evaluation
+    share = None if scores is None else scores.everything.model.accuracy
+    facts = {
+        "when": now.isoformat(timespec="seconds"),
+        "project": state.text,
+        "labels": int((state.labels != NONE).sum()),
+        "summary": fit.model.summary_.to_plain(),
+        "scored_on": fit.scored_on,
+        "accuracy": None if share is None else vars(share),
+    }
+    fit.model.save(path)
+    with written_whole(path.with_suffix(".json")) as part:
+        part.write_text(json.dumps(facts, ensure_ascii=False), encoding="utf-8")
+    return _kept(path)
+
+
+def _free(folder: Path, stem: str) -> str:
+    taken = {path.stem for path in folder.iterdir()}
+    names = (stem, *(f"{stem}-{i}" for i in range(2, 1000)))
+    return next(name for name in names if name not in taken)
+
+
+def open_model(path: Path, state: State) -> WeakClassifier:
+    """A model of this project; its Python rules come from the files that the project names."""
+    files = {
+        state.folder / rule.when.file
+        for source in state.project.sources.sources
+        for rule in source.rules
+        if isinstance(rule.when, Function) and rule.when.file
+    }
+    return WeakClassifier.load(path, sorted(files) or None)
+
+
+def answers_of(
+    model: WeakClassifier,
+    path: Path,
+    state: State,
+    cache: Cache,
+    progress: Progress = SILENT,
+) -> Answers:
+    """What a model says of the project's documents; kept from run to run."""
+    key = entry_key(["answers", _digest(path)], state.classes, state.frame.everything)
+    kept = cache.get(key)
+    if kept is not None and kept.height == state.n and kept.width == len(state.classes):
+        return Answers(path.name, np.ascontiguousarray(kept.to_numpy().astype(np.float32)))
+    found = model.predictions(state.corpus, progress=progress)
+    proba = _aligned(found.proba, model.class_names, state.classes)
+    cache.put(key, pl.DataFrame(proba, schema=[str(c) for c in range(len(state.classes))]))
+    return Answers(path.name, proba)
+
+
+def kept_answers(path: Path, state: State, cache: Cache) -> Answers | None:
+    """What a model says, where it was asked before."""
+    try:
+        key = entry_key(["answers", _digest(path)], state.classes, state.frame.everything)
+        kept = cache.get(key)
+    except OSError:
+        return None
+    if kept is None or kept.height != state.n or kept.width != len(state.classes):
+        return None
+    return Answers(path.name, np.ascontiguousarray(kept.to_numpy().astype(np.float32)))
+
+
+def _aligned(
+    proba: NDArray[np.float32], theirs: tuple[str, ...], ours: tuple[str, ...]
+) -> NDArray[np.float32]:
+    if set(theirs) != set(ours):
+        raise InputError(
+            f"the model knows the classes {', '.join(theirs)}, the project {', '.join(ours)}: train again"
+        )
+    return np.ascontiguousarray(proba[:, [theirs.index(name) for name in ours]], np.float32)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+
+
+def source_estimates(summary: FitSummary | None) -> dict[str, Share]:
+    """Each source's estimated accuracy with its interval, as the fit found it without gold."""
+    if summary is None:
+        return {}
+    return {
+        line.name: Share(line.accuracy, line.accuracy_low, line.accuracy_high, line.votes)
+        for line in summary.sources
+        if line.accuracy is not None
+        and line.accuracy_low is not None
+        and line.accuracy_high is not None
+    }

@@ -1,0 +1,156 @@
+"""Rules: the table of sources, and the editor that shows at every keystroke what an edit would do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import PlainTextResponse, Response
+
+from unruly.errors import InputError, UnrulyError
+from unruly.project.editing import source_names, source_text
+from unruly.studio.app import Asked, Studio, get, post
+from unruly.studio.cards import cards
+from unruly.studio.forms import KINDS, RuleForm, new_source, words_in
+from unruly.studio.models import source_estimates
+from unruly.studio.pages.setup import the
+from unruly.studio.preview import Preview, Shown, Wrong, preview
+from unruly.studio.sources import source_rows
+from unruly.studio.state import State
+from unruly.wording import did_you_mean
+
+
+def table(studio: Studio, asked: Asked) -> Response:
+    """All sources with their figures."""
+    work, trainer = the(studio), studio.trainer
+    assert trainer is not None
+    summary = trainer.summary()
+    context = {
+        "here": "rules",
+        "state": work.state,
+        "rows": source_rows(work.state, source_estimates(summary)),
+        "summary": work.state.summary if work.state.votes.k else None,
+        "model": trainer.current,
+        "stale": trainer.stale,
+        "failures": work.state.once(
+            "failures", lambda: tuple(work.state.project.sources.check_examples())
+        ),
+    }
+    return studio.page("rules.html", context)
+
+
+def edit(studio: Studio, asked: Asked) -> Response:
+    """The editor of one source."""
+    work = the(studio)
+    name = asked.path["name"]
+    names = source_names(work.state.text)
+    if name not in names:
+        raise InputError(f"there is no source {name!r}: {did_you_mean(name, names, 'there are')}")
+    saved = source_text(work.state.text, name)
+    draft = work.draft(name)
+    return _editor(studio, name, saved, None if draft == saved else draft)
+
+
+def new(studio: Studio, asked: Asked) -> Response:
+    """The editor of a new source, with words that were marked in a document where there are any."""
+    work = the(studio)
+    words = asked.lists.get("form") or words_in(asked.query.get("words", "").replace(",", " "))
+    label = asked.query.get("class", "")
+    if label not in work.state.classes:
+        label = work.state.classes[0]
+    text = new_source(words, label, source_names(work.state.text))
+    return _editor(studio, None, text, None if words else work.draft(""))
+
+
+def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> Response:
+    text = draft if draft is not None else saved
+    context = {
+        "here": "rules",
+        "state": the(studio).state,
+        "name": name,
+        "original": saved,
+        "text": text,
+        "drafted": draft is not None,
+        "form": RuleForm.of_toml(text),
+        "kinds": KINDS,
+    }
+    return studio.page("rule.html", context)
+
+
+def form(studio: Studio, asked: Asked) -> Response:
+    """The form that shows what stands in the TOML."""
+    found = RuleForm.of_toml(asked.form.get("toml", ""))
+    if found is None:
+        raise InputError(
+            "a form shows one rule of keywords, a pattern or a sequence: edit this as TOML"
+        )
+    context = {"form": found, "state": the(studio).state, "kinds": KINDS}
+    return studio.page("_rule_form.html", context)
+
+
+def shown(studio: Studio, asked: Asked) -> Response:
+    """What the edited source would do."""
+    work = the(studio)
+    given, toml = asked.form, asked.form.get("toml", "")
+    saved = given.get("saved") or None
+    state = work.state
+    try:
+        if given.get("way") == "form":
+            toml = RuleForm.of_fields(given).to_toml(toml)
+        outcome = preview(toml, state, saved, patient="patient" in given)
+    except UnrulyError as error:
+        outcome = Wrong(error.message or str(error))
+    if "typed" in given:
+        work.keep_draft(saved or "", toml)
+    context: dict[str, Any] = {"state": state, "outcome": outcome, "toml": toml, "kind": ""}
+    if isinstance(outcome, Preview):
+        context |= {"kind": "preview", "groups": _groups(outcome, state)}
+    else:
+        context["kind"] = "wrong" if isinstance(outcome, Wrong) else "slow"
+    return studio.page("_preview.html", context)
+
+
+def _groups(outcome: Preview, state: State) -> list[tuple[str, str, int, Any]]:
+    """The documents behind the counts: title, what it means, how many, and the first few."""
+    new = outcome.before is None
+    groups: list[tuple[str, str, Shown | None]] = [
+        ("Matched" if new else "Newly matched", "", outcome.added),
+        ("No longer matched", "", None if new else outcome.removed),
+        ("Against the model", "the model says another class", outcome.contradicts),
+    ]
+    return [
+        (title, about, group.count, cards(state, group.rows, group.matches))
+        for title, about, group in groups
+        if group is not None and group.count
+    ]
+
+
+def save(studio: Studio, asked: Asked) -> Response:
+    """Write the source; gives the address to go on to."""
+    saved = asked.form.get("saved") or None
+    the(studio).save_source(asked.form.get("toml", ""), saved, asked.form.get("original", ""))
+    return PlainTextResponse("/rules")
+
+
+def change(studio: Studio, asked: Asked) -> Response:
+    """Rename, duplicate, move, switch or delete a source."""
+    given = asked.form
+    the(studio).change_source(given.get("what", ""), given.get("name", ""), given.get("value", ""))
+    return PlainTextResponse(f"{given['name']}: {given['what']}")
+
+
+def discard(studio: Studio, asked: Asked) -> Response:
+    """Forget what was typed and not saved."""
+    the(studio).keep_draft(asked.form.get("name", ""), None)
+    return PlainTextResponse("draft discarded")
+
+
+ROUTES = [
+    get("/rules", table),
+    get("/rules/new", new),
+    post("/rules/preview", shown),
+    post("/rules/form", form),
+    post("/rules/save", save),
+    post("/rules/change", change),
+    post("/rules/discard", discard),
+    get("/rules/{name:path}", edit),
+]

@@ -1,0 +1,122 @@
+"""The start: a project from a file of texts; and what every page asks: status, undo, redo, outside edits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+
+from unruly.errors import InputError, UnrulyError
+from unruly.project.beginning import begin_project, look_at
+from unruly.studio.app import Asked, Studio, get, post
+from unruly.studio.workspace import Step, Workspace
+
+
+def start(studio: Studio, asked: Asked) -> Response:
+    """To the documents or, without a project yet, to the questions that make one."""
+    if studio.workspace is not None:
+        return RedirectResponse("/documents", 303)
+    if studio.data is None:
+        raise InputError("there is neither a project nor a file of texts")
+    return studio.page("start.html", {"look": look_at(studio.data), "problem": "", "given": {}})
+
+
+def make(studio: Studio, asked: Asked) -> Response:
+    """Make the project."""
+    if studio.workspace is not None or studio.data is None:
+        return RedirectResponse("/documents", 303)
+    form = asked.form
+    classes = tuple(
+        name.strip() for line in form.get("classes", "").splitlines() for name in line.split(",")
+    )
+    try:
+        project = begin_project(
+            studio.data,
+            tuple(name for name in classes if name),
+            text=form.get("text", ""),
+            id=form.get("id") or None,
+            label=form.get("label") or None,
+        )
+        studio.open(project)
+    except UnrulyError as error:
+        return _again(studio, form, str(error))
+    return RedirectResponse("/documents", 303)
+
+
+def _again(studio: Studio, form: Mapping[str, str], problem: str) -> Response:
+    assert studio.data is not None
+    context = {"look": look_at(studio.data), "problem": problem, "given": form}
+    return studio.page("start.html", context, 422)
+
+
+def the(studio: Studio) -> Workspace:
+    """The workspace, which is there on all other pages."""
+    assert studio.workspace is not None
+    return studio.workspace
+
+
+def status(studio: Studio, asked: Asked) -> Response:
+    """What the page polls: edits from outside, the work in the background, what can be undone."""
+    if studio.workspace is None or studio.trainer is None:
+        return JSONResponse({})
+    work, trainer = studio.workspace, studio.trainer
+    if work.labels_changed():
+        work.reload_labels()
+    job = trainer.status
+    return JSONResponse(
+        {
+            "outside": bool(work.outside()),
+            "job": None
+            if job is None
+            else {
+                "what": job.what,
+                "stage": job.stage,
+                "share": job.share,
+                "state": job.state,
+                "error": job.error,
+            },
+            "undo": _what(work.last_step),
+            "redo": _what(work.next_step),
+            "labels": work.state.labelled.labels,
+        }
+    )
+
+
+def _what(step: Step | None) -> str | None:
+    return None if step is None else step.what
+
+
+def undo(studio: Studio, asked: Asked) -> Response:
+    """Take back the last edit or label."""
+    step = the(studio).undo()
+    return PlainTextResponse("nothing to undo" if step is None else f"undone: {step.what}")
+
+
+def redo(studio: Studio, asked: Asked) -> Response:
+    """Do it again."""
+    step = the(studio).redo()
+    return PlainTextResponse("nothing to redo" if step is None else f"redone: {step.what}")
+
+
+def outside(studio: Studio, asked: Asked) -> Response:
+    """What was changed in the project file by somebody else."""
+    return studio.page("outside.html", {"difference": the(studio).outside().splitlines()})
+
+
+def load(studio: Studio, asked: Asked) -> Response:
+    """Take over the project file as it is on disk."""
+    the(studio).reload()
+    return RedirectResponse("/rules", 303)
+
+
+BEFORE_A_PROJECT = (start, make, status)
+ROUTES = [
+    get("/", start),
+    get("/start", start),
+    post("/start", make),
+    get("/status", status),
+    post("/undo", undo),
+    post("/redo", redo),
+    get("/outside", outside),
+    post("/outside", load),
+]

@@ -1,0 +1,284 @@
+"""What an edited source would do: its counts, what it newly matches, whom it contradicts, its examples.
+
+Only the edited source is matched, over all documents, with the same expressions as everywhere else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly.errors import RuleError, UnrulyError, Where
+from unruly.project.toml_table import Table
+from unruly.rules.function import Function
+from unruly.rules.matching import Matcher, MatchFrame, matches_on
+from unruly.rules.plain import source_from_plain
+from unruly.rules.source import Source
+from unruly.rules.sources import failures
+from unruly.sampling import Share, sample_rows, wilson
+from unruly.studio.state import NONE, State, add_votes, other_counts, winners
+from unruly.votes.votes import ABSTAIN, Match
+
+SHOWN = 6  # documents of each kind
+SLOW_SAMPLE = 200  # documents on which a slow rule is timed
+FILE_KEYS = ("keywords_file", "file")  # whose values are paths
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example of a rule, and whether it holds."""
+
+    text: str
+    counter: bool
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Documents of one kind: how many there are, and the first few with what the source matched."""
+
+    count: int
+    rows: tuple[int, ...]
+    matches: tuple[tuple[Match, ...], ...]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Everything that an edit would change."""
+
+    source: str
+    documents: int
+    votes: int
+    by_class: tuple[tuple[str, int], ...]
+    before: int | None  # votes of the saved source; None where it is new
+    added: Shown  # documents on which it did not vote before
+    removed: Shown  # documents on which it no longer votes
+    contradicts: Shown | None  # votes against the model; None without one
+    by_model: (
+        Share | None
+    )  # the model's probability of its votes: its accuracy, as the model sees it
+    by_others: Share | None  # votes that agree with the majority of the other sources
+    measured: Share | None  # against labels
+    examples: tuple[Example, ...]
+    covered: int  # documents with a vote, after
+    covered_before: int
+    majority: int  # documents whose majority vote changes
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A source that is too slow to be matched at every keystroke: it waits for a button."""
+
+    source: str
+    seconds: float | None  # that it would take; None where it was not tried
+    why: str
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A text that is no source, and why."""
+
+    message: str
+    line: int | None = None
+
+
+Outcome = Preview | Slow | Wrong
+
+
+def parse_source(text: str, state: State) -> Source:
+    """The one source that a piece of TOML describes; paths must stay in the project's folder."""
+    table = Table.parse(text, "rule")
+    table.only(("source",))
+    tables = table.tables("source")
+    if len(tables) != 1:
+        raise table.error("write one [[source]] with its rules" if not tables else "one at a time")
+    values = tables[0].values
+    _check_paths(values, state.folder)
+    _check_functions(values, state)
+    one = tables[0]
+    return source_from_plain(values, state.classes, state.folder, lambda path: one.where(*path))
+
+
+def _check_paths(value: object, folder: Path, key: str = "") -> None:
+    """Refuse a path that leaves the project's folder."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            _check_paths(inner, folder, str(name))
+    elif isinstance(value, list):
+        for inner in value:
+            _check_paths(inner, folder, key)
+    elif isinstance(value, str) and key in FILE_KEYS:
+        root = folder.resolve()
+        if not (root / value).resolve().is_relative_to(root):
+            raise RuleError(f"{value!r} is outside the project's folder: copy the file into it")
+
+
+def _check_functions(values: Mapping[str, object], state: State) -> None:
+    """Python is run only from files that the saved project names already, never from the browser."""
+    known = {
+        rule.when.file
+        for source in state.project.sources.sources
+        for rule in source.rules
+        if isinstance(rule.when, Function)
+    }
+    rules = values.get("rule")
+    for rule in rules if isinstance(rules, list) else []:
+        named = rule.get("function") if isinstance(rule, Mapping) else None
+        if isinstance(named, Mapping) and named.get("file") not in known:
+            raise RuleError(
+                f"the project file does not name {named.get('file')!r}: Python is run only from files "
+                "that it names; add the source there in an editor"
+            )
+
+
+def is_slow(source: Source, classes: tuple[str, ...]) -> bool:
+    """Whether a rule of it is worked out in Python, document by document."""
+    return bool(source.needs(classes).measures)
+
+
+def preview(text: str, state: State, saved: str | None = None, *, patient: bool = False) -> Outcome:
+    """What the source in `text` would do in the place of the source called `saved`.
+
+    A slow kind of rule is only timed on a few documents, unless the caller is `patient`.
+    """
+    start = time.perf_counter()
+    try:
+        source = parse_source(text, state)
+        if is_slow(source, state.classes) and not patient:
+            return _slow(source, state)
+        column = _column(source, state.frame, state)
+        return _outcome(source, column, state, saved, start)
+    except UnrulyError as error:
+        where = error.where or Where()
+        message = error.message or str(error)
+        return Wrong(message, where.line)
+
+
+def _column(source: Source, frame: MatchFrame, state: State) -> NDArray[np.int8]:
+    """(n,): the source's votes."""
+    votes = Matcher((source,), state.classes).run(frame).votes[source.name].to_numpy()
+    if state.corpus.missing is not None and len(votes) == state.n:
+        votes = np.where(state.corpus.missing, ABSTAIN, votes)
+    return np.asarray(votes, np.int8)
+
+
+def _slow(source: Source, state: State) -> Slow:
+    rows = sample_rows(state.n, SLOW_SAMPLE)
+    start = time.perf_counter()
+    _column(source, MatchFrame.of(state.corpus.take(rows)), state)
+    seconds = (time.perf_counter() - start) * state.n / max(len(rows), 1)
+    return Slow(source.name, seconds, "its rules are worked out in Python, text by text")
+
+
+@dataclass(frozen=True, eq=False)
+class _Edit:
+    """The edited source's votes beside those of the saved one."""
+
+    source: Source
+    column: NDArray[np.int8]  # (n,)
+    old: NDArray[np.int8] | None  # (n,)
+    state: State
+    classes: tuple[str, ...] = field(default=())
+
+    def shown(self, mask: NDArray[np.bool_], source: Source | None) -> Shown:
+        rows = np.flatnonzero(mask)
+        first = rows[:SHOWN]
+        matches: list[tuple[Match, ...]] = [() for _ in first]
+        if source is not None and len(first):
+            matches = matches_on(
+                Matcher((source,), self.state.classes), self.state.corpus.take(first)
+            )
+        return Shown(len(rows), tuple(first.tolist()), tuple(matches))
+
+
+def _outcome(
+    source: Source, column: NDArray[np.int8], state: State, saved: str | None, start: float
+) -> Preview:
+    known = saved is not None and saved in state.votes.sources
+    old = state.votes.matrix[:, state.votes.sources.index(saved)] if known and saved else None
+    edit = _Edit(source, column, old, state)
+    now = column != ABSTAIN
+    was = np.zeros(state.n, np.bool_) if old is None else old != ABSTAIN
+    old_source = next((s for s in state.project.sources.sources if s.name == saved), None)
+    effect = _effect(column, old, state)
+    return Preview(
+        source=source.name,
+        documents=state.n,
+        votes=int(now.sum()),
+        by_class=tuple(
+            (name, count)
+            for r, name in enumerate(state.classes)
+            if (count := int((column == r).sum()))
+        ),
+        before=None if old is None else int(was.sum()),
+        added=edit.shown(now & ~was, source),
+        removed=edit.shown(was & ~now, old_source),
+        contradicts=_contradicts(edit, now),
+        by_model=_by_model(column, state),
+        by_others=_by_others(column, old, state),
+        measured=None if state.truth is None else _agreement(column, state.truth),
+        examples=_examples(source, state.classes),
+        covered=int(state.votes.covered.sum()) + effect[0],
+        covered_before=int(state.votes.covered.sum()),
+        majority=effect[1],
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _effect(
+    column: NDArray[np.int8], old: NDArray[np.int8] | None, state: State
+) -> tuple[int, int]:
+    """By how many the covered documents grow, and on how many majority vote changes."""
+    before = np.full(state.n, ABSTAIN, np.int8) if old is None else old
+    rows = np.flatnonzero(column != before)  # on all others, nothing changes
+    counts = other_counts(state, rows, before)
+    add_votes(counts, column[rows])
+    now = counts.any(axis=1)
+    covered = int(now.sum()) - int(state.votes.covered[rows].sum())
+    return covered, int((winners(counts) != state.winner[rows]).sum())
+
+
+def _by_others(
+    column: NDArray[np.int8], old: NDArray[np.int8] | None, state: State
+) -> Share | None:
+    """How often the majority of the other sources names the same class, where there is one."""
+    rows = np.flatnonzero(column != ABSTAIN)
+    before = np.full(state.n, ABSTAIN, np.int8) if old is None else old
+    return _agreement(column[rows], winners(other_counts(state, rows, before)))
+
+
+def _contradicts(edit: _Edit, now: NDArray[np.bool_]) -> Shown | None:
+    answers = edit.state.answers
+    if answers is None:
+        return None
+    return edit.shown(now & (edit.column != answers.predicted), edit.source)
+
+
+def _by_model(column: NDArray[np.int8], state: State) -> Share | None:
+    """Σ P(class of the vote | document) / votes, with Wilson's interval, as in `model.advice`."""
+    rows = np.flatnonzero(column != ABSTAIN)
+    if state.answers is None or not len(rows):
+        return None
+    return wilson(float(state.answers.proba[rows, column[rows]].sum()), len(rows))
+
+
+def _agreement(column: NDArray[np.int8], other: NDArray[np.int64]) -> Share | None:
+    both = (column != ABSTAIN) & (other != NONE)
+    n = int(both.sum())
+    return wilson(int((column[both] == other[both]).sum()), n) if n else None
+
+
+def _examples(source: Source, classes: tuple[str, ...]) -> tuple[Example, ...]:
+    wrong = {(f.rule, f.text, f.counter) for f in failures(source, classes)}
+    return tuple(
+        Example(text, counter, (number, text, counter) not in wrong)
+        for number, rule in enumerate(source.rules, start=1)
+        for counter, texts in ((False, rule.examples), (True, rule.counter_examples))
+        for text in texts
+    )

@@ -1,0 +1,88 @@
+"""The queue of documents to label, the most telling first, and how well the class balance is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unruly.errors import InputError
+from unruly.facts import Use
+from unruly.labelling.answers import written_id
+from unruly.labelling.balance import BalanceEstimate, estimate_balance
+from unruly.labelling.queue import Question, Questions, ask, from_votes
+from unruly.studio.state import State
+from unruly.studio.training import Trainer
+from unruly.studio.workspace import Workspace
+
+AT_ONCE = 20  # questions in a draw
+WAYS = ("balance", "doubt", "random")
+
+
+@dataclass
+class Queue:
+    """The questions that were drawn last; all answers are in the workspace."""
+
+    questions: Questions | None = None
+    by: str = "balance"
+
+    def choose(self, by: str) -> None:
+        """Draw in another way from now on."""
+        if by != self.by:
+            self.by, self.questions = by, None
+
+    def next(self, work: Workspace) -> Question | None:
+        """The first question without an answer; a new draw where all have one."""
+        state = work.state
+        found = self._open(state)
+        if found is None:
+            self.questions = _draw(state, self.by)
+            found = self._open(state)
+        return found
+
+    def _open(self, state: State) -> Question | None:
+        if self.questions is None:
+            return None
+        standing = state.project.label_file().standing()
+        given = {(own, a.why) for own, found in standing.items() for a in found}
+        for question in self.questions:
+            passed = (written_id(question.id), question.why) in given  # skipped ones, too
+            if not passed and not state.labelled.answered[question.row]:
+                return question
+        return None
+
+    def find(self, row: int) -> Question:
+        """The question about a document, as it was drawn."""
+        for question in self.questions or ():
+            if question.row == row:
+                return question
+        raise InputError("this question was drawn before the studio started anew: reload the page")
+
+    def place(self, question: Question) -> int:
+        """Which one it is of its draw, from 1."""
+        return 1 + list(self.questions or ()).index(question)
+
+
+def _draw(state: State, by: str) -> Questions:
+    proba = None if state.answers is None else state.answers.proba
+    bare = proba is None and not state.votes.k  # nothing tells documents apart yet
+    return ask(
+        state.votes,
+        proba,
+        AT_ONCE,
+        "random" if bare else by,
+        answered=state.labelled.answered,
+        seed=state.project.seed,
+    )
+
+
+def balance_of(trainer: Trainer) -> BalanceEstimate | None:
+    """The class shares as the labels tell them.
+
+    A model that has learnt from labels cannot help to tell what they say: then the votes stand for it.
+    """
+    state = trainer.workspace.state
+    if not state.labelled.labels or not state.votes.k:
+        return None
+    summary = trainer.summary()
+    unseen = summary is not None and not summary.ledger.used_for(Use.TRAINING)
+    proba = state.answers.proba if unseen and state.answers else from_votes(state.votes)
+    return estimate_balance(state.labelled, proba, state.classes)

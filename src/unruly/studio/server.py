@@ -1,0 +1,96 @@
+"""The studio's server: one process on this machine, a free port, a token in the link, and a browser."""
+
+from __future__ import annotations
+
+import getpass
+import secrets
+import socket
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+from unruly.errors import InputError
+from unruly.extras import need
+from unruly.project.beginning import project_of
+from unruly.studio.security import LOOPBACK, Access
+
+FIRST_PORT = 8765
+_TRIES = 50
+
+
+def serve(
+    path: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    opened: bool = True,
+    ready: Callable[[str], None] = print,
+) -> None:
+    """Serve a project, or make one of a file of texts, until Ctrl-C; `ready` is given the link."""
+    uvicorn = need("uvicorn", extra="studio", purpose="the pages of the studio")
+    need("starlette", extra="studio", purpose="the pages of the studio")
+    need("jinja2", extra="studio", purpose="the pages of the studio")
+    from unruly.studio.app import Studio, application
+
+    listening = listen(host, port)
+    try:
+        access = Access(secrets.token_urlsafe(24), listening.getsockname()[1], host)
+        studio = Studio(access, by=_user())
+        if (project := project_named(path)) is None:
+            studio.data = path
+        else:
+            studio.open(project)
+        link = link_of(access)
+        config = uvicorn.Config(
+            application(studio), log_level="warning", lifespan="off", timeout_graceful_shutdown=2
+        )
+        ready(link)
+        if opened:
+            webbrowser.open(link)
+        uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        listening.close()
+
+
+def project_named(path: Path) -> Path | None:
+    """The project that a path names; None for a file of texts without one."""
+    if path.is_dir() or path.suffix == ".toml":
+        return path
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such project or file of texts")
+    return project_of(path)
+
+
+def link_of(access: Access) -> str:
+    """The link to start with."""
+    name = "127.0.0.1" if access.host in LOOPBACK or access.host == "0.0.0.0" else access.host
+    shown = f"[{name}]" if ":" in name else name
+    return f"http://{shown}:{access.port}/?token={access.token}"
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """A socket on this port, or on the first free one from 8765."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    ports = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + _TRIES), 0]
+    for number in ports:
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((host, number))
+        except OSError as error:
+            made.close()
+            if number == ports[-1]:
+                raise InputError(
+                    f"cannot listen on {host}:{number} ({error.strerror}): choose another --port"
+                ) from None
+            continue
+        made.listen(128)  # whoever follows the link at once is let wait, not refused
+        return made
+    raise InputError("no port is free")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""

@@ -1,0 +1,54 @@
+"""Documents that share the rare words of one document, found without an index or a model.
+
+    score(d) = sum_{w in q and d} idf(w)^2 / sum_{w in q} idf(w)^2        idf(w) = log(n / documents with w)
+
+q: the document's dozen rarest words that stand elsewhere as well.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+
+from unruly.sampling import sample_rows
+from unruly.studio.state import State
+
+WORDS = 12
+TRIED = 60  # words of the document that are looked up in the sample
+SAMPLE = 4_000  # documents that tell which words are rare
+_WORD = re.compile(r"[^\W\d_][\w'’]{2,}")
+
+
+def similar(state: State, row: int, most: int = 8) -> list[tuple[int, float]]:
+    """Rows of the most similar documents with their scores from 0 to 1, best first."""
+    words = _rare_words(state, row)
+    score = np.zeros(state.n)
+    total = 0.0
+    for word in words:
+        found = state.corpus.texts.str.contains(rf"(?i)\b{re.escape(word)}\b").to_numpy()
+        weight = float(np.log(state.n / max(int(found.sum()), 1))) ** 2
+        score += weight * found
+        total += weight
+    if not total:
+        return []
+    score[row] = 0.0
+    best = np.argsort(-score, kind="stable")[:most]
+    return [(int(i), float(score[i] / total)) for i in best if score[i] > 0.1 * total]
+
+
+def _rare_words(state: State, row: int) -> list[str]:
+    text = state.corpus.texts[row]
+    words = list(dict.fromkeys(word.casefold() for word in _WORD.findall(text[:20_000])))
+    words = sorted(words, key=len, reverse=True)[:TRIED]
+    if not words:
+        return []
+    rows = pl.Series(sample_rows(state.n, SAMPLE), dtype=pl.UInt32)
+    sample = state.corpus.texts.gather(rows).alias("text").to_frame()
+    counts = sample.select(
+        pl.col("text").str.contains(rf"(?i)\b{re.escape(word)}\b").sum().alias(str(i))
+        for i, word in enumerate(words)
+    ).row(0)
+    order = sorted(range(len(words)), key=lambda i: (counts[i], words[i]))
+    return [words[i] for i in order[:WORDS]]

@@ -1,0 +1,193 @@
+"""Everything that the studio shows at one moment: documents, votes, labels and a model's answers.
+
+A state never changes. An edit, a label or a new model makes another one, which takes the place of the old
+one at once, so that a page is always drawn from one moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.labelling.answers import Labelled
+from unruly.project.editing import ProjectText
+from unruly.project.project import Project
+from unruly.rules.matching import Matcher, MatchFrame, matches_on
+from unruly.texts.corpus import Corpus
+from unruly.votes.summary import Summary
+from unruly.votes.votes import ABSTAIN, Match, Votes
+
+Kept = TypeVar("Kept")
+_MOST_KEPT = 64
+NONE = -1  # no class: of an uncovered or tied document, of one without a label
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model says of every document."""
+
+    model: str  # its file's name
+    proba: NDArray[np.float32]  # (n, m), in the project's order of classes
+
+    @cached_property
+    def predicted(self) -> NDArray[np.int64]:
+        """(n,): the likeliest class."""
+        return np.asarray(self.proba.argmax(axis=1))
+
+    @cached_property
+    def confidence(self) -> NDArray[np.float32]:
+        """(n,): its probability."""
+        return np.asarray(self.proba.max(axis=1))
+
+    @cached_property
+    def doubt(self) -> NDArray[np.float32]:
+        """(n,): how near the two likeliest classes are to each other, 1 where they are even."""
+        top = np.partition(self.proba, -2, axis=1)[:, -2:]
+        return np.asarray(1 - (top[:, 1] - top[:, 0]))
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """One moment of a project in the studio."""
+
+    project: Project
+    file: ProjectText  # the project file, as it was read
+    corpus: Corpus
+    frame: MatchFrame  # the same documents as the matcher has them
+    votes: Votes
+    labelled: Labelled
+    answers: Answers | None = None  # of the model that is shown
+    earlier: Answers | None = None  # of the model before it
+
+    @cached_property
+    def _kept(self) -> dict[object, Any]:
+        return {}
+
+    def once(self, key: object, make: Callable[[], Kept]) -> Kept:
+        """What `make` gives, kept under the key as long as this moment lasts (the newest 64)."""
+        if key not in self._kept:
+            found = make()
+            while len(self._kept) >= _MOST_KEPT:
+                self._kept.pop(next(iter(self._kept), None), None)
+            self._kept[key] = found
+            return found
+        kept: Kept = self._kept[key]
+        return kept
+
+    @property
+    def text(self) -> str:
+        """The project file's text."""
+        return self.file.text
+
+    @property
+    def n(self) -> int:
+        """How many documents."""
+        return len(self.corpus)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes."""
+        return self.project.classes
+
+    @property
+    def folder(self) -> Path:
+        """The project's folder."""
+        return self.project.folder
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64]:
+        """(n, m): votes for each class."""
+        return self.votes.counts()
+
+    @cached_property
+    def winner(self) -> NDArray[np.int64]:
+        """(n,): the class with most votes, -1 where there is none or several tie."""
+        return winners(self.counts)
+
+    @cached_property
+    def conflict(self) -> NDArray[np.bool_]:
+        """(n,): documents with votes for two classes or more."""
+        return np.asarray((self.counts > 0).sum(axis=1) > 1)
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """(n,): labels by hand, -1 where there is none."""
+        return self.labelled.numbers
+
+    @cached_property
+    def truth(self) -> NDArray[np.int64] | None:
+        """(n,): what rules are measured against: labels by hand, else the label column of the data."""
+        if (self.labels != NONE).any():
+            return self.labels
+        gold = self.corpus.gold
+        return None if gold is None or not (gold >= 0).any() else gold.astype(np.int64)
+
+    @property
+    def truth_name(self) -> str:
+        """Where `truth` comes from, in words."""
+        return "your labels" if (self.labels != NONE).any() else "the label column"
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The source table."""
+        return self.votes.summary(self.truth)
+
+    @cached_property
+    def rows_of(self) -> dict[str, int]:
+        """id as text -> row."""
+        return {str(own): row for row, own in enumerate(self.corpus.ids.to_list())}
+
+    @cached_property
+    def shuffled(self) -> NDArray[np.int64]:
+        """(n,): the rows in random order, always the same one."""
+        return np.random.default_rng(0).permutation(self.n)
+
+    def matches(self, rows: NDArray[np.int64] | list[int]) -> list[tuple[Match, ...]]:
+        """What fired on some documents."""
+        sources = tuple(self.project.sources.sources)
+        if not sources:
+            return [() for _ in rows]
+        return matches_on(Matcher(sources, self.classes), self.corpus.take(rows))
+
+
+def no_votes(corpus: Corpus, classes: tuple[str, ...]) -> Votes:
+    """The votes of no source at all."""
+    return Votes(np.zeros((len(corpus), 0), np.int8), (), classes, corpus.ids.alias("id"))
+
+
+def winners(counts: NDArray[Any]) -> NDArray[np.int64]:
+    """(n,): the class with most votes, -1 where there is none or several tie.
+
+    >>> winners(np.array([[2, 1], [1, 1], [0, 0]])).tolist()
+    [0, -1, -1]
+    """
+    best = counts.max(axis=1, keepdims=True)
+    alone = ((counts == best).sum(axis=1) == 1) & (best[:, 0] > 0)
+    return np.where(alone, counts.argmax(axis=1), NONE)
+
+
+def other_counts(
+    state: State, rows: NDArray[np.intp], column: NDArray[np.int8]
+) -> NDArray[np.int32]:
+    """(r, m): votes for each class on some documents, those of one source, given whole, left out."""
+    counts = state.counts[rows]
+    add_votes(counts, column[rows], -1)
+    return counts
+
+
+def add_votes(counts: NDArray[np.int32], column: NDArray[np.int8], times: int = 1) -> None:
+    """Count one source's votes in, or out."""
+    cast = np.flatnonzero(column != ABSTAIN)
+    counts[cast, column[cast]] += times
+
+
+def column_values(corpus: Corpus, name: str) -> pl.Series:
+    """Another column of the data, as text."""
+    return corpus.columns[name].cast(pl.String, strict=False)

@@ -1,0 +1,336 @@
+// The studio's script: asks the server for parts of pages and puts them in place. It decides nothing.
+// An older answer never overwrites a newer one; typing never waits.
+
+const $ = (selector, root = document) => root.querySelector(selector);
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+// --- asking the server
+
+async function ask(url, form) {
+  const options = { headers: { "X-Part": "1" }, credentials: "same-origin" };
+  if (form) {
+    options.method = "POST";
+    options.body = new URLSearchParams(form);
+  }
+  let answer;
+  try {
+    answer = await fetch(url, options);
+  } catch {
+    throw new Error("The studio does not answer: is it still running? What you typed stays here.");
+  }
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(text.slice(0, 600));
+  return { text };
+}
+
+function toast(message, bad = false) {
+  const place = $("#toast");
+  place.textContent = message;
+  place.classList.toggle("bad", bad);
+  clearTimeout(toast.timer);
+  toast.timer = setTimeout(() => { place.textContent = ""; }, bad ? 9000 : 3500);
+}
+
+// One request at a time for each place: while one is out, only the newest wish waits.
+class Line {
+  constructor() { this.busy = false; this.next = null; }
+  push(work) {
+    this.next = work;
+    if (!this.busy) this.run();
+  }
+  async run() {
+    this.busy = true;
+    while (this.next) {
+      const work = this.next;
+      this.next = null;
+      try { await work(() => this.next === null); } catch (error) { toast(error.message, true); }
+    }
+    this.busy = false;
+  }
+}
+
+const debounced = (work, wait) => {
+  let timer;
+  return (...args) => { clearTimeout(timer); timer = setTimeout(() => work(...args), wait); };
+};
+
+// --- lists under filters
+
+function live(form) {
+  const into = $(form.dataset.live), line = new Line();
+  const fields = () => {
+    const given = new URLSearchParams(new FormData(form));
+    for (const [key, value] of [...given]) if (!value) given.delete(key);
+    return given;
+  };
+  const go = () => line.push(async (newest) => {
+    const url = `${form.getAttribute("action")}?${fields()}`;
+    into.classList.add("waiting");
+    try {
+      const { text } = await ask(url);
+      if (!newest()) return;
+      into.innerHTML = text;
+      history.replaceState(null, "", url);
+      place = -1;
+    } finally { into.classList.remove("waiting"); }
+  });
+  form.addEventListener("input", debounced(go, 80));
+  form.addEventListener("submit", (event) => { event.preventDefault(); go(); });
+}
+
+// --- the rule editor
+
+function editor(root) {
+  const line = new Line(), into = $("#preview");
+  const text = $("textarea[name=toml]", root);
+  const saved = root.dataset.saved, url = "/rules/preview";
+  let typed = false;
+  const show = (patient = false) => line.push(async (newest) => {
+    const way = $("[role=tab][aria-selected=true]", root)?.dataset.way || "toml";
+    const form = $("form[data-rule-form]", root);
+    const given = way === "form" && form ? new FormData(form) : new FormData();
+    given.set("way", way);
+    given.set("toml", text.value);
+    given.set("saved", saved);
+    if (typed) given.set("typed", "1");
+    if (patient) given.set("patient", "1");
+    into.classList.add("waiting");
+    try {
+      const { text: html } = await ask(url, given);
+      if (!newest()) return;
+      into.innerHTML = html;
+      if (way === "form") text.value = $("#toml-now").value;
+    } finally { into.classList.remove("waiting"); }
+  });
+  let pending = false;  // typed, and not asked about yet
+  const soon = debounced(() => { pending = false; show(); }, 40);
+  const go = () => { pending = true; soon(); };
+  root.addEventListener("input", (event) => {
+    typed = true;
+    if ("kind" in event.target.dataset) {
+      for (const part of all("[data-for]", root)) part.hidden = part.dataset.for !== event.target.value;
+    }
+    go();
+  });
+  root.addEventListener("click", async (event) => {
+    const tab = event.target.closest("[role=tab]");
+    if (tab) {
+      if (tab.dataset.way === "form" && typed) {  // the form shows what was typed as TOML
+        try {
+          const { text: html } = await ask("/rules/form", { toml: text.value });
+          $("#rule-form").innerHTML = html;
+        } catch (error) { toast(error.message, true); return; }
+      }
+      for (const other of all("[role=tab]", root)) other.setAttribute("aria-selected", String(other === tab));
+      for (const panel of all("[role=tabpanel]", root)) panel.hidden = panel.id !== tab.getAttribute("aria-controls");
+    }
+    if (event.target.closest("[data-save]")) save();
+  });
+  document.addEventListener("click", (event) => { if (event.target.closest("[data-patient]")) show(true); });
+  const save = async () => {
+    while (line.busy || pending) await new Promise((done) => setTimeout(done, 20));
+    try {
+      const { text: where } = await ask("/rules/save", { toml: text.value, saved, original: root.dataset.original });
+      location.href = where;
+    } catch (error) { toast(error.message, true); }
+  };
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); save(); }
+  });
+  show();
+}
+
+// --- writes
+
+async function label(card, value) {
+  try {
+    const { text } = await ask("/label/one", { row: card.dataset.row, label: value });
+    if ("whole" in card.dataset) { location.reload(); return; }
+    const here = card.classList.contains("here");
+    card.outerHTML = text;
+    const fresh = $(`[data-row="${card.dataset.row}"]`);
+    if (here) { fresh.classList.add("here"); fresh.focus({ preventScroll: true }); }
+    poll();
+  } catch (error) { toast(error.message, true); }
+}
+
+async function step(url) {
+  try {
+    const { text } = await ask(url, {});
+    sessionStorage.setItem("toast", text);
+    location.reload();
+  } catch (error) { toast(error.message, true); }
+}
+
+async function posted(form, button) {
+  if (form.dataset.ask && !confirm(form.dataset.ask)) return;
+  const given = new FormData(form);
+  if (button?.name) given.set(button.name, button.value);
+  if (form.dataset.prompt) {
+    const value = prompt(form.dataset.prompt, form.dataset.value || "");
+    if (value === null) return;
+    given.set("value", value);
+  }
+  try {
+    const { text } = await ask(form.dataset.post, given);
+    if (form.dataset.into) { $(form.dataset.into).innerHTML = text; started(); poll(); return; }
+    sessionStorage.setItem("toast", text);
+    if (form.dataset.then === "reload") location.reload();
+    else location.href = form.dataset.then;
+  } catch (error) { toast(error.message, true); }
+}
+
+document.addEventListener("click", (event) => {
+  const target = event.target.closest("button, a, [data-fill]");
+  if (!target) return;
+  const card = target.closest("[data-row]");
+  if (card && "label" in target.dataset) label(card, target.dataset.label);
+  if (target.dataset.step) step(target.dataset.step);
+  if (target.id === "help-open") $("#help").showModal();
+  if (target.dataset.fill) $(`[name=${target.dataset.fill}]`).value = target.dataset.value;
+  if (target.dataset.copy) {
+    const shown = $(target.dataset.copy).textContent;
+    navigator.clipboard?.writeText(shown).then(() => toast("copied"), () => toast("could not copy", true));
+  }
+});
+document.addEventListener("change", (event) => {
+  const card = event.target.closest("[data-row]");
+  if (card && "labelSelect" in event.target.dataset) label(card, event.target.value);
+});
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.dataset.with) {  // a form that sends another form's fields as well
+    for (const [name, value] of new FormData($(form.dataset.with))) {
+      if (!value) continue;
+      const hidden = Object.assign(document.createElement("input"), { type: "hidden", name, value });
+      form.append(hidden);
+    }
+  }
+  if (form.dataset.post) { event.preventDefault(); posted(form, event.submitter); }
+});
+
+// --- words marked in a document
+
+const markable = $("[data-markable]");
+if (markable) {
+  markable.addEventListener("mouseup", () => setTimeout(markedWords, 0));
+  document.addEventListener("mousedown", (event) => { if (!event.target.closest("#popup")) $("#popup").hidden = true; });
+}
+async function markedWords() {
+  const chosen = getSelection(), words = String(chosen).trim();
+  if (!words || words.length > 200 || !chosen.rangeCount) return;
+  const box = chosen.getRangeAt(0).getBoundingClientRect(), popup = $("#popup");
+  try {
+    const { text } = await ask(`/marked?${new URLSearchParams({ words })}`);
+    popup.innerHTML = text;
+    popup.hidden = false;
+    const left = Math.max(8, Math.min(box.left, innerWidth - popup.offsetWidth - 8));
+    popup.style.left = `${left + scrollX}px`;
+    popup.style.top = `${box.bottom + scrollY + 6}px`;
+  } catch (error) { toast(error.message, true); }
+}
+
+// --- keys
+
+let place = -1, going = false;
+const items = () => all("[data-list] [data-row], [data-list] [data-item]");
+function move(by) {
+  const found = items();
+  if (!found.length) return;
+  place = Math.max(0, Math.min(found.length - 1, found.findIndex((one) => one.classList.contains("here")) + by));
+  found.forEach((one, i) => one.classList.toggle("here", i === place));
+  found[place].focus({ preventScroll: true });
+  found[place].scrollIntoView({ block: "nearest" });
+}
+function classKey(event) {
+  if (/^[0-9]$/.test(event.key)) return (Number(event.key) + 9) % 10;
+  if (event.shiftKey && /^[A-Z]$/.test(event.key) && event.key !== "U") return event.key.charCodeAt(0) - 55;
+  return -1;
+}
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, textarea, select, dialog[open]")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const key = event.key;
+  if (going) {
+    going = false;
+    const link = { d: "documents", r: "rules", s: "suggestions", l: "label", t: "train", o: "out" }[key];
+    if (link) location.href = `/${link}`;
+    return;
+  }
+  const here = $("[data-list] .here") || $("[data-whole]");
+  const number = classKey(event);
+  if (number >= 0) {
+    const queue = $(`[data-answer-number="${number}"]`);
+    if (queue) { queue.click(); return; }
+    const card = here?.closest("[data-row]");
+    const buttons = card ? all("[data-label]", card).filter((one) => one.dataset.label) : [];
+    const options = card ? all("[data-label-select] option", card).slice(1) : [];
+    const chosen = buttons[number]?.dataset.label ?? options[number]?.value;
+    if (chosen !== undefined) label(card, chosen);
+    return;
+  }
+  if (key === "g") { going = true; setTimeout(() => { going = false; }, 1200); }
+  else if (key === "j") move(1);
+  else if (key === "k") move(-1);
+  else if (key === "n") $("a[rel=next]")?.click();
+  else if (key === "p") $("a[rel=prev]")?.click();
+  else if (key === "u") step("/undo");
+  else if (key === "U") step("/redo");
+  else if (key === "?") $("#help")?.showModal();
+  else if (key === "/") { event.preventDefault(); $("[data-search]")?.focus(); }
+  else if (key === "x") { const skip = $("[data-answer-none]"); if (skip) skip.click(); else if (here) label(here, ""); }
+  else if (key === "a" || key === "d") $(`[data-key="${key}"]`, here || document)?.click();
+  else if (key === "Enter" && here && event.target === here) $("[data-open]", here)?.click();
+});
+
+// --- what goes on elsewhere
+
+let running = false, quiet = 0;
+async function poll() {
+  clearTimeout(poll.timer);
+  try {
+    const found = JSON.parse((await ask("/status")).text);
+    quiet = 0;
+    if ($("#outside")) $("#outside").hidden = !found.outside;
+    for (const name of ["undo", "redo"]) {
+      const button = $(`#${name}`);
+      if (!button) continue;
+      button.disabled = !found[name];
+      button.title = found[name] ? `${name === "undo" ? "Undo" : "Redo"}: ${found[name]}` : "";
+    }
+    const job = found.job, shown = $("#job");
+    if (shown) {
+      const busy = job?.state === "running";
+      shown.textContent = busy ? `${job.what}${job.share === null ? " …" : ` ${Math.round(100 * job.share)} %`}` : job?.state === "failed" ? "failed" : "";
+      if (running && !busy) {
+        running = false;
+        if (["train", "out", "suggestions"].includes(document.body.dataset.page)) { location.reload(); return; }
+        toast(job?.state === "done" ? `${job.what}: done` : `${job?.what}: ${job?.error || job?.state}`, job?.state === "failed");
+      }
+      running = busy;
+    }
+    const part = $("[data-poll]");
+    if (part && running) part.innerHTML = (await ask(part.dataset.poll)).text;
+  } catch (error) {
+    if (++quiet === 2) toast(error.message, true);
+  }
+  poll.timer = setTimeout(poll, running ? 700 : document.hidden ? 8000 : 2500);
+}
+
+function started() {
+  for (const part of all("[data-load]")) {
+    const url = part.dataset.load;
+    delete part.dataset.load;
+    ask(url).then(({ text }) => { part.innerHTML = text; }, (error) => { part.textContent = error.message; });
+  }
+}
+
+for (const form of all("form[data-live]")) live(form);
+for (const root of all("[data-editor]")) editor(root);
+started();
+if ($("#undo")) poll();
+const message = sessionStorage.getItem("toast");
+if (message) { toast(message); sessionStorage.removeItem("toast"); }

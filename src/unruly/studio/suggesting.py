@@ -1,0 +1,86 @@
+"""Suggested rules and the critique of old ones: looked for in the background, accepted or refused one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from unruly.errors import InputError
+from unruly.model.suggestions import RuleSuggestion
+from unruly.model.wording import advice_sentence
+from unruly.project.suggesting import Place, Suggestions, accepted_text, suggest_on
+from unruly.studio.training import Job, Trainer
+from unruly.wording import plural
+
+MOST = 20
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A suggestion that is still open, under the number that the page knows it by."""
+
+    number: int
+    suggestion: RuleSuggestion
+    place: Place
+
+
+@dataclass
+class Advisor:
+    """What was found last, and what has been decided of it."""
+
+    found: Suggestions | None = None
+    decided: set[int] = field(default_factory=set)
+
+    def look(self, trainer: Trainer) -> None:
+        """Look for new rules in the background: by the shown model or, without one, by one fitted for this."""
+        state = trainer.workspace.state
+        if not state.votes.k:
+            raise InputError("there are no rules yet: write one for each class first")
+
+        def work(job: Job) -> None:
+            proba = None if state.answers is None else state.answers.proba
+            self.found = suggest_on(state.project, state.corpus, state.votes, proba, MOST, job)
+            self.decided = set()
+
+        trainer.begin("looking for rules", work)
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        """The suggestions that are neither accepted nor refused."""
+        if self.found is None:
+            return ()
+        pairs = zip(self.found.suggestions, self.found.places, strict=True)
+        return tuple(
+            Offer(number, one, place)
+            for number, (one, place) in enumerate(pairs, start=1)
+            if number not in self.decided
+        )
+
+    @property
+    def critique(self) -> tuple[str, ...]:
+        """What is wrong with the rules that exist, a sentence each."""
+        return () if self.found is None else tuple(map(advice_sentence, self.found.critique))
+
+    @property
+    def judged_by(self) -> str:
+        """What the figures rest on."""
+        if self.found is None:
+            return ""
+        by = "a model fitted for this" if self.found.fitted_now else "the model that is shown"
+        labels = self.found.labels
+        gold = f"{plural(labels, 'label')} by hand used" if labels else "no true labels used"
+        return f"judged by {by}; {gold}"
+
+    def decide(self, trainer: Trainer, number: int, accepted: bool) -> str:
+        """Write a suggested rule into the project file, or do not suggest it again; both can be undone."""
+        offer = next((one for one in self.offers if one.number == number), None)
+        if offer is None:
+            raise InputError("this suggestion is no longer open: look for new ones")
+        work, rule = trainer.workspace, offer.suggestion.rule
+        words = f"{rule.when.reason()} for {rule.label}"
+        if accepted:
+            text = accepted_text(work.state.text, rule, offer.place)
+            work.edit(f"{offer.place.source}: {words} accepted", text)
+        else:
+            work.refuse(rule)
+        self.decided.add(number)
+        return f"{'accepted' if accepted else 'refused'}: {words}"

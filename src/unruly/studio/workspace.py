@@ -1,0 +1,409 @@
+"""A project that is open in the studio: the one place where anything changes, tested without a browser.
+
+Readers take `workspace.state`, which never changes under their hands. Writers hold a lock, write the file
+first and then put a new state in the place of the old one. `unruly.toml` is only written when it still is
+what was read; labels are appended to `labels.csv`, line by line, so that nobody's lines are lost.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import unified_diff
+from pathlib import Path
+
+from unruly.errors import InputError, UnrulyError
+from unruly.files import written_whole
+from unruly.labelling.answers import labelled, problem_lines, written_id
+from unruly.labelling.labels import WITHDRAWN, Answer, moment, timestamp
+from unruly.labelling.queue import Question
+from unruly.model.suggestions import Refused
+from unruly.project.editing import (
+    ProjectText,
+    add_source_text,
+    duplicate_source,
+    move_source,
+    remove_source,
+    rename_source,
+    replace_source_text,
+    source_names,
+    source_text,
+    switch_source,
+    write_edit,
+)
+from unruly.project.file import parse_project, project_file
+from unruly.project.suggesting import read_refused, refuse, write_refused
+from unruly.project.voting import blamed_on_its_line
+from unruly.rules.cache import Cache
+from unruly.rules.matching import MatchFrame
+from unruly.rules.source import Rule
+from unruly.studio.filters import Filter, Preset, counted
+from unruly.studio.forms import free_name
+from unruly.studio.preview import parse_source
+from unruly.studio.state import NONE, Answers, State, no_votes
+from unruly.votes.votes import Votes
+from unruly.wording import plural
+
+FOLDER = ".studio"  # beside unruly.toml: drafts and saved filters
+MOST_STEPS = 200  # that can be undone
+
+
+class ChangedOutsideError(UnrulyError):
+    """The project file is no longer what was read, so it is not overwritten."""
+
+
+@dataclass(frozen=True)
+class TextStep:
+    """An edit of the project file."""
+
+    what: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class LabelStep:
+    """Labels given or withdrawn: (id, label), None where there is none."""
+
+    what: str
+    before: tuple[tuple[str, str | None], ...]
+    after: tuple[tuple[str, str | None], ...]
+    question: Question | None = None  # of the queue, that it answers
+
+
+@dataclass(frozen=True)
+class RefusedStep:
+    """A suggested rule refused."""
+
+    what: str
+    refused: Refused
+
+
+Step = TextStep | LabelStep | RefusedStep
+
+
+class Workspace:
+    """A project, its documents, votes, labels and a model's answers, and what was done to them."""
+
+    def __init__(self, path: Path, *, by: str = "", cache: Cache | None = None) -> None:
+        self.file = project_file(path)
+        self.folder = self.file.parent
+        self.by = by  # who labels
+        self._cache = Cache.default() if cache is None else cache
+        self._lock = threading.RLock()
+        self._done: list[Step] = []
+        self._undone: list[Step] = []
+        self._drafts = {k: str(v) for k, v in self._read_json("drafts.json").items()}
+        self._state = self._read()
+        self._labels_seen = _signature(self._state.project.label_file().path)
+
+    @property
+    def state(self) -> State:
+        """This moment."""
+        return self._state
+
+    # Reading
+
+    def _read(self) -> State:
+        file = ProjectText.read(self.file)
+        project = parse_project(file.text, self.file, may_be_empty=True)
+        corpus = project.corpus("train")
+        state = State(
+            project=project,
+            file=file,
+            corpus=corpus,
+            frame=MatchFrame.of(corpus),
+            votes=no_votes(corpus, project.classes),
+            labelled=labelled(project.label_file(), corpus.ids.to_list(), project.classes),
+        )
+        return replace(state, votes=self._vote(state))
+
+    def _vote(self, state: State) -> Votes:
+        """The votes of all sources; of those that were matched before, the cache has them."""
+        if not state.project.sources.sources:
+            return no_votes(state.corpus, state.classes)
+        with blamed_on_its_line(state.project):
+            return state.project.sources.vote(state.corpus, cache=self._cache)
+
+    def reload(self) -> None:
+        """Read the project file again, as it is on disk; the documents only where others are named."""
+        with self._lock:
+            old, file = self._state, ProjectText.read(self.file)
+            project = parse_project(file.text, self.file, may_be_empty=True)
+            if project.data != old.project.data or project.classes != old.classes:
+                self._state = self._read()
+                return
+            state = replace(old, project=project, file=file)
+            self._state = replace(state, votes=self._vote(state))
+
+    def reload_labels(self) -> None:
+        """Read the labels again."""
+        with self._lock:
+            state = self._state
+            file = state.project.label_file()
+            self._labels_seen = _signature(file.path)
+            found = labelled(file, state.corpus.ids.to_list(), state.classes)
+            self._state = replace(state, labelled=found)
+
+    def labels_changed(self) -> bool:
+        """Whether somebody else has written labels."""
+        return _signature(self._state.project.label_file().path) != self._labels_seen
+
+    def use_answers(self, answers: Answers | None, earlier: Answers | None = None) -> None:
+        """Show what a model says, and what the one before it said."""
+        with self._lock:
+            self._state = replace(self._state, answers=answers, earlier=earlier)
+
+    # The project file
+
+    def outside(self) -> str:
+        """What was changed in the project file since it was read, as a difference; empty where nothing was."""
+        state = self._state
+        try:
+            raw = self.file.read_bytes()
+        except OSError as error:
+            return f"{self.file.name} cannot be read: {error.strerror}"
+        if raw == state.file.raw:
+            return ""
+        text = raw.decode("utf-8-sig", "replace")
+        names = (f"{self.file.name}, in the studio", f"{self.file.name}, on disk")
+        pair = (state.text.splitlines(), text.splitlines())
+        return "\n".join(unified_diff(*pair, *names, lineterm="", n=2))
+
+    def edit(self, what: str, text: str) -> None:
+        """Write the project file, if it is sound and still what was read; can be undone."""
+        with self._lock:
+            before = self._state.text
+            self._write(text)
+            self._note(TextStep(what, before, text))
+
+    def _write(self, text: str) -> None:
+        if self.outside():
+            raise ChangedOutsideError(
+                f"{self.file.name} was edited outside: look at the difference and load it first"
+            )
+        write_edit(self._state.file, text, may_be_empty=True)
+        self.reload()
+
+    def save_source(self, text: str, saved: str | None, original: str = "") -> str:
+        """Write one source, in the place of the one called `saved` or as a new one; gives its name.
+
+        `original` is what the editor showed when it was opened: where the source is no longer that, it
+        was changed in another tab, and is not overwritten.
+        """
+        with self._lock:
+            state = self._state
+            source = parse_source(text, state)
+            if saved is None:
+                self.edit(f"{source.name}: added", add_source_text(state.text, text))
+            else:
+                if source_text(state.text, saved).split() != original.split():
+                    raise ChangedOutsideError(
+                        f"{saved} was changed meanwhile, in another tab perhaps: reload the page to see it; "
+                        "what you typed is kept as a draft"
+                    )
+                edited = replace_source_text(state.text, saved, text)
+                self.edit(f"{source.name}: edited", edited)
+            self.keep_draft(saved or "", None)
+            return source.name
+
+    def change_source(self, what: str, name: str, value: str = "") -> None:
+        """Rename, duplicate, move (up, down), switch (on, off) or delete a source; can be undone."""
+        with self._lock:
+            text = self._state.text
+            names = source_names(text)
+            place = names.index(name) if name in names else 0
+            match what:
+                case "rename":
+                    edited = rename_source(text, name, value.strip())
+                case "duplicate":
+                    edited = duplicate_source(text, name, free_name(f"{name} copy", names))
+                case "up" | "down":
+                    to = place + (1 if what == "down" else -1)
+                    edited = move_source(text, name, min(max(to, 0), len(names) - 1))
+                case "on" | "off":
+                    edited = switch_source(text, name, what == "on")
+                case "delete":
+                    edited = remove_source(text, name)
+                case _:
+                    raise InputError(f"{what!r} cannot be done to a source")
+            self.edit(f"{name}: {what}", edited)
+
+    def refuse(self, rule: Rule) -> None:
+        """Do not suggest a rule again; can be undone."""
+        with self._lock:
+            step = RefusedStep(f"refused: {rule.when.reason()}", Refused.of(rule))
+            refuse(self.folder, [step.refused])
+            self._note(step)
+
+    # Labels
+
+    def label(
+        self, rows: Sequence[int], label: str | None, question: Question | None = None
+    ) -> int:
+        """Label documents, or take their labels back; how many labels changed. Can be undone."""
+        with self._lock:
+            state = self._state
+            if label is not None and label not in state.classes:
+                raise InputError(
+                    f"{label!r} is not a class: the classes are {', '.join(state.classes)}"
+                )
+            before = tuple((written_id(state.corpus.ids[row]), self._label_of(row)) for row in rows)
+            after = tuple((own, label) for own, old in before if old != label)
+            if not after:
+                return 0
+            kept = tuple(pair for pair in before if pair[1] != label)
+            what = f"{plural(len(after), 'document')}: {label or 'label withdrawn'}"
+            self._append(after, question)
+            self._note(LabelStep(what, kept, after, question))
+            return len(after)
+
+    def answer(self, question: Question, label: str) -> None:
+        """An answer of the queue, `(cannot tell)` and `(skipped)` included."""
+        if label in self._state.classes:
+            self.label([question.row], label, question)
+            return
+        with self._lock:
+            own = written_id(question.id)
+            self._append(((own, label),), question)
+            self._note(LabelStep(f"1 document: {label}", ((own, None),), ((own, label),), question))
+
+    def _label_of(self, row: int) -> str | None:
+        number = int(self._state.labels[row])
+        return None if number == NONE else self._state.classes[number]
+
+    def _append(
+        self, pairs: Sequence[tuple[str, str | None]], question: Question | None = None
+    ) -> None:
+        file = self._state.project.label_file()
+        ids = {own for own, _ in pairs}
+        others = [moment(answer.when) for answer in file.answers if answer.id in ids]
+        when = timestamp(max(others)) if others else timestamp()
+        why = question.why if question else ("browse" if len(pairs) == 1 else "filter")
+        chance = question.probability if question else None
+        file.append(
+            *(Answer(own, label or WITHDRAWN, when, self.by, why, chance) for own, label in pairs)
+        )
+        self.reload_labels()
+
+    def label_problems(self) -> list[str]:
+        """What is odd about the file of labels, a line each."""
+        return problem_lines(self._state.labelled.problems, self._state.labelled.origin)
+
+    # Undo and redo
+
+    @property
+    def last_step(self) -> Step | None:
+        """What `undo` would take back."""
+        return self._done[-1] if self._done else None
+
+    @property
+    def next_step(self) -> Step | None:
+        """What `redo` would do again."""
+        return self._undone[-1] if self._undone else None
+
+    def undo(self) -> Step | None:
+        """Take back the last edit or label."""
+        with self._lock:
+            if not self._done:
+                return None
+            step = self._done[-1]
+            self._restore(step, back=True)
+            self._undone.append(self._done.pop())
+            return step
+
+    def redo(self) -> Step | None:
+        """Do again what was taken back last."""
+        with self._lock:
+            if not self._undone:
+                return None
+            step = self._undone[-1]
+            self._restore(step, back=False)
+            self._done.append(self._undone.pop())
+            return step
+
+    def _restore(self, step: Step, back: bool) -> None:
+        if isinstance(step, LabelStep):
+            self._append(step.before if back else step.after, step.question)
+            return
+        if isinstance(step, RefusedStep):
+            others = [one for one in read_refused(self.folder) if one != step.refused]
+            write_refused(self.folder, others if back else [*others, step.refused])
+            return
+        now, then = (step.after, step.before) if back else (step.before, step.after)
+        if self._state.text != now:
+            raise ChangedOutsideError(
+                f"{self.file.name} is no longer what this edit left: it cannot be taken back"
+            )
+        self._write(then)
+
+    def _note(self, step: Step) -> None:
+        self._done.append(step)
+        del self._done[:-MOST_STEPS]
+        self._undone.clear()
+
+    # Drafts and saved filters
+
+    def draft(self, source: str) -> str | None:
+        """What was typed for a source and not saved."""
+        return self._drafts.get(source)
+
+    def keep_draft(self, source: str, text: str | None) -> None:
+        """Keep what was typed, so that a killed server or a closed tab loses nothing; None: forget it."""
+        with self._lock:
+            if self._drafts.get(source) == text:
+                return
+            if text is None:
+                self._drafts.pop(source, None)
+            else:
+                self._drafts[source] = text
+            self._write_json("drafts.json", self._drafts)
+
+    def presets(self) -> tuple[Preset, ...]:
+        """The usual filters and the saved ones, with counts."""
+        own = {
+            name: Filter.of(parts)
+            for name, parts in self._read_json("presets.json").items()
+            if isinstance(parts, dict)
+        }
+        return self._state.once("presets", lambda: counted(self._state, own))
+
+    def save_preset(self, name: str, chosen: Filter | None) -> None:
+        """Keep a filter under a name; None forgets it."""
+        if not name.strip():
+            raise InputError("a filter needs a name")
+        with self._lock:
+            kept = dict(self._read_json("presets.json"))
+            if chosen is None:
+                kept.pop(name, None)
+            else:
+                kept[name.strip()] = {k: v for k, v in vars(chosen).items() if v}
+            self._write_json("presets.json", kept)
+            self._state = replace(self._state)  # counts anew
+
+    def _read_json(self, name: str) -> dict[str, object]:
+        try:
+            found = json.loads((self.folder / FOLDER / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _write_json(self, name: str, value: object) -> None:
+        folder = self.folder / FOLDER
+        folder.mkdir(exist_ok=True)
+        ignored = folder / ".gitignore"
+        if not ignored.exists():
+            ignored.write_text("drafts.json\n", encoding="utf-8")
+        with written_whole(folder / name) as part:
+            part.write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def _signature(path: Path) -> tuple[int, int] | None:
+    """By which a change of a file is noticed."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size

@@ -1,0 +1,357 @@
+"""`unruly label`, driven by a pipe and in a real terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fcntl import ioctl
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Done, Unruly, command_line
+
+from unruly.labelling.labels import LabelFile
+
+
+@pytest.fixture
+def label(tmp_path: Path) -> object:
+    """Run `unruly label` with these answers on standard input."""
+    environment = {**os.environ, "UNRULY_CACHE": str(tmp_path / ".cache")}
+
+    def call(answers: str, *args: str | Path) -> Done:
+        done = subprocess.run(
+            command_line(["label", *map(str, args)]),
+            input=answers,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+def labels_in(project: Path) -> list[str]:
+    return [answer.label for answer in LabelFile.open(project / "labels.csv").answers]
+
+
+def test_answers_from_a_pipe(label: Unruly, spam: Path) -> None:
+    answers = "spam\nh\n+ not sure\nskip\n?\nundo\ncannot tell\nspam\n"
+    done = label(answers, "spam", "-n", "5", "--by-whom", "ada")
+    assert done.code == 0, done.err
+    assert labels_in(spam) == [
+        "spam",
+        "ham",
+        "(skipped)",
+        "(cannot tell)",
+        "(withdrawn)",
+        "(cannot tell)",
+        "spam",
+    ]
+    file = LabelFile.open(spam / "labels.csv")
+    assert {answer.by for answer in file.answers} == {"ada"}
+    assert file.answers[2].note == "not sure"
+    assert "5 of 5" in done.out
+    assert "3 labels added, 3 in all" in done.out
+    assert done.out.index("-> spam; votes: ") < done.out.index("2 of 5")
+    assert "votes" not in done.out[: done.out.index("-> spam")]
+    assert "drawn by the votes alone" in done.err
+    assert "labels go by row number" in done.err
+
+
+def test_a_second_run_asks_about_others_and_the_balance_is_told(
+    label: Unruly, unruly: Unruly, spam: Path
+) -> None:
+    assert unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "-q").code == 0
+    first = label("spam\n" * 12, "spam", "-n", "12", "--model", "m.unruly", "--by", "random")
+    assert first.code == 0, first.err
+    assert "the share of" in first.out
+    assert "more labels would make it" in first.out
+    assert "a fit with them would change" in first.out
+    assert "model: " in first.out
+    done = label("ham\n" * 99, "spam", "-n", "99", "--model", "m.unruly", "--json")
+    plain = json.loads(done.out)
+    assert plain["labels"] == 61
+    assert plain["all_labels"] == 73
+    assert plain["changed"] >= 0
+    assert len(plain["balance"]["shares"]) == 2
+    file = LabelFile.open(spam / "labels.csv")
+    assert len({answer.id for answer in file.answers}) == 73
+    again = label("", "spam")
+    assert again.code == 0
+    assert "nothing left to label" in again.out
+    fit = unruly("fit", spam, "-o", "m2.unruly", "--encoder", "lsa")
+    assert "gold labels: 73 for training (labels.csv), 73 for prior (labels.csv)" in fit.out
+    judged = unruly("evaluate", "m2.unruly", spam, "--labels")
+    assert judged.out.startswith("accuracy about ")
+    assert "from 73 labels, held out in turn (5 refits)" in judged.out
+    assert "73 for scoring (labels.csv)" in judged.out
+    plain = json.loads(unruly("evaluate", "m.unruly", spam, "--labels", "--json").out)
+    assert plain["labels"] == 73
+    assert plain["held_out"] == 0
+
+
+def test_ways_to_draw(label: Unruly, spam: Path) -> None:
+    for by in ("doubt", "source:link", "class:ham"):
+        done = label("ham\n", "spam", "-n", "1", "--by", by)
+        assert done.code == 0, done.err
+    reasons = [answer.reason for answer in LabelFile.open(spam / "labels.csv").answers]
+    assert reasons == ["doubt", "source:link", "class:ham"]
+    done = label("ham\n", "spam", "--by", "sorce:link")
+    assert done.code == 2
+    assert "by = 'sorce:link'" in done.err
+    assert (
+        "there is no source 'lnk': did you mean 'link'"
+        in label("", "spam", "--by", "source:lnk").err
+    )
+
+
+def test_what_is_no_answer_stops_with_one_line_and_keeps_the_others(
+    label: Unruly, spam: Path
+) -> None:
+    done = label("spam\nspma\nham\n", "spam")
+    assert done.code == 2
+    assert done.err.splitlines()[-1].startswith("error: answer in line 2: 'spma' is no class")
+    assert labels_in(spam) == ["spam"]
+
+
+def test_no_answer_at_all_is_one_line(label: Unruly, spam: Path) -> None:
+    done = label("", "spam")
+    assert done.code == 2
+    assert "standard input is no terminal and holds no answer" in done.err.splitlines()[-1]
+    assert not (spam / "labels.csv").exists()
+
+
+def test_import(label: Unruly, spam: Path, tmp_path: Path) -> None:
+    data = "\ufeffid;label\r\n0;spam\r\n1;eggs\r\n999;ham\r\n2;ham\r\n2;spam\r\n"
+    (tmp_path / "theirs.csv").write_text(data, newline="")
+    done = label("", "spam", "--import", "theirs.csv")
+    assert done.code == 0, done.err
+    assert "3 answers added from theirs.csv" in done.out
+    assert [line.split(":")[0] for line in done.err.splitlines()] == [
+        "theirs.csv",
+        "theirs.csv",
+        "labels.csv",
+    ]
+    assert "0 answers added" in label("", "spam", "--import", "theirs.csv").out
+    assert "there is no such file" in label("", "spam", "--import", "nowhere.csv").err
+
+
+def test_a_model_of_other_classes_is_refused(label: Unruly, unruly: Unruly, spam: Path) -> None:
+    assert unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "-q").code == 0
+    toml = spam / "unruly.toml"
+    toml.write_text(toml.read_text().replace('["ham", "spam"]', '["ham", "spam", "scam"]'))
+    done = label("ham\n", "spam", "--model", "m.unruly")
+    assert done.code == 2
+    assert "the model's classes are ham, spam, the project's ham, spam, scam" in done.err
+
+
+def test_labels_without_a_project_or_a_label(unruly: Unruly, fitted: Path, spam: Path) -> None:
+    done = unruly("evaluate", fitted, spam / "comments.csv", "--labels")
+    assert done.code == 2
+    assert "--labels are those of a project" in done.err
+    assert "no document has a label yet" in unruly("evaluate", fitted, spam, "--labels").err
+
+
+@dataclass
+class Terminal:
+    """A process in a pseudo-terminal, and what it has shown so far."""
+
+    pid: int
+    handle: int
+    shown: str = ""
+    seen: int = field(default=0)
+
+    def wait_for(self, text: str, seconds: float = 30) -> str:
+        """Read until the text is shown, after what was waited for before."""
+        end = time.monotonic() + seconds
+        while text not in self.shown[self.seen :]:
+            left = end - time.monotonic()
+            assert left > 0, f"no {text!r} in {self.shown[self.seen :]!r}"
+            if select.select([self.handle], [], [], left)[0]:
+                try:
+                    data = os.read(self.handle, 4096)
+                except OSError:  # the process has ended
+                    data = b""
+                assert data, f"ended without {text!r}: {self.shown[self.seen :]!r}"
+                self.shown += data.decode(errors="replace")
+        place = self.shown.index(text, self.seen) + len(text)
+        found, self.seen = self.shown[self.seen : place], place
+        return found
+
+    def type(self, keys: str) -> None:
+        os.write(self.handle, keys.encode())
+
+    def code(self) -> int:
+        """Wait for the end."""
+        while True:
+            try:
+                data = os.read(self.handle, 4096)
+            except OSError:
+                break
+            if not data:
+                break
+            self.shown += data.decode(errors="replace")
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[object]:
+    """Run a command line in a terminal of this size."""
+    started: list[Terminal] = []
+
+    def call(args: Sequence[str], columns: int = 80, lines: int = 24, **more: str) -> Terminal:
+        pid, handle = pty.fork()
+        if not pid:
+            os.chdir(tmp_path)
+            environment = {**os.environ, "UNRULY_CACHE": str(tmp_path / ".cache"), "TERM": "xterm"}
+            environment = {k: v for k, v in environment.items() if k not in ("NO_COLOR", "COLUMNS")}
+            command = command_line(args)
+            os.execvpe(command[0], command, environment | more)
+        ioctl(handle, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        started.append(Terminal(pid, handle))
+        return started[-1]
+
+    yield call
+    for one in started:
+        os.close(one.handle)
+
+
+def test_keys_in_a_terminal(terminal: object, spam: Path) -> None:
+    screen = terminal(["label", "spam", "-n", "4"])  # type: ignore[operator]
+    head = screen.wait_for("[q] quit")
+    assert "1 of 4" in head
+    assert "votes: " not in head
+    assert "\x1b[7m" in screen.shown  # matches are marked
+    screen.type("s")
+    assert "-> spam; votes: " in screen.wait_for("[q] quit")
+    screen.type("\x1b[A")  # an arrow
+    screen.wait_for("that key means nothing here")
+    screen.type("z")
+    screen.wait_for("that key means nothing here")
+    screen.type("+")
+    screen.wait_for("note: ")
+    screen.type("so funny\n")
+    screen.type("h")
+    screen.wait_for("3 of 4")
+    screen.type("<")
+    screen.wait_for("taken back: ham")
+    screen.wait_for("[q] quit")
+    screen.type("?")
+    screen.wait_for("3 of 4")
+    screen.wait_for("[q] quit")
+    screen.type(" q")  # typed ahead
+    assert screen.code() == 0
+    assert labels_in(spam) == ["spam", "ham", "(withdrawn)", "(cannot tell)", "(skipped)"]
+    assert LabelFile.open(spam / "labels.csv").answers[1].note == "so funny"
+    assert "1 label added" in screen.shown
+
+
+def test_kill_9_loses_at_most_the_document_on_the_screen(terminal: object, spam: Path) -> None:
+    screen = terminal(["label", "spam", "-n", "9"])  # type: ignore[operator]
+    for i in range(4):
+        screen.wait_for(f"{i + 1} of 9")
+        screen.wait_for("[q] quit")
+        screen.type("sh"[i % 2])
+    screen.wait_for("5 of 9")
+    os.kill(screen.pid, signal.SIGKILL)
+    assert screen.code() == -signal.SIGKILL
+    assert labels_in(spam) == ["spam", "ham", "spam", "ham"]
+    assert not LabelFile.open(spam / "labels.csv").unreadable
+    again = terminal(["label", "spam", "-n", "9"])  # type: ignore[operator]
+    again.wait_for("[q] quit")
+    again.type("s")
+    again.wait_for("2 of 9")
+    again.type("\x03")
+    assert again.code() == 130
+    assert len(labels_in(spam)) == 5
+
+
+def test_a_narrow_terminal_a_long_text_and_no_colour(terminal: object, spam: Path) -> None:
+    words = " ".join(f"word{i}" for i in range(400))
+    (spam / "comments.csv").write_text(f'comment,is_spam\n"subscribe {words} the end",1\n')
+    screen = terminal(["label", "spam"], columns=30, lines=12, NO_COLOR="1")  # type: ignore[operator]
+    screen.wait_for("1 of 1")
+    first = screen.wait_for("more lines: > shows")
+    assert "[subscribe]" in first
+    assert "\x1b[" not in first
+    assert all(len(line) <= 30 for line in first.replace("\r", "").splitlines())
+    assert "word399" not in first
+    screen.wait_for("[q] quit")
+    for _ in range(200):
+        screen.type(">")
+        if "word399" in screen.wait_for("[q] quit"):
+            break
+    else:
+        pytest.fail("the end never came")
+    screen.type("q")
+    assert screen.code() == 0
+
+
+def test_many_classes_are_typed_as_numbers(terminal: object, spam: Path) -> None:
+    toml = spam / "unruly.toml"
+    classes = ", ".join(f'"c{i}"' for i in range(60))
+    toml.write_text(toml.read_text().replace('["ham", "spam"]', f'["ham", "spam", {classes}]'))
+    screen = terminal(["label", "spam", "-n", "2"])  # type: ignore[operator]
+    assert "[02] spam" in screen.wait_for("[q] quit")
+    screen.type("02")
+    assert "[=] 62 classes" in screen.wait_for("[q] quit")
+    screen.type("=")
+    assert "[62] c59" in screen.wait_for("[q] quit")
+    screen.type("62")
+    assert screen.code() == 0
+    assert labels_in(spam) == ["spam", "c59"]
+
+
+def test_a_project_that_changes_meanwhile(terminal: object, spam: Path) -> None:
+    screen = terminal(["label", "spam", "-n", "5"])  # type: ignore[operator]
+    screen.wait_for("[q] quit")
+    toml = spam / "unruly.toml"
+    toml.write_text(toml.read_text() + "\n# a remark\n")
+    screen.type("s")
+    screen.wait_for("the rules have changed on disk")
+    screen.wait_for("[q] quit")
+    comments = spam / "comments.csv"
+    comments.write_text(comments.read_text() + "one more,1\n")
+    screen.type("s")
+    screen.wait_for("the documents have changed on disk: all answers so far are kept")
+    assert screen.code() == 2
+    assert labels_in(spam) == ["spam"]
+
+
+def test_classes_that_change_meanwhile(terminal: object, spam: Path) -> None:
+    screen = terminal(["label", "spam", "-n", "5"])  # type: ignore[operator]
+    screen.wait_for("[q] quit")
+    toml = spam / "unruly.toml"
+    toml.write_text(toml.read_text().replace('["ham", "spam"]', '["ham", "spam", "scam"]'))
+    screen.type("s")
+    screen.wait_for("the classes have changed on disk")
+    assert screen.code() == 2
+    assert not (spam / "labels.csv").exists()
+
+
+def test_output_that_is_no_terminal(spam: Path, tmp_path: Path) -> None:
+    parent, child = pty.openpty()
+    done = subprocess.run(
+        command_line(["label", "spam"]),
+        stdin=child,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    os.close(parent)
+    os.close(child)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the output is no terminal")

@@ -1,0 +1,65 @@
+"""Keys for classes: each its own, whatever the names are."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unruly.cli.label_keys import KEYS, ClassKeys, Do, Lines, Reply
+from unruly.errors import InputError
+
+names = st.lists(st.text(min_size=1, max_size=6), min_size=2, max_size=127, unique=True)
+
+
+@given(names)
+def test_every_class_has_a_key_of_its_own(classes: list[str]) -> None:
+    keys = ClassKeys.of(classes)
+    assert len(set(keys.codes)) == len(classes)
+    assert not set(keys.codes) & set(KEYS)
+    assert {len(code) for code in keys.codes} == {keys.width}
+    for name, code in zip(classes, keys.codes, strict=True):
+        assert keys.typed(code) == Reply(Do.LABEL, name)
+
+
+def test_letters_of_the_names_where_they_are_free() -> None:
+    assert ClassKeys.of(["sports", "science", "society", "question"]).codes == ("s", "c", "o", "u")
+    assert ClassKeys.of(["спам", "нет"]).codes == ("1", "2")
+    assert ClassKeys.of(["2", "1", "b"]).codes == ("2", "1", "b")
+
+
+def test_lines_are_answers() -> None:
+    lines = Lines(io.StringIO("ham\n\nS\nskip\nCannot tell\n?\n<\nundo\n+ so funny\nquit\n"))
+    keys = ClassKeys.of(["ham", "spam"])
+    found = [lines.read(keys) for _ in range(9)]
+    assert [reply.do for reply in found] == [
+        Do.LABEL,
+        Do.LABEL,
+        Do.SKIP,
+        Do.CANNOT_TELL,
+        Do.CANNOT_TELL,
+        Do.UNDO,
+        Do.UNDO,
+        Do.NOTE,
+        Do.QUIT,
+    ]
+    assert found[1].text == "spam"
+    assert found[7].text == "so funny"
+    assert lines.read(keys).do is Do.QUIT  # the end
+
+
+def test_a_class_may_be_called_like_a_command() -> None:
+    keys = ClassKeys.of(["skip", "quit", "q"])
+    assert keys.line("quit") == Reply(Do.LABEL, "quit")
+    assert keys.line("q") == Reply(Do.LABEL, "q")
+    assert "q" not in keys.codes
+
+
+def test_what_is_no_answer_is_refused_with_its_line() -> None:
+    lines = Lines(io.StringIO("ham\nspma\n"))
+    keys = ClassKeys.of(["ham", "spam"])
+    lines.read(keys)
+    with pytest.raises(InputError, match="line 2: 'spma' is no class: did you mean 'spam'"):
+        lines.read(keys)

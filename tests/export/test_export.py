@@ -1,0 +1,154 @@
+"""Exports: the ONNX graph agrees with the model on real documents, the folder is whole, bad input says so."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cli.conftest import Unruly
+from tests.model.planted import planted
+
+from unruly.denoising.denoised import DenoisedModel
+from unruly.export import onnx_graph
+from unruly.export.card import model_card
+from unruly.export.dockerfile import dockerfile
+from unruly.export.folder import check_documents, extras_of
+from unruly.features.encoder import Features
+from unruly.model.storage import load
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.rules.keywords import Keywords
+from unruly.rules.sentiment import Sentiment
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
+from unruly.votes.votes import Votes
+
+pytest.importorskip("onnx")
+TEXTS = ["a lovely film", "great, just great", "an awful film", "boring and awful", "a film"] * 8
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that carries its rules."""
+    loved = Source("loved", [Rule("good", Keywords(["lovely", "great"]))])
+    hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
+    path = tmp_path_factory.mktemp("films") / "films.unruly"
+    model = WeakClassifier("lsa", cache=False)
+    model.fit(TEXTS, sources=Sources(["bad", "good", "never"], [loved, hated])).save(path)
+    return path
+
+
+def default(m: int, k: int, seed: int) -> DenoisedModel:
+    data = planted(n=80, k=k, m=m, seed=seed)
+    model = WeakClassifier(cache=False).fit(data.features, data.votes)
+    learner = model._fitted().learner
+    assert isinstance(learner, DenoisedModel)
+    return learner
+
+
+@settings(max_examples=8)
+@given(st.integers(2, 4), st.integers(1, 5), st.integers(0, 5))
+def test_the_graph_is_the_model(m: int, k: int, seed: int) -> None:
+    learner = default(m, k, seed)
+    rng = np.random.default_rng(seed)
+    features = Features.from_array(rng.normal(size=(50, 8)).astype(np.float32) * 3)
+    numbers = rng.integers(-1, m, (50, k))
+    votes = Votes.from_array(numbers, classes=learner.classes, sources=learner.sources)
+    graph = onnx_graph.build(learner)
+    assert onnx_graph.largest_difference(graph, learner, features, votes) < 1e-5
+
+
+def test_a_class_without_votes_has_probability_zero(films: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    fitted = load(films).fitted
+    assert isinstance(fitted.learner, DenoisedModel)
+    features, votes = check_documents(fitted)
+    session = runtime.InferenceSession(onnx_graph.build(fitted.learner))
+    given = {"features": features.matrix(), "votes": votes.matrix.astype(np.int64)}
+    found = session.run(["probabilities"], given)[0]
+    assert found[:, fitted.classes.index("never")].max() == 0
+    assert np.abs(found.sum(axis=1) - 1).max() < 1e-5
+
+
+def test_the_folder(unruly: Unruly, films: Path, tmp_path: Path) -> None:
+    done = unruly("export", films, "-o", tmp_path / "out", "--card", "--json")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert told["compared"] == len(TEXTS)
+    assert told["largest_difference"] < 1e-5
+    names = {"Dockerfile", "README.md", "config.json", "films.unruly", "model.onnx"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == names
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["id2label"] == {"0": "bad", "1": "good", "2": "never"}
+    assert (tmp_path / "out" / "films.unruly").read_bytes() == films.read_bytes()
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert card.startswith("---\nlibrary_name: unruly\n")
+    assert "No true label was used" in card
+    assert "| loved | 16 |" in card
+
+
+def test_bad_input(unruly: Unruly, films: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    done = unruly("export", films, "-o", tmp_path / "there")
+    assert (done.code, "is there already" in done.err) == (2, True)
+    done = unruly("export", tmp_path / "none.unruly", "-o", tmp_path / "out")
+    assert (done.code, "no such file" in done.err) == (2, True)
+    odd = tmp_path / 'a b".unruly'
+    odd.write_bytes(films.read_bytes())
+    done = unruly("export", odd, "-o", tmp_path / "out")
+    assert (done.code, "plain name" in done.err) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_papers_method_has_no_graph(unruly: Unruly, fitted: Path, tmp_path: Path) -> None:
+    done = unruly("export", fitted, "-o", tmp_path / "out")
+    assert (done.code, "--no-onnx" in done.err) == (2, True)
+    done = unruly("export", fitted, "-o", tmp_path / "out", "--no-onnx", "--card")
+    assert done.code == 0
+    assert not (tmp_path / "out" / "model.onnx").exists()
+    assert "model.onnx" not in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_what_a_model_needs(films: Path) -> None:
+    assert extras_of(load(films).fitted) == set()
+    pytest.importorskip("textblob")
+    blob = Source("blob", [Rule("good", Sentiment("polarity", above=0.1))])
+    hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
+    model = WeakClassifier("lsa", cache=False)
+    model.fit(TEXTS, sources=Sources(["bad", "good"], [blob, hated]))
+    assert extras_of(model._fitted()) == {"sentiment"}
+
+
+def test_dockerfile_asks_no_network_and_runs_as_nobody() -> None:
+    text = dockerfile("spam.v2", ["minilm", "serve"], ["rules.py"])
+    commands = [line for line in text.splitlines() if not line.startswith("#")]
+    installs = [line for line in commands if "pip" in line]
+    assert len(installs) == 1
+    assert "--no-index --find-links /wheels 'unruly[minilm,serve]'" in installs[0]
+    assert not re.search(r"\b(curl|wget|apt-get|ADD|https)\b", "\n".join(commands))
+    assert "USER unruly" in commands
+    last = json.loads(commands[-1].removeprefix("CMD "))
+    assert last[:3] == ["unruly", "serve", "/model/spam.v2.unruly"]
+    assert last[-2:] == ["--functions", "/model/rules.py"]
+    assert "COPY spam.v2.unruly rules.py /model/" in commands
+
+
+def test_the_dockerfiles_command_is_one_that_serve_takes() -> None:
+    from unruly.cli.serve import command
+
+    last = dockerfile("spam", ["serve"]).splitlines()[-1].removeprefix("CMD ")
+    context = command.make_context("serve", json.loads(last)[2:])
+    assert (context.params["host"], context.params["port"]) == ("0.0.0.0", 8080)
+
+
+def test_hostile_names_stay_in_the_cards_table(films: Path) -> None:
+    fitted = load(films).fitted
+    line = fitted.summary.sources[0]
+    object.__setattr__(line, "name", "x | y\n\n# <script>")
+    text = model_card(fitted, "films", None, 0.0)
+    assert "<script>" not in text
+    assert "\n# &lt;" not in text

@@ -1,0 +1,73 @@
+"""The accuracy of a model from labels that were not drawn evenly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.denoising.planted import drawn
+
+from unruly.denoising.fit import denoise
+from unruly.errors import InputError
+from unruly.features.encoder import Features
+from unruly.labelling.accuracy import Real64, estimate_accuracy, hold_out, weighted_accuracy
+from unruly.labelling.answers import Labelled
+from unruly.labelling.queue import ask
+from unruly.learner import Gold, Learner
+from unruly.votes.votes import Votes
+
+
+def test_intervals_hold_the_truth_though_draws_are_uneven() -> None:
+    rng = np.random.default_rng(1)
+    n, rounds, held, plain, found = 1500, 150, 0, [], []
+    votes = Votes.from_array(np.full((n, 1), -1))
+    for seed in range(rounds):
+        rare = rng.random(n) < 0.15
+        spam = np.where(rare, rng.uniform(0.5, 0.9, n), rng.uniform(0.02, 0.2, n))
+        truth = (rng.random(n) < spam).astype(np.int64)
+        proba = np.stack([1 - spam, spam], axis=1)
+        right = proba.argmax(axis=1) == truth
+        rows = [question.row for question in ask(votes, proba, 60, seed=seed)]
+        weights = [1 / (q.probability or 1) for q in ask(votes, proba, 60, seed=seed)]
+        share = weighted_accuracy(
+            right[rows], proba[rows].max(axis=1), float(proba.max(axis=1).mean()), np.array(weights)
+        )
+        held += share.low <= right.mean() <= share.high
+        found.append(share.value - right.mean())
+        plain.append(right[rows].mean() - right.mean())
+    assert held >= 0.92 * rounds
+    assert abs(np.mean(found)) < 0.01
+    assert abs(np.mean(plain)) > 0.02  # the labelled documents are harder than the others
+
+
+def test_labels_that_were_trained_on_are_held_out() -> None:
+    features, votes, truth = drawn(500, [0.6, 0.6, 0.55], coverage=0.2, signal=0.05)
+    numbers = np.full(500, -1)
+    numbers[:60] = truth[:60]
+    told = Labelled.alike(numbers, "labels.csv")
+    model = denoise(features, votes, clean=numbers, label_weights=told.weights)
+    proba = model.heads(features, votes).combined
+    seen: list[int] = []
+
+    def refit(x: Features, cast: Votes, clean: Gold, weights: Real64) -> Learner:
+        seen.append(int((clean >= 0).sum()))
+        return denoise(x, cast, clean=clean, label_weights=weights)
+
+    held = hold_out(refit, features, votes, told)
+    honest = estimate_accuracy(proba, told, held)
+    naive = estimate_accuracy(proba, told)
+    truly = float((proba.argmax(axis=1) == truth)[60:].mean())
+    assert seen == [48] * 5
+    assert honest.held_out == 5
+    assert honest.accuracy.low <= truly <= honest.accuracy.high
+    assert honest.accuracy.value < naive.accuracy.value
+    assert "from 60 labels, held out in turn (5 refits)" in str(honest)
+    assert honest.to_plain()["gold"] == {"use": "scoring", "labels": 60, "origin": "labels.csv"}
+
+
+def test_without_labels_that_tell_there_is_no_estimate() -> None:
+    proba = np.full((9, 2), 0.5)
+    with pytest.raises(InputError, match="no document has a label yet"):
+        estimate_accuracy(proba, Labelled.alike(np.full(9, -1)))
+    chosen = Labelled(np.array([1] + [-1] * 8), np.zeros(9), np.zeros(9, np.bool_), ())
+    with pytest.raises(InputError, match="no label was drawn at random"):
+        estimate_accuracy(proba, chosen)

@@ -1,0 +1,181 @@
+"""What answers come to: one label a document, problems kept apart, and weights that keep totals unbiased."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unruly.labelling.answers import (
+    Contradiction,
+    Labelled,
+    Problem,
+    UnknownClass,
+    UnknownId,
+    labelled,
+    problem_lines,
+)
+from unruly.labelling.labels import CANNOT_TELL, SKIPPED, Answer, LabelFile, UnreadableLine
+from unruly.labelling.queue import ask
+from unruly.votes.votes import Votes
+
+CLASSES = ("ham", "spam")
+PATH = Path("labels.csv")
+
+
+def of(*answers: Answer, n: int = 4) -> Labelled:
+    return labelled(LabelFile(PATH, answers), range(n), CLASSES)
+
+
+def test_labels_by_name_number_and_other_capitals() -> None:
+    found = of(Answer("0", "spam"), Answer("1", "0"), Answer("2", "SPAM"))
+    assert found.numbers.tolist() == [1, 0, 1, -1]
+    assert found.labels == 3
+    assert not found.problems
+
+
+def test_problems_are_kept_apart() -> None:
+    found = of(
+        Answer("0", "spam", by="ada"),
+        Answer("0", "ham", by="bob"),
+        Answer("1", "eggs"),
+        Answer("9", "ham"),
+        Answer("2", "spam", by="ada"),
+        Answer("2", "Spam", by="bob"),
+        Answer("3", "spam"),
+        Answer("3", "ham"),
+    )
+    assert found.numbers.tolist() == [-1, -1, 1, -1]
+    assert found.problems == (
+        Contradiction("0", (("ada", "spam"), ("bob", "ham"))),
+        UnknownClass("1", "eggs"),
+        Contradiction("3", (("", "ham"), ("", "spam"))),
+        UnknownId("9"),
+    )
+    assert found.answered.all()
+
+
+def test_each_kind_of_problem_is_one_line() -> None:
+    problems: list[Problem] = [
+        UnknownId("7"),
+        UnreadableLine(3, "x"),
+        UnknownClass("1", "eggs"),
+        UnknownId("8"),
+        Contradiction("0", (("ada", "spam"), ("", "ham"))),
+    ]
+    lines = problem_lines(problems, "labels.csv")
+    assert lines == [
+        "labels.csv: 1 line is not readable (line 3): left out",
+        "labels.csv: 2 labels are of documents that are not in the data (7, 8): kept apart",
+        "labels.csv: 1 label is no class of the project (eggs): kept apart",
+        "labels.csv: 1 document with labels that contradict each other (0: ada spam, somebody ham): "
+        "kept apart until they agree",
+    ]
+
+
+def test_who_cannot_tell_is_not_asked_again_and_who_skips_is() -> None:
+    found = of(Answer("0", CANNOT_TELL), Answer("1", SKIPPED), Answer("2", "ham"))
+    assert found.answered.tolist() == [True, False, True, False]
+    assert found.numbers.tolist() == [-1, -1, 0, -1]
+
+
+def test_ids_with_breaks_and_blanks_are_found_again(tmp_path: Path) -> None:
+    file = LabelFile.open(tmp_path / "labels.csv")
+    ids = [" a", "b\nc", "d"]
+    for own in ids:
+        file = file.append(Answer(own, "spam"))
+    assert labelled(LabelFile.open(file.path), ids, CLASSES).labels == 3
+
+
+def test_labels_from_elsewhere_count_alike() -> None:
+    found = of(Answer("0", "spam"), Answer("3", "ham"))
+    assert found.weights.tolist() == [1, 0, 0, 1]
+
+
+def test_labels_that_were_chosen_tell_nothing_about_all() -> None:
+    found = of(Answer("0", "spam", why="doubt#1"), Answer("3", "ham", why="source:links#2"))
+    assert found.labels == 2
+    assert not len(found.rows)
+
+
+lines = st.lists(
+    st.builds(
+        Answer,
+        id=st.sampled_from("0123456"),
+        label=st.sampled_from(["ham", "spam", "eggs", SKIPPED, CANNOT_TELL]),
+        when=st.sampled_from(["", "2026-01-01", "2026-01-02"]),
+        by=st.sampled_from(["", "ada"]),
+        why=st.sampled_from(["", "balance#1", "random#2", "doubt#3"]),
+        probability=st.sampled_from([None, 0.1, 0.7]),
+    ),
+    max_size=10,
+)
+
+
+@given(lines, st.randoms())
+def test_the_order_of_lines_changes_nothing(answers: list[Answer], chance: random.Random) -> None:
+    shuffled = answers.copy()
+    chance.shuffle(shuffled)
+    here, there = of(*answers, n=6), of(*shuffled, n=6)
+    assert np.array_equal(here.numbers, there.numbers)
+    assert np.array_equal(here.weights, there.weights)
+    assert here.problems == there.problems
+
+
+@given(lines)
+def test_weights_are_sound(answers: list[Answer]) -> None:
+    found = of(*answers, n=6)
+    assert np.isfinite(found.weights).all()
+    assert (found.weights >= 0).all()
+    assert not found.weights[found.numbers < 0].any()
+    if len(found.rows):
+        assert found.weights[found.rows].mean() == pytest.approx(1)
+
+
+def simulated(seed: int, kinds: list[str], leave_early: bool = False) -> tuple[float, float]:
+    """The weighted and the plain share of spam after several draws under models that the labels change."""
+    rng = np.random.default_rng(seed)
+    n, truth = 60, (np.arange(60) % 5 == 0).astype(int)  # 20 % spam
+    votes = Votes.from_array(np.full((n, 1), -1), classes=CLASSES)
+    noise = rng.normal(0, 0.2, n)
+    answers: list[Answer] = []
+    for turn, kind in enumerate(kinds):
+        known = of(*answers, n=n)
+        # a model that leans by what it has seen: strata and probabilities depend on the labels so far
+        lean = 0.5 - (known.numbers == 1).sum() / known.labels if known.labels else 0.0
+        spam = np.clip(0.3 + 0.4 * truth + noise + 0.5 * lean, 0.01, 0.99)
+        proba = np.stack([1 - spam, spam], axis=1)
+        asked = ask(votes, proba, 8, kind, answered=known.answered, seed=1000 * seed)
+        items = asked.items[:5] if leave_early else asked.items
+        answers += [
+            Answer(
+                str(q.id), CLASSES[truth[q.row]], f"2026-01-0{turn + 1}", "", q.why, q.probability
+            )
+            for q in items
+        ]
+    found = of(*answers, n=n)
+    weights = found.weights / found.weights.sum()
+    return float(weights @ (found.numbers == 1)), float((found.numbers == 1).sum() / found.labels)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "leave_early"),
+    [
+        (["balance"], False),
+        (["balance", "balance", "balance"], False),
+        (["doubt", "balance", "random"], False),
+        (["balance", "doubt", "balance"], True),
+    ],
+)
+def test_totals_are_unbiased_over_several_rounds_with_changing_models(
+    kinds: list[str], leave_early: bool
+) -> None:
+    found = np.array([simulated(seed, kinds, leave_early) for seed in range(400)])
+    error = found[:, 0].std() / np.sqrt(len(found))
+    assert abs(found[:, 0].mean() - 0.2) < 4 * error + 0.002
+    if kinds[0] == "balance" and len(kinds) == 1:
+        assert abs(found[:, 1].mean() - 0.2) > 0.02  # the plain share is off

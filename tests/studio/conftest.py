@@ -1,0 +1,82 @@
+"""A studio on the starter project, asked over HTTP without a browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unruly.project.starter import make_starter
+from unruly.rules.cache import Cache
+from unruly.studio.app import Studio, application
+from unruly.studio.security import Access
+from unruly.studio.workspace import Workspace
+
+ACCESS = Access("secret", 8765)
+BASE = "http://127.0.0.1:8765"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "cache"))
+    return Cache.default()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A starter project."""
+    return make_starter(tmp_path / "spam")
+
+
+@pytest.fixture
+def workspace(folder: Path, cache: Cache) -> Workspace:
+    return Workspace(folder, by="ada")
+
+
+@pytest.fixture
+def studio(folder: Path, cache: Cache) -> Studio:
+    made = Studio(ACCESS, by="ada")
+    made.open(folder)
+    return made
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of the starter project, fitted once."""
+    from unruly.cli.main import run
+
+    home = tmp_path_factory.mktemp("trained")
+    make_starter(home / "spam")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        patch.setenv("UNRULY_CACHE", str(home / "cache"))
+        assert run(["fit", "spam", "-o", "first.unruly", "--encoder", "lsa", "-q"]) == 0
+    return home / "first.unruly"
+
+
+@pytest.fixture
+def modelled(folder: Path, cache: Cache, trained: Path) -> Studio:
+    """A studio with a model."""
+    shutil.copy(trained, folder / "first.unruly")
+    made = Studio(ACCESS, by="ada")
+    made.open(folder)
+    assert made.trainer is not None
+    made.trainer.wait(60)
+    return made
+
+
+def client_of(studio: Studio) -> Any:
+    """A client that has visited the start link."""
+    testing = pytest.importorskip("starlette.testclient")
+    client = testing.TestClient(application(studio), base_url=BASE)
+    assert client.get("/?token=secret").status_code == 200
+    return client
+
+
+@pytest.fixture
+def client(studio: Studio) -> Iterator[Any]:
+    with client_of(studio) as made:
+        yield made

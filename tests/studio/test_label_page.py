@@ -1,0 +1,71 @@
+"""The queue: votes hidden until answered, answers with how they were drawn, a meter of the balance."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.studio.conftest import client_of
+
+from unruly.labelling.labels import CANNOT_TELL, SKIPPED, LabelFile
+from unruly.studio.app import Studio
+
+
+def row_of(page: str) -> str:
+    found = re.search(r'name="row" value="(\d+)"', page)
+    assert found is not None
+    return found[1]
+
+
+def question_of(page: str) -> str:
+    return page.partition("</form>")[0]
+
+
+def test_asks_hides_and_reveals(client: Any, folder: Path) -> None:
+    page = client.get("/label").text
+    assert "<mark" not in question_of(page)
+    row = row_of(page)
+    after = client.post("/label/answer", data={"row": row, "label": "spam"}).text
+    assert "You said spam" in after
+    assert row_of(after) != row
+    (answer,) = LabelFile.open(folder / "labels.csv").answers
+    assert answer.reason == "balance"
+    assert answer.probability is not None
+    assert answer.by == "ada"
+
+
+def test_other_answers_and_undo(client: Any, studio: Studio) -> None:
+    first = row_of(client.get("/label").text)
+    second = row_of(client.post("/label/answer", data={"row": first, "label": CANNOT_TELL}).text)
+    third = row_of(client.post("/label/answer", data={"row": second, "label": SKIPPED}).text)
+    assert len({first, second, third}) == 3
+    client.post("/undo")
+    assert row_of(client.get("/label").text) == second
+    client.post("/redo")
+    assert row_of(client.get("/label").text) == third
+    bad = client.post("/label/answer", data={"row": third, "label": "eggs"})
+    assert bad.status_code == 422
+    assert client.post("/label/answer", data={"row": "9999", "label": "ham"}).status_code == 422
+
+
+def test_the_meter_narrows(modelled: Studio) -> None:
+    with client_of(modelled) as client:
+        page = client.get("/label").text
+        widths = []
+        for number in range(24):
+            page = client.post(
+                "/label/answer", data={"row": row_of(page), "label": ["ham", "spam"][number % 2]}
+            ).text
+            found = re.search(r"± (\d+)</span>", page)
+            if found:
+                widths.append(int(found[1]))
+        assert widths[-1] < widths[0]
+        assert "more label" in page
+        assert "5 of 20 in this draw" in page, "a second draw follows the first"
+
+
+def test_the_way_to_draw_can_be_chosen(client: Any, studio: Studio) -> None:
+    assert client.get("/label?by=doubt").status_code == 200
+    assert studio.queue.by == "doubt"
+    assert client.get("/label?by=nonsense").status_code == 422

@@ -1,0 +1,148 @@
+"""What an edit would do, beside what it does once it is saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from unruly.studio.preview import Preview, Slow, Wrong, preview
+from unruly.studio.state import Answers, winners
+from unruly.studio.workspace import Workspace
+
+HEAD = '[[source]]\nname = "money"\n[[source.rule]]\nlabel = "spam"\n'
+
+
+def shown(workspace: Workspace, text: str, saved: str | None = "money") -> Preview:
+    found = preview(text, workspace.state, saved)
+    assert isinstance(found, Preview), found
+    return found
+
+
+@settings(
+    deadline=None,
+    max_examples=15,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    words=st.lists(
+        st.sampled_from(["song", "my", "free", "channel", "video", "cash", "love", "zzz"]),
+        min_size=1,
+        max_size=4,
+        unique=True,
+    )
+)
+def test_the_preview_is_what_saving_gives(workspace: Workspace, words: list[str]) -> None:
+    text = f"{HEAD}keywords = {words!r}\n".replace("'", '"')
+    found, before = shown(workspace, text), workspace.state
+    workspace.save_source(text, "money", workspace_text(workspace))
+    after = workspace.state
+    j = after.votes.sources.index("money")
+    now, was = after.votes.voted[:, j], before.votes.voted[:, j]
+    assert found.votes == int(now.sum())
+    assert found.before == int(was.sum())
+    assert found.added.count == int((now & ~was).sum())
+    assert found.removed.count == int((was & ~now).sum())
+    assert found.covered == int(after.votes.covered.sum())
+    assert found.majority == int((winners(after.counts) != winners(before.counts)).sum())
+    workspace.undo()
+
+
+def workspace_text(workspace: Workspace) -> str:
+    from unruly.project.editing import source_text
+
+    return source_text(workspace.state.text, "money")
+
+
+def test_a_new_source_has_no_before(workspace: Workspace) -> None:
+    text = HEAD.replace("money", "new one") + 'keywords = ["song"]\n'
+    found = shown(workspace, text, None)
+    assert found.before is None
+    assert found.added.count == found.votes > 0
+    assert found.removed.count == 0
+
+
+def test_the_model_judges_an_edit(workspace: Workspace) -> None:
+    n = workspace.state.n
+    ham = np.tile(np.array([[0.9, 0.1]], np.float32), (n, 1))
+    workspace.use_answers(Answers("all ham", ham))
+    found = shown(workspace, HEAD + 'keywords = ["song"]\n')
+    assert found.contradicts is not None
+    assert found.contradicts.count == found.votes
+    assert found.by_model is not None
+    assert found.by_model.value == pytest.approx(0.1)
+
+
+def test_examples_are_green_or_red(workspace: Workspace) -> None:
+    found = shown(
+        workspace,
+        HEAD
+        + 'keywords = ["cash"]\nexamples = ["cash!", "coins"]\ncounter_examples = ["cashier"]\n',
+    )
+    assert [example.holds for example in found.examples] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "part"),
+    [
+        ("[[source", 1, "not valid TOML"),
+        (HEAD + "keywords = []\n", 5, "empty"),
+        (HEAD + 'pattern = "(a"\n', 5, "not a regular expression"),
+        (HEAD.replace("spam", "spm") + 'keywords = ["a"]\n', 4, "did you mean 'spam'"),
+        (HEAD + 'keyword = ["a"]\n', 5, "did you mean 'keywords'"),
+        ("[task]\n", 1, "unknown key"),
+        ("", None, "one [[source]]"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(
+    workspace: Workspace, text: str, line: int | None, part: str
+) -> None:
+    found = preview(text, workspace.state, "money")
+    assert isinstance(found, Wrong)
+    assert part in found.message
+    assert found.line == line
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'keywords_file = "../words.txt"',
+        'keywords_file = "/etc/passwd"',
+        'lookup = { file = "../../x.csv", columns = ["text"] }',
+        'all = [{ keywords_file = "../words.txt" }, { keywords = ["a"] }]',
+    ],
+)
+def test_paths_stay_in_the_project(workspace: Workspace, folder: Path, rule: str) -> None:
+    (folder.parent / "words.txt").write_text("song\n")
+    found = preview(HEAD + rule + "\n", workspace.state, "money")
+    assert isinstance(found, Wrong)
+    assert "outside the project's folder" in found.message
+
+
+def test_python_is_not_run_from_the_browser(workspace: Workspace, folder: Path) -> None:
+    (folder / "evil.py").write_text("import pathlib\npathlib.Path('ran').touch()\n")
+    text = '[[source]]\nname = "f"\n[[source.rule]]\nfunction = { file = "evil.py", name = "f" }\n'
+    found = preview(text, workspace.state, None)
+    assert isinstance(found, Wrong)
+    assert "Python is run only from files" in found.message
+    assert not (folder / "ran").exists()
+    assert not Path("ran").exists()
+
+
+def test_a_python_function_that_the_project_names_waits_for_a_button(folder: Path) -> None:
+    (folder / "mine.py").write_text(
+        "import unruly\n@unruly.rule\ndef loud(row):\n    return 'spam' if row.text.isupper() else None\n"
+    )
+    text = (
+        '[[source]]\nname = "f"\n[[source.rule]]\nfunction = { file = "mine.py", name = "loud" }\n'
+    )
+    file = folder / "unruly.toml"
+    file.write_text(file.read_text() + "\n" + text)
+    workspace = Workspace(folder)
+    found = preview(text, workspace.state, "f")
+    assert isinstance(found, Slow)
+    assert found.seconds is not None
+    assert isinstance(preview(text, workspace.state, "f", patient=True), Preview)

@@ -1,0 +1,150 @@
+"""The pages of rules over HTTP: the table, previews, saving, two tabs, drafts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.studio.conftest import client_of
+
+from unruly.project.editing import source_text
+from unruly.studio.app import Studio
+
+PART = {"x-part": "1"}
+NEW = '[[source]]\nname = "songs"\n[[source.rule]]\nlabel = "ham"\nkeywords = ["song"]\n'
+
+
+def text_of(folder: Path) -> str:
+    return (folder / "unruly.toml").read_text()
+
+
+def test_the_table_has_figures(client: Any) -> None:
+    page = client.get("/rules").text
+    assert "subscribe" in page
+    assert "Agrees with others" in page
+    assert "Measured by the label column" in page
+
+
+def test_with_a_model_accuracy_is_estimated(modelled: Studio) -> None:
+    with client_of(modelled) as client:
+        assert "Estimated accuracy" in client.get("/rules").text
+
+
+def test_preview_at_a_keystroke(client: Any, studio: Studio) -> None:
+    given = {"toml": NEW, "saved": "", "way": "toml", "typed": "1"}
+    part = client.post("/rules/preview", data=given).text
+    assert "Majority vote changes" in part
+    assert ">song</mark>" in part.lower()
+    assert studio.workspace is not None
+    assert studio.workspace.draft("") == NEW
+    wrong = client.post("/rules/preview", data={**given, "toml": NEW + "nonsense"}).text
+    assert "Line 6" in wrong
+
+
+def test_preview_of_a_form_gives_its_toml(client: Any) -> None:
+    given = {
+        "way": "form",
+        "name": "x",
+        "kind": "keywords",
+        "label": "ham",
+        "keywords": "song, lyrics",
+    }
+    part = client.post("/rules/preview", data={**given, "toml": "", "saved": ""}).text
+    assert "&#34;lyrics&#34;" in part
+
+
+def test_saving_keeps_the_layout_and_can_be_undone(client: Any, folder: Path) -> None:
+    before = text_of(folder)
+    assert (
+        client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART).text == "/rules"
+    )
+    assert text_of(folder).startswith(before)
+    assert "songs" in client.get("/rules").text
+    client.post("/undo")
+    assert text_of(folder) == before
+    client.post("/redo")
+    assert "songs" in text_of(folder)
+
+
+def test_two_tabs_do_not_overwrite_each_other(client: Any, folder: Path) -> None:
+    opened = source_text(text_of(folder), "money")
+    mine = opened.replace('"cash"', '"cash", "coins"')
+    theirs = opened.replace('"cash"', '"cash", "gold"')
+    given = {"saved": "money", "original": opened}
+    assert (
+        client.post("/rules/save", data={**given, "toml": theirs}, headers=PART).status_code == 200
+    )
+    answer = client.post("/rules/save", data={**given, "toml": mine}, headers=PART)
+    assert answer.status_code == 409
+    assert "changed meanwhile" in answer.text
+    assert '"gold"' in text_of(folder)
+    assert '"coins"' not in text_of(folder)
+
+
+def test_a_file_edited_outside_is_not_overwritten(client: Any, folder: Path) -> None:
+    file = folder / "unruly.toml"
+    file.write_text(text_of(folder) + "# theirs\n")
+    answer = client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART)
+    assert answer.status_code == 409
+    assert "edited outside" in answer.text
+    assert "was edited outside" in client.get("/rules").text
+    client.post("/outside")
+    assert (
+        client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART).status_code == 200
+    )
+    assert "# theirs" in text_of(folder)
+
+
+def test_a_draft_is_there_again(client: Any) -> None:
+    typed = NEW.replace("songs", "money")
+    client.post("/rules/preview", data={"toml": typed, "saved": "money", "typed": "1"})
+    page = client.get("/rules/money").text
+    assert "not saved yet" in page
+    assert "&#34;song&#34;" in page
+    client.post("/rules/discard", data={"name": "money"})
+    assert "not saved yet" not in client.get("/rules/money").text
+
+
+def test_changes_of_a_source(client: Any, folder: Path) -> None:
+    def change(what: str, name: str, value: str = "") -> Any:
+        data = {"what": what, "name": name, "value": value}
+        return client.post("/rules/change", data=data, headers=PART)
+
+    assert change("rename", "money", "cash").status_code == 200
+    assert 'name = "cash"' in text_of(folder)
+    assert change("duplicate", "cash").status_code == 200
+    assert 'name = "cash copy"' in text_of(folder)
+    assert change("off", "cash").status_code == 200
+    assert "switched off" in client.get("/rules").text
+    assert change("on", "cash").status_code == 200
+    assert change("up", "subscribe").status_code == 200, "it is the first: nothing changes"
+    assert change("down", "subscribe").status_code == 200
+    assert text_of(folder).index('"check_out"') < text_of(folder).index('name = "subscribe"')
+    assert change("delete", "cash copy").status_code == 200
+    assert "cash copy" not in text_of(folder)
+    assert change("rename", "cash", "link").status_code == 422
+    assert change("explode", "cash").status_code == 422
+    for _ in range(7):
+        client.post("/undo")
+    assert 'name = "money"' in text_of(folder)
+
+
+def test_unknown_sources_and_marked_words(client: Any) -> None:
+    assert "did you mean &#39;money&#39;" in client.get("/rules/mony").text
+    page = client.get("/rules/new?words=subscribe&form=subscribe&form=subscribed&class=spam").text
+    assert "&#34;subscribed&#34;" in page
+
+
+def test_a_project_without_rules_teaches(folder: Path) -> None:
+    from tests.studio.conftest import ACCESS
+
+    text = text_of(folder)
+    (folder / "unruly.toml").write_text(text[: text.index("[[source]]")])
+    studio = Studio(ACCESS)
+    studio.open(folder)
+    with client_of(studio) as client:
+        assert "No rules yet" in client.get("/rules").text
+        assert "Training needs rules" in client.get("/train").text
+        assert client.get("/label").status_code == 200
+        client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART)
+        assert "songs" in client.get("/rules").text

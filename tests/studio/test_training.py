@@ -1,0 +1,131 @@
+"""Fits in the background: kept with their date, cancellable, the new beside the last."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.studio.conftest import client_of
+
+from unruly.errors import InputError
+from unruly.studio.app import Studio
+from unruly.studio.filters import Filter
+from unruly.studio.models import kept_models
+from unruly.studio.training import Job, Trainer
+from unruly.studio.workspace import Workspace
+
+
+@pytest.fixture
+def quick(folder: Path) -> None:
+    """The small encoder, whatever else this machine has."""
+    file = folder / "unruly.toml"
+    file.write_text('encoder = "lsa"\n' + file.read_text())
+
+
+def test_a_fit_is_kept_and_shown(quick: None, workspace: Workspace, folder: Path) -> None:
+    workspace.reload()
+    trainer = Trainer(workspace)
+    trainer.fit()
+    trainer.wait(120)
+    assert trainer.status is not None
+    assert trainer.status.state == "done", trainer.status.error
+    (first,) = kept_models(folder)
+    assert first.path.parent.name == "models"
+    assert first.summary is not None
+    assert first.text == workspace.state.text
+    assert workspace.state.answers is not None
+    assert not trainer.stale
+    workspace.change_source("off", "money")
+    workspace.label([0, 1], "spam")
+    assert trainer.stale
+    trainer.fit()
+    trainer.wait(120)
+    second, still = kept_models(folder)
+    assert still.path == first.path
+    assert second.labels == 2
+    assert workspace.state.earlier is not None
+    changed = (workspace.state.earlier.predicted != workspace.state.answers.predicted).sum()
+    assert Filter(changed="yes").count(workspace.state) == changed
+    assert "money: removed" in str(trainer.compare(first.path, second.path))
+    again = Trainer(Workspace(folder))
+    again.open_newest()
+    assert again.current is not None
+    assert again.current.path == second.path
+    assert again.workspace.state.answers is not None, "kept answers are there at once"
+
+
+def test_work_is_cancelled_at_the_next_word_of_progress() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(job: Job) -> None:
+        job.start("counting", 10, "things")
+        begun.set()
+        go_on.wait(10)
+        job.advance(1)
+        raise AssertionError("it went on")
+
+    job = Job("counting", work)
+    begun.wait(10)
+    assert job.status.running
+    job.cancel()
+    go_on.set()
+    job.wait(10)
+    assert job.status.state == "cancelled"
+
+
+def test_a_failure_is_told_and_one_thing_at_a_time(workspace: Workspace) -> None:
+    trainer, go_on = Trainer(workspace), threading.Event()
+
+    def work(job: Job) -> None:
+        go_on.wait(10)
+        raise InputError("the disk is full")
+
+    trainer.begin("failing", work)
+    with pytest.raises(InputError, match="running already"):
+        trainer.begin("more", work)
+    go_on.set()
+    trainer.wait(10)
+    assert trainer.status is not None
+    assert (trainer.status.state, trainer.status.error) == ("failed", "the disk is full")
+
+
+def test_the_pages_of_training(modelled: Studio) -> None:
+    with client_of(modelled) as client:
+        page = client.get("/train").text
+        assert "first.unruly" in page
+        charts = client.get("/train/charts").text
+        assert "<svg" in charts
+        assert "majority vote" in charts.lower()
+        assert " style=" not in charts
+        assert client.post("/train/show", data={"name": "nothing"}).status_code == 422
+        status = client.get("/status").json()
+        assert status["job"]["state"] == "done"
+
+
+def test_without_a_model(client: Any) -> None:
+    assert "No model yet" in client.get("/train").text
+    assert "train one" in client.get("/out").text
+    assert client.post("/out", data={"name": "labelled.csv"}).status_code == 422
+
+
+def test_out(modelled: Studio, folder: Path) -> None:
+    trainer = modelled.trainer
+    assert trainer is not None
+    with client_of(modelled) as client:
+        page = client.get("/out").text
+        assert "unruly predict" in page
+        for name in ("labelled.csv", "labelled.parquet", "labelled.jsonl", "report.html"):
+            assert client.get(f"/out/{name}").status_code == 422, "not made yet"
+            client.post("/out", data={"name": name})
+            trainer.wait(60)
+            assert trainer.status is not None
+            assert trainer.status.state == "done", trainer.status.error
+            assert client.get(f"/out/{name}").content == (folder / "out" / name).read_bytes()
+        assert client.get("/out/unruly.toml").text == (folder / "unruly.toml").read_text()
+        assert client.get("/out/first.unruly").status_code == 200
+        for name in ("..%2Fspam%2Funruly.toml", "%2Fetc%2Fpasswd", "comments.csv"):
+            assert client.get(f"/out/{name}").status_code in (404, 422)
+        assert client.post("/out", data={"name": "../../x.csv"}).status_code == 422
+    assert len((folder / "out" / "labelled.csv").read_text().splitlines()) == 74
