@@ -1,0 +1,57 @@
+"""A model with a rule function that fails on one text: its sender is told, and nobody else suffers."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.serve.conftest import Answer, Start
+
+from unruly.cli.main import run
+from unruly.project.starter import make_starter
+
+RULES = """
+import unruly
+
+@unruly.rule
+def touchy(x):
+    if "boom" in x.text:
+        raise RuntimeError("cannot bear it")
+    return "spam" if "!!!" in x.text else None
+"""
+SOURCE = '\n[[source]]\nname = "touchy"\nrule = [{ function = { file = "rules.py", name = "touchy" } }]\n'
+
+
+@pytest.fixture
+def touchy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    make_starter(tmp_path / "spam")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "spam" / "rules.py").write_text(RULES)
+    with (tmp_path / "spam" / "unruly.toml").open("a") as project:
+        project.write(SOURCE)
+    fit = ["--encoder", "lsa", "--method", "paper", "--epochs", "3", "-q"]
+    assert run(["fit", "spam", "-o", "touchy.unruly", *fit]) == 0
+    return tmp_path / "touchy.unruly"
+
+
+def test_one_bad_text_spoils_its_own_request_alone(start: Start, touchy: Path) -> None:
+    running = start(touchy, "--functions", touchy.parent / "spam" / "rules.py", "--log", "none")
+    texts = ["boom" if n % 8 == 3 else f"text {n} !!!" for n in range(48)]
+
+    def ask(text: str) -> Answer:
+        return running.post("/predict", {"texts": [text]})
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(ask, texts))
+    for text, answer in zip(texts, answers, strict=True):
+        assert answer.status == (422 if text == "boom" else 200)
+        if text == "boom":
+            assert answer.json["error_type"] == "cannot_predict"
+            assert "touchy" in answer.json["error"]
+        else:
+            votes = answer.json["predictions"][0]["votes"]
+            assert {"source": "touchy", "label": "spam"} in votes
+    code, said = running.stop()
+    assert (code, "bug" in said) == (0, False)
