@@ -95,9 +95,8 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
 def _section(
     claim: Claim, found: Measured, lines: Sequence[Variant], columns: Sequence[str]
 ) -> str:
-    theirs = {
-        d: claim.figures[known] for d in columns if (known := paper.known(d)) in claim.figures
-    }
+    names = {d: known for d in columns if (known := paper.known(d))}
+    theirs = {d: claim.figures[own] for d, own in names.items() if own in claim.figures}
     body = [_row("*the paper*", theirs, columns, "*")] if theirs else []
     for line in lines:
         if line.method == "default" and not claim.default:
