@@ -63,9 +63,8 @@ def on_validation(data: Path, name: str, encoders: str, most: int) -> Errors:
     p = model.heads(valid.documents.features, valid.documents.votes).combined
     known = valid.gold >= 0
     scores = TEMPERATURE * np.log(np.maximum(p[known].astype(np.float64), 1e-30))  # over tau
-    return np.array(
-        [calibration_error(valid.gold[known], softmax(scores / choice)) for choice in CHOICES]
-    )
+    tempered = [softmax(scores / choice) for choice in CHOICES]
+    return np.array([calibration_error(valid.gold[known], q.astype(np.float32)) for q in tempered])
 
 
 def left_out(errors: dict[str, Errors]) -> None:

@@ -127,12 +127,19 @@ def survived(room: Room, mutants: list[Mutant]) -> list[Mutant]:
             path = copy / room.source / mutant.file
             whole = path.read_text(encoding="utf-8")
             path.write_text(mutant.applied(whole), encoding="utf-8")
-            caught = not passes(copy, mutant.tests)
+            caught = not passes(copy, (*mirror(copy, mutant), *mutant.tests))
             path.write_text(whole, encoding="utf-8")
             print(f"  {'killed' if caught else 'SURVIVED':8}  {mutant.name}", flush=True)
             if not caught:
                 alive.append(mutant)
     return alive
+
+
+def mirror(copy: Path, mutant: Mutant) -> tuple[str, ...]:
+    """The test file that mirrors the mutant's own: asked first, it mostly spares the rest."""
+    file = Path(mutant.file)
+    own = Path("tests") / file.parent / f"test_{file.name}"
+    return (str(own),) if (copy / own).is_file() else ()
 
 
 def passes(folder: Path, tests: tuple[str, ...]) -> bool:

@@ -18,6 +18,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ def systems(name: str, n: int) -> Iterator[tuple[str, PapersMethod | None]]:
     settings = PaperSettings.best(paper) if paper else PaperSettings()
     settings = replace(settings, ablation="neural-only")
     yield "Neural-only", PapersMethod(settings)
-    changes: tuple[tuple[str, dict[str, object]], ...] = (
+    changes: tuple[tuple[str, dict[str, Any]], ...] = (
         ("all documents with a vote (p = 0)", {"p": 0}),
         ("features centred and scaled", {"standardise": True}),
         ("learning rate 0.001, weight decay", {"learning_rate": 0.001, "weight_decay": 0.001}),

@@ -222,9 +222,9 @@ def test_a_unit_is_left_out_only_after_two_looks_in_a_row_that_find_it_dead() ->
     units.look(look, dead)
     assert units.at(look + 1) is None
     units.look(2 * look, np.array([[1.0, 0.0, 1.0, 0.0]], np.float32))  # the first is back
-    alive = units.at(2 * look + 1)
-    assert alive is not None
-    assert alive.tolist() == [0, 2, 3]
+    live = units.at(2 * look + 1)
+    assert live is not None
+    assert live.tolist() == [0, 2, 3]
     assert units.at(3 * look) is None  # when it is time to look, all are computed
 
 

@@ -234,10 +234,11 @@ def test_votes_on_one_document_are_right_together_so_the_totals_interval_is_wide
     one = np.where(np.arange(100) < 70, gold, 1 - gold)[:, None].astype(np.int8)
     alone = Votes.from_array(one).summary(gold).total.score
     copied = Votes.from_array(np.repeat(one, 4, axis=1)).summary(gold).total.score
-    assert alone is not None
-    assert copied is not None
-    intervals = [score.interval for score in (alone, copied)]
-    width = [i.high - i.low for i in intervals if i is not None]
+    width = []
+    for score in (alone, copied):
+        assert score is not None
+        assert score.interval is not None
+        width.append(score.interval.high - score.interval.low)
     assert width[1] == pytest.approx(width[0], rel=0.1)
     naive = wilson(280, 400)
     assert width[1] > 1.7 * (naive.high - naive.low)

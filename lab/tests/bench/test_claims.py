@@ -58,6 +58,14 @@ def test_a_claim_is_measured_as_it_says(words: str, title: str, figure: str) -> 
     assert line(words, title) == figure
 
 
+def test_a_line_over_voters_is_not_given_the_figures_of_the_printed_softmax() -> None:
+    voters = outcome("youtube", "paper-voters", 0.5, GOLD)
+    text = table([*EVERYTHING, voters]) or ""
+    clean = next(s for s in text.split("### ") if s.startswith("The same with"))
+    assert "over voters" in text
+    assert "over voters" not in clean  # it was not run with clean labels
+
+
 def test_every_claim_has_a_reason_and_gold_is_told() -> None:
     text = table(EVERYTHING) or ""
     assert text.count("Why: ") == len(CLAIMS)

@@ -31,6 +31,7 @@ from unruly_lab.bench.tables import (
 TITLE = "The paper's claims"
 PEERS = ("snorkel", "westclass", "implyloss", "neuralqpp", "mean-teacher", "ulmfit", "bert-mlp")
 LINES = ("paper", "default")
+ATTENDING = ("paper", "rule-only", "rule-neural", "bert-mlp-denoised", "ulmfit-denoised")
 Figures = Mapping[str, float]  # by data set
 
 
@@ -94,11 +95,8 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
 def _section(
     claim: Claim, found: Measured, lines: Sequence[Variant], columns: Sequence[str]
 ) -> str:
-    theirs = {
-        d: claim.figures[known]
-        for d in columns
-        if (known := paper.known(d)) is not None and known in claim.figures
-    }
+    names = {d: known for d in columns if (known := paper.known(d))}
+    theirs = {d: claim.figures[own] for d, own in names.items() if own in claim.figures}
     body = [_row("*the paper*", theirs, columns, "*")] if theirs else []
     for line in lines:
         if line.method == "default" and not claim.default:
@@ -121,11 +119,11 @@ def _row(title: str, figures: Figures, columns: Sequence[str], around: str = "")
 
 def _percent(found: Cells, method: str, line: Variant, dataset: str) -> float | None:
     """Of the variant of a system that stands beside a line: the same epoch and attention, where it has them."""
+    attention = line.attention if method in ATTENDING else ""
     for selection in (line.selection, "gold" if line.method == "default" else "none"):
-        for attention in (line.attention, ""):
-            variant = Variant(method, selection, line.encoder, line.prior, attention)
-            if several := found.get(variant, {}).get(dataset):
-                return Spread.of(o.accuracy for o in several).percent
+        variant = Variant(method, selection, line.encoder, line.prior, attention)
+        if several := found.get(variant, {}).get(dataset):
+            return Spread.of(o.accuracy for o in several).percent
     return None
 
 
