@@ -239,7 +239,7 @@ def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
     test = Split.read(args.data / name, "test", args.documents)
     whole = published(train, test)
     print(f"{name}: " + ", ".join(f"{key} {value:.1f}" for key, value in whole.items()), flush=True)
-    starts = [("names", (), True)]
+    starts: list[tuple[str, tuple[int, ...], bool]] = [("names", (), True)]
     starts += [(f"third {s}", third(train.votes, s), False) for s in range(args.seeds)]
     found: dict[str, object] = {"published": whole}
     for start, columns, names in starts:
