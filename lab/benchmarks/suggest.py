@@ -1,7 +1,7 @@
 """What thirty suggested rules are worth, when somebody who knows the truth accepts the good ones.
 
     python lab/benchmarks/suggest.py --data DIR [--datasets youtube,...] [--documents 3000] [--steps 30]
-                                     [--seeds 2] [--lists] [--json]
+                                     [--seeds 2] [--lists] [--prior] [--json]
 
 Starts: `names`, one rule for each class with the words of its name; `third`, a random third of the data set's own
 rules (--seeds of them). At each step a model is fitted on the rules so far, `suggest_rules` ranks new ones without
@@ -13,7 +13,7 @@ Printed are test accuracy of the default and coverage of the training documents 
 how many suggestions were read for each accepted one, and beside them majority vote and the default on all published
 rules. `top` is the precision of the first twenty suggestions on the published rules and the share of these whose true
 precision lies in the interval shown. Encoder lsa. Gold of training documents is the oracle's alone; gold of test
-documents is for scoring.
+documents is for scoring. With --prior the true class shares are stated, as a user who knows them would.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ class Task:
     columns: tuple[int, ...]  # published sources to begin with
     names: bool  # whether to begin with the names of the classes
     lists: bool
+    prior: tuple[float, ...] | None = None  # the class shares, where they are stated
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -103,7 +104,7 @@ class Task:
         if len(named) < 2:
             guess = int(named[0]) if len(named) else 0
             return 100 * float((self.test.gold == guess).mean())
-        model = classifier().fit(self.train.corpus, votes)
+        model = classifier(self).fit(self.train.corpus, votes)
         answers = model.predictions(self.test.corpus, held_out).numbers
         return 100 * float((answers == self.test.gold).mean())
 
@@ -131,8 +132,8 @@ class Walk:
             self.coverage[step] = 100 * float(covered.mean())
 
 
-def classifier() -> WeakClassifier:
-    return WeakClassifier("lsa", keep_documents=0)
+def classifier(task: Task) -> WeakClassifier:
+    return WeakClassifier("lsa", class_prior=task.prior, keep_documents=0)
 
 
 def posteriors(task: Task, rules: Sequence[Rule]) -> tuple[Votes, NDArray[np.float32]]:
@@ -140,7 +141,7 @@ def posteriors(task: Task, rules: Sequence[Rule]) -> tuple[Votes, NDArray[np.flo
     votes = task.votes(task.train, rules)
     absent = [r for r in range(votes.m) if not (votes.matrix == r).any()]
     cast = with_stand_in(votes, absent[0]) if len(absent) == 1 else votes
-    model = classifier().fit(task.train.corpus, cast)
+    model = classifier(task).fit(task.train.corpus, cast)
     return votes, model.predictions(task.train.corpus, cast).proba
 
 
@@ -205,9 +206,9 @@ def third(votes: Votes, seed: int) -> tuple[int, ...]:
             return tuple(columns.tolist())
 
 
-def published(train: Split, test: Split) -> dict[str, float]:
+def published(train: Split, test: Split, prior: tuple[float, ...] | None) -> dict[str, float]:
     """Majority vote and the default on all published rules, and the first twenty suggestions there."""
-    task = Task(train, test, tuple(range(train.votes.k)), names=False, lists=False)
+    task = Task(train, test, tuple(range(train.votes.k)), names=False, lists=False, prior=prior)
     commonest = int(np.bincount(train.votes.matrix[train.votes.voted]).argmax())
     shares = majority_shares(test.votes, commonest)
     votes, view = posteriors(task, ())
@@ -237,13 +238,15 @@ def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
     """Everything about one data set, printed as it is known."""
     train = Split.read(args.data / name, "train", args.documents)
     test = Split.read(args.data / name, "test", args.documents)
-    whole = published(train, test)
+    counts = np.bincount(train.gold, minlength=train.votes.m)
+    prior = tuple((counts / counts.sum()).tolist()) if args.prior else None
+    whole = published(train, test, prior)
     print(f"{name}: " + ", ".join(f"{key} {value:.1f}" for key, value in whole.items()), flush=True)
     starts: list[tuple[str, tuple[int, ...], bool]] = [("names", (), True)]
     starts += [(f"third {s}", third(train.votes, s), False) for s in range(args.seeds)]
     found: dict[str, object] = {"published": whole}
     for start, columns, names in starts:
-        task = Task(train, test, columns, names, args.lists)
+        task = Task(train, test, columns, names, args.lists, prior)
         walk = suggested(task, args.steps)
         print(line(start, walk), flush=True)
         drawn = at_random(task, walk, seed=0)
@@ -270,6 +273,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30, help="rules to accept")
     parser.add_argument("--seeds", type=int, default=2, help="random thirds of the rules")
     parser.add_argument("--lists", action="store_true", help="accepted words join lists")
+    parser.add_argument("--prior", action="store_true", help="state the true class shares")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     began = time.process_time()
