@@ -10,10 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from tests.denoising.planted import Labels, drawn, skewed
 
 from unruly.denoising.denoised import DenoisedModel
-from unruly.denoising.draws import draw
 from unruly.denoising.fit import denoise
 from unruly.facts import SourceBelowChance
 from unruly.features.encoder import Block, Features
+from unruly.labelling.draws import draw
 from unruly.prior import StatedBalance
 from unruly.votes.votes import Votes
 
