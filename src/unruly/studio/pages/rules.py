@@ -101,7 +101,13 @@ def shown(studio: Studio, asked: Asked) -> Response:
         outcome = Wrong(error.message or str(error))
     if "typed" in given:
         work.keep_draft(saved or "", toml)
-    context: dict[str, Any] = {"state": state, "outcome": outcome, "toml": toml, "kind": ""}
+    context: dict[str, Any] = {
+        "state": state,
+        "outcome": outcome,
+        "toml": toml,
+        "typed": "typed" in given,
+        "kind": "",
+    }
     if isinstance(outcome, Preview):
         context |= {"kind": "preview", "groups": _groups(outcome, state)}
     else:
