@@ -98,11 +98,11 @@ def test_a_file_edited_outside_is_not_overwritten(client: Any, folder: Path) -> 
 def test_a_draft_is_there_again(client: Any) -> None:
     typed = NEW.replace("songs", "money")
     client.post("/rules/preview", data={"toml": typed, "saved": "money", "typed": "1"})
-    page = client.get("/rules/money").text
+    page = client.get("/rule?name=money").text
     assert "not saved yet" in page
     assert "&#34;song&#34;" in page
     client.post("/rules/discard", data={"name": "money"})
-    assert "not saved yet" not in client.get("/rules/money").text
+    assert "not saved yet" not in client.get("/rule?name=money").text
 
 
 def test_changes_of_a_source(client: Any, folder: Path) -> None:
@@ -130,8 +130,8 @@ def test_changes_of_a_source(client: Any, folder: Path) -> None:
 
 
 def test_unknown_sources_and_marked_words(client: Any) -> None:
-    assert "did you mean &#39;money&#39;" in client.get("/rules/mony").text
-    page = client.get("/rules/new?words=subscribe&form=subscribe&form=subscribed&class=spam").text
+    assert "did you mean &#39;money&#39;" in client.get("/rule?name=mony").text
+    page = client.get("/rule/new?words=subscribe&form=subscribe&form=subscribed&class=spam").text
     assert "&#34;subscribed&#34;" in page
 
 
@@ -148,3 +148,20 @@ def test_a_project_without_rules_teaches(folder: Path) -> None:
         assert client.get("/label").status_code == 200
         client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART)
         assert "songs" in client.get("/rules").text
+
+
+def test_a_source_may_have_any_name(client: Any, studio: Studio) -> None:
+    import html
+    import re
+
+    for name in ("new", "..", "a/b?c&d#e", "é '<b>'"):
+        text = NEW.replace('"songs"', f'"{name}"')
+        client.post("/rules/save", data={"toml": text, "saved": ""}, headers=PART)
+        page = client.get("/rules").text
+        links = re.findall(r'<a href="([^"]+)" data-open>([^<]+)</a>', page)
+        link = next(link for link, shown in links if html.unescape(shown) == name)
+        opened = client.get(html.unescape(link)).text
+        assert (
+            f'data-saved="{html.escape(name).replace("&quot;", "&#34;").replace("&#x27;", "&#39;")}"'
+            in opened
+        )

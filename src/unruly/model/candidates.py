@@ -37,9 +37,7 @@ MOST_VALUES = 30  # of a column, above which its values are not looked at one by
 LENGTHS = (3, 5, 8, 12, 20, 40, 80, 160)  # words
 # English words that hold sentences together: alone they say nothing that a person would write as a rule.
 GRAMMAR = frozenset(
-    "a about after all also am an and any are as at be because been but by can could did do does for from had has "
-    "have if in into is it its just more of on or out so some such than that the their them then there these they "
-    "this those to too very was were what when which who will with would".split()
+    ["a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been", "but", "by", "can", "could", "did", "do", "does", "for", "from", "had", "has", "have", "if", "in", "into", "is", "it", "its", "just", "more", "of", "on", "or", "out", "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "too", "very", "was", "were", "what", "when", "which", "who", "will", "with", "would"]
 )
 # What a person would call a shape rather than a word.
 SHAPES = {

@@ -41,7 +41,7 @@ def table(studio: Studio, asked: Asked) -> Response:
 def edit(studio: Studio, asked: Asked) -> Response:
     """The editor of one source."""
     work = the(studio)
-    name = asked.path["name"]
+    name = asked.query.get("name", "")
     names = source_names(work.state.text)
     if name not in names:
         raise InputError(f"there is no source {name!r}: {did_you_mean(name, names, 'there are')}")
@@ -152,11 +152,11 @@ def discard(studio: Studio, asked: Asked) -> Response:
 
 ROUTES = [
     get("/rules", table),
-    get("/rules/new", new),
+    get("/rule", edit),
+    get("/rule/new", new),
     post("/rules/preview", shown),
     post("/rules/form", form),
     post("/rules/save", save),
     post("/rules/change", change),
     post("/rules/discard", discard),
-    get("/rules/{name:path}", edit),
 ]
