@@ -17,7 +17,7 @@ Accuracy: in percent, on the test documents, of the model fitted with the labels
     2 random   the same with 2 n
     balance    n labels, drawn as above
     rounds     n labels in three such draws, the second and third under the model with the labels so far
-±: the standard error of the difference between `balance` and `2 random`. Gold labels of training documents are the
+±: the standard error of the difference between `balance` and `2 random`, used for `2 counted` as well. Gold labels of training documents are the
 labels and the true shares, those of test documents score.
 """
 

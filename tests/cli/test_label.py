@@ -229,7 +229,7 @@ def terminal(tmp_path: Path) -> Iterator[object]:
 
 
 def test_keys_in_a_terminal(terminal: object, spam: Path) -> None:
-    screen = terminal(["label", "spam", "-n", "4"])  # type: ignore[operator]
+    screen = terminal(["label", "spam", "-n", "4", "--by", "source:about_the_song"])  # type: ignore[operator]
     head = screen.wait_for("[q] quit")
     assert "1 of 4" in head
     assert "votes: " not in head

@@ -1,4 +1,4 @@
-"""`unruly label`: label a few documents of a project, those that tell most."""
+"""`unruly label`: label a few documents of a project by hand."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Label a few documents of a project by hand, those that tell most.
+    """Label a few documents of a project by hand, drawn so that they tell about all.
 
     One document at a time, what rules matched marked; the votes are shown once you have answered, so that they
     do not sway you. Each answer is in labels.csv (or the file under `labels` in [data]) before the next document

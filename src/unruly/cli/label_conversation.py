@@ -81,7 +81,8 @@ class Conversation:
         self.view.say(f"taken back: {last.label} for {last.id}")
 
     def _answer(self, reply: Reply, question: Question) -> None:
-        if self.unchanged and not self.task.on_disk.check(self.task.project.classes):
+        same = self.task.on_disk.check(self.task.project.classes)  # each time: it may get worse
+        if self.unchanged and not same:
             self.unchanged = False
             self.remark("the rules have changed on disk: votes are shown as they were at the start")
         label = {Do.SKIP: SKIPPED, Do.CANNOT_TELL: CANNOT_TELL}.get(reply.do, reply.text)
