@@ -190,7 +190,7 @@ def test_a_word_is_not_suggested_for_a_class_that_most_of_its_documents_lack() -
         cast_votes(gold, [0.9]), answers_for(gold.tolist(), 2), gold, texts=channel_texts(holding)
     )
     for gold_known in (True, False):
-        assert not [s for s in written.facts(gold_known).suggestions if "channel" in s.condition]
+        assert not [s for s in written.facts(gold_known).suggestions if s.condition == "keywords: channel"]
 
 
 def test_a_word_that_true_labels_contradict_is_suggested_for_their_class() -> None:
@@ -203,13 +203,13 @@ def test_a_word_that_true_labels_contradict_is_suggested_for_their_class() -> No
         gold,
         texts=channel_texts(holding),
     )
-    unchecked = [s for s in written.facts(gold=False).suggestions if "channel" in s.condition]
+    unchecked = [s for s in written.facts(gold=False).suggestions if s.condition == "keywords: channel"]
     assert [s.label for s in unchecked] == [
         "spam"
     ]  # the model believes so, and the page says who says so
     text = section_of(page(written.facts(gold=False)), "advice")
     assert "Only the model says so: it may be wrong about a rule" in text
-    checked = [s for s in written.facts().suggestions if "channel" in s.condition]
+    checked = [s for s in written.facts().suggestions if s.condition == "keywords: channel"]
     assert [s.label for s in checked] == ["ham"]  # what the true labels say
 
 

@@ -9,7 +9,8 @@ For a candidate condition that matches N documents, and a class c with mean post
     score = strength × log(1 + news)
 
 where P' is the posterior after one more vote for c that is right with probability a. Texts that repeat count
-once. Candidates are taken greedily: documents that a better suggestion reaches already are no news. Left out are
+once. Candidates are taken greedily: documents that a better suggestion reaches already are no news, and a class
+counts the less, the more votes there are for it. Left out are
 candidates of which 95 % of the matches have the same vote from one source, or are those of better suggestions,
 and what was refused. Documents with true labels count with these in the place of posteriors.
 
@@ -33,6 +34,7 @@ from unruly.model.candidates import find_candidates
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.condition import Condition, Table
 from unruly.rules.keywords import Keywords
+from unruly.rules.length import Length
 from unruly.rules.matching import MatchFrame
 from unruly.rules.plain import rule_to_plain
 from unruly.rules.source import Rule, Source
@@ -164,8 +166,7 @@ def suggest_rules(
         listed = _greedy(_shortlist(sample, n, known, least), sample, n, least)
         everything = _Documents.of(corpus, votes, truth, usual)
         figures = [everything.figures(rule, rows) for rule, rows in everything.matched(listed)]
-        found = [_suggestion(one, everything, labels) for one in figures if one.stands(least)]
-        return tuple(sorted(found, key=lambda one: -one.score))
+        return tuple(_suggestion(one, everything, labels) for one in figures if one.stands(least))
 
 
 def _logit(p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -189,6 +190,7 @@ class _Known:
 
     words: frozenset[str]
     conditions: frozenset[str]
+    lengths: frozenset[tuple[bool, ...]]
     refused: frozenset[tuple[str, str]]
 
     @classmethod
@@ -198,11 +200,19 @@ class _Known:
         return cls(
             frozenset(word.lower() for *_, words in lists for word in words.words),
             frozenset(_key(rule.when.to_plain()) for source in there for rule in source.rules),
+            frozenset(
+                _bounds(rule.when)
+                for source in there
+                for rule in source.rules
+                if isinstance(rule.when, Length)
+            ),
             frozenset((one.label, _key(one.condition)) for one in refused),
         )
 
     def has(self, label: str, condition: Condition) -> bool:
         if isinstance(condition, Keywords) and self.words.issuperset(condition.words):
+            return True
+        if isinstance(condition, Length) and _bounds(condition) in self.lengths:
             return True
         key = _key(condition.to_plain())
         return key in self.conditions or (label, key) in self.refused
@@ -244,6 +254,11 @@ class _Documents:
         cast = Sources(self.votes.classes, sources).vote(self.corpus).voted  # (n, w)
         return [(rule, np.flatnonzero(cast[:, i])) for i, rule in enumerate(rules)]
 
+    def needs(self, cast: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(m,): how much each class needs votes; `cast` (m,) are the votes for it so far."""
+        share = (self.usual + 1 / self.votes.m) / 2  # half of what is believed, half even
+        return np.asarray(1 / (0.1 + cast / (share * self.votes.n)))
+
     def figures(self, rule: Rule, rows: NDArray[np.intp]) -> _Figures:
         """What a rule would do that matches these rows."""
         r = self.votes.classes.index(str(rule.label))
@@ -254,6 +269,7 @@ class _Documents:
         moved = np.where(self.votes.covered[rows], np.abs(after - p)[:, r], 1.0)
         return _Figures(
             rule=rule,
+            number=r,
             rows=rows,
             share=float(np.average(p[:, r], weights=weight)) if len(rows) else 0.0,
             distinct=float(weight.sum()),
@@ -270,6 +286,7 @@ class _Figures:
     """What a rule would do."""
 
     rule: Rule
+    number: int  # of its class
     rows: NDArray[np.intp]  # (v,): that it matches
     share: float  # of its votes that would be right, texts that repeat counted once
     distinct: float  # how many different texts it matches
@@ -326,12 +343,17 @@ def _shortlist(
 def _greedy(
     listed: list[tuple[Rule, NDArray[np.intp]]], documents: _Documents, n: int, least: float
 ) -> list[Rule]:
-    """The best, then the best of what is still news, and so on."""
+    """The best, then the best of what is still news, and so on; classes with few votes come first."""
+    votes = documents.votes
     left = [documents.figures(rule, rows) for rule, rows in listed]
     left = [one for one in left if one.stands(least)]
-    fresh, chosen = np.ones(documents.votes.n), []
+    fresh, chosen = np.ones(votes.n), list[Rule]()
+    cast = np.bincount(votes.matrix[votes.voted], minlength=votes.m).astype(np.float64)  # (m,)
     while left and len(chosen) < n:
-        scores = [one.strength * np.log1p(one.news @ fresh[one.rows]) for one in left]
+        needs = documents.needs(cast)
+        scores = [
+            one.strength * np.log1p(one.news @ fresh[one.rows]) * needs[one.number] for one in left
+        ]
         new = [float(fresh[one.rows].mean()) > 1 - OVERLAP for one in left]
         best = int(np.argmax(np.where(new, scores, 0)))
         if not new[best] or scores[best] <= 0:
@@ -339,7 +361,21 @@ def _greedy(
         one = left.pop(best)
         chosen.append(one.rule)
         fresh[one.rows] = 0
+        cast[one.number] += len(one.rows)
+        left = [other for other in left if not _same_kind(one.rule, other.rule)]
     return chosen
+
+
+def _same_kind(one: Rule, other: Rule) -> bool:
+    """Whether both bound the same length in the same direction: one of these is enough."""
+    if not isinstance(one.when, Length) or not isinstance(other.when, Length):
+        return False
+    return _bounds(one.when) == _bounds(other.when)
+
+
+def _bounds(length: Length) -> tuple[bool, ...]:
+    given = (length.min_words, length.max_words, length.min_chars, length.max_chars)
+    return tuple(bound is not None for bound in given)
 
 
 def _suggestion(

@@ -95,6 +95,7 @@ def suggest(
     progress: Progress = SILENT,
 ) -> Suggestions:
     """New rules for a project, by a model or by one that is fitted now, and what is wrong with the old ones."""
+    refused = read_refused(project.folder)
     corpus = project.corpus("train")
     with blamed_on_its_line(project):
         votes = project.sources.vote(corpus, progress, Cache.default())
@@ -129,7 +130,7 @@ def suggest_on(
         n=n,
         rules=project.sources,
         labels=labels,
-        refused=read_refused(project.folder),
+        refused=refused,
         progress=progress,
     )
     return Suggestions(

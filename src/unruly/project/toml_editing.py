@@ -220,7 +220,7 @@ def is_list(text: str, place: Place) -> bool:
 
 
 def _items(layout: TomlLayout, place: Place) -> list[Span]:
-    found = []
+    found: list[Span] = []
     while (*place, len(found)) in layout.spans:
         found.append(layout.spans[(*place, len(found))])
     return found

@@ -1,0 +1,288 @@
+"""What thirty suggested rules are worth, when somebody who knows the truth accepts the good ones.
+
+    python lab/benchmarks/suggest.py --data DIR [--datasets youtube,...] [--documents 3000] [--steps 30]
+                                     [--seeds 2] [--lists] [--prior] [--json]
+
+Starts: `names`, one rule for each class with the words of its name; `third`, a random third of the data set's own
+rules (--seeds of them). At each step a model is fitted on the rules so far, `suggest_rules` ranks new ones without
+gold, and an oracle with the training gold accepts the best whose precision is 60 % or more; those above it in the
+list are refused. `random` accepts, as often, a random word of the same frequency for its commonest class, with the
+same oracle. Accepted rules are sources of their own; with --lists, words for one class are one source.
+
+Printed are test accuracy of the default and coverage of the training documents after so many accepted rules,
+how many suggestions were read for each accepted one, and beside them majority vote and the default on all published
+rules. `top` is the precision of the first twenty suggestions on the published rules and the share of these whose true
+precision lies in the interval shown. Encoder lsa. Gold of training documents is the oracle's alone; gold of test
+documents is for scoring. With --prior the true class shares are stated, as a user who knows them would.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unruly import WeakClassifier
+from unruly.model.evaluation import majority_shares
+from unruly.model.suggestions import Refused, suggest_rules
+from unruly.project.suggesting import with_stand_in
+from unruly.rules.keywords import Keywords
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
+from unruly.sampling import sample_rows
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
+
+SETS = ("youtube", "yelp", "agnews", "sms")
+SHOWN = (0, 1, 2, 5, 10, 15, 20, 25, 30)
+GOOD = 0.6  # precision from which the oracle accepts
+READ = 20  # suggestions that are read before the oracle gives up
+_WORD = re.compile(r"(?u)\b[^\W\d_][\w'’]+\b")
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Documents with their published votes and gold."""
+
+    corpus: Corpus
+    votes: Votes
+    gold: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, folder: Path, split: str, most: int) -> Split:
+        corpus, votes = Corpus.from_wrench(folder, split), Votes.from_wrench(folder, split)
+        rows = sample_rows(len(corpus), most)
+        corpus, votes = corpus.take(rows), votes.take(rows)
+        return cls(corpus, votes, np.asarray(corpus.gold, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One data set, and where its rules begin."""
+
+    train: Split
+    test: Split
+    columns: tuple[int, ...]  # published sources to begin with
+    names: bool  # whether to begin with the names of the classes
+    lists: bool
+    prior: tuple[float, ...] | None = None  # the class shares, where they are stated
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.train.votes.classes
+
+    def votes(self, split: Split, rules: Sequence[Rule]) -> Votes:
+        """The votes of the start and of these rules."""
+        sources: list[Source] = []
+        if self.names:
+            named = [(c, _WORD.findall(c.lower())) for c in self.classes]
+            sources += [Source(f"name {c}", [Rule(c, Keywords(w))]) for c, w in named if w]
+        if self.lists:
+            for label in self.classes:
+                own = [rule for rule in rules if rule.label == label]
+                sources += [Source(f"list {label}", own)] if own else []
+        else:
+            sources += [Source(f"rule {i}", [rule]) for i, rule in enumerate(rules)]
+        matrix = split.votes.matrix[:, list(self.columns)]
+        names = [split.votes.sources[j] for j in self.columns]
+        if sources:
+            cast = Sources(self.classes, sources).vote(split.corpus)
+            matrix, names = np.column_stack([matrix, cast.matrix]), [*names, *cast.sources]
+        return Votes.from_array(matrix, classes=self.classes, sources=names, ids=split.votes.ids)
+
+    def accuracy(self, rules: Sequence[Rule]) -> float:
+        """Test accuracy of the default, in percent."""
+        votes, held_out = self.votes(self.train, rules), self.votes(self.test, rules)
+        named = np.unique(votes.matrix[votes.voted])
+        if len(named) < 2:
+            guess = int(named[0]) if len(named) else 0
+            return 100 * float((self.test.gold == guess).mean())
+        model = classifier(self).fit(self.train.corpus, votes)
+        answers = model.predictions(self.test.corpus, held_out).numbers
+        return 100 * float((answers == self.test.gold).mean())
+
+    def precision(self, rule: Rule) -> float:
+        """Of a rule on the training documents."""
+        cast = Sources(self.classes, [Source("s", [rule])]).vote(self.train.corpus)
+        rows = np.flatnonzero(cast.covered)
+        return float((self.train.gold[rows] == cast.matrix[rows, 0]).mean()) if len(rows) else 0.0
+
+
+@dataclass
+class Walk:
+    """Rules accepted one after the other, and what they come to."""
+
+    rules: list[Rule] = field(default_factory=list)
+    read: int = 0
+    accuracy: dict[int, float] = field(default_factory=dict)
+    coverage: dict[int, float] = field(default_factory=dict)
+
+    def note(self, task: Task, step: int) -> None:
+        """Measure where that is shown."""
+        if step in SHOWN:
+            self.accuracy[step] = task.accuracy(self.rules)
+            covered = task.votes(task.train, self.rules).covered
+            self.coverage[step] = 100 * float(covered.mean())
+
+
+def classifier(task: Task) -> WeakClassifier:
+    return WeakClassifier("lsa", class_prior=task.prior, keep_documents=0)
+
+
+def posteriors(task: Task, rules: Sequence[Rule]) -> tuple[Votes, NDArray[np.float32]]:
+    """The votes so far and the model's view of the training documents."""
+    votes = task.votes(task.train, rules)
+    absent = [r for r in range(votes.m) if not (votes.matrix == r).any()]
+    cast = with_stand_in(votes, absent[0]) if len(absent) == 1 else votes
+    model = classifier(task).fit(task.train.corpus, cast)
+    return votes, model.predictions(task.train.corpus, cast).proba
+
+
+def suggested(task: Task, steps: int) -> Walk:
+    """Accept what is suggested."""
+    walk, refused = Walk(), list[Refused]()
+    walk.note(task, 0)
+    while len(walk.rules) < steps:
+        votes, view = posteriors(task, walk.rules)
+        own = [Source(str(i), [rule]) for i, rule in enumerate(walk.rules)]
+        rules = Sources(task.classes, own) if own else None
+        corpus = task.train.corpus
+        found = suggest_rules(corpus, votes, view, n=READ, rules=rules, refused=refused, least=0.0)
+        for one in found:
+            walk.read += 1
+            if task.precision(one.rule) >= GOOD:
+                walk.rules.append(one.rule)
+                break
+            refused.append(Refused.of(one.rule))
+        else:
+            break
+        walk.note(task, len(walk.rules))
+    return walk
+
+
+def at_random(task: Task, like: Walk, seed: int) -> Walk:
+    """As many random words of the same frequencies, each for its commonest class."""
+    rng, walk = np.random.default_rng(seed), Walk()
+    walk.note(task, 0)
+    holding: dict[str, list[int]] = {}
+    for row, text in enumerate(task.train.corpus.texts.to_list()):
+        for word in set(_WORD.findall(text.lower())):
+            holding.setdefault(word, []).append(row)
+    words = sorted(holding)
+    counts = np.array([len(holding[word]) for word in words])
+    for one in like.rules:
+        wanted = _documents(task, one)
+        near = np.argsort(np.abs(np.log(counts / max(wanted, 1))) + 1e-6 * rng.random(len(words)))
+        for w in rng.permutation(near[:60]):
+            walk.read += 1
+            classes = np.bincount(task.train.gold[holding[words[w]]], minlength=len(task.classes))
+            rule = Rule(task.classes[int(classes.argmax())], Keywords((words[w],)))
+            if rule not in walk.rules and task.precision(rule) >= GOOD:
+                walk.rules.append(rule)
+                break
+        walk.note(task, len(walk.rules))
+    return walk
+
+
+def _documents(task: Task, rule: Rule) -> int:
+    cast = Sources(task.classes, [Source("s", [rule])]).vote(task.train.corpus)
+    return int(cast.covered.sum())
+
+
+def third(votes: Votes, seed: int) -> tuple[int, ...]:
+    """A third of the sources, two at least, that name two classes or more."""
+    rng = np.random.default_rng(seed)
+    while True:
+        columns = np.sort(rng.choice(votes.k, max(2, votes.k // 3), replace=False))
+        cast = votes.matrix[:, columns]
+        if len(np.unique(cast[cast >= 0])) > 1:
+            return tuple(columns.tolist())
+
+
+def published(train: Split, test: Split, prior: tuple[float, ...] | None) -> dict[str, float]:
+    """Majority vote and the default on all published rules, and the first twenty suggestions there."""
+    task = Task(train, test, tuple(range(train.votes.k)), names=False, lists=False, prior=prior)
+    commonest = int(np.bincount(train.votes.matrix[train.votes.voted]).argmax())
+    shares = majority_shares(test.votes, commonest)
+    votes, view = posteriors(task, ())
+    found = suggest_rules(train.corpus, votes, view, n=20)
+    precision = np.array([task.precision(one.rule) for one in found])
+    inside = [o.accuracy.low <= p <= o.accuracy.high for o, p in zip(found, precision, strict=True)]
+    return {
+        "majority": 100 * float(shares[np.arange(len(test.gold)), test.gold].mean()),
+        "default": task.accuracy(()),
+        "coverage": 100 * float(votes.covered.mean()),
+        "top precision": 100 * float(precision.mean()) if len(found) else float("nan"),
+        "top good": 100 * float((precision >= GOOD).mean()) if len(found) else float("nan"),
+        "top in interval": 100 * float(np.mean(inside)) if len(found) else float("nan"),
+    }
+
+
+def line(name: str, walk: Walk) -> str:
+    cells = [
+        f"{walk.accuracy[s]:5.1f}/{walk.coverage[s]:3.0f}" if s in walk.accuracy else "       –"
+        for s in SHOWN
+    ]
+    each = walk.read / len(walk.rules) if walk.rules else float("nan")
+    return f"  {name:<16}" + " ".join(f"{c:>9}" for c in cells) + f"   read {each:.1f} for each"
+
+
+def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
+    """Everything about one data set, printed as it is known."""
+    train = Split.read(args.data / name, "train", args.documents)
+    test = Split.read(args.data / name, "test", args.documents)
+    counts = np.bincount(train.gold, minlength=train.votes.m)
+    prior = tuple((counts / counts.sum()).tolist()) if args.prior else None
+    whole = published(train, test, prior)
+    print(f"{name}: " + ", ".join(f"{key} {value:.1f}" for key, value in whole.items()), flush=True)
+    starts: list[tuple[str, tuple[int, ...], bool]] = [("names", (), True)]
+    starts += [(f"third {s}", third(train.votes, s), False) for s in range(args.seeds)]
+    found: dict[str, object] = {"published": whole}
+    for start, columns, names in starts:
+        task = Task(train, test, columns, names, args.lists, prior)
+        walk = suggested(task, args.steps)
+        print(line(start, walk), flush=True)
+        drawn = at_random(task, walk, seed=0)
+        print(line("  random", drawn), flush=True)
+        rules = [f"{rule.label}: {rule.when.reason()}" for rule in walk.rules]
+        found[start] = {
+            "accuracy": walk.accuracy,
+            "coverage": walk.coverage,
+            "read": walk.read,
+            "rules": rules,
+            "random": {"accuracy": drawn.accuracy, "coverage": drawn.coverage, "read": drawn.read},
+        }
+    return found
+
+
+def main() -> None:
+    """Measure what was asked for and print it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
+    parser.add_argument("--datasets", default=",".join(SETS), help="with commas between")
+    parser.add_argument("--documents", type=int, default=3000, help="of each split, at most")
+    parser.add_argument("--steps", type=int, default=30, help="rules to accept")
+    parser.add_argument("--seeds", type=int, default=2, help="random thirds of the rules")
+    parser.add_argument("--lists", action="store_true", help="accepted words join lists")
+    parser.add_argument("--prior", action="store_true", help="state the true class shares")
+    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
+    args = parser.parse_args()
+    began = time.process_time()
+    print("accuracy/coverage after " + ", ".join(map(str, SHOWN)) + " accepted rules")
+    found = {name: measure(args, name) for name in args.datasets.split(",")}
+    print(f"{time.process_time() - began:.0f} CPU seconds")
+    if args.json:
+        print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""`unruly suggest`: what it shows, accepts and refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.conftest import Unruly
+
+from unruly.project.project import Project
+from unruly.project.suggesting import read_refused
+from unruly.rules.plain import rule_to_plain
+
+TOML = """\
+# two sources, and a comment that stays
+[task]
+classes = ["ham", "spam"]
+[data]
+train = "texts.csv"
+[[source]]
+name = "praise"
+rule = [{ label = "ham", keywords = ["lovely"] }]  # more to come
+[[source]]
+name = "advert"
+rule = [{ label = "spam", keywords = ["subscribe"] }]
+"""
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Path:
+    """200 texts whose classes have four words each; rules know one."""
+    rng = np.random.default_rng(0)
+    filler = [a + b for a in "bcdfgh" for b in ("ano", "elu", "iri")]
+    words = (("lovely", "voice", "chorus"), ("subscribe", "cheap", "winner"))
+    lines = ["text"]
+    for i in range(300):
+        parts = [*rng.choice(filler, 5), *rng.choice(words[i % 2], 2, replace=False)]
+        lines.append(" ".join(parts))
+    folder = tmp_path / "planted"
+    folder.mkdir()
+    (folder / "texts.csv").write_text("\n".join(lines) + "\n")
+    (folder / "unruly.toml").write_text(TOML)
+    return folder
+
+
+def test_suggest_accept_refuse(unruly: Unruly, planted: Path) -> None:
+    done = unruly("suggest", planted, "-n", "6", "--json")
+    assert done.code == 0, done.err
+    plain = json.loads(done.out)
+    shown = [one["condition"] for one in plain["suggestions"]]
+    assert {"keywords: cheap", "keywords: winner"} & set(shown)
+    assert plain["fitted_now"] is True
+    assert plain["labels"] == 0
+    first, second = (str(i) for i in (1, 2))
+    done = unruly("suggest", planted, "--accept", first, "--refuse", second)
+    assert done.code == 0, done.err
+    assert f"accepted: {shown[0]}" in done.out
+    assert f"refused: {shown[1]}" in done.out
+    text = (planted / "unruly.toml").read_text()
+    assert "# two sources, and a comment that stays" in text
+    assert "# more to come" in text
+    accepted = plain["suggestions"][0]["rule"]
+    written = [rule_to_plain(r) for s in Project.read(planted).sources.sources for r in s.rules]
+    assert accepted in written or any(
+        set(accepted.get("keywords", ["?"])) <= set(rule.get("keywords", ())) for rule in written
+    )
+    assert len(read_refused(planted)) == 1
+    assert unruly("suggest", planted, "--accept", "3").code == 0  # the numbers still count
+    again = json.loads(unruly("suggest", planted, "-n", "6", "--json").out)
+    assert not {shown[0], shown[1], shown[2]} & {o["condition"] for o in again["suggestions"]}
+
+
+def test_the_screen(unruly: Unruly, planted: Path) -> None:
+    done = unruly("suggest", planted, "-n", "3")
+    assert "judged by a model fitted now, not saved; no true labels" in done.out
+    assert " 1. " in done.out
+    assert "without votes; about" in done.out
+    assert "    + " in done.out
+    assert "about the rules that exist" in done.out
+    assert "--accept 1" in done.err
+
+
+def test_a_model_judges(unruly: Unruly, planted: Path, tmp_path: Path) -> None:
+    assert unruly("fit", planted, "-o", tmp_path / "m.unruly", "-q").code == 0
+    done = unruly("suggest", planted, "--model", tmp_path / "m.unruly")
+    assert "judged by the model; " in done.out
+
+
+def test_a_class_without_rules(unruly: Unruly, planted: Path) -> None:
+    text = TOML[: TOML.index('[[source]]\nname = "advert"')]
+    (planted / "unruly.toml").write_text(text)
+    done = unruly("suggest", planted)
+    assert done.code == 0, done.err
+    assert "no rule votes for spam: documents without votes stand in for it" in done.out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--accept", "1"), "no suggestions were shown yet"),
+        (("--accept", "one"), "expected numbers with commas between"),
+        (("--accept", "1", "--refuse", "1"), "suggestion 1 is both accepted and refused"),
+    ],
+)
+def test_bad_input(unruly: Unruly, planted: Path, args: tuple[str, ...], message: str) -> None:
+    done = unruly("suggest", planted, *args)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_the_file_changed_meanwhile(unruly: Unruly, planted: Path) -> None:
+    unruly("suggest", planted, "-n", "3")
+    (planted / "unruly.toml").write_text(TOML + "\n# edited\n")
+    done = unruly("suggest", planted, "--accept", "1")
+    assert done.code == 2
+    assert "unruly.toml has changed since the suggestions were shown" in done.err
+    unruly("suggest", planted, "-n", "3")
+    assert "there is no suggestion 99" in unruly("suggest", planted, "--accept", "99").err
+
+
+def test_rules_that_match_nothing(unruly: Unruly, planted: Path) -> None:
+    toml = TOML.replace("lovely", "zzz").replace("subscribe", "yyy")
+    (planted / "unruly.toml").write_text(toml)
+    done = unruly("suggest", planted)
+    assert done.code == 2
+    assert "no rule matches any document" in done.err
+
+
+def test_a_spoilt_file_of_refusals(unruly: Unruly, planted: Path) -> None:
+    (planted / "refused.csv").write_text("label,condition\nspam,nonsense\n")
+    done = unruly("suggest", planted)
+    assert done.code == 2
+    assert "refused.csv, line 2: not a refused rule" in done.err

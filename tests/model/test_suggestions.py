@@ -1,0 +1,153 @@
+"""New rules: they go with a class, are new, say what they rest on, and obey refusals and labels."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+
+from unruly import WeakClassifier
+from unruly.errors import InputError
+from unruly.model.suggestions import Refused, RuleSuggestion, suggest_rules
+from unruly.progress import SILENT
+from unruly.rules.field import Field
+from unruly.rules.keywords import Keywords
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
+
+CLASSES = ("ham", "spam")
+HAM = ("lovely", "voice", "chorus", "guitar")
+SPAM = ("subscribe", "cheap", "winner", "channel")
+FILLER = [a + b for a in "bcdfghkm" for b in ("ano", "elu", "iri", "oma")]
+Case = tuple[Corpus, Sources, Votes, NDArray[np.int64]]
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    """600 texts of two classes; rules know one word of each class."""
+    rng = np.random.default_rng(0)
+    gold = rng.integers(0, 2, 600)
+    texts = [
+        " ".join([*rng.choice(FILLER, 6), *rng.choice((HAM, SPAM)[r], 2, replace=False)])
+        for r in gold.tolist()
+    ]
+    sources = Sources(
+        CLASSES,
+        [
+            Source("praise", [Rule("ham", Keywords(["lovely"]))]),
+            Source("advert", [Rule("spam", Keywords(["subscribe"]))]),
+        ],
+    )
+    corpus = Corpus.from_texts(texts)
+    return corpus, sources, sources.vote(corpus), gold
+
+
+def believed(gold: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.where(np.eye(2)[gold] > 0, 0.85, 0.15)
+
+
+def single(found: tuple[RuleSuggestion, ...], label: str) -> set[str]:
+    lists = [s.rule.when for s in found if s.label == label]
+    return {word for one in lists if isinstance(one, Keywords) for word in one.words}
+
+
+def test_they_go_with_a_class_and_are_new(case: Case) -> None:
+    corpus, rules, votes, gold = case
+    found = suggest_rules(corpus, votes, believed(gold), rules=rules)
+    assert single(found, "ham") >= {"voice", "chorus", "guitar"}
+    assert single(found, "spam") >= {"cheap", "winner", "channel"}
+    assert not {"lovely", "subscribe"} & (single(found, "ham") | single(found, "spam"))
+    for one in found:
+        cast = Sources(CLASSES, [Source("s", [one.rule])]).vote(corpus)
+        assert one.documents == int(cast.covered.sum())
+        assert one.uncovered == int((cast.covered & ~votes.covered).sum())
+        assert one.accuracy.low <= one.accuracy.value <= one.accuracy.high
+        assert one.measured is None
+        assert all(match.label == one.label for match in one.fits)
+        assert all(match.label != one.label for match in one.misfits)
+        assert len(one.fits) <= 3
+        assert len(one.misfits) <= 3
+
+
+def test_other_columns_are_looked_at(case: Case) -> None:
+    corpus, rules, votes, gold = case
+    frame = pl.DataFrame({"text": corpus.texts, "origin": np.where(gold == 1, "bot", "web")})
+    wider = Corpus.from_frame(frame, text="text")
+    found = suggest_rules(wider, votes, believed(gold), rules=rules)
+    fields = [(s.label, s.rule.when) for s in found if isinstance(s.rule.when, Field)]
+    assert fields
+    assert set(fields) <= {
+        ("ham", Field("origin", equal="web")),
+        ("spam", Field("origin", equal="bot")),
+    }
+
+
+def test_what_was_refused_is_not_suggested_again(case: Case) -> None:
+    corpus, rules, votes, gold = case
+    first = suggest_rules(corpus, votes, believed(gold), rules=rules, n=1)[0]
+    again = suggest_rules(
+        corpus, votes, believed(gold), rules=rules, refused=[Refused.of(first.rule)]
+    )
+    assert first.rule not in [s.rule for s in again]
+
+
+def test_labels_count_more_than_the_model(case: Case) -> None:
+    """The model has `cheap` wrong; labels of its documents put that right."""
+    corpus, rules, votes, gold = case
+    cheap = corpus.texts.str.contains("cheap").to_numpy()
+    wrong = np.where(cheap, 0, gold)
+    assert "cheap" in single(suggest_rules(corpus, votes, believed(wrong), rules=rules), "ham")
+    labels = np.where(cheap, gold, -1)
+    found = suggest_rules(corpus, votes, believed(wrong), rules=rules, labels=labels)
+    assert "cheap" in single(found, "spam")
+    one = next(s for s in found if s.condition == "keywords: cheap")
+    assert one.measured is not None
+    assert one.measured.value == 1.0
+
+
+def test_a_text_that_repeats_counts_once() -> None:
+    rng = np.random.default_rng(1)
+    rest = [" ".join(rng.choice(FILLER, 6)) for _ in range(200)]
+    corpus = Corpus.from_texts(["click this link"] * 50 + rest)
+    votes = Votes.from_array([[-1]] * 50 + [[0], [1]] * 100, classes=CLASSES)
+    p = np.where(np.arange(250) < 50, 0.95, 0.5)
+    found = suggest_rules(corpus, votes, np.stack([1 - p, p], axis=1))
+    assert not [s for s in found if "click" in s.condition]
+
+
+def test_a_model_that_always_answers_alike_suggests_nothing(case: Case) -> None:
+    corpus, rules, votes, _ = case
+    always = np.tile([[1.0, 0.0]], (len(corpus), 1))
+    assert suggest_rules(corpus, votes, always, rules=rules) == ()
+
+
+@pytest.mark.parametrize("texts", [[], ["a", "b"]])
+def test_a_handful_of_texts_gives_nothing(texts: list[str]) -> None:
+    votes = Votes.from_array(np.zeros((len(texts), 1), np.int8), classes=CLASSES)
+    assert suggest_rules(Corpus.from_texts(texts), votes, np.full((len(texts), 2), 0.5)) == ()
+
+
+def test_the_same_every_time_and_plain_json(case: Case) -> None:
+    corpus, rules, votes, gold = case
+    runs = [suggest_rules(corpus, votes, believed(gold), rules=rules) for _ in range(2)]
+    assert runs[0] == runs[1]
+    plain = json.loads(json.dumps([one.to_plain() for one in runs[0]], allow_nan=False))
+    assert plain[0]["kind"] == "rule_suggestion"
+
+
+def test_the_model_suggests_and_criticises(case: Case) -> None:
+    corpus, rules, _, gold = case
+    model = WeakClassifier("lsa", cache=False).fit(corpus, sources=rules, progress=SILENT)
+    found = model.suggest_rules(corpus, n=8)
+    right = [s for s in found if single((s,), s.label) & set((HAM, SPAM)[CLASSES.index(s.label)])]
+    assert len(right) >= 3
+    assert {c.kind for c in model.critique_rules(corpus)} >= {"uncovered_class"}
+    labelled = model.suggest_rules(corpus, labels=[CLASSES[r] for r in gold.tolist()])
+    assert any(s.measured is not None for s in labelled)
+    with pytest.raises(InputError, match="give the documents"):
+        model.suggest_rules(np.zeros((2, 3)))
