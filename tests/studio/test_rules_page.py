@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.studio.conftest import client_of
 
 from unruly.project.editing import source_text
@@ -165,3 +167,36 @@ def test_a_source_may_have_any_name(client: Any, studio: Studio) -> None:
             f'data-saved="{html.escape(name).replace("&quot;", "&#34;").replace("&#x27;", "&#39;")}"'
             in opened
         )
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(
+    client: Any, studio: Studio, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: object, **named: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("unruly.studio.workspace.Workspace._write_json", full)
+    monkeypatch.setattr("unruly.labelling.labels._add", full)
+    monkeypatch.setattr("unruly.studio.workspace.write_edit", full)
+    before = text_of(folder)
+    part = client.post("/rules/preview", data={"toml": NEW, "saved": "", "typed": "1"}).text
+    assert "No space left" in part
+    assert "Majority vote changes" in part, "the counts are there all the same"
+    answer = client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART)
+    assert answer.status_code == 507
+    assert "nothing was changed" in answer.text
+    assert text_of(folder) == before
+    answer = client.post("/label/one", data={"row": "0", "label": "spam"}, headers=PART)
+    assert answer.status_code == 507
+    assert studio.workspace is not None
+    assert studio.workspace.state.labelled.labels == 0
+    assert studio.workspace.last_step is None
+
+
+def test_a_file_that_others_broke_is_not_taken_over(client: Any, folder: Path) -> None:
+    file = folder / "unruly.toml"
+    file.write_text(text_of(folder).replace("[task]", "[tsk]"))
+    answer = client.post("/outside")
+    assert answer.status_code == 422
+    assert "did you mean" in answer.text
+    assert "subscribe" in client.get("/rules").text, "the studio goes on with what it has"

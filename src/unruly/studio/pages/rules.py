@@ -16,6 +16,7 @@ from unruly.studio.pages.setup import the
 from unruly.studio.preview import Preview, Shown, Wrong, preview
 from unruly.studio.sources import source_rows
 from unruly.studio.state import State
+from unruly.studio.workspace import Workspace
 from unruly.wording import did_you_mean
 
 
@@ -99,13 +100,12 @@ def shown(studio: Studio, asked: Asked) -> Response:
         outcome = preview(toml, state, saved, patient="patient" in given)
     except UnrulyError as error:
         outcome = Wrong(error.message or str(error))
-    if "typed" in given:
-        work.keep_draft(saved or "", toml)
     context: dict[str, Any] = {
         "state": state,
         "outcome": outcome,
         "toml": toml,
         "typed": "typed" in given,
+        "lost": _kept(work, saved or "", toml) if "typed" in given else "",
         "kind": "",
     }
     if isinstance(outcome, Preview):
@@ -113,6 +113,15 @@ def shown(studio: Studio, asked: Asked) -> Response:
     else:
         context["kind"] = "wrong" if isinstance(outcome, Wrong) else "slow"
     return studio.page("_preview.html", context)
+
+
+def _kept(work: Workspace, name: str, toml: str) -> str:
+    """Keep what was typed; why it cannot be, where the disk is full or must not be written."""
+    try:
+        work.keep_draft(name, toml)
+    except OSError as error:
+        return f"What you type cannot be kept ({error.strerror}): save it, or copy it elsewhere."
+    return ""
 
 
 def _groups(outcome: Preview, state: State) -> list[tuple[str, str, int, Any]]:
