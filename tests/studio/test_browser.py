@@ -27,8 +27,8 @@ PAGES = (
     "/documents",
     "/documents/3",
     "/rules",
-    "/rules/money",
-    "/rules/new",
+    "/rule?name=money",
+    "/rule/new",
     "/suggestions",
     "/label",
     "/train",
@@ -185,7 +185,7 @@ def test_the_whole_story(browser: Any, served: Callable[[Path], Served], tmp_pat
     assert "channel" in file.read_text()
 
     # A rule that is typed: the counts follow, and it is saved by a key
-    browser.get(f"{studio.base}/rules/new")
+    browser.get(f"{studio.base}/rule/new")
     box = css(browser, "textarea[name=keywords]")
     name = css(browser, "input[name=name]")
     name.send_keys(Keys.CONTROL, "a")
@@ -239,7 +239,7 @@ def test_a_killed_server_loses_nothing(
     folder = make_starter(tmp_path / "spam")
     studio = served(folder)
     browser.get(studio.link)
-    browser.get(f"{studio.base}/rules/money")
+    browser.get(f"{studio.base}/rule?name=money")
     until(lambda: "Majority vote changes" in text(browser, "#preview"), "a preview")
     box = css(browser, "textarea[name=keywords]")
     box.send_keys(", doubloons")
@@ -252,7 +252,7 @@ def test_a_killed_server_loses_nothing(
     until(lambda: "does not answer" in text(browser, "#toast"), "a word about it")
     again = served(folder)
     browser.get(again.link)
-    browser.get(f"{again.base}/rules/money")
+    browser.get(f"{again.base}/rule?name=money")
     assert "not saved yet" in text(browser)
     assert "doubloons" in css(browser, "textarea[name=keywords]").get_attribute("value")
     browser.get(f"{again.base}/documents/0")

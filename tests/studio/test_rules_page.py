@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.studio.conftest import client_of
 
 from unruly.project.editing import source_text
@@ -98,11 +100,11 @@ def test_a_file_edited_outside_is_not_overwritten(client: Any, folder: Path) -> 
 def test_a_draft_is_there_again(client: Any) -> None:
     typed = NEW.replace("songs", "money")
     client.post("/rules/preview", data={"toml": typed, "saved": "money", "typed": "1"})
-    page = client.get("/rules/money").text
+    page = client.get("/rule?name=money").text
     assert "not saved yet" in page
     assert "&#34;song&#34;" in page
     client.post("/rules/discard", data={"name": "money"})
-    assert "not saved yet" not in client.get("/rules/money").text
+    assert "not saved yet" not in client.get("/rule?name=money").text
 
 
 def test_changes_of_a_source(client: Any, folder: Path) -> None:
@@ -130,8 +132,8 @@ def test_changes_of_a_source(client: Any, folder: Path) -> None:
 
 
 def test_unknown_sources_and_marked_words(client: Any) -> None:
-    assert "did you mean &#39;money&#39;" in client.get("/rules/mony").text
-    page = client.get("/rules/new?words=subscribe&form=subscribe&form=subscribed&class=spam").text
+    assert "did you mean &#39;money&#39;" in client.get("/rule?name=mony").text
+    page = client.get("/rule/new?words=subscribe&form=subscribe&form=subscribed&class=spam").text
     assert "&#34;subscribed&#34;" in page
 
 
@@ -148,3 +150,53 @@ def test_a_project_without_rules_teaches(folder: Path) -> None:
         assert client.get("/label").status_code == 200
         client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART)
         assert "songs" in client.get("/rules").text
+
+
+def test_a_source_may_have_any_name(client: Any, studio: Studio) -> None:
+    import html
+    import re
+
+    for name in ("new", "..", "a/b?c&d#e", "é '<b>'"):
+        text = NEW.replace('"songs"', f'"{name}"')
+        client.post("/rules/save", data={"toml": text, "saved": ""}, headers=PART)
+        page = client.get("/rules").text
+        links = re.findall(r'<a href="([^"]+)" data-open>([^<]+)</a>', page)
+        link = next(link for link, shown in links if html.unescape(shown) == name)
+        opened = client.get(html.unescape(link)).text
+        assert (
+            f'data-saved="{html.escape(name).replace("&quot;", "&#34;").replace("&#x27;", "&#39;")}"'
+            in opened
+        )
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(
+    client: Any, studio: Studio, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: object, **named: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("unruly.studio.workspace.Workspace._write_json", full)
+    monkeypatch.setattr("unruly.labelling.labels._add", full)
+    monkeypatch.setattr("unruly.studio.workspace.write_edit", full)
+    before = text_of(folder)
+    part = client.post("/rules/preview", data={"toml": NEW, "saved": "", "typed": "1"}).text
+    assert "No space left" in part
+    assert "Majority vote changes" in part, "the counts are there all the same"
+    answer = client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART)
+    assert answer.status_code == 507
+    assert "nothing was changed" in answer.text
+    assert text_of(folder) == before
+    answer = client.post("/label/one", data={"row": "0", "label": "spam"}, headers=PART)
+    assert answer.status_code == 507
+    assert studio.workspace is not None
+    assert studio.workspace.state.labelled.labels == 0
+    assert studio.workspace.last_step is None
+
+
+def test_a_file_that_others_broke_is_not_taken_over(client: Any, folder: Path) -> None:
+    file = folder / "unruly.toml"
+    file.write_text(text_of(folder).replace("[task]", "[tsk]"))
+    answer = client.post("/outside")
+    assert answer.status_code == 422
+    assert "did you mean" in answer.text
+    assert "subscribe" in client.get("/rules").text, "the studio goes on with what it has"

@@ -36,7 +36,8 @@ def test_a_fit_is_kept_and_shown(quick: None, workspace: Workspace, folder: Path
     assert first.summary is not None
     assert first.text == workspace.state.text
     assert workspace.state.answers is not None
-    assert not trainer.stale
+    fresh = not trainer.stale
+    assert fresh
     workspace.change_source("off", "money")
     workspace.label([0, 1], "spam")
     assert trainer.stale

@@ -95,7 +95,7 @@ def suggest(
     progress: Progress = SILENT,
 ) -> Suggestions:
     """New rules for a project, by a model or by one that is fitted now, and what is wrong with the old ones."""
-    refused = read_refused(project.folder)
+    read_refused(project.folder)  # a damaged file is said before the work, not after it
     corpus = project.corpus("train")
     with blamed_on_its_line(project):
         votes = project.sources.vote(corpus, progress, Cache.default())
@@ -130,7 +130,7 @@ def suggest_on(
         n=n,
         rules=project.sources,
         labels=labels,
-        refused=refused,
+        refused=read_refused(project.folder),
         progress=progress,
     )
     return Suggestions(

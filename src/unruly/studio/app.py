@@ -167,14 +167,13 @@ def _problem(studio: Studio, asked: Asked, message: str, status: int) -> Respons
 
 
 def key_of(number: int) -> str:
-    """The key that gives a document the class of this number: 1 to 9, 0, then Shift with a letter.
+    """The key that gives a document the class of this number: 1 to 9, 0, then Shift with a letter but U.
 
-    >>> key_of(0), key_of(9), key_of(10), key_of(40)
-    ('1', '0', 'A', '')
+    >>> key_of(0), key_of(9), key_of(10), key_of(30), key_of(40)
+    ('1', '0', 'A', 'V', '')
     """
-    if number < 10:
-        return str((number + 1) % 10)
-    return chr(ord("A") + number - 10) if number < 36 else ""
+    keys = "1234567890ABCDEFGHIJKLMNOPQRSTVWXYZ"
+    return keys[number] if number < len(keys) else ""
 
 
 def _hue(classes: tuple[str, ...]) -> Callable[[str | None], str]:

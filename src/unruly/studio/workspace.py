@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
@@ -206,7 +207,8 @@ class Workspace:
                     )
                 edited = replace_source_text(state.text, saved, text)
                 self.edit(f"{source.name}: edited", edited)
-            self.keep_draft(saved or "", None)
+            with suppress(OSError):  # the source is saved: an old draft does no harm
+                self.keep_draft(saved or "", None)
             return source.name
 
     def change_source(self, what: str, name: str, value: str = "") -> None:

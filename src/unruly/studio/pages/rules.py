@@ -16,6 +16,7 @@ from unruly.studio.pages.setup import the
 from unruly.studio.preview import Preview, Shown, Wrong, preview
 from unruly.studio.sources import source_rows
 from unruly.studio.state import State
+from unruly.studio.workspace import Workspace
 from unruly.wording import did_you_mean
 
 
@@ -41,7 +42,7 @@ def table(studio: Studio, asked: Asked) -> Response:
 def edit(studio: Studio, asked: Asked) -> Response:
     """The editor of one source."""
     work = the(studio)
-    name = asked.path["name"]
+    name = asked.query.get("name", "")
     names = source_names(work.state.text)
     if name not in names:
         raise InputError(f"there is no source {name!r}: {did_you_mean(name, names, 'there are')}")
@@ -99,14 +100,28 @@ def shown(studio: Studio, asked: Asked) -> Response:
         outcome = preview(toml, state, saved, patient="patient" in given)
     except UnrulyError as error:
         outcome = Wrong(error.message or str(error))
-    if "typed" in given:
-        work.keep_draft(saved or "", toml)
-    context: dict[str, Any] = {"state": state, "outcome": outcome, "toml": toml, "kind": ""}
+    context: dict[str, Any] = {
+        "state": state,
+        "outcome": outcome,
+        "toml": toml,
+        "typed": "typed" in given,
+        "lost": _kept(work, saved or "", toml) if "typed" in given else "",
+        "kind": "",
+    }
     if isinstance(outcome, Preview):
         context |= {"kind": "preview", "groups": _groups(outcome, state)}
     else:
         context["kind"] = "wrong" if isinstance(outcome, Wrong) else "slow"
     return studio.page("_preview.html", context)
+
+
+def _kept(work: Workspace, name: str, toml: str) -> str:
+    """Keep what was typed; why it cannot be, where the disk is full or must not be written."""
+    try:
+        work.keep_draft(name, toml)
+    except OSError as error:
+        return f"What you type cannot be kept ({error.strerror}): save it, or copy it elsewhere."
+    return ""
 
 
 def _groups(outcome: Preview, state: State) -> list[tuple[str, str, int, Any]]:
@@ -146,11 +161,11 @@ def discard(studio: Studio, asked: Asked) -> Response:
 
 ROUTES = [
     get("/rules", table),
-    get("/rules/new", new),
+    get("/rule", edit),
+    get("/rule/new", new),
     post("/rules/preview", shown),
     post("/rules/form", form),
     post("/rules/save", save),
     post("/rules/change", change),
     post("/rules/discard", discard),
-    get("/rules/{name:path}", edit),
 ]

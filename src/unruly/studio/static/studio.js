@@ -1,5 +1,5 @@
 // The studio's script: asks the server for parts of pages and puts them in place. It decides nothing.
-// An older answer never overwrites a newer one; typing never waits.
+// For each place one request is out at a time, so an older answer never overwrites a newer one; typing never waits.
 
 const $ = (selector, root = document) => root.querySelector(selector);
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -81,11 +81,11 @@ function live(form) {
 // --- the rule editor
 
 function editor(root) {
-  const line = new Line(), into = $("#preview");
+  const line = new Line(), into = $("#preview"), wrong = $("#wrong");
   const text = $("textarea[name=toml]", root);
   const saved = root.dataset.saved, url = "/rules/preview";
   let typed = false;
-  const show = (patient = false) => line.push(async (newest) => {
+  const show = (patient = false) => line.push(async () => {
     const way = $("[role=tab][aria-selected=true]", root)?.dataset.way || "toml";
     const form = $("form[data-rule-form]", root);
     const given = way === "form" && form ? new FormData(form) : new FormData();
@@ -97,10 +97,18 @@ function editor(root) {
     into.classList.add("waiting");
     try {
       const { text: html } = await ask(url, given);
-      if (!newest()) return;
-      into.innerHTML = html;
-      if (way === "form") text.value = $("#toml-now").value;
-    } finally { into.classList.remove("waiting"); }
+      const fresh = document.createElement("div");
+      fresh.innerHTML = html;
+      if (way === "form") text.value = $("#toml-now", fresh).value;
+      const problem = $("[data-wrong]", fresh), kept = $(".facts", into);
+      wrong.replaceChildren(...(problem ? [problem] : []));
+      if (problem && kept) return;  // what was counted last stays, so that nothing jumps
+      into.replaceChildren(...fresh.children);
+      into.classList.remove("waiting");
+    } catch (error) {
+      into.classList.remove("waiting");
+      throw error;
+    }
   });
   let pending = false;  // typed, and not asked about yet
   const soon = debounced(() => { pending = false; show(); }, 40);
@@ -242,11 +250,8 @@ function move(by) {
   found[place].focus({ preventScroll: true });
   found[place].scrollIntoView({ block: "nearest" });
 }
-function classKey(event) {
-  if (/^[0-9]$/.test(event.key)) return (Number(event.key) + 9) % 10;
-  if (event.shiftKey && /^[A-Z]$/.test(event.key) && event.key !== "U") return event.key.charCodeAt(0) - 55;
-  return -1;
-}
+const CLASS_KEYS = "1234567890ABCDEFGHIJKLMNOPQRSTVWXYZ";  // Shift and U is redo
+const classKey = (event) => (event.key.length === 1 ? CLASS_KEYS.indexOf(event.key) : -1);
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, textarea, select, dialog[open]")) {
@@ -328,6 +333,7 @@ function started() {
   }
 }
 
+if (innerWidth < 900) for (const part of all("[data-folds]")) part.open = false;
 for (const form of all("form[data-live]")) live(form);
 for (const root of all("[data-editor]")) editor(root);
 started();
