@@ -46,7 +46,7 @@ def test_the_answer_pools_both_heads(task: tuple[DenoisedModel, Features, Votes]
         (model.opinion[j, votes.matrix[row, j]] for j in np.flatnonzero(votes.voted[row])),
         start=np.zeros(3),
     )
-    scores = (model.tau * lp[row] + ev + model.b) / (1.5 * model.tau)
+    scores = (model.tau * lp[row] + ev + model.b) / model.tau
     assert heads.combined[row] == pytest.approx(softmax(scores), abs=1e-5)
     assert heads.denoiser[row] == pytest.approx(softmax(ev + model.vote_bias), abs=1e-5)
 

@@ -148,7 +148,7 @@ def _lines(number: int, one: RuleSuggestion, place: Place) -> str:
         f"({share.low:.0%} to {share.high:.0%}, at random {one.usual:.0%}); would change {plural(one.changed, 'label')}"
     )
     if one.measured is not None:
-        figures += f"; {one.measured.value:.0%} right of {plural(one.measured.n, 'label')}"
+        figures += f"; {one.measured.value:.0%} right of {plural(round(one.measured.n), 'label')}"
     fits = [f"    + {_example(match)}" for match in one.fits]
     misfits = [f"    - {_example(match)}" for match in one.misfits]
     return "\n".join([head, figures, *fits, *misfits])

@@ -2,10 +2,10 @@
 
     lp  = mean over encoders of log p_e                                 the classifier
     ev  = sum_j r_j log T[j, :, vote_ij]                                the denoiser
-    p   = softmax((tau lp + ev + b) / t)                                both, tempered
+    p   = softmax((tau lp + ev + b) / tau)                              both, tempered
 
-tau sharpens cross-fitted text inside the loop; dividing by t = 1.5 tau afterwards keeps the answers and
-makes the probabilities mean what they say.
+tau sharpens cross-fitted text inside the loop; dividing by it afterwards keeps the answers and makes the
+probabilities mean what they say.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from unruly.votes.votes import Votes
 
 Real = NDArray[np.float32]
 Real64 = NDArray[np.float64]
-TEMPERATURE = 1.5  # t / tau
 _CHUNK = 16_384  # documents predicted together, so that memory stays bounded
 
 
@@ -110,7 +109,7 @@ class DenoisedModel:
         ev = evidence(cast, self.opinion)
         covered = cast.covered
         rule = softmax(ev + self.vote_bias)
-        both = softmax((self.tau * lp + ev + self.b) / (TEMPERATURE * self.tau))
+        both = softmax((self.tau * lp + ev + self.b) / self.tau)
         first, second, last = rule.argmax(axis=1), lp.argmax(axis=1), both.argmax(axis=1)
         follows = covered & (last == first)
         decided = np.where(follows, np.where(first == second, BOTH, DENOISER), CLASSIFIER)

@@ -135,7 +135,7 @@ def _task(
     seed: int,
 ) -> Task:
     blocks = tuple(block.values for block in features.blocks)
-    fold = content_folds(blocks, settings.folds, seed)
+    fold = content_folds(features, settings.folds, seed)
     number = np.full(votes.m + 1, UNKNOWN)
     number[named] = np.arange(len(named))
     return Task(

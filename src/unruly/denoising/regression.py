@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.features.encoder import Features
 from unruly.softmax import log_softmax, softmax
 
 Real = NDArray[np.float32]
@@ -151,26 +152,41 @@ class CrossFitting:
         return np.asarray(np.linalg.inv(square), np.float32)
 
 
-def content_folds(blocks: tuple[Real, ...], folds: int, seed: int) -> NDArray[np.intp]:
-    """(n,): the fold of each document, by its features and not by its place; equal documents share one.
+def content_folds(features: Features, folds: int, seed: int) -> NDArray[np.intp]:
+    """(n,): the fold of each document, by what it says and not by its place; equal documents share one.
+
+    By its text where that is known, for features of the same text differ in the last bit from fit to fit.
 
     >>> x = np.arange(6, dtype=np.float32).reshape(6, 1)
-    >>> fold, backwards = content_folds((x,), 3, seed=0), content_folds((x[::-1],), 3, seed=0)
+    >>> fold = content_folds(Features.from_array(x), 3, seed=0)
+    >>> backwards = content_folds(Features.from_array(x[::-1]), 3, seed=0)
     >>> sorted(fold.tolist()), fold.tolist() == backwards[::-1].tolist()
     ([0, 0, 1, 1, 2, 2], True)
     """
     rng = np.random.default_rng(seed)
-    n = len(blocks[0])
-    digest = np.zeros(n, np.uint64)
-    for block in blocks:
-        keys = rng.integers(1, 2**63, block.shape[1], dtype=np.uint64) | np.uint64(1)
-        for start in range(0, n, _CHUNK):
-            bits = np.ascontiguousarray(block[start : start + _CHUNK], np.float32).view(np.uint32)
-            mixed = bits.astype(np.uint64) * keys  # wraps around
-            mixed ^= mixed >> np.uint64(29)
-            digest[start : start + _CHUNK] += mixed.sum(axis=1, dtype=np.uint64)
+    if features.keys is not None:
+        digest = _mixed(features.keys, rng.integers(1, 2**63, dtype=np.uint64) | np.uint64(1))
+    else:
+        digest = _row_digest(features, rng)
     _, number = np.unique(digest, return_inverse=True)
     return np.asarray(number % folds, np.intp)
+
+
+def _row_digest(features: Features, rng: np.random.Generator) -> NDArray[np.uint64]:
+    """(n,): a sum over the features of each document."""
+    digest = np.zeros(features.n, np.uint64)
+    for block in features.blocks:
+        keys = rng.integers(1, 2**63, block.values.shape[1], dtype=np.uint64) | np.uint64(1)
+        for start in range(0, features.n, _CHUNK):
+            part = np.ascontiguousarray(block.values[start : start + _CHUNK], np.float32)
+            mixed = _mixed(part.view(np.uint32).astype(np.uint64), keys)
+            digest[start : start + _CHUNK] += mixed.sum(axis=1, dtype=np.uint64)
+    return digest
+
+
+def _mixed(bits: NDArray[np.uint64], keys: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
+    mixed = bits * keys  # wraps around
+    return np.asarray(mixed ^ (mixed >> np.uint64(29)))
 
 
 def _moments(values: Real) -> tuple[Real, float]:

@@ -2,7 +2,7 @@
 
     lp = log softmax(sum_e w_e log softmax(scale_e (x_e - centre_e) W_e + bias_e))        the classifier
     ev = sum over sources of opinion[j, vote_j]                                           the denoiser
-    p  = softmax((tau lp + ev + b) / (TEMPERATURE tau))
+    p  = softmax((tau lp + ev + b) / tau)
 
 The equations of `denoising.denoised`. Texts become features by the model's encoder, and votes by its rules, which are
 no operators of ONNX; -1 is an abstention. Classes that no vote names have the probability 0, as in the model.
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.denoising.denoised import TEMPERATURE, DenoisedModel
+from unruly.denoising.denoised import DenoisedModel
 from unruly.extras import need
 from unruly.features.encoder import Features
 from unruly.votes.votes import Votes
@@ -33,7 +33,7 @@ def build(model: DenoisedModel) -> bytes:
     tau = graph.constant(np.float64(model.tau))
     sum_ = graph.node("Add", graph.node("Mul", tau, text), evidence)
     sum_ = graph.node("Add", sum_, graph.constant(np.asarray(model.b, np.float64)))
-    tempered = graph.node("Div", sum_, graph.constant(np.float64(TEMPERATURE * model.tau)))
+    tempered = graph.node("Div", sum_, graph.constant(np.float64(model.tau)))
     graph.output("probabilities", graph.node("Softmax", tempered, axis=-1), model)
     graph.output("classifier", graph.node("Exp", text), model)
     return graph.finished(sum(model.widths), len(model.sources), len(model.classes))

@@ -77,6 +77,7 @@ class Features:
     """The features of n documents, one block for each encoder."""
 
     blocks: tuple[Block, ...]
+    keys: NDArray[np.uint64] | None = None  # (n,): digests of the texts; None: there are none
 
     def __post_init__(self) -> None:
         if not self.blocks:
@@ -118,7 +119,8 @@ class Features:
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Features:
         """Some of the documents only."""
         return Features(
-            tuple(Block(block.name, block.values[rows], block.encoder) for block in self.blocks)
+            tuple(Block(block.name, block.values[rows], block.encoder) for block in self.blocks),
+            None if self.keys is None else self.keys[rows],
         )
 
     @property

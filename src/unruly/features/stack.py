@@ -22,6 +22,7 @@ from unruly.features.views import TEXT, seen
 from unruly.progress import SILENT, Progress
 from unruly.sampling import sample_rows
 from unruly.texts.corpus import Corpus
+from unruly.texts.digests import text_digests
 
 SAMPLE = 512  # documents that a block's scale is measured on
 FORMAT = 5  # 5: values and arrays in place of folders, no masks
@@ -118,7 +119,8 @@ class EncoderStack:
         if not self.parts:
             raise not_fitted("the encoder is used before it was fitted: call fit(corpus) first")
         blocks = [part.blocks(corpus, cache, progress) for part in self.parts]
-        return Features(tuple(block for part in blocks for block in part))
+        keys = text_digests(corpus.texts.to_list())
+        return Features(tuple(block for part in blocks for block in part), keys)
 
     def notes(self) -> tuple[EncoderFallback, ...]:
         """What the user should know of how texts are read."""

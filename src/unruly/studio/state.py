@@ -175,14 +175,14 @@ def winners(counts: NDArray[Any]) -> NDArray[np.int64]:
 
 def other_counts(
     state: State, rows: NDArray[np.intp], column: NDArray[np.int8]
-) -> NDArray[np.int32]:
+) -> NDArray[np.float64]:
     """(r, m): votes for each class on some documents, those of one source, given whole, left out."""
     counts = state.counts[rows]
     add_votes(counts, column[rows], -1)
     return counts
 
 
-def add_votes(counts: NDArray[np.int32], column: NDArray[np.int8], times: int = 1) -> None:
+def add_votes(counts: NDArray[np.float64], column: NDArray[np.int8], times: int = 1) -> None:
     """Count one source's votes in, or out."""
     cast = np.flatnonzero(column != ABSTAIN)
     counts[cast, column[cast]] += times
