@@ -42,7 +42,8 @@ def test_the_demo_tells_its_story(ran: tuple[Path, str]) -> None:
     assert "no rule speaks" in told
     assert (folder / "report.html").resolve().as_uri() in told
     after = told[told.index("What to try next") :].splitlines()
-    assert len([line for line in after if line.startswith("  ")]) == 3
+    assert len([line for line in after if line.startswith("  ")]) == 4
+    assert "unruly studio" in told
 
 
 def test_reviews_are_a_random_sample_with_both_classes(ran: tuple[Path, str]) -> None:

@@ -30,7 +30,7 @@ PAGES = {
     "train": "/train",
     "out": "/out",
 }
-FOR_DOCS = ("documents", "rules", "rule")
+FOR_DOCS = ("documents", "rule")
 RTL = "هذه مراجعة جيدة جدا للفيلم وأنصح بمشاهدته مرة أخرى"
 
 

@@ -28,8 +28,7 @@ def test_prometheus_reads_it(label: str, values: list[float]) -> None:
     metrics.add("unruly_predictions_total", 2, {"label": label})
     metrics.observe("unruly_request_seconds", values, {"path": "/predict"})
     found = read(metrics.text({"unruly_texts_waiting": 3}))
-    own = label.replace("\r", "\n") if "\r" in label else label
-    assert found["unruly_predictions_total", (("label", own),)] == 2 or "\r" in label
+    assert found["unruly_predictions_total", (("label", label.replace("\r", " ")),)] == 2
     assert found["unruly_texts_waiting", ()] == 3
     path = ("path", "/predict")
     assert found["unruly_request_seconds_count", (path,)] == len(values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from unruly.studio.preview import Preview, Slow, Wrong, preview
+from unruly.studio.preview import Preview, Slow, Wrong, preview, preview_sampled
 from unruly.studio.state import Answers, winners
 from unruly.studio.workspace import Workspace
 
@@ -146,3 +147,19 @@ def test_a_python_function_that_the_project_names_waits_for_a_button(folder: Pat
     assert isinstance(found, Slow)
     assert found.seconds is not None
     assert isinstance(preview(text, workspace.state, "f", patient=True), Preview)
+
+
+def test_of_very_many_documents_a_sample_is_counted_first(workspace: Workspace) -> None:
+    text = HEAD + 'keywords = ["song", "my"]\n'
+    whole = shown(workspace, text)
+    few = preview_sampled(text, workspace.state, "money", 500)
+    assert isinstance(few, Preview)
+    assert replace(few, seconds=0.0) == replace(whole, seconds=0.0), "few are all counted"
+    part = preview_sampled(text, workspace.state, "money", 40)
+    assert isinstance(part, Preview)
+    assert (part.documents, part.sample_of) == (40, workspace.state.n)
+    assert 0 < part.votes < whole.votes
+    texts = workspace.state.corpus.texts
+    for row, matches in zip(part.added.rows, part.added.matches, strict=True):
+        for start, end in matches[0].spans:
+            assert texts[row][start:end].lower() in ("song", "my"), "rows are those of the whole"

@@ -65,7 +65,8 @@ def labelled(name: str, labels: Mapping[str, str]) -> str:
 
 
 def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    bare = value.replace("\r", " ")  # a carriage return ends a line for some readers
+    return bare.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 @dataclass

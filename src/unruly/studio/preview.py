@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +21,18 @@ from unruly.rules.plain import source_from_plain
 from unruly.rules.source import Source
 from unruly.rules.sources import failures
 from unruly.sampling import Share, sample_rows, wilson
-from unruly.studio.state import NONE, State, add_votes, other_counts, winners
+from unruly.studio.state import (
+    NONE,
+    Sample,
+    State,
+    add_votes,
+    other_counts,
+    sample_of,
+    winners,
+)
 from unruly.votes.votes import ABSTAIN, Match
 
+AT_ONCE = 200_000  # documents that are matched at every keystroke; of more, a sample first
 SHOWN = 6  # documents of each kind
 SLOW_SAMPLE = 200  # documents on which a slow rule is timed
 FILE_KEYS = ("keywords_file", "file")  # whose values are paths
@@ -69,6 +78,7 @@ class Preview:
     covered_before: int
     majority: int  # documents whose majority vote changes
     seconds: float
+    sample_of: int | None = None  # counted on a sample of so many; None: on all
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,28 @@ class Wrong:
 
 
 Outcome = Preview | Slow | Wrong
+
+
+def preview_sampled(text: str, state: State, saved: str | None, most: int = AT_ONCE) -> Outcome:
+    """The same on a sample where there are more documents than can be matched at every keystroke."""
+    if state.n <= most:
+        return preview(text, state, saved)
+    sample = sample_of(state, most)
+    found = preview(text, sample.state, saved)
+    if not isinstance(found, Preview):
+        return found
+    against = found.contradicts
+    return replace(
+        found,
+        added=_in_whole(found.added, sample),
+        removed=_in_whole(found.removed, sample),
+        contradicts=None if against is None else _in_whole(against, sample),
+        sample_of=state.n,
+    )
+
+
+def _in_whole(shown: Shown, sample: Sample) -> Shown:
+    return replace(shown, rows=tuple(int(sample.rows[row]) for row in shown.rows))
 
 
 def parse_source(text: str, state: State) -> Source:

@@ -73,7 +73,8 @@ def listen(host: str, port: int | None) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     ports = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + _TRIES), 0]
     for number in ports:
-        made = socket.socket(family, socket.SOCK_STREAM)
+        # By its name: asyncio sends at once (TCP_NODELAY) only where it knows that this is TCP.
+        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind((host, number))

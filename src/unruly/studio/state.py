@@ -7,7 +7,7 @@ one at once, so that a page is always drawn from one moment.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from unruly.labelling.answers import Labelled
 from unruly.project.editing import ProjectText
 from unruly.project.project import Project
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
+from unruly.sampling import sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.votes.summary import Summary
 from unruly.votes.votes import ABSTAIN, Match, Votes
@@ -155,6 +156,40 @@ class State:
         if not sources:
             return [() for _ in rows]
         return matches_on(Matcher(sources, self.classes), self.corpus.take(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some documents of a state at random, as a state of their own."""
+
+    state: State
+    rows: NDArray[np.int64]  # (s,): their rows in the whole
+
+
+def sample_of(state: State, most: int) -> Sample:
+    """At most so many documents; made once for each moment."""
+    return state.once(("sample", most), lambda: _sample(state, most))
+
+
+def _sample(state: State, most: int) -> Sample:
+    rows = sample_rows(state.n, most)
+    corpus, known = state.corpus.take(rows), state.labelled
+    answers = state.answers
+    part = State(
+        project=state.project,
+        file=state.file,
+        corpus=corpus,
+        frame=MatchFrame.of(corpus),
+        votes=state.votes.take(rows),
+        labelled=replace(
+            known,
+            numbers=known.numbers[rows],
+            weights=known.weights[rows],
+            answered=known.answered[rows],
+        ),
+        answers=None if answers is None else Answers(answers.model, answers.proba[rows]),
+    )
+    return Sample(part, rows)
 
 
 def no_votes(corpus: Corpus, classes: tuple[str, ...]) -> Votes:

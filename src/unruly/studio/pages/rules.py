@@ -13,7 +13,7 @@ from unruly.studio.cards import cards
 from unruly.studio.forms import KINDS, RuleForm, new_source, words_in
 from unruly.studio.models import source_estimates
 from unruly.studio.pages.setup import the
-from unruly.studio.preview import Preview, Shown, Wrong, preview
+from unruly.studio.preview import Preview, Shown, Wrong, preview, preview_sampled
 from unruly.studio.sources import source_rows
 from unruly.studio.state import State
 from unruly.studio.workspace import Workspace
@@ -97,7 +97,10 @@ def shown(studio: Studio, asked: Asked) -> Response:
     try:
         if given.get("way") == "form":
             toml = RuleForm.of_fields(given).to_toml(toml)
-        outcome = preview(toml, state, saved, patient="patient" in given)
+        if "exact" in given or "patient" in given:
+            outcome = preview(toml, state, saved, patient="patient" in given)
+        else:
+            outcome = preview_sampled(toml, state, saved)
     except UnrulyError as error:
         outcome = Wrong(error.message or str(error))
     context: dict[str, Any] = {

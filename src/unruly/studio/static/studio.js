@@ -84,8 +84,8 @@ function editor(root) {
   const line = new Line(), into = $("#preview"), wrong = $("#wrong");
   const text = $("textarea[name=toml]", root);
   const saved = root.dataset.saved, url = "/rules/preview";
-  let typed = false;
-  const show = (patient = false) => line.push(async () => {
+  let typed = false, pending = false;  // pending: typed, and not asked about yet
+  const show = (how = "") => line.push(async (newest) => {
     const way = $("[role=tab][aria-selected=true]", root)?.dataset.way || "toml";
     const form = $("form[data-rule-form]", root);
     const given = way === "form" && form ? new FormData(form) : new FormData();
@@ -93,7 +93,7 @@ function editor(root) {
     given.set("toml", text.value);
     given.set("saved", saved);
     if (typed) given.set("typed", "1");
-    if (patient) given.set("patient", "1");
+    if (how) given.set(how, "1");  // patient: slow rules as well; exact: all documents, not a sample
     into.classList.add("waiting");
     try {
       const { text: html } = await ask(url, given);
@@ -105,12 +105,12 @@ function editor(root) {
       if (problem && kept) return;  // what was counted last stays, so that nothing jumps
       into.replaceChildren(...fresh.children);
       into.classList.remove("waiting");
+      if ($("[data-sampled]", into) && newest() && !pending) show("exact");
     } catch (error) {
       into.classList.remove("waiting");
       throw error;
     }
   });
-  let pending = false;  // typed, and not asked about yet
   const soon = debounced(() => { pending = false; show(); }, 40);
   const go = () => { pending = true; soon(); };
   root.addEventListener("input", (event) => {
@@ -134,7 +134,7 @@ function editor(root) {
     }
     if (event.target.closest("[data-save]")) save();
   });
-  document.addEventListener("click", (event) => { if (event.target.closest("[data-patient]")) show(true); });
+  document.addEventListener("click", (event) => { if (event.target.closest("[data-patient]")) show("patient"); });
   const save = async () => {
     while (line.busy || pending) await new Promise((done) => setTimeout(done, 20));
     try {
