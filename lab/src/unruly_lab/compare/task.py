@@ -13,7 +13,7 @@ from unruly.features.spec import encoder_from
 from unruly.features.stack import EncoderStack
 from unruly.labelmodels.majority_vote import MajorityVote
 from unruly.learner import UNKNOWN, Gold
-from unruly.model.fitted import repeated, text_digests
+from unruly.model.fitted import repeated
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress
@@ -21,6 +21,7 @@ from unruly.project.project import Project
 from unruly.project.voting import blamed_on_its_line
 from unruly.rules.cache import Cache as VoteCache
 from unruly.texts.corpus import Corpus
+from unruly.texts.digests import text_digests
 from unruly.votes.votes import Votes
 from unruly_lab.peers.systems import Documents
 
