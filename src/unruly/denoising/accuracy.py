@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.denoising.balance import STATED_LABELS
 from unruly.denoising.em import Posteriors
-from unruly.denoising.marginals import EXACT, match_marginals
+from unruly.denoising.marginals import match_marginals
 from unruly.sampling import Z95, sample_rows
 from unruly.softmax import softmax
 from unruly.votes.sparse import SparseVotes
@@ -51,14 +52,15 @@ def source_accuracies(fitted: Posteriors, votes: SparseVotes) -> Accuracies:
 
 
 def other_shifts(fitted: Posteriors) -> tuple[Real64, ...]:
-    """2m times (m,): b under which the class shares are others that are about as likely.
+    """2m times (m,): b if the class shares were others that are about as likely, stated roughly.
 
-    Others than those of the answers, by as much as the labels that the balance is worth leave open.
+    Others than those of the answers, by as much as the labels that the balance is worth leave open. Where text
+    separates the classes, a rough statement moves few answers.
     """
     rows = sample_rows(len(fitted.q), _MOST)
     answered = replace(fitted.balance, shares=np.maximum(fitted.q.mean(axis=0), 1e-6))
     return tuple(
-        match_marginals(fitted.scores[rows], shares, fitted.b, EXACT)
+        match_marginals(fitted.scores[rows], shares, fitted.b, STATED_LABELS)
         for shares in answered.alternatives()
     )
 
