@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,12 @@ from numpy.typing import NDArray
 
 from unruly.denoising.denoised import DenoisedModel
 from unruly.features.encoder import Features
+from unruly.html import escape, html_table, marked_html
 from unruly.learner import Heads
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents, silence
 from unruly.model.ledger import Ledger
 from unruly.model.neighbours import Neighbour
-from unruly.model.notebook import html_table, marked_html
 from unruly.model.occlusion import Word, telling_words
 from unruly.model.predictions import DECIDED
 from unruly.model.summary import estimated_accuracy

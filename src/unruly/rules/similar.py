@@ -13,6 +13,7 @@ import polars as pl
 from unruly.errors import RuleError
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Space, Span, Table
 from unruly.rules.keywords import read_words
+from unruly.wording import shortened
 
 _SHOWN = 60  # characters of an example in an explanation
 
@@ -112,8 +113,7 @@ class Similar:
         measure = self._measure()
         found = row[measure.name]
         assert isinstance(found, Mapping)
-        text = " ".join(measure.examples()[found["nearest"]].split())
-        shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        shown = shortened(measure.examples()[found["nearest"]], _SHOWN)
         return f"like “{shown}” ({found['cosine']:.2f})"
 
     def to_plain(self) -> Table:
