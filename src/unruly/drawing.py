@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from unruly.html import escape
 
 INK, SOFT, GRID = "var(--ink, #1d1f24)", "var(--soft, #62666f)", "var(--grid, #e2e1dc)"
-CARD = "var(--card, #ffffff)"
 MODEL, OTHER, THIRD = "var(--model, #1f66b3)", "var(--other, #b7791f)", "var(--third, #5f8f7b)"
 GOOD, BAD = "var(--good, #217a4b)", "var(--bad, #c0392b)"
 LETTERS = 12.0
