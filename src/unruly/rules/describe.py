@@ -45,7 +45,7 @@ class Described:
     def picks(self) -> bool:
         return True
 
-    def settled(self) -> Described:
+    def resolved(self) -> Described:
         """The same with its moments written out, so that no training text is needed."""
         return replace(self, moments=self._measure(tuple(self.descriptions)).known_moments())
 

@@ -74,7 +74,7 @@ class Similar:
         except RuleError as error:
             raise here.error(error.message) from None
 
-    def settled(self) -> Similar:
+    def resolved(self) -> Similar:
         """The same with its examples and threshold written out, so that nothing else is needed."""
         measure = self._measure()
         return replace(

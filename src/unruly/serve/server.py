@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from unruly.serve.app import Gate
 
 
-def serve(settings: ServeSettings, say: Callable[[str], None] = print) -> None:
-    """Serve a model until the process is told to stop; `say` hears where it listens, and of each reload."""
+def serve(settings: ServeSettings, notify: Callable[[str], None] = print) -> None:
+    """Serve a model until the process is asked to stop; `notify` gets where it listens, and each reload."""
     need("starlette", extra="serve", purpose="servers")
     need("uvicorn", extra="serve", purpose="servers")
     served = load_served(settings.model, settings.functions)
-    warnings.simplefilter("ignore")  # said once, when the model was made ready
+    warnings.simplefilter("ignore")  # shown once, when the model was made ready
     with listening(settings.host, [settings.port]) as port:
         where = address(*port.getsockname()[:2])
-        say(f"{settings.model}: serving on {where} (GET /docs says how to ask), stop it by Ctrl-C")
+        notify(f"{settings.model}: serving on {where} (documentation at /docs), stop it by Ctrl-C")
         if settings.workers == 1:
-            _one(settings, served, port, say)
+            _one(settings, served, port, notify)
         else:
             _several(settings, port)
 
 
 def _one(
-    settings: ServeSettings, served: Served, port: socket.socket, say: Callable[[str], None]
+    settings: ServeSettings, served: Served, port: socket.socket, notify: Callable[[str], None]
 ) -> None:
     """In this process."""
     import uvicorn
 
     class Server(uvicorn.Server):  # type: ignore[misc]  # untyped
-        """uvicorn's, which ends by itself when told to, not by the signal that told it."""
+        """uvicorn's, which ends by itself when asked to, not by the signal that asked."""
 
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
@@ -62,10 +62,10 @@ def _one(
                 for kind, handler in before.items():
                     signal.signal(kind, handler)
 
-    app = _app(settings, served, say)
+    app = _app(settings, served, notify)
     server = Server(_configured(app, settings))
     asyncio.run(server.serve(sockets=[port]))
-    say("stopped")
+    notify("stopped")
 
 
 def _several(settings: ServeSettings, port: socket.socket) -> None:
@@ -86,12 +86,12 @@ def worker_app(settings: ServeSettings) -> Gate:
     return _app(settings, served, functools.partial(print, file=sys.stderr))
 
 
-def _app(settings: ServeSettings, served: Served, say: Callable[[str], None]) -> Gate:
+def _app(settings: ServeSettings, served: Served, notify: Callable[[str], None]) -> Gate:
     from unruly.serve.app import create_app
     from unruly.serve.service import Service
 
     file = ModelFile(settings.model, settings.functions, served)
-    return create_app(Service(settings, file, say))
+    return create_app(Service(settings, file, notify))
 
 
 def _configured(app: Any, settings: ServeSettings) -> Any:

@@ -96,7 +96,7 @@ class Corpus:
         on_bad_row: OnBadRow = "keep",
         progress: Progress = SILENT,
     ) -> Corpus:
-        """Read a whole file: CSV, TSV or JSON Lines (also .gz), Parquet, or Arrow IPC.
+        """Read a whole file: CSV, TSV or JSON Lines (also .gz), JSON, Excel, Parquet, or Arrow IPC.
 
         `text`, `id` and `label` are column names. The text column is found when it is obvious; ids
         are row numbers when no column is named. Labels are class names or numbers of `classes`;
