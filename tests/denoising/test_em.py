@@ -7,7 +7,7 @@ import pytest
 from tests.denoising.planted import drawn
 
 from unruly.denoising.balance import Balance
-from unruly.denoising.em import Task, expectation_maximisation, pooled
+from unruly.denoising.em import Task, _first_targets, expectation_maximisation, pooled
 from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
 from unruly.facts import BalanceOrigin
@@ -84,3 +84,14 @@ def test_progress_is_reported_round_by_round() -> None:
     counting = Counting()
     expectation_maximisation(task_of(features, votes), EVEN, Settings(rounds=4), counting)
     assert counting.rounds == 4
+
+
+def test_a_true_label_counts_for_three_documents() -> None:
+    features, votes, truth = drawn(200, [0.8, 0.8])
+    clean = np.where(np.arange(200) < 50, truth, -1)
+    task = task_of(features, votes, clean)
+    targets, mass = _first_targets(task, np.array([0.5, 0.5]))
+    assert (targets[:50].argmax(axis=1) == truth[:50]).all()
+    others = task.votes.covered[50:]
+    assert mass[:50].mean() == pytest.approx(3 * mass[50:][others].mean(), rel=0.05)
+    assert not mass[50:][~others].any()
