@@ -15,7 +15,6 @@ from unruly.drawing import (
     MODEL,
     Frame,
     Scale,
-    escape,
     label,
     legend,
     line,
@@ -23,8 +22,8 @@ from unruly.drawing import (
     percent_ticks,
     picture,
     rect,
-    shortened,
 )
+from unruly.html import escape
 
 
 @settings(deadline=None)
@@ -36,14 +35,6 @@ def test_any_text_gives_well_formed_svg_and_no_other_element(text: str) -> None:
     tags = [node.tag.rpartition("}")[2] for node in root.iter()]
     assert tags == ["svg", "text", "rect", "text"]
     assert "".join(root[0].itertext()) == "".join(c for c in text if escape(c) and c != "\r")
-
-
-@given(st.text(max_size=100))
-def test_a_name_beside_an_axis_is_one_short_line(name: str) -> None:
-    short = shortened(name)
-    assert len(short) <= 18
-    assert "\n" not in short
-    assert shortened(short) == short
 
 
 def test_a_scale_maps_ends_to_ends() -> None:

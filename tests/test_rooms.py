@@ -19,6 +19,7 @@ ROOMS = [
     "files",
     "wording",
     "progress",
+    "html",
     "drawing",
     "facts",
     "options",

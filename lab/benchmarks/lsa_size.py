@@ -24,7 +24,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
-from unruly.features.lsa import EIGHT_BITS, Axes, Lsa, Terms, weighed_terms
+from unruly.features.lsa import EIGHT_BITS, Axes, Lsa, Terms
 from unruly.texts.corpus import Corpus
 
 SETS = ("imdb", "yelp", "agnews", "youtube")
@@ -116,9 +116,10 @@ def read(folder: Path, most: int, seed: int) -> Split:
         texts, truth = [texts[row] for row in some], truth[some]
     learnt = train.texts.to_list()
     terms = Lsa(max_terms=MOST, max_runs=MOST).chosen_terms(learnt)
-    return Split(
-        terms, weighed_terms(terms, learnt), weighed_terms(terms, texts), gold_of(train), truth
-    )
+    learnt_terms, tested = (
+        tuple(part.weigh(some) for part in terms) for some in (learnt, texts)
+    )  # (n, t) TF-IDF for each kind of term
+    return Split(terms, learnt_terms, tested, gold_of(train), truth)
 
 
 def gold_of(corpus: Corpus) -> NDArray[np.int64]:

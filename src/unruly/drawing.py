@@ -2,7 +2,7 @@
 
 Every mark is a function from numbers to an SVG element, and a `Frame` holds the axes. Colours are CSS
 variables, so that one picture serves light and dark pages; a picture that stands alone falls back to the
-light ones. All text passes through `escape`. Nothing here is imported but the standard library.
+light ones. All text passes through `escape`.
 """
 
 from __future__ import annotations
@@ -11,39 +11,14 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape as _escape
+
+from unruly.html import escape
 
 INK, SOFT, GRID = "var(--ink, #1d1f24)", "var(--soft, #62666f)", "var(--grid, #e2e1dc)"
-CARD = "var(--card, #ffffff)"
 MODEL, OTHER, THIRD = "var(--model, #1f66b3)", "var(--other, #b7791f)", "var(--third, #5f8f7b)"
 GOOD, BAD = "var(--good, #217a4b)", "var(--bad, #c0392b)"
 LETTERS = 12.0
 WIDTH, HEIGHT = 440.0, 300.0  # narrow enough that a phone need not shrink the letters much
-
-
-def escape(text: object) -> str:
-    """Text as it may stand in HTML and SVG, inside quotes too; what XML cannot hold is left out.
-
-    >>> escape('<b title="x">\\x00')
-    '&lt;b title=&quot;x&quot;&gt;'
-    """
-    shown = "".join(c for c in str(text) if c in "\n\t" or _printable(ord(c)))
-    return _escape(shown, quote=True)
-
-
-def _printable(code: int) -> bool:
-    lone = 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF)
-    return code >= 0x20 and not 0x7F <= code <= 0x9F and not lone
-
-
-def shortened(name: str, most: int = 18) -> str:
-    """A name on one line that fits beside an axis.
-
-    >>> shortened("a very long name of a source"), shortened("two\\nlines")
-    ('a very long name …', 'two lines')
-    """
-    line = " ".join(name.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def text_width(text: str, size: float = LETTERS) -> float:

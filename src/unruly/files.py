@@ -1,7 +1,8 @@
-"""Files written whole or not at all, and where caches live."""
+"""Files written whole or not at all, their digests, and where caches live."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shutil
@@ -75,6 +76,27 @@ def _runs(process: int) -> bool:
     except (OSError, OverflowError):  # someone else's, or not to be known
         return True
     return True
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def with_digest(body: bytes) -> bytes:
+    """The SHA-256 of the bytes, then the bytes: so that damage is noticed."""
+    return hashlib.sha256(body).digest() + body
+
+
+def without_digest(data: bytes) -> bytes | None:
+    """What `with_digest` was given; None where it is damaged.
+
+    >>> without_digest(with_digest(b"kept")), without_digest(with_digest(b"kept")[:-1])
+    (b'kept', None)
+    """
+    digest, body = data[:32], data[32:]
+    return body if hashlib.sha256(body).digest() == digest else None
 
 
 def cache_folder() -> Path:

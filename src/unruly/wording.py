@@ -1,10 +1,11 @@
-"""Words for messages: numbers with their nouns, lists, tables, and what a misspelt word was meant to be."""
+"""Words for messages: numbers with their nouns, lists, and what a misspelt word was meant to be."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from html import escape
+
+from unruly.errors import InputError
 
 
 def plural(n: int, one: str, many: str = "") -> str:
@@ -25,6 +26,16 @@ def listed(names: Iterable[str], most: int = 12) -> str:
     known = [name if name.isprintable() else repr(name) for name in names]
     more = f" and {len(known) - most} more" if len(known) > most else ""
     return (", ".join(known[:most]) + more) or "none"
+
+
+def shortened(text: str, most: int = 18) -> str:
+    """A text on one line of at most so many characters.
+
+    >>> shortened("a very long name of a source"), shortened("two\\nlines")
+    ('a very long name …', 'two lines')
+    """
+    line = " ".join(text[: 4 * most].split())
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def nearest(word: object, known: Iterable[str]) -> str | None:
@@ -55,13 +66,12 @@ def did_you_mean(word: object, known: Iterable[str], otherwise: str = "") -> str
     return f"{otherwise} {listed(names, most=40)}" if otherwise else ""
 
 
-def html_table(caption: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A small table for notebooks; all that is in it is text.
+def index_of(name: str, known: Sequence[str], what: str) -> int:
+    """Where a name that a user gave stands among the known ones; refused where it is not there.
 
-    >>> html_table("1 row", ["a"], [["<b>"]])
-    '<table><caption>1 row</caption><tr><th>a</th></tr><tr><td>&lt;b&gt;</td></tr></table>'
+    >>> index_of("spam", ("ham", "spam"), "class")
+    1
     """
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
-    lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>"
+    if name not in known:
+        raise InputError(f"there is no {what} {name!r}: {did_you_mean(name, known, 'there are')}")
+    return known.index(name)

@@ -193,9 +193,12 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self.handle, keys.encode())
 
-    def code(self) -> int:
+    def code(self, seconds: float = 30) -> int:
         """Wait for the end."""
+        end = time.monotonic() + seconds
         while True:
+            ready = select.select([self.handle], [], [], max(end - time.monotonic(), 0))[0]
+            assert ready, f"it does not end: {self.shown[self.seen :]!r}"
             try:
                 data = os.read(self.handle, 4096)
             except OSError:
@@ -276,6 +279,19 @@ def test_kill_9_loses_at_most_the_document_on_the_screen(terminal: object, spam:
     again.type("\x03")
     assert again.code() == 130
     assert len(labels_in(spam)) == 5
+
+
+def test_control_c_ends_it_while_it_waits_for_a_key(terminal: object, spam: Path) -> None:
+    screen = terminal(["label", "spam", "-n", "9"])  # type: ignore[operator]
+    for key in "ss":
+        screen.wait_for("[q] quit")
+        screen.type(key)
+    screen.wait_for("3 of 9")
+    screen.wait_for("[q] quit")
+    assert not select.select([screen.handle], [], [], 0.5)[0]
+    screen.type("\x03")
+    assert screen.code() == 130
+    assert labels_in(spam) == ["spam", "spam"]
 
 
 def test_a_narrow_terminal_a_long_text_and_no_colour(terminal: object, spam: Path) -> None:

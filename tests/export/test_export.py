@@ -16,8 +16,7 @@ from tests.model.planted import planted
 from unruly.denoising.denoised import DenoisedModel
 from unruly.export import onnx_graph
 from unruly.export.card import model_card
-from unruly.export.dockerfile import dockerfile
-from unruly.export.folder import check_documents, extras_of
+from unruly.export.folder import check_documents, dockerfile, extras_of
 from unruly.features.encoder import Features
 from unruly.model.storage import load
 from unruly.model.weak_classifier import WeakClassifier

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unruly.labelling.answers import UnknownClass, UnknownId, labelled
-from unruly.labelling.importing import import_labels
+from unruly.labelling.answers import UnknownClass, UnknownId, import_labels, labelled
 from unruly.labelling.labels import Answer, LabelFile
 
 CLASSES = ("ham", "spam")

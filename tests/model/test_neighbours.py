@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.model.planted import planted, quick
 
-from unruly.model.neighbours import SNIPPET, snippet, unit_length
+from unruly.model.neighbours import unit_length
 from unruly.sampling import sample_rows
 
 
@@ -45,10 +45,3 @@ def test_the_sample_is_drawn_by_the_seed_in_order(n: int, most: int, seed: int) 
     assert len(rows) == min(n, most)
     assert (np.diff(rows) > 0).all()
     np.testing.assert_array_equal(rows, sample_rows(n, most, seed))
-
-
-@given(st.text(max_size=2000))
-def test_snippets_are_short_and_on_one_line(text: str) -> None:
-    short = snippet(text)
-    assert len(short) <= SNIPPET
-    assert len(short.splitlines()) <= 1

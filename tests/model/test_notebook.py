@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.model.planted import planted, quick
 
-from unruly.model.notebook import marked_html
+from unruly.html import marked_html
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import SILENT, NotebookBar, stage, usual_progress
 

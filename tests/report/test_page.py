@@ -11,10 +11,10 @@ import pytest
 from tests.report.conftest import ATTACK, CLASSES, Made
 
 from unruly.facts import BalanceOrigin, BlankTexts, ClassBalance
+from unruly.html import escape
 from unruly.learner import Epoch
 from unruly.model.wording import sentence
 from unruly.report.facts import Facts, gather
-from unruly.report.markup import escape
 from unruly.report.page import SECTIONS, page, report
 from unruly.report.verdict import verdict
 

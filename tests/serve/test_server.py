@@ -18,7 +18,6 @@ import pytest
 from tests.serve.conftest import Answer, Running, Start, wait_for
 
 import unruly
-from unruly.serve.server import bound
 
 TEXTS = ["check out my channel", "what a lovely song", "", "☃ ça va?", "subscribe " * 50]
 
@@ -286,11 +285,6 @@ def test_a_port_in_use(tmp_path: Path, model: Path) -> None:
     assert done.stderr == (
         f"error: port {port} is in use: stop what listens there, or choose another by --port\n"
     )
-
-
-def test_answers_are_sent_at_once() -> None:
-    with bound("127.0.0.1", 0) as listening:  # asyncio turns Nagle's algorithm off for TCP alone
-        assert listening.proto == socket.IPPROTO_TCP
 
 
 def _unruly(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:

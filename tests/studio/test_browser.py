@@ -247,6 +247,7 @@ def test_a_killed_server_loses_nothing(
     browser.get(f"{studio.base}/documents/0")
     press(browser, "2")
     until(lambda: "spam" in (folder / "labels.csv").read_text(), "a label")
+    until(lambda: "you: spam" in text(browser), "the label on the page")
     studio.stop()
     press(browser, "1")
     until(lambda: "does not answer" in text(browser, "#toast"), "a word about it")

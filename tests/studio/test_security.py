@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from tests.studio.conftest import ACCESS, BASE
 
 from unruly.studio.app import Studio, application
 from unruly.studio.security import POLICY, Access
-from unruly.studio.server import listen
 
 
 @pytest.fixture
@@ -94,8 +92,3 @@ def test_other_machines_only_by_number() -> None:
     assert wide.knows("192.168.0.7")
     assert not wide.knows("rebound.example")
     assert not Access("secret", 80).knows("192.168.0.7")
-
-
-def test_answers_are_sent_at_once() -> None:
-    with listen("127.0.0.1", 0) as made:  # asyncio sets TCP_NODELAY on such sockets only
-        assert made.proto == socket.IPPROTO_TCP

@@ -1,1 +1,1 @@
-"""Room 13: the command line, thin over the library."""
+"""The command line, thin over the library."""

@@ -129,8 +129,7 @@ def _reader(as_json: bool) -> Keyboard | Lines:
 
 
 def _import(project: Project, path: Path, screen: Screen) -> None:
-    from unruly.labelling.answers import problem_lines
-    from unruly.labelling.importing import import_labels
+    from unruly.labelling.answers import import_labels, problem_lines
     from unruly.labelling.labels import LabelFile
 
     if not path.exists():

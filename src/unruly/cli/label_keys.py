@@ -147,6 +147,9 @@ class Keyboard:
             termios.tcsetattr(self.handle, termios.TCSADRAIN, before)
 
     def _key(self) -> str:
+        select.select(
+            [self.handle], [], []
+        )  # ends by Ctrl-C; a read goes on after signals that polars handles
         first = os.read(self.handle, 1)
         if not first:
             return "\x04"  # the terminal is gone

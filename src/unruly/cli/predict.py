@@ -94,7 +94,7 @@ def command(
     """
     from unruly.cli.documents import load_model, named
     from unruly.model.prediction_file import predict_file
-    from unruly.project.asking import asked_line
+    from unruly.project.voting import asked_line
     from unruly.texts.corpus import Corpus
 
     screen = Screen(quiet, as_json)

@@ -63,8 +63,7 @@ def command(
       unruly vote spam --plan
     """
     from unruly.cli.documents import open_project
-    from unruly.project.asking import ask_split, asked_line, plan_split
-    from unruly.project.voting import vote_split
+    from unruly.project.voting import ask_split, asked_line, plan_split, vote_split
     from unruly.rules.cache import Cache
     from unruly.votes.files import write_votes
 

@@ -17,7 +17,6 @@ from unruly.denoising.denoised import DenoisedModel
 from unruly.errors import InputError
 from unruly.export import onnx_graph
 from unruly.export.card import model_card
-from unruly.export.dockerfile import dockerfile
 from unruly.features.encoder import Features
 from unruly.files import written_whole
 from unruly.model.fitted import Fitted
@@ -36,6 +35,23 @@ _RULE_EXTRAS = {  # of kinds of rules
     "vader": "sentiment",
     "carried_entity": "spacy",
 }
+_DOCKERFILE = """\
+# Serves {name}.unruly. Nothing is fetched while it is built: put the wheels beside it first,
+#   pip wheel --wheel-dir wheels 'unruly[{extras}]'
+# and then: docker build -t {tag} . && docker run --rm -p 8080:8080 {tag}
+FROM python:3.11-slim
+COPY wheels /wheels
+RUN pip install --no-cache-dir --no-index --find-links /wheels 'unruly[{extras}]' && rm -rf /wheels \\
+    && useradd --system --create-home unruly
+COPY {files} /model/
+USER unruly
+ENV OMP_NUM_THREADS=1 PYTHONUNBUFFERED=1
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD \\
+    ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8080/health/ready', timeout=2)"]
+CMD ["unruly", "serve", "/model/{name}.unruly", "--host", "0.0.0.0", "--port", "8080"{functions}]
+"""
 
 
 @dataclass(frozen=True)
@@ -165,3 +181,21 @@ def _keys(plain: Any) -> Iterator[str]:
     if isinstance(plain, list | tuple):
         for value in plain:
             yield from _keys(value)
+
+
+def dockerfile(name: str, extras: Sequence[str], functions: Sequence[str] = ()) -> str:
+    """A Dockerfile that serves the model, everything installed from wheels beside it; `name` is a plain file name, `extras` what the model needs, `functions` files with its rule functions.
+
+    >>> print(dockerfile("spam", ["serve"]).splitlines()[-1])
+    CMD ["unruly", "serve", "/model/spam.unruly", "--host", "0.0.0.0", "--port", "8080"]
+    """
+    files = [f"{name}.unruly", *functions]
+    given = "".join(f', "--functions", "/model/{file}"' for file in functions)
+    tag = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
+    return _DOCKERFILE.format(
+        name=name,
+        extras=",".join(extras),
+        tag=tag or "unruly",
+        files=" ".join(files),
+        functions=given,
+    )

@@ -21,7 +21,7 @@ from unruly.features.encoder import Features
 from unruly.votes.votes import Votes
 
 OPSET = 17
-INPUTS, OUTPUTS = ("features", "votes"), ("probabilities", "classifier")
+OUTPUTS = ("probabilities", "classifier")
 
 
 def build(model: DenoisedModel) -> bytes:

@@ -1,1 +1,1 @@
-"""Room 4: features. Encoders, one file each, and the cache of what they gave."""
+"""Features: encoders, one file each, and the cache of what they gave."""

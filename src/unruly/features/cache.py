@@ -12,7 +12,6 @@ is done without. Either is said in one warning.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import re
@@ -32,7 +31,7 @@ from unruly.errors import ModelFileError
 from unruly.features.encoder import Encoder
 from unruly.features.feature_file import FeatureFile, KeyArray, keys_of
 from unruly.features.saving import Permitted, encoder_from_bytes, encoder_to_bytes
-from unruly.files import cache_folder, written_whole
+from unruly.files import cache_folder, with_digest, without_digest, written_whole
 from unruly.progress import SILENT, Progress, stage
 
 LIMIT = 4 * 1024**3  # bytes
@@ -267,20 +266,19 @@ def _encoder_bytes(encoder: Encoder) -> bytes:
     """A digest of the rest, how long the JSON is, the JSON, the tensors."""
     text, tensors = encoder_to_bytes(encoder)
     body = len(text).to_bytes(8, "little") + text + tensors
-    return hashlib.sha256(body).digest() + body
+    return with_digest(body)
 
 
 def _read_encoder(place: Path) -> Encoder | None:
     """What `_encoder_bytes` gave; None when it is missing or damaged."""
     try:
-        data = place.read_bytes()
+        body = without_digest(place.read_bytes())
     except OSError:
         return None
-    digest, body = data[:32], data[32:]
-    size = int.from_bytes(body[:8], "little")
     try:
-        if hashlib.sha256(body).digest() != digest:
+        if body is None:
             raise ModelFileError(f"{place}: damaged")
+        size = int.from_bytes(body[:8], "little")
         found = encoder_from_bytes(body[8 : 8 + size], body[8 + size :], Permitted(), str(place))
     except ModelFileError:
         _warn(f"{place}: the fitted encoder is damaged: it is fitted again")

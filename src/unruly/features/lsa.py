@@ -404,12 +404,6 @@ def _weighed(
     return tuple(vstack(batches, format="csr") for batches in zip(*rows, strict=True))
 
 
-def weighed_terms(terms: tuple[Terms, ...], texts: Sequence[str]) -> tuple[csr_matrix, ...]:
-    """(n, t) TF-IDF for each kind of term."""
-    rows = [[part.weigh(some) for part in terms] for _, some in _batches(texts)]
-    return tuple(vstack(batches, format="csr") for batches in zip(*rows, strict=True))
-
-
 def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
     """Where each batch starts, and its texts: few enough of them, and not too long together."""
     start = size = 0

@@ -27,7 +27,7 @@ from unruly.features import minilm_graph, pretrained
 from unruly.features.encoder import State
 from unruly.features.pretrained import CHUNK, batches, token_ids, tokenizer_from
 from unruly.features.views import text_views
-from unruly.files import cache_folder, written_whole
+from unruly.files import cache_folder, with_digest, without_digest, written_whole
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.corpus import Corpus
 
@@ -169,16 +169,15 @@ class MiniLM:
         folder = cache_folder() / "features" / "graphs"
         target = folder / f"minilm-{SHA256[:12]}-layer-{layers}-format-{minilm_graph.FORMAT}.graph"
         with suppress(OSError):
-            kept = target.read_bytes()
-            if hashlib.sha256(kept[32:]).digest() == kept[:32]:
-                return kept[32:]
+            if (kept := without_digest(target.read_bytes())) is not None:
+                return kept
         source = self._home / "model.safetensors"
         pretrained.check_hash(source, SHA256)
         graph = minilm_graph.build(source, self.layers)
         with suppress(OSError):  # a cache that cannot be written is done without
             folder.mkdir(parents=True, exist_ok=True)
             with written_whole(target) as part:
-                part.write_bytes(hashlib.sha256(graph).digest() + graph)
+                part.write_bytes(with_digest(graph))
         return graph
 
 

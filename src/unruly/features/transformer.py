@@ -157,9 +157,9 @@ class Transformer:
     def _pooling(self) -> Pooling:
         if self.pooling is not None:
             return self.pooling
-        told = Path(self._folder) / "1_Pooling" / "config.json"
-        if told.is_file():
-            config = json.loads(told.read_text(encoding="utf-8"))
+        pooling_file = Path(self._folder) / "1_Pooling" / "config.json"
+        if pooling_file.is_file():
+            config = json.loads(pooling_file.read_text(encoding="utf-8"))
             return "cls" if config.get("pooling_mode_cls_token") else "mean"
         return "mean"
 

@@ -115,5 +115,5 @@ def _tag(words: pl.Series, tag: str) -> pl.Series:
     """(n,) strings: the words with their tag; a sign is named by its bytes, so that it counts."""
     word = pl.element()
     named = pl.lit("x") + word.str.encode("hex")
-    told = pl.when(word.str.contains(r"^\w")).then(word).otherwise(named)
-    return words.list.eval(pl.lit(tag) + told).list.join(" ")
+    tagged = pl.when(word.str.contains(r"^\w")).then(word).otherwise(named)
+    return words.list.eval(pl.lit(tag) + tagged).list.join(" ")

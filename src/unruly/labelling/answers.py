@@ -23,9 +23,10 @@ people can tell.
 
 from __future__ import annotations
 
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,9 +116,9 @@ def labelled(file: LabelFile, ids: Iterable[object], classes: Sequence[str]) -> 
             continue
         row = places[own]
         answered[row] = any(answer.label != SKIPPED for answer in answers)
-        told = [(a, class_of(a.label, classes)) for a in answers if a.label not in NO_CLASS]
-        problems += [UnknownClass(own, answer.label) for answer, number in told if number is None]
-        known = [(answer, number) for answer, number in told if number is not None]
+        named = [(a, class_of(a.label, classes)) for a in answers if a.label not in NO_CLASS]
+        problems += [UnknownClass(own, answer.label) for answer, number in named if number is None]
+        known = [(answer, number) for answer, number in named if number is not None]
         if len({number for _, number in known}) > 1:
             problems.append(Contradiction(own, tuple((a.by, a.label) for a, _ in known)))
         elif known:
@@ -203,3 +204,36 @@ def problem_lines(problems: Sequence[Problem], name: str) -> list[str]:
 
 def _are(n: int, what: str) -> str:
     return f"{plural(n, what)} {'is' if n == 1 else 'are'}"
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """The file with the labels added, how many were new, and what was left behind."""
+
+    file: LabelFile
+    added: int
+    problems: tuple[Problem, ...]
+
+
+def import_labels(
+    file: LabelFile, theirs: LabelFile, ids: Iterable[object], classes: Sequence[str]
+) -> Imported:
+    """Labels made elsewhere, added to a file: those answers that are of these documents and name a class.
+
+    An answer that does not say by whom is entered under its file's name, and one that does not say how its document was
+    drawn counts as drawn evenly, with all others of that file. Importing a file again adds nothing.
+    """
+    known = {written_id(own) for own in ids}
+    token = zlib.crc32("\n".join(sorted(a.to_line() for a in theirs.answers)).encode())
+    new: list[Answer] = []
+    problems: list[Problem] = list(theirs.unreadable)
+    for answer in theirs.answers:
+        if answer.id not in known:
+            problems.append(UnknownId(answer.id))
+        elif answer.label not in NO_CLASS and class_of(answer.label, classes) is None:
+            problems.append(UnknownClass(answer.id, answer.label))
+        else:
+            by, why = answer.by or theirs.path.stem, answer.why or f"import#{token:08x}"
+            new.append(replace(answer, by=by, why=why))
+    merged = file.merge(new)
+    return Imported(merged, len(merged.answers) - len(file.answers), tuple(problems))

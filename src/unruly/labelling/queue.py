@@ -25,7 +25,7 @@ from unruly.errors import InputError
 from unruly.labelling.draws import draw
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
-from unruly.wording import did_you_mean
+from unruly.wording import did_you_mean, index_of
 
 KINDS = ("balance", "doubt", "random", "source:NAME", "class:NAME")
 Proba = NDArray[np.floating[Any]]
@@ -100,9 +100,9 @@ def ask(
         rows, chance = _doubtful(likely, n, among, seed), None
     else:
         if kind == "source":
-            among &= votes.matrix[:, _place(name, votes.sources, "source")] >= 0
+            among &= votes.matrix[:, index_of(name, votes.sources, "source")] >= 0
         elif kind == "class":
-            among &= likely.argmax(axis=1) == _place(name, votes.classes, "class")
+            among &= likely.argmax(axis=1) == index_of(name, votes.classes, "class")
         rows = np.random.default_rng(seed).permutation(np.flatnonzero(among))[:n]
         chance = np.full(len(rows), len(rows) / max(int(among.sum()), 1))
     why = f"{by}#{draw_name or draw_token(votes.ids, rows)}"
@@ -148,9 +148,3 @@ def _doubtful(proba: Proba, n: int, among: NDArray[np.bool_], seed: int) -> NDAr
     top = np.sort(proba[rows], axis=1)
     lead = top[:, -1] - top[:, -2]
     return np.asarray(rows[np.argsort(lead, kind="stable")[:n]])
-
-
-def _place(name: str, known: tuple[str, ...], what: str) -> int:
-    if name not in known:
-        raise InputError(f"there is no {what} {name!r}: {did_you_mean(name, known, 'there are')}")
-    return known.index(name)

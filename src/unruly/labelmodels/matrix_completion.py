@@ -158,11 +158,11 @@ class Completion:
     prior: Real  # (m,)
     ridge: float
 
-    def trusting(self, said: Real) -> Real:
-        """(a, m): mu_0. `said` (a, m) is the class of each column, one-hot; all sources are right at 70 %."""
+    def trusting(self, cast: Real) -> Real:
+        """(a, m): mu_0. `cast` (a, m) is the class of each column, one-hot; all sources are right at 70 %."""
         odds = TRUST * (len(self.prior) - 1) / (1 - TRUST)
-        base = self.d / (1 + (odds - 1) * (said @ self.prior))  # (a,)
-        return base[:, None] * np.where(said > 0, odds, 1.0)
+        base = self.d / (1 + (odds - 1) * (cast @ self.prior))  # (a,)
+        return base[:, None] * np.where(cast > 0, odds, 1.0)
 
     def loss(self, flat: Real, start: Real) -> tuple[float, Real]:
         """The objective and its gradient at mu, flattened."""

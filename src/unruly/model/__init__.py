@@ -1,1 +1,1 @@
-"""Room 9: the estimator: fit, predict, explain, save and load."""
+"""The estimator: fit, predict, explain, save and load."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
+from unruly.html import html_table
 from unruly.learner import Heads
 from unruly.model.ledger import Ledger
 from unruly.model.metrics import (
@@ -19,7 +20,6 @@ from unruly.model.metrics import (
     macro_f1,
     paired_gain,
 )
-from unruly.model.notebook import html_table
 from unruly.sampling import Share, wilson
 from unruly.votes.votes import Votes
 from unruly.wording import plural

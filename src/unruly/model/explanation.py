@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,12 @@ from numpy.typing import NDArray
 
 from unruly.denoising.denoised import DenoisedModel
 from unruly.features.encoder import Features
+from unruly.html import escape, html_table, marked_html
 from unruly.learner import Heads
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents, silence
 from unruly.model.ledger import Ledger
 from unruly.model.neighbours import Neighbour
-from unruly.model.notebook import html_table, marked_html
 from unruly.model.occlusion import Word, telling_words
 from unruly.model.predictions import DECIDED
 from unruly.model.summary import estimated_accuracy
@@ -182,12 +181,12 @@ class Explanation:
         if not self.votes:
             return ["no source votes on this document"]
         width = max(len("source"), *(len(vote.source) for vote in self.votes))
-        say = max(len("vote"), *(len(vote.label) for vote in self.votes))
-        told = any(vote.odds is not None for vote in self.votes)
-        odds = f"  {'odds':>7}" if told else ""
-        head = f"{'source':{width}}  {'vote':{say}}  {'here':>5}  {'overall':>7}{odds}  why"
+        votes_width = max(len("vote"), *(len(vote.label) for vote in self.votes))
+        with_odds = any(vote.odds is not None for vote in self.votes)
+        odds = f"  {'odds':>7}" if with_odds else ""
+        head = f"{'source':{width}}  {'vote':{votes_width}}  {'here':>5}  {'overall':>7}{odds}  why"
         rows = [
-            f"{v.source:{width}}  {v.label:{say}}  {v.conditional:>5.2f}  {v.overall:>7.2f}{_odds(v, told)}  {_why(v)}"
+            f"{v.source:{width}}  {v.label:{votes_width}}  {v.conditional:>5.2f}  {v.overall:>7.2f}{_odds(v, with_odds)}  {_why(v)}"
             for v in self.votes
         ]
         most = " and ".join(self.majority) + (" tie" if len(self.majority) > 1 else "")
@@ -211,8 +210,8 @@ def _decision(decided_by: str) -> str:
     return "both heads agree" if decided_by == "both" else f"the {decided_by} decides"
 
 
-def _odds(vote: Vote, told: bool) -> str:
-    if not told:
+def _odds(vote: Vote, with_odds: bool) -> str:
+    if not with_odds:
         return ""
     return f"  {'' if vote.odds is None else times(vote.odds):>7}"
 
@@ -253,7 +252,7 @@ def explain(
     heads = fitted.learner.heads(features, votes)
     text = None if documents.corpus is None else documents.corpus.texts[0]
     cast = votes.voted[0].any()
-    said = int(heads.classifier[0].argmax())
+    predicted = int(heads.classifier[0].argmax())
     return Explanation(
         text=text,
         answer=_opinion(heads.combined[0], fitted.classes),
@@ -268,7 +267,7 @@ def explain(
         else fitted.neighbourhood.nearest(
             features.matrix()[0], fitted.classes, fitted.sources, neighbours
         ),
-        words=_words(fitted, documents.corpus, said, words),
+        words=_words(fitted, documents.corpus, predicted, words),
         ledger=fitted.ledger,
     )
 

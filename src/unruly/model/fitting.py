@@ -26,7 +26,7 @@ from unruly.model.inputs import (
 )
 from unruly.model.ledger import Ledger
 from unruly.model.methods import MethodSettings
-from unruly.model.neighbours import Neighbourhood, snippet, unit_length
+from unruly.model.neighbours import SNIPPET, Neighbourhood, unit_length
 from unruly.model.rulebook import RuleBook
 from unruly.model.summary import summarise
 from unruly.paper.settings import PaperSettings
@@ -36,7 +36,7 @@ from unruly.rules.matching import given_up
 from unruly.sampling import sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
-from unruly.wording import plural
+from unruly.wording import plural, shortened
 
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
@@ -309,5 +309,5 @@ def _neighbourhood(request: FitRequest, features: Features, heads: Heads) -> Nei
         ids=plain_ids(request.documents.ids.gather(rows.tolist())),
         snippets=None
         if corpus is None
-        else tuple(snippet(text) for text in corpus.texts.gather(rows.tolist())),
+        else tuple(shortened(text, SNIPPET) for text in corpus.texts.gather(rows.tolist())),
     )

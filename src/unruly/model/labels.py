@@ -61,8 +61,8 @@ def preview(
     progress: Progress = SILENT,
 ) -> NDArray[np.float32]:
     """(n, m): what the model would give to these documents if it were fitted on them with these labels."""
-    told = _same(labels, votes)
-    learner = refit(fitted, features, votes, told.numbers, told.weights, progress)
+    known = _same(labels, votes)
+    learner = refit(fitted, features, votes, known.numbers, known.weights, progress)
     return learner.heads(features, votes).combined
 
 

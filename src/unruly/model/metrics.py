@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.sampling import Share, wilson
+from unruly.sampling import Z95, Share, wilson
 
 Labels = NDArray[np.integer[Any]]
 
@@ -31,7 +31,7 @@ def paired_gain(differences: NDArray[np.floating[Any]]) -> Share:
     if n == 0:
         return Share(float("nan"), -1.0, 1.0, 0)
     mean = float(differences.mean())
-    half = 1.959964 * float(differences.std()) / np.sqrt(n)
+    half = Z95 * float(differences.std()) / np.sqrt(n)
     return Share(mean, max(-1.0, float(mean - half)), min(1.0, float(mean + half)), n)
 
 

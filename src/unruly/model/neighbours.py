@@ -98,13 +98,3 @@ def unit_length(features: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     values = np.asarray(features, dtype=np.float32)
     length = np.linalg.norm(values, axis=1, keepdims=True)
     return np.asarray(values / np.where(length > 0, length, 1), dtype=np.float32)
-
-
-def snippet(text: str) -> str:
-    """The beginning of a text, on one line.
-
-    >>> snippet("one\\n  two")
-    'one two'
-    """
-    line = " ".join(text[: 4 * SNIPPET].split())
-    return line if len(line) <= SNIPPET else line[: SNIPPET - 1] + "…"

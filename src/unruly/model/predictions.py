@@ -11,10 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
+from unruly.html import html_table
 from unruly.learner import BOTH, CLASSIFIER, DENOISER, Heads
-from unruly.model.notebook import ROWS, html_table
 from unruly.votes.votes import Votes
 from unruly.wording import plural
+
+ROWS = 10  # that a notebook shows
 
 DECIDED = {BOTH: "both", DENOISER: "denoiser", CLASSIFIER: "classifier"}
 

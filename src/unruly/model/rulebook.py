@@ -11,7 +11,6 @@ names a file, is refused.
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ import polars as pl
 
 from unruly.errors import ModelFileError, RuleError, Where
 from unruly.features.space import FittedSpace
+from unruly.files import sha256
 from unruly.model.encoding import Encoding
 from unruly.progress import SILENT, Progress
 from unruly.rules.cache import Cache
@@ -159,7 +159,7 @@ class Allowed:
         for path in files:
             if not path.is_file():
                 raise RuleError("there is no such file", where=Where(str(path)))
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest = sha256(path)
             if wanted.digest in (None, digest):
                 table = {"function": {"file": path.name, "name": wanted.name}}
                 there = replace(place, folder=path.parent, files=True)
@@ -373,14 +373,14 @@ def _condition(condition: Condition) -> Plainly:
         case Similar(space=space) | Described(space=space) if not isinstance(space, FittedSpace):
             return Absent("encoder", condition.reason()).to_carry()
         case Similar():
-            like = condition.settled()
+            like = condition.resolved()
             return {"carried_similar": {"to": list(like.to), "above": like.above}}
         case Prompt():
             inner = dict(condition.to_plain()["prompt"])  # type: ignore[arg-type]
             inner.pop("key_env", None)  # whose key goes where is for the user to say
             return {"carried_prompt": {"prompt": inner, "about": dict(condition.descriptions)}}
         case Described():
-            mean, deviation = condition.settled().moments or ((), ())
+            mean, deviation = condition.resolved().moments or ((), ())
             facts = {
                 "classes": list(condition.descriptions),
                 "descriptions": list(condition.descriptions.values()),
@@ -408,7 +408,7 @@ def _with_encoder(condition: Condition, encoder: Encoding) -> Condition:
             return Not(_with_encoder(part, encoder))
         case Similar(space=space) | Described(space=space) if space is not None:
             if space.identity is not None and space.identity == encoder.first().identity:
-                return replace(condition.settled(), space=FittedSpace(encoder.first))
+                return replace(condition.resolved(), space=FittedSpace(encoder.first))
     return condition
 
 

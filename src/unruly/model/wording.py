@@ -26,8 +26,6 @@ from unruly.model.advice import (
 )
 from unruly.wording import listed, plural
 
-_NAMED = 8  # words that a sentence names
-
 
 def sentence(note: Note) -> str:
     """One note as a person reads it.

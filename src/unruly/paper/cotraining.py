@@ -186,7 +186,7 @@ class Epochs:
         changed = 0
         if self.denoises:
             weights, attending = self.networks.attention, attend(self.networks.attention, attended)
-            l1 = batch.l1_settled + denoiser_step(
+            l1 = batch.l1_uncontested + denoiser_step(
                 weights,
                 self.gradient.attention,
                 attended,

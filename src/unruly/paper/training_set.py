@@ -140,19 +140,19 @@ class Batch:
     n: int
     features: Real  # (u, d): distinct rows
     memory: Whole | None  # (u,): their places in the temporal ensemble; None for all in order
-    settled: Real  # (u, m): labels times weights of supervised documents that are not contested
+    uncontested: Real  # (u, m): labels times weights of supervised documents that are not contested
     unmatched: Real  # (u,): how many documents of D_U each row stands for
     attended: Attended
     group: Whole  # (contested,): the distinct row of each contested document
     received: NDArray[np.float64]  # (k,): attention of documents with a single cell
     even: NDArray[np.float64]  # (k,): what an even split would give
-    l1_settled: float  # the denoiser's loss on documents that are not contested
+    l1_uncontested: float  # the denoiser's loss on documents that are not contested
     matched: int
     supervised: int
 
     def target(self, contested: Real) -> Real:
         """(u, m): labels times weights of all supervised documents, summed over equal rows."""
-        target = self.settled.copy()
+        target = self.uncontested.copy()
         np.add.at(target, self.group, contested)
         return target
 
@@ -171,7 +171,7 @@ def make_batch(data: TrainingSet, rows: Whole, whole: bool) -> Batch:
         n=len(rows),
         features=values if len(first) == len(values) else values[first],
         memory=None if whole else rows,
-        settled=_sum_rows(mass * ~differs[:, None], group, len(first)),
+        uncontested=_sum_rows(mass * ~differs[:, None], group, len(first)),
         unmatched=np.bincount(group, weights=~data.supervised[rows], minlength=len(first)).astype(
             np.float32
         ),
@@ -179,7 +179,7 @@ def make_batch(data: TrainingSet, rows: Whole, whole: bool) -> Batch:
         group=group[differs],
         received=sum_by_source(seen, alone & cast(seen)),
         even=even_split(seen),
-        l1_settled=_settled_loss(cells, mass * (matched & ~differs)[:, None]),
+        l1_uncontested=_uncontested_loss(cells, mass * (matched & ~differs)[:, None]),
         matched=int(matched.sum()),
         supervised=int(data.supervised[rows].sum()),
     )
@@ -227,7 +227,7 @@ def _sum_rows(values: Real, group: Whole, groups: int) -> Real:
     return total
 
 
-def _settled_loss(cells: SparseVotes, mass: Real) -> float:
+def _uncontested_loss(cells: SparseVotes, mass: Real) -> float:
     """-sum mass log z^, where all votes agree: y_ir (Eq. 3) is 1 at their class."""
     place = cells.row * cells.m + cells.outcome
     votes = np.bincount(place, minlength=cells.n * cells.m).reshape(cells.n, cells.m)

@@ -1,4 +1,4 @@
-"""Is a project sound, do its rules hold to their own examples, and what does each source cover?"""
+"""Is a project sound, do its rules match their own examples, and what does each source cover?"""
 
 from __future__ import annotations
 

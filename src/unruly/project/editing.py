@@ -16,9 +16,8 @@ from typing import Any
 
 from unruly.errors import ProjectError, Where
 from unruly.files import written_whole
-from unruly.prior import StatedBalance
 from unruly.project.file import parse_project, project_file
-from unruly.project.project import Prior, Project
+from unruly.project.project import Project
 from unruly.project.toml_editing import (
     add_items,
     block,
@@ -29,7 +28,6 @@ from unruly.project.toml_editing import (
     is_list,
     order_tables,
     set_key,
-    stands_apart,
     toml_pairs,
 )
 from unruly.project.toml_table import Place, Table
@@ -109,7 +107,7 @@ def add_source(text: str, source: GivenSource, at: int | None = None) -> str:
     elif not names:
         text = f"{text}\n{_block_of(plain)}"
     else:
-        text = insert_after(text, (*SOURCES, len(names) - 1), _block_of(plain), apart=True)
+        text = insert_after(text, (*SOURCES, len(names) - 1), _block_of(plain))
     return text if at is None else _moved(text, SOURCES, len(names), at, len(names) + 1)
 
 
@@ -147,7 +145,7 @@ def duplicate_source(text: str, name: str, new: str) -> str:
         text = _moved(text, SOURCES, len(names), index + 1, len(names) + 1)
     else:
         there = block(text, (*SOURCES, index))
-        text = insert_after(text, (*SOURCES, index), text[there.start : there.end], apart=True)
+        text = insert_after(text, (*SOURCES, index), text[there.start : there.end])
     return set_key(text, (*SOURCES, index + 1), "name", new)
 
 
@@ -205,22 +203,7 @@ def add_source_text(text: str, new: str) -> str:
     lines = new.strip("\n") + "\n"
     if not names:
         return f"{text}\n{lines}"
-    return insert_after(text, (*SOURCES, len(names) - 1), lines, apart=True)
-
-
-def add_rule(text: str, source: str, rule: GivenRule, number: int | None = None) -> str:
-    """One more rule of a source: its last one, or the one with that number."""
-    text = _whole_lines(text)
-    index = _source(text, source)
-    rules, plain = (*SOURCES, index, "rule"), _plain(rule)
-    count = len(_values(text)["source"][index]["rule"])
-    if is_list(text, rules):
-        text = add_items(text, rules, [plain])
-    else:
-        last = (*rules, count - 1)
-        new = "[[source.rule]]\n" + toml_pairs(plain)
-        text = insert_after(text, last, new, apart=stands_apart(text, last))
-    return text if number is None else _moved(text, rules, count, number - 1, count + 1)
+    return insert_after(text, (*SOURCES, len(names) - 1), lines)
 
 
 def replace_rule(text: str, source: str, number: int, rule: GivenRule) -> str:
@@ -239,56 +222,12 @@ def replace_rule(text: str, source: str, number: int, rule: GivenRule) -> str:
     return text
 
 
-def remove_rule(text: str, source: str, number: int) -> str:
-    """A rule less."""
-    text = _whole_lines(text)
-    place, _ = _rule(text, source, number)
-    if len(_values(text)["source"][place[1]]["rule"]) == 1:
-        raise ProjectError(f"this is the only rule of {source!r}: remove the source")
-    return _without(text, place[:-1], number - 1)
-
-
-def move_rule(text: str, source: str, number: int, to: int) -> str:
-    """A rule at another place, both counted from 1: the first that matches decides."""
-    text = _whole_lines(text)
-    place, _ = _rule(text, source, number)
-    count = len(_values(text)["source"][place[1]]["rule"])
-    return _moved(text, place[:-1], number - 1, to - 1, count)
-
-
 def add_words(text: str, source: str, number: int, words: Sequence[str]) -> str:
     """More words for a rule's list; those that it has already are passed over."""
     text = _whole_lines(text)
     place, known = _words(text, source, number)
     new = [word for word in dict.fromkeys(words) if word not in known]
     return add_items(text, place, new)
-
-
-def drop_words(text: str, source: str, number: int, words: Sequence[str]) -> str:
-    """Fewer words in a rule's list, which must keep one."""
-    text = _whole_lines(text)
-    place, known = _words(text, source, number)
-    for word in words:
-        if word not in known:
-            hint = did_you_mean(word, known, "its words are")
-            raise ProjectError(f"rule {number} of {source!r} has no word {word!r}: {hint}")
-    if set(known) <= set(words):
-        raise ProjectError(
-            f"rule {number} of {source!r} would have no words left: remove the rule or the source"
-        )
-    for i in reversed(range(len(known))):
-        if known[i] in words:
-            text = drop_item(text, place, i)
-    return text
-
-
-def set_prior(text: str, prior: Prior) -> str:
-    """What is known of the class balance; None: nothing, and the key goes."""
-    text = _whole_lines(text)
-    if prior is None:
-        return drop_key(text, ("task", "prior"))
-    stated = prior.to_plain() if isinstance(prior, StatedBalance) else prior
-    return set_key(text, ("task",), "prior", stated)
 
 
 def source_names(text: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from unruly.project.project import Project
 from unruly.project.voting import blamed_on_its_line
 from unruly.rules.cache import Cache
 from unruly.votes.votes import Match, Votes
-from unruly.wording import did_you_mean
+from unruly.wording import index_of
 
 Span = tuple[int, int]
 
@@ -170,13 +170,13 @@ def _wanted(
     wanted = np.ones(votes.n, dtype=np.bool_)
     columns = list(range(votes.k))
     if source is not None:
-        columns = [_place(source, votes.sources, "source")]
+        columns = [index_of(source, votes.sources, "source")]
         wanted &= votes.voted[:, columns[0]]
     if conflicts_with is not None:
-        other = _place(conflicts_with, votes.sources, "source")
+        other = index_of(conflicts_with, votes.sources, "source")
         wanted &= votes.voted[:, other] & ~_compatible(votes, columns[0], other)
     if label is not None:
-        number = _place(label, votes.classes, "class")
+        number = index_of(label, votes.classes, "class")
         wanted &= votes.agrees(np.full(votes.n, number))[:, columns].any(axis=1)
     return wanted
 
@@ -185,9 +185,3 @@ def _compatible(votes: Votes, one: int, other: int) -> NDArray[np.bool_]:
     """(n,): where the votes of two sources allow a class in common."""
     both = [votes.agrees(np.full(votes.n, r))[:, [one, other]].all(axis=1) for r in range(votes.m)]
     return np.asarray(np.any(both, axis=0))
-
-
-def _place(name: str, known: tuple[str, ...], what: str) -> int:
-    if name not in known:
-        raise InputError(f"there is no {what} {name!r}: {did_you_mean(name, known, 'there are')}")
-    return known.index(name)

@@ -187,17 +187,12 @@ def cut(text: str, where: Block) -> str:
     return before.rstrip("\n") + "\n" if before and not after else before + after
 
 
-def insert_after(text: str, place: Place, new: str, *, apart: bool) -> str:
-    """Put the lines of a new table behind the one at `place`; `apart`: with blank lines around."""
+def insert_after(text: str, place: Place, new: str) -> str:
+    """Put the lines of a new table behind the one at `place`, with blank lines around."""
     there = block(text, place)
     before, after = text[: there.end], text[there.end :]
-    space = "\n" if apart and after and not after.startswith("\n") else ""
-    return before + ("\n" if apart else "") + new + space + after
-
-
-def stands_apart(text: str, place: Place) -> bool:
-    """Whether there is a blank line above a table that is written under a header."""
-    return text[: block(text, place).start].endswith("\n\n")
+    space = "\n" if after and not after.startswith("\n") else ""
+    return f"{before}\n{new}{space}{after}"
 
 
 def order_tables(text: str, place: Place, order: Sequence[int]) -> str:

@@ -72,8 +72,8 @@ class Spoken:
                 text = found
         except (ValueError, RecursionError):
             pass
-        said = text.strip(_AROUND).casefold()
-        return next((word for word in words if word.casefold() == said), None)
+        content = text.strip(_AROUND).casefold()
+        return next((word for word in words if word.casefold() == content), None)
 
     def shares(self, words: Sequence[str]) -> dict[str, float] | None:
         """The probability of each word; None where the server did not say.

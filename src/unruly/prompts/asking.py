@@ -259,11 +259,11 @@ class _Run:
 
     def _refusal(self, reply: Reply) -> RuleError:
         endpoint = self.asking.endpoint
-        said = endpoint.explained(reply)
+        message = endpoint.explained(reply)
         if reply.status in (401, 403):
             key = endpoint.key_env or "none: name one with key_env"
-            return RuleError(f"{endpoint.host} refuses the key ({reply.status}; {key}): {said}")
-        return RuleError(f"{endpoint.host} answers {reply.status}: {said}")
+            return RuleError(f"{endpoint.host} refuses the key ({reply.status}; {key}): {message}")
+        return RuleError(f"{endpoint.host} answers {reply.status}: {message}")
 
     def _wait(self, seconds: float) -> None:
         """Sleep, but not past the end of the run."""

@@ -186,7 +186,7 @@ class Endpoint:
         return Reply(found.status, body, _retry_after(found.headers))
 
     def explained(self, reply: Reply) -> str:
-        """What a server says of a request that it refused, the key blotted out."""
+        """What a server says of a request that it refused, the key masked."""
         text = reply.body.decode("utf-8", "replace")
         try:
             inner = json.loads(text)["error"]

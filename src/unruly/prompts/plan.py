@@ -1,4 +1,4 @@
-"""What asking would cost, told before anything is sent."""
+"""What asking would cost, known before anything is sent."""
 
 from __future__ import annotations
 

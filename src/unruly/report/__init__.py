@@ -1,1 +1,1 @@
-"""Room 12: what people see: charts and the HTML report."""
+"""The report: charts and one HTML page."""

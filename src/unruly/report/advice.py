@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.html import escape
 from unruly.model.advice import (
     CONFLICT,
     FEW,
@@ -25,7 +26,7 @@ from unruly.model.evaluation import majority_shares
 from unruly.model.metrics import paired_gain
 from unruly.model.wording import advice_sentence
 from unruly.report.charts.chart import percent, points_words, share_words
-from unruly.report.markup import escape, listed, paragraph, section, table
+from unruly.report.markup import listed, paragraph, section, table
 from unruly.sampling import Share
 from unruly.votes.votes import ABSTAIN, Votes
 

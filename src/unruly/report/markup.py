@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unruly.drawing import escape as escape
+from unruly.html import escape
 from unruly.report.charts.chart import Chart
 
 HUES = 8  # class colours in the style sheet; more classes take turns

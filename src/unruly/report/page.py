@@ -9,6 +9,7 @@ from pathlib import Path
 from unruly.facts import BalanceOrigin
 from unruly.features.cache import Cache
 from unruly.files import written_whole
+from unruly.html import escape
 from unruly.model.fitted import Fitted
 from unruly.progress import SILENT, Progress
 from unruly.report.advice import advice_section
@@ -21,7 +22,6 @@ from unruly.report.charts.training import training_curves
 from unruly.report.documents import documents_section
 from unruly.report.facts import Facts, gather
 from unruly.report.markup import (
-    escape,
     figure,
     figure_or,
     lacking,

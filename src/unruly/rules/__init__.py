@@ -1,4 +1,4 @@
-"""Room 3: rules. Every kind of rule, and the matcher that turns rules and texts into votes."""
+"""Rules: every kind of rule, and the matcher that turns rules and texts into votes."""
 
 from __future__ import annotations
 

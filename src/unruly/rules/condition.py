@@ -59,6 +59,16 @@ class Space(Protocol):
         """The training documents with these ids."""
 
 
+def known_space(space: Space | None, kind: str) -> Space:
+    """The space; refused where the rule has none."""
+    if space is None:
+        raise RuleError(
+            f"{kind} needs an encoder: give space=unruly.TextSpace(encoder, training_corpus), or read "
+            "the rule from a project file, which has one"
+        )
+    return space
+
+
 @dataclass(frozen=True)
 class Place:
     """Where in a project file we are reading, so that every error names the place."""

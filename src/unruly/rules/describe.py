@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError
 from unruly.rules.column import refuse_label
-from unruly.rules.condition import TEXT, Needs, Plain, Row, Space, Span, Table
+from unruly.rules.condition import TEXT, Needs, Plain, Row, Space, Span, Table, known_space
 from unruly.rules.source import Rule, Source
 from unruly.softmax import softmax
 
@@ -45,7 +45,7 @@ class Described:
     def picks(self) -> bool:
         return True
 
-    def settled(self) -> Described:
+    def resolved(self) -> Described:
         """The same with its moments written out, so that no training text is needed."""
         return replace(self, moments=self._measure(tuple(self.descriptions)).known_moments())
 
@@ -126,26 +126,17 @@ class Closeness:
     def reads(self) -> tuple[str, ...]:
         return ()
 
-    def encoder(self) -> Space:
-        """The space; refused where the rule has none."""
-        if self.space is None:
-            raise RuleError(
-                "describe needs an encoder: give space=unruly.TextSpace(encoder, training_corpus), or read "
-                "the project from a file, which has one"
-            )
-        return self.space
-
     def known_moments(self) -> Moments:
         """Mean and deviation of the cosines, by class."""
         if self.moments is not None:
             return self.moments
-        space = self.encoder()
+        space = known_space(self.space, "describe")
         cosines = space.sample @ space.directions(self.texts).T  # (s, m)
         return tuple(cosines.mean(axis=0).tolist()), tuple(cosines.std(axis=0).tolist())
 
     def probabilities(self, texts: list[str]) -> NDArray[np.float64]:
         """(n, m): p."""
-        space = self.encoder()
+        space = known_space(self.space, "describe")
         mean, deviation = (np.array(part) for part in self.known_moments())
         cosines = space.directions(texts) @ space.directions(self.texts).T
         return softmax(SHARPNESS * (cosines - mean) / np.maximum(deviation, 1e-6))
@@ -163,7 +154,7 @@ class Closeness:
         return pl.Series(self.name, rows, dtype=kind)
 
     def meaning(self) -> Plain | None:
-        space = self.encoder()
+        space = known_space(self.space, "describe")
         if space.identity is None:
             return None
         learnt: Plain = space.training_identity if self.moments is None else list(self.moments)

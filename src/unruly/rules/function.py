@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import hashlib
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from unruly.errors import RuleError
+from unruly.files import sha256
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import (
     ID,
@@ -154,7 +154,7 @@ class Function:
         path = here.at("file").file(inner["file"])
         name = here.at("name").text(inner["name"])
         try:
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest = sha256(path)
             module = load_file(path.resolve(), digest, str(files_named(path)))
             return cls(
                 _named(module, name, path), name, str(inner["file"]), digest, str(place.folder)
@@ -323,7 +323,7 @@ def _state(path: Path) -> str:
     about = path.stat()
     if about.st_size > _LARGE:
         return f"{about.st_size} {about.st_mtime_ns}"
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return sha256(path)
 
 
 def _named(module: ModuleType, name: str, path: Path) -> Callable[[Any], object]:

@@ -258,9 +258,9 @@ class Replies:
         if word is None or word == UNSURE:
             return {**quiet, "read": word is not None}
         shares = [0.0] * len(self.classes)
-        for said, p in (spoken.shares(words) or {word: 1.0}).items():
-            if said != UNSURE:
-                shares[self.classes.index(meant[said])] += p
+        for answer, p in (spoken.shares(words) or {word: 1.0}).items():
+            if answer != UNSURE:
+                shares[self.classes.index(meant[answer])] += p
         total = sum(shares)
         shares = [p / total for p in shares] if total else shares
         best = max(range(len(shares)), key=shares.__getitem__)

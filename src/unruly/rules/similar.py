@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Space, Span, Table
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Space, Span, Table, known_space
 from unruly.rules.keywords import read_words
+from unruly.wording import shortened
 
 _SHOWN = 60  # characters of an example in an explanation
 
@@ -73,7 +74,7 @@ class Similar:
         except RuleError as error:
             raise here.error(error.message) from None
 
-    def settled(self) -> Similar:
+    def resolved(self) -> Similar:
         """The same with its examples and threshold written out, so that nothing else is needed."""
         measure = self._measure()
         return replace(
@@ -112,8 +113,7 @@ class Similar:
         measure = self._measure()
         found = row[measure.name]
         assert isinstance(found, Mapping)
-        text = " ".join(measure.examples()[found["nearest"]].split())
-        shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        shown = shortened(measure.examples()[found["nearest"]], _SHOWN)
         return f"like “{shown}” ({found['cosine']:.2f})"
 
     def to_plain(self) -> Table:
@@ -153,30 +153,21 @@ class Similarities:
     def reads(self) -> tuple[str, ...]:
         return ()
 
-    def encoder(self) -> Space:
-        """The space; refused where the rule has none."""
-        if self.space is None:
-            raise RuleError(
-                "similar needs an encoder: give space=unruly.TextSpace(encoder, training_corpus), or read "
-                "the rule from a project file, which has one"
-            )
-        return self.space
-
     def examples(self) -> tuple[str, ...]:
         """The texts to be like."""
-        return self.to or self.encoder().texts_of(self.ids)
+        return self.to or known_space(self.space, "similar").texts_of(self.ids)
 
     def threshold(self) -> float:
         """The cosine to be passed."""
         if self.above is not None:
             return self.above
         assert self.calibrated is not None
-        space = self.encoder()
+        space = known_space(self.space, "similar")
         nearest = (space.sample @ space.directions(self.examples()).T).max(axis=1)
         return float(np.quantile(nearest, 1 - self.calibrated))
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
-        space = self.encoder()
+        space = known_space(self.space, "similar")
         cosines = space.directions(frame[TEXT].to_list()) @ space.directions(self.examples()).T
         best = cosines.max(axis=1, initial=-1)
         columns = {
@@ -187,7 +178,7 @@ class Similarities:
         return pl.DataFrame(columns).to_struct(self.name)
 
     def meaning(self) -> Plain | None:
-        space = self.encoder()
+        space = known_space(self.space, "similar")
         if space.identity is None:
             return None
         learnt = space.training_identity if self.calibrated is not None else ""

@@ -115,7 +115,7 @@ class Pages:
         """Why one document gets its label."""
         wanted = explain_request(await self._json(request), self.service.settings.limits)
         _note(request, wanted.asked)
-        explanation = await self._told(self.service.explain(wanted))
+        explanation = await self._reported(self.service.explain(wanted))
         return plain(explanation.to_plain())
 
     async def live(self, request: Request) -> Response:
@@ -179,10 +179,10 @@ class Pages:
 
     async def _predict(self, request: Request, asked: Asked) -> Any:
         _note(request, asked)
-        return await self._told(self.service.predict(asked))
+        return await self._reported(self.service.predict(asked))
 
-    async def _told(self, work: Awaitable[Any]) -> Any:
-        """What the model cannot do with a document is said to its sender."""
+    async def _reported(self, work: Awaitable[Any]) -> Any:
+        """What the model cannot do with a document is reported to its sender."""
         try:
             return await work
         except UnrulyError as error:
@@ -192,8 +192,8 @@ class Pages:
 async def read_body(request: Request, limits: Limits) -> bytes:
     """The whole body: within the limit, or 413; within the time, or 408."""
     length = request.headers.get("content-length", "")
-    told = int(length) if length.isdecimal() and len(length) < 19 else 0
-    if told > limits.body and ("expect" in request.headers or told > DRAIN * limits.body):
+    announced = int(length) if length.isdecimal() and len(length) < 19 else 0
+    if announced > limits.body and ("expect" in request.headers or announced > DRAIN * limits.body):
         raise _too_large(limits)
     pieces, size = [], 0
     try:

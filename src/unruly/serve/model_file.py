@@ -79,23 +79,23 @@ class ModelFile:
         self.problem: str | None = None  # why the file that lies there now is not in service
         self._seen = served.stamp
 
-    async def watch(self, told: Callable[[str, str], None], seconds: float = 1.0) -> None:
-        """Look at the file again and again; `told` hears the outcome of each reload, and a sentence."""
+    async def watch(self, notify: Callable[[str, str], None], seconds: float = 1.0) -> None:
+        """Look at the file again and again; `notify` gets the outcome of each reload, and a sentence."""
         while True:
             before = Stamp.of(self.path)
             await asyncio.sleep(seconds)
             now = Stamp.of(self.path)
             if now is not None and now == before and now != self._seen:
                 self._seen = now
-                await self._reload(told)
+                await self._reload(notify)
 
-    async def _reload(self, told: Callable[[str, str], None]) -> None:
+    async def _reload(self, notify: Callable[[str, str], None]) -> None:
         """Load the new file while the old model answers; keep the old one where the new cannot be used."""
         try:
             served = await asyncio.to_thread(load_served, self.path, self.functions)
         except (UnrulyError, OSError) as error:
             self.problem = str(error)
-            told("failed", f"{error}; the model loaded before stays in service")
+            notify("failed", f"{error}; the model loaded before stays in service")
             return
         self.served, self.problem, self._seen = served, None, served.stamp
-        told("done", f"{self.path}: the replaced model is in service ({served.checksum[:12]})")
+        notify("done", f"{self.path}: the replaced model is in service ({served.checksum[:12]})")

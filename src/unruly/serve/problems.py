@@ -1,4 +1,4 @@
-"""What a client is told when a request cannot be answered: a status, a kind for programs, a sentence for people."""
+"""Errors for clients whose request cannot be answered: a status, a kind for programs, a sentence for people."""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ class Service:
     """One process's model, queue and counters."""
 
     def __init__(
-        self, settings: ServeSettings, file: ModelFile, say: Callable[[str], None] = print
+        self, settings: ServeSettings, file: ModelFile, notify: Callable[[str], None] = print
     ) -> None:
-        self.settings, self.file, self._say = settings, file, say
+        self.settings, self.file, self._notify = settings, file, notify
         self.metrics = Metrics()
         self.batcher = Batcher(self._predicted, settings.limits, self.metrics)
         self.in_flight = 0
@@ -69,7 +69,7 @@ class Service:
 
     def _reloaded(self, outcome: str, sentence: str) -> None:
         self.metrics.add("unruly_reloads_total", labels={"outcome": outcome})
-        self._say(sentence)
+        self._notify(sentence)
 
     async def predict(self, asked: Asked) -> Answers:
         """The answers for these documents."""

@@ -1,4 +1,4 @@
-"""What a server is told: which model, where to listen, whom to let in, and how much to take."""
+"""Settings of the server: which model, where to listen, whom to let in, and how much to take."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.studio.state import NONE, State, column_values
-from unruly.wording import did_you_mean
+from unruly.wording import did_you_mean, index_of
 
 Mask = NDArray[np.bool_]
 SORTS = ("order", "doubt", "influence", "random")
@@ -102,15 +102,15 @@ def _votes(filter: Filter, state: State) -> Mask:
     if filter.covered == "conflict":
         found &= state.conflict
     elif filter.covered:
-        _known(filter.covered, COVERED, "covered")
+        index_of(filter.covered, COVERED, "covered")
         found &= state.votes.covered == (filter.covered == "yes")
     if not filter.source and not filter.vote:
         return found
     columns = state.votes.matrix
     if filter.source:
-        columns = columns[:, [_known(filter.source, state.votes.sources, "source")]]
+        columns = columns[:, [index_of(filter.source, state.votes.sources, "source")]]
     if filter.vote:
-        named = columns == _known(filter.vote, state.classes, "class")
+        named = columns == index_of(filter.vote, state.classes, "class")
         return np.asarray(found & named.any(axis=1))
     return np.asarray(found & (columns != NONE).any(axis=1))
 
@@ -121,13 +121,13 @@ def _model(filter: Filter, state: State) -> Mask:
     if answers is None:
         return found  # nothing is known yet, so nothing is left out
     if filter.predicted:
-        found &= answers.predicted == _known(filter.predicted, state.classes, "class")
+        found &= answers.predicted == index_of(filter.predicted, state.classes, "class")
     if filter.low:
         found &= answers.confidence >= _per_cent(filter.low)
     if filter.high:
         found &= answers.confidence <= _per_cent(filter.high)
     if filter.against:
-        _known(filter.against, AGAINST, "against")
+        index_of(filter.against, AGAINST, "against")
         other = state.winner if filter.against == "votes" else state.labels
         found &= (other != NONE) & (other != answers.predicted)
     if filter.changed and state.earlier is not None:
@@ -140,7 +140,7 @@ def _labels(filter: Filter, state: State) -> Mask:
         return np.ones(state.n, np.bool_)
     if filter.label in state.classes:
         return np.asarray(state.labels == state.classes.index(filter.label))
-    _known(filter.label, ("yes", "no"), "label")
+    index_of(filter.label, ("yes", "no"), "label")
     return np.asarray((state.labels != NONE) == (filter.label == "yes"))
 
 
@@ -150,7 +150,7 @@ def _text(filter: Filter, state: State) -> Mask:
         words = filter.words.casefold()
         found &= state.once(("words", words), lambda: _containing(words, state))
     if filter.column:
-        _known(filter.column, tuple(state.corpus.columns.columns), "column")
+        index_of(filter.column, tuple(state.corpus.columns.columns), "column")
         if filter.value:
             same = column_values(state.corpus, filter.column) == filter.value
             found &= same.fill_null(False).to_numpy()
@@ -169,12 +169,6 @@ def _containing(words: str, state: State) -> Mask:
 
 def _escaped(piece: str) -> str:
     return "".join(f"\\{c}" if c in r".^$*+?{}[]\|()#&-~" else c for c in piece)
-
-
-def _known(name: str, known: tuple[str, ...], what: str) -> int:
-    if name not in known:
-        raise InputError(f"there is no {what} {name!r}: {did_you_mean(name, known, 'there are')}")
-    return known.index(name)
 
 
 def _per_cent(text: str) -> float:

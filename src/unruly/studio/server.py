@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import secrets
-import socket
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,8 @@ from pathlib import Path
 from unruly.errors import InputError
 from unruly.extras import need
 from unruly.project.beginning import project_of
-from unruly.studio.security import LOOPBACK, Access
+from unruly.serve.listening import address, listening
+from unruly.studio.security import Access
 
 FIRST_PORT = 8765
 _TRIES = 50
@@ -32,9 +32,10 @@ def serve(
     need("jinja2", extra="studio", purpose="the pages of the studio")
     from unruly.studio.app import Studio, application
 
-    listening = listen(host, port)
-    try:
-        access = Access(secrets.token_urlsafe(24), listening.getsockname()[1], host)
+    host = "127.0.0.1" if host == "localhost" else host
+    ports = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + _TRIES), 0]
+    with listening(host, ports) as made:
+        access = Access(secrets.token_urlsafe(24), made.getsockname()[1], host)
         studio = Studio(access, by=_user())
         if (project := project_named(path)) is None:
             studio.data = path
@@ -47,9 +48,7 @@ def serve(
         ready(link)
         if opened:
             webbrowser.open(link)
-        uvicorn.Server(config).run(sockets=[listening])
-    finally:
-        listening.close()
+        uvicorn.Server(config).run(sockets=[made])
 
 
 def project_named(path: Path) -> Path | None:
@@ -63,31 +62,8 @@ def project_named(path: Path) -> Path | None:
 
 def link_of(access: Access) -> str:
     """The link to start with."""
-    name = "127.0.0.1" if access.host in LOOPBACK or access.host == "0.0.0.0" else access.host
-    shown = f"[{name}]" if ":" in name else name
-    return f"http://{shown}:{access.port}/?token={access.token}"
-
-
-def listen(host: str, port: int | None) -> socket.socket:
-    """A socket on this port, or on the first free one from 8765."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    ports = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + _TRIES), 0]
-    for number in ports:
-        # By its name: asyncio sends at once (TCP_NODELAY) only where it knows that this is TCP.
-        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            made.bind((host, number))
-        except OSError as error:
-            made.close()
-            if number == ports[-1]:
-                raise InputError(
-                    f"cannot listen on {host}:{number} ({error.strerror}): choose another --port"
-                ) from None
-            continue
-        made.listen(128)  # whoever follows the link at once is let wait, not refused
-        return made
-    raise InputError("no port is free")
+    name = "127.0.0.1" if access.host == "0.0.0.0" else access.host
+    return f"{address(name, access.port)}/?token={access.token}"
 
 
 def _user() -> str:

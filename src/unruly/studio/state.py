@@ -141,11 +141,6 @@ class State:
         return self.votes.summary(self.truth)
 
     @cached_property
-    def rows_of(self) -> dict[str, int]:
-        """id as text -> row."""
-        return {str(own): row for row, own in enumerate(self.corpus.ids.to_list())}
-
-    @cached_property
     def shuffled(self) -> NDArray[np.int64]:
         """(n,): the rows in random order, always the same one."""
         return np.random.default_rng(0).permutation(self.n)

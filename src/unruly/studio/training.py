@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from unruly.errors import InputError, UnrulyError
+from unruly.model.explanation import Explanation
 from unruly.model.summary import FitSummary
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.difference import Difference, compare_models
@@ -140,6 +141,16 @@ class Trainer:
             kept = (model.path, open_model(model.path, self.workspace.state))
             self._opened = kept
         return kept[1]
+
+    def explained(self, row: int) -> Explanation | UnrulyError | None:
+        """Why the shown model answers as it does on a document, or the error; None without a model."""
+        state, model = self.workspace.state, self.current
+        if model is None or state.answers is None:
+            return None
+        try:
+            return self.opened(model).explain(state.corpus.take([row]))
+        except UnrulyError as error:
+            return error
 
     def summary(self) -> FitSummary | None:
         """What the fit of the shown model came to."""

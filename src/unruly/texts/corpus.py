@@ -13,10 +13,11 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, Where
+from unruly.html import html_table
 from unruly.progress import SILENT, Progress
 from unruly.texts.columns import UNKNOWN as UNKNOWN
 from unruly.texts.table import BadRow, OnBadRow
-from unruly.wording import html_table, plural
+from unruly.wording import plural
 
 if TYPE_CHECKING:
     from unruly.texts.relation import Relation
@@ -95,7 +96,7 @@ class Corpus:
         on_bad_row: OnBadRow = "keep",
         progress: Progress = SILENT,
     ) -> Corpus:
-        """Read a whole file: CSV, TSV or JSON Lines (also .gz), Parquet, or Arrow IPC.
+        """Read a whole file: CSV, TSV or JSON Lines (also .gz), JSON, Excel, Parquet, or Arrow IPC.
 
         `text`, `id` and `label` are column names. The text column is found when it is obvious; ids
         are row numbers when no column is named. Labels are class names or numbers of `classes`;
@@ -253,7 +254,7 @@ class Corpus:
             for i, label in enumerate(head._labels())
         ]
         header = ["id", "text", *([] if self.gold is None else ["label"])]
-        return html_table(", ".join(self._facts()), header, rows)
+        return html_table(header, rows, ", ".join(self._facts()))
 
     def _facts(self) -> list[str]:
         facts = [f"{plural(len(self), 'document')} from {self.name}"]

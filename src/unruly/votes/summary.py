@@ -19,11 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, Where
 from unruly.extras import need
+from unruly.html import html_table
 from unruly.sampling import Interval, clustered, wilson
 from unruly.texts.columns import gold_numbers
 from unruly.votes.tally import Tally, sums, tallies
 from unruly.votes.votes import ABSTAIN, Votes
-from unruly.wording import html_table, plural
+from unruly.wording import plural
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ class Summary:
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
         caption = "; ".join(filter(None, [self.legend(), self.majority_line()]))
-        return html_table(caption, *self.cells())
+        return html_table(*self.cells(), caption)
 
 
 def _cells(row: SourceSummary, more: tuple[str, ...]) -> list[str]:

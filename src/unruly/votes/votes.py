@@ -13,7 +13,8 @@ import polars as pl
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unruly.errors import InputError
-from unruly.wording import html_table, plural
+from unruly.html import html_table
+from unruly.wording import plural
 
 if TYPE_CHECKING:
     from unruly.texts.corpus import Corpus
@@ -418,7 +419,7 @@ class Votes:
     def _repr_html_(self) -> str:
         """The source table, for notebooks."""
         header, rows = self.summary().cells()
-        return html_table(repr(self), header, rows)
+        return html_table(header, rows, repr(self))
 
     def __len__(self) -> int:
         return self.n

@@ -21,13 +21,13 @@ from unruly.drawing import (
     line,
     percent_ticks,
     rect,
-    shortened,
 )
 from unruly.learner import Heads
 from unruly.model.evaluation import majority_shares
 from unruly.report.charts.chart import Chart, percent, share_words
 from unruly.sampling import Share, wilson
 from unruly.votes.votes import Votes
+from unruly.wording import shortened
 
 BARS = (("majority vote", OTHER), ("denoiser", THIRD), ("final label", MODEL))
 MOST_GROUPS = 9  # that are drawn: all documents, and the first classes

@@ -16,12 +16,11 @@ from unruly.drawing import (
     label,
     picture,
     rect,
-    shortened,
     text_width,
 )
 from unruly.model.advice import Pairs
 from unruly.report.charts.chart import Chart, percent
-from unruly.wording import plural
+from unruly.wording import plural, shortened
 
 MOST_SOURCES = 40  # that are drawn, those with most votes
 FEW = 5  # common documents, below which pairs are left out

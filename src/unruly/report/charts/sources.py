@@ -26,7 +26,6 @@ from unruly.drawing import (
     percent_ticks,
     rect,
     ring,
-    shortened,
     text_width,
 )
 from unruly.learner import Heads
@@ -35,7 +34,7 @@ from unruly.model.summary import FitSummary, SourceLine
 from unruly.report.charts.chart import Chart, percent, share_words
 from unruly.sampling import Share, wilson
 from unruly.votes.votes import Votes
-from unruly.wording import plural
+from unruly.wording import plural, shortened
 
 MOST_NAMED = 25  # sources whose name is written beside their bubble; all are in the table
 MOST_WEIGHED = 40  # sources whose weights are drawn

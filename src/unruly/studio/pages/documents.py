@@ -10,11 +10,10 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from unruly.errors import InputError
 from unruly.studio.app import Asked, Studio, get, post
 from unruly.studio.cards import cards, page
-from unruly.studio.explaining import explained, inflections
 from unruly.studio.filters import SORTS, Filter
 from unruly.studio.pages.setup import the
-from unruly.studio.similar import similar
 from unruly.studio.state import State
+from unruly.studio.words import inflections, similar
 from unruly.wording import plural
 
 
@@ -68,7 +67,7 @@ def reasons(studio: Studio, asked: Asked) -> Response:
     found = cards(work.state, [other for other, _ in near])
     context = {
         "state": work.state,
-        "explanation": explained(studio.trainer, row),
+        "explanation": studio.trainer.explained(row),
         "similar": [(card, score) for card, (_, score) in zip(found, near, strict=True)],
     }
     return studio.page("_reasons.html", context)

@@ -17,7 +17,7 @@ from unruly.studio.preview import Preview, Shown, Wrong, preview, preview_sample
 from unruly.studio.sources import source_rows
 from unruly.studio.state import State
 from unruly.studio.workspace import Workspace
-from unruly.wording import did_you_mean
+from unruly.wording import index_of
 
 
 def table(studio: Studio, asked: Asked) -> Response:
@@ -43,9 +43,7 @@ def edit(studio: Studio, asked: Asked) -> Response:
     """The editor of one source."""
     work = the(studio)
     name = asked.query.get("name", "")
-    names = source_names(work.state.text)
-    if name not in names:
-        raise InputError(f"there is no source {name!r}: {did_you_mean(name, names, 'there are')}")
+    index_of(name, source_names(work.state.text), "source")  # refused where there is none
     saved = source_text(work.state.text, name)
     draft = work.draft(name)
     return _editor(studio, name, saved, None if draft == saved else draft)

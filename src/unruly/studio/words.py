@@ -1,4 +1,6 @@
-"""Documents that share the rare words of one document, found without an index or a model.
+"""Words of the documents: those that two documents share, and the forms that one word has.
+
+Similar documents share rare words; they are found without an index or a model.
 
     score(d) = sum_{w in q and d} idf(w)^2 / sum_{w in q} idf(w)^2        idf(w) = log(n / documents with w)
 
@@ -18,6 +20,9 @@ from unruly.studio.state import State
 WORDS = 12
 TRIED = 60  # words of the document that are looked up in the sample
 SAMPLE = 4_000  # documents that tell which words are rare
+FORMS_SAMPLE = 50_000  # documents in which other forms of a word are looked for
+MOST_FORMS = 12
+_ENDINGS = ("ing", "ed", "es", "er", "ers", "ly", "s", "e", "y")
 _WORD = re.compile(r"[^\W\d_][\w'’]{2,}")
 
 
@@ -52,3 +57,35 @@ def _rare_words(state: State, row: int) -> list[str]:
     ).row(0)
     order = sorted(range(len(words)), key=lambda i: (counts[i], words[i]))
     return [words[i] for i in order[:WORDS]]
+
+
+def stem_of(word: str) -> str:
+    """A word without a common English ending, where enough of it is left.
+
+    >>> stem_of("subscribing"), stem_of("songs"), stem_of("bus")
+    ('subscrib', 'song', 'bus')
+    """
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def inflections(words: str, state: State) -> list[tuple[str, int]]:
+    """Other forms of the last of these words that the texts have, with the number of texts.
+
+    What comes after the stem is at most four letters, so that *subscribe* offers *subscribed* and
+    *subscribers*, but not another word.
+    """
+    phrase = words.casefold().split()
+    if not phrase:
+        return []
+    stem = stem_of(phrase[-1])
+    if len(stem) < 3:
+        return []
+    before = r"\s+".join(re.escape(word) for word in phrase[:-1])
+    pattern = rf"(?i)\b({before}{chr(92) + 's+' if before else ''}{re.escape(stem)}\w{{0,4}})\b"
+    rows = pl.Series(sample_rows(state.n, FORMS_SAMPLE), dtype=pl.UInt32)
+    found = state.corpus.texts.gather(rows).str.extract(pattern).drop_nulls().str.to_lowercase()
+    counts = found.str.replace_all(r"\s+", " ").value_counts(sort=True, name="n")
+    return [(form, n) for form, n in counts.iter_rows()][:MOST_FORMS]
