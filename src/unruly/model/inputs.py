@@ -169,6 +169,19 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
     ), True
 
 
+def refuse_true_labels(votes: Votes) -> None:
+    """One column of a bare matrix that names a class for every document: true labels, most likely.
+
+    Learnt from as votes, they would be gold that the ledger does not know of. A `Votes` is taken at its word.
+    """
+    if votes.k == 1 and votes.n and not (votes.matrix == ABSTAIN).any():
+        raise InputError(
+            "the votes are one column that names a class for every document: are these true labels? Then pass "
+            "them as clean= (some suffice), or keep them for evaluate(). If one source did vote on everything, "
+            "say so: Votes.from_array(votes, sources=[its name])"
+        )
+
+
 def check_rows(documents: Documents, votes: Votes) -> None:
     """Refuse votes on other documents than these."""
     if documents.n != votes.n:
