@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, Where
 from unruly.features.encoder import Features
-from unruly.texts.columns import gold_numbers
+from unruly.texts.columns import counted_from_one, gold_numbers
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
 
 Labels = ArrayLike | Sequence[Any] | Mapping[Any, Any] | pl.Series
-_ENOUGH = 10  # labels, before a class number that is missing means anything
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,14 +280,7 @@ def _refuse_counted_from_one(
     values: pl.Series, numbers: NDArray[np.int64], classes: tuple[str, ...], what: str
 ) -> None:
     """Numbers for classes with names that never are 0, but all others: counted from 1, most likely."""
-    if not values.dtype.is_numeric() or any(name.isdigit() for name in classes):
-        return
-    found = set(np.unique(numbers[numbers >= 0]).tolist())
-    if (
-        len(classes) > 2
-        and found == set(range(1, len(classes)))
-        and (numbers >= 0).sum() >= _ENOUGH
-    ):
+    if counted_from_one(values, numbers, classes):
         raise InputError(
             f"{what}: the numbers are 1 to {len(classes) - 1} and never 0, but classes count from 0: are they "
             f"counted from 1? Give names ({', '.join(classes)}), or subtract 1"
