@@ -57,6 +57,16 @@ def test_a_source_that_is_mostly_wrong_is_named(mostly_wrong: Written, gold: boo
     assert "none found" not in advice.lower()
 
 
+def test_a_source_that_may_be_right_is_not_condemned(mostly_wrong: Written) -> None:
+    unsure = replace(mostly_wrong, accuracy=[(0.494, 0.0, 1.0)] * 4)
+    advice = section_of(page(unsure.facts(gold=False)), "advice")
+    assert (
+        "a is right on 49.4% (0.0% to 100.0%) of its votes (estimated), which may be more" in advice
+    )
+    assert "read some of its matches before you change it" in advice
+    assert "remove it" not in advice.split("Words to drop")[0]
+
+
 def test_a_source_that_is_estimated_well_and_measured_badly_is_named(mostly_wrong: Written) -> None:
     trusted = replace(mostly_wrong, accuracy=[(0.9, 0.85, 0.94)] * 3 + [(0.715, 0.58, 0.85)])
     assert "links is right on 15.6%" in trusted.page()

@@ -92,7 +92,7 @@ class Checked:
             )
         elif self.unnamed:
             found.append(
-                f"no vote is for {listed(self.unnamed)}: add rules, or leave out what cannot be learnt"
+                f"no vote is for {listed(self.unnamed)}: add rules, for a class without votes is never predicted"
             )
         if self.summary.total.polarity and self.never_vote:
             none = "matches" if len(self.never_vote) == 1 else "match"
