@@ -107,6 +107,21 @@ def test_rules_for_one_class_fail_and_silent_ones_are_named(unruly: Unruly, spam
     assert (plain["only_class"], plain["never_vote"]) == ("spam", ["b"])
 
 
+def test_a_class_that_no_vote_is_for_is_said_first(unruly: Unruly, spam: Path) -> None:
+    project = ONE.format(word="subscribe").replace('["ham", "spam"]', '["ham", "spam", "phish"]')
+    rules = project.replace('"zzz"', '"song"')
+    last = rules.rindex('label = "spam"')
+    (spam / "unruly.toml").write_text(rules[:last] + 'label = "ham"' + rules[last + 14 :])
+    done = unruly("check", spam)
+    assert done.code == 0
+    assert done.out.startswith("no vote is for phish: add rules")
+    assert json.loads(unruly("check", spam, "--json").out)["unnamed"] == ["phish"]
+    (spam / "unruly.toml").write_text(
+        rules[:last] + 'label = ["ham", "phish"]' + rules[last + 14 :]
+    )
+    assert "no vote is for" not in unruly("check", spam).out
+
+
 def test_empty_and_repeated_texts_are_counted(unruly: Unruly, spam: Path) -> None:
     comments = (spam / "comments.csv").read_text()
     first = comments.splitlines()[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -184,3 +185,14 @@ def test_a_json_array_by_standard_input(fitted: Path, tmp_path: Path) -> None:
         assert done.returncode == code
         assert done.stderr.startswith(said)
     assert b"/tmp" not in done.stderr
+
+
+def test_predictions_are_not_lost_in_a_closed_output(fitted: Path, tmp_path: Path) -> None:
+    data = fitted.parent / "spam" / "comments.csv"
+    args = command_line(["predict", str(fitted), str(data), "-o", "-"])
+    line = f"{' '.join(map(shlex.quote, args))} >&-"
+    done = subprocess.run(
+        line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert "standard output is closed: name the file to write by -o" in done.stderr

@@ -52,6 +52,16 @@ def test_the_second_block_has_idf_to_the_third() -> None:
     np.testing.assert_allclose(ours, cubed / np.maximum(length, 1e-9), rtol=1e-5)
 
 
+@pytest.mark.parametrize("chars", [False, True])
+def test_the_order_of_texts_does_not_matter(chars: bool) -> None:
+    texts = [*reviews(120), "A good film", "a good  film", "a good film", ""]
+    order = np.random.default_rng(1).permutation(len(texts))
+    one = Lsa(dim=8, chars=chars).fit(texts)
+    other = Lsa(dim=8, chars=chars).fit([texts[i] for i in order])
+    assert one.identity == other.identity
+    np.testing.assert_array_equal(one.encode(texts)[order], other.encode([texts[i] for i in order]))
+
+
 def test_axes_keep_what_a_full_decomposition_keeps() -> None:
     texts = reviews(60)
     lsa = Lsa(dim=5, chars=False).fit(texts)

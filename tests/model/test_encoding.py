@@ -15,6 +15,7 @@ from unruly.features.cache import Cache
 from unruly.model.container import open_container, to_json, write_container
 from unruly.model.encoding import Encoding
 from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
 
 
 class Lengths:
@@ -71,7 +72,7 @@ def test_the_cache_changes_nothing(tmp_path: Path, corpus: Corpus) -> None:
 
 def test_without_the_cache_nothing_is_written(tmp_path: Path, corpus: Corpus) -> None:
     model = quick(3).set_params(encoder={"name": "lsa", "dim": 4}, cache=False)
-    model.fit(corpus, np.arange(len(corpus))[:, None] % 2).predict(["a"])
+    model.fit(corpus, Votes.from_array(np.arange(len(corpus))[:, None] % 2)).predict(["a"])
     assert not (tmp_path / "cache").exists()
 
 
@@ -79,7 +80,7 @@ def test_without_the_cache_nothing_is_written(tmp_path: Path, corpus: Corpus) ->
 def test_an_encoder_of_the_users_own_works_saving_included(
     tmp_path: Path, corpus: Corpus, own: object
 ) -> None:
-    votes = np.where(np.arange(len(corpus))[:, None] % 2, 0, 1)
+    votes = Votes.from_array(np.where(np.arange(len(corpus))[:, None] % 2, 0, 1))
     model = quick(3).set_params(encoder=own, cache=False).fit(corpus, votes)
     new = ["a b", "subscribe to my channel", ""]
     model.save(tmp_path / "a.unruly")
@@ -94,7 +95,7 @@ def test_an_encoder_of_the_users_own_works_saving_included(
 
 
 def test_a_model_never_imports_what_it_names(tmp_path: Path, corpus: Corpus) -> None:
-    votes = np.where(np.arange(len(corpus))[:, None] % 2, 0, 1)
+    votes = Votes.from_array(np.where(np.arange(len(corpus))[:, None] % 2, 0, 1))
     model = quick(3).set_params(encoder=Lengths(), cache=False).fit(corpus, votes)
     model.save(tmp_path / "a.unruly")
     with pytest.raises(
@@ -117,7 +118,7 @@ def test_a_model_never_imports_what_it_names(tmp_path: Path, corpus: Corpus) -> 
 
 
 def test_a_model_on_the_hub_is_opened_only_when_it_is_named(tmp_path: Path, corpus: Corpus) -> None:
-    votes = np.where(np.arange(len(corpus))[:, None] % 2, 0, 1)
+    votes = Votes.from_array(np.where(np.arange(len(corpus))[:, None] % 2, 0, 1))
     quick(3).set_params(encoder={"name": "lsa", "dim": 4}).fit(corpus, votes).save(tmp_path / "a")
     members = dict(open_container(tmp_path / "a").members)
     state = {"model": "evil/model", "pooling": "cls", "layer": -1, "max_tokens": 9, "identity": "x"}
@@ -129,7 +130,7 @@ def test_a_model_on_the_hub_is_opened_only_when_it_is_named(tmp_path: Path, corp
 
 
 def test_several_encoders_are_named(corpus: Corpus, tmp_path: Path) -> None:
-    votes = np.where(np.arange(len(corpus))[:, None] % 2, 0, 1)
+    votes = Votes.from_array(np.where(np.arange(len(corpus))[:, None] % 2, 0, 1))
     spec = ["lsa", {"name": "lsa", "dim": 4}]
     model = quick(3).set_params(encoder=spec).fit(corpus, votes)
     assert model.summary_.encoder == "lsa + lsa"

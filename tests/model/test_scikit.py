@@ -45,7 +45,7 @@ def test_a_bare_matrix_does_not_know_its_documents() -> None:
 
 
 class OneSource(WeakClassifier):
-    """What the checks pass as y, taken as the votes of one source that never abstains."""
+    """What the checks pass as y, taken as the votes of a source that never abstains."""
 
     def fit(self, X: Any, y: Any = None) -> OneSource:  # type: ignore[override]
         if y is None:
@@ -54,7 +54,8 @@ class OneSource(WeakClassifier):
         if labels.ndim == 2:
             labels = labels[:, 0]
         if labels.dtype.kind == "f" or (labels.dtype.kind in "iu" and labels.min(initial=0) >= 0):
-            return super().fit(X, labels[:, None])
+            silent = np.full_like(labels, -1)  # beside it: one full column would pass for gold
+            return super().fit(X, np.column_stack([labels, silent]))
         names, numbers = np.unique(labels, return_inverse=True)
         return super().fit(X, Votes.from_array(numbers[:, None], classes=[str(n) for n in names]))
 

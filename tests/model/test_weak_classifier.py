@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone, is_classifier
@@ -20,7 +21,7 @@ from unruly.denoising.settings import Settings
 from unruly.errors import InputError, SettingsError
 from unruly.facts import Use
 from unruly.features.encoder import Features
-from unruly.model.scikit import GoldScorer, vote_agreement
+from unruly.model.scikit import GoldScorer, VotesScored, vote_agreement
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.settings import PaperSettings
 from unruly.texts.corpus import Corpus
@@ -214,6 +215,20 @@ def test_sparse_features_are_refused_with_the_remedy() -> None:
         quick().fit(csr_matrix(np.eye(3)), [[0], [1], [0]])
 
 
+def test_true_labels_in_one_column_are_not_taken_for_votes() -> None:
+    data = planted(n=60)
+    column = data.gold[:, None]
+    for given in (column, column.tolist(), pd.DataFrame({"label": data.gold})):
+        with pytest.raises(InputError, match=r"are these true labels\?.*clean="):
+            quick().fit(data.features, given)
+    with pytest.raises(ValueError, match=r"All the 3 fits failed"):
+        cross_val_score(quick(), data.features, column, cv=3)
+    one = Votes.from_array(column, sources=["annotator"])
+    assert quick().fit(data.features, one).sources_ == ("annotator",)
+    some = np.where(np.arange(60)[:, None] < 50, column, -1)
+    assert quick().fit(data.features, some).ledger_.gold_free
+
+
 def test_in_a_pipeline() -> None:
     data = planted()
     for votes in (data.votes, data.matrix):
@@ -226,11 +241,10 @@ def test_in_a_pipeline() -> None:
 def test_cross_validation_by_held_out_votes_and_by_gold() -> None:
     data = planted(n=120)
     for votes in (data.votes, data.matrix):
-        with pytest.raises(InputError, match=r"scoring=unruly.vote_agreement.*GoldScorer"):
-            cross_val_score(quick(), data.features, votes, cv=3, error_score="raise")
-        with pytest.warns(UserWarning, match=r"scoring=unruly.vote_agreement"):
-            assert np.isnan(cross_val_score(quick(), data.features, votes, cv=3)).all()
+        with pytest.warns(VotesScored, match=r"not its accuracy.*vote_agreement.*GoldScorer"):
+            said = cross_val_score(quick(), data.features, votes, cv=3)
         scores = cross_val_score(quick(), data.features, votes, cv=3, scoring=vote_agreement)
+        np.testing.assert_array_equal(said, scores)
         assert ((scores > 0.6) & (scores < 0.95)).all()  # votes are right four times in five
     gold = cross_val_score(quick(), data.features, data.votes, scoring=GoldScorer(data.gold), cv=3)
     assert gold.mean() > 0.8

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.settings import PaperSettings
 from unruly.project.project import Project
 from unruly.project.starter import make_starter
@@ -73,3 +75,15 @@ def test_without_excerpts_no_text_is_in_the_model(project: Project, tmp_path: Pa
         path = tmp_path / f"{excerpts}.unruly"
         project.fit(excerpts=excerpts).model.save(path)
         assert (text in path.read_bytes()) == excerpts
+
+
+def test_the_order_of_rows_changes_no_label(tmp_path: Path) -> None:
+    project = Project.read(make_starter(tmp_path / "spam"))
+    corpus = project.corpus("train")
+    order = np.random.default_rng(1).permutation(len(corpus))
+    one, other = (
+        WeakClassifier("lsa", cache=False).fit(rows, sources=project.sources).predict_proba(rows)
+        for rows in (corpus, corpus.take(order))
+    )
+    np.testing.assert_allclose(other, one[order], atol=1e-5)
+    assert (other.argmax(axis=1) == one[order].argmax(axis=1)).all()

@@ -57,6 +57,16 @@ def test_a_source_that_is_mostly_wrong_is_named(mostly_wrong: Written, gold: boo
     assert "none found" not in advice.lower()
 
 
+def test_a_source_that_may_be_right_is_not_condemned(mostly_wrong: Written) -> None:
+    unsure = replace(mostly_wrong, accuracy=[(0.494, 0.0, 1.0)] * 4)
+    advice = section_of(page(unsure.facts(gold=False)), "advice")
+    assert (
+        "a is right on 49.4% (0.0% to 100.0%) of its votes (estimated), which may be more" in advice
+    )
+    assert "read some of its matches before you change it" in advice
+    assert "remove it" not in advice.split("Words to drop")[0]
+
+
 def test_a_source_that_is_estimated_well_and_measured_badly_is_named(mostly_wrong: Written) -> None:
     trusted = replace(mostly_wrong, accuracy=[(0.9, 0.85, 0.94)] * 3 + [(0.715, 0.58, 0.85)])
     assert "links is right on 15.6%" in trusted.page()
@@ -98,6 +108,24 @@ def test_a_model_that_is_worse_than_majority_vote_is_called_so(wrong_balance: Wr
     assert re.search(r"\d+\.\d points worse than majority vote", text)
     assert "points better than majority vote" not in text
     assert "Always predicting ham would be right on 90.0%: more than the model." in text
+
+
+def test_better_than_majority_vote_and_below_the_commonest_class_is_no_praise(
+    wrong_balance: Written,
+) -> None:
+    gold = wrong_balance.gold
+    inverted = cast_votes(gold, [0.2, 0.2, 0.2])
+    verdict = section_of(page(replace(wrong_balance, votes=inverted).facts()), "verdict")
+    assert "points better than majority vote, but below the commonest class" in verdict
+    assert "Always predicting ham would be right on 90.0%: more than the model." in verdict
+
+
+def test_no_difference_on_some_documents_is_not_proof_of_none() -> None:
+    gold = truth(0.5)
+    votes = cast_votes(gold, [1.0], coverage=1.0)
+    text = page(Written(votes, answers_for(gold.tolist(), 2), gold).facts())
+    assert "+0.0 to +0.0" not in text
+    assert "No clear difference from majority vote" in text
 
 
 def test_a_lag_is_not_called_a_lead(wrong_balance: Written) -> None:
@@ -215,6 +243,9 @@ def test_a_word_that_true_labels_contradict_is_suggested_for_their_class() -> No
     assert "Only the model says so: it may be wrong about a rule" in text
     checked = [s for s in written.facts().suggestions if s.condition == "keywords: channel"]
     assert [s.label for s in checked] == ["ham"]  # what the true labels say
+    text = section_of(page(written.facts()), "advice")
+    assert "goes with one class in the true labels and, where there are none, in the model" in text
+    assert re.search(r"keywords: channel\W+ham\W+50\W+\d+\W+\d+\W+75\.0%", text)  # at random
 
 
 def test_what_a_source_adds_is_counted_where_it_can_be_seen() -> None:

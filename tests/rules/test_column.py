@@ -97,7 +97,7 @@ def test_numbers_that_are_no_probabilities(p: float, q: float) -> None:
         (["high", "low"], Probabilities({"b": "x"}), r"source 's', rule 1: the column 'x' holds String, not numbers"),
         ([[0.1], [0.2]], Probabilities({"b": "x"}), "not numbers"),
         ([{"a": 1}, {"a": 2}], Column("x"), "not class names"),
-        ([b"\xff", b"1"], Column("x"), "not class names"),
+        ([b"\xff", b"1"], Column("x"), "holds bytes"),
     ],
 )  # fmt: skip
 def test_columns_of_another_type_are_told_in_one_line(

@@ -168,3 +168,10 @@ def test_what_does_not_go_together() -> None:
         PartWords(Keywords(["a"]), "between", words=2)
     with pytest.raises(RuleError, match="linear engine only"):
         PartWords(Pattern("a", engine="python"), "between")
+
+
+def test_a_column_of_bytes_is_refused_by_name() -> None:
+    frame = pl.DataFrame({"text": ["a", "b"], "raw": [b"\xff", b"x"]})
+    sources = Sources(["ham", "spam"], [Source("f", [Rule("spam", Field("raw", low=1))])])
+    with pytest.raises(RuleError, match="the column 'raw' holds bytes"):
+        sources.vote(Corpus.from_frame(frame))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -197,3 +198,23 @@ def test_take_keeps_rows_together(data: st.DataObject) -> None:
 def test_take_refuses_rows_that_are_not_there() -> None:
     with pytest.raises(IndexError):
         Corpus.from_texts(["a"]).take([1])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "frame"])
+def test_numbers_that_count_from_one_are_not_read_in_silence(ending: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"text": [f"t{i}" for i in range(12)], "label": [1, 2, 3] * 4})
+
+    def read(table: pl.DataFrame, classes: list[str]) -> Corpus:
+        if ending == "frame":
+            return Corpus.from_frame(table, label="label", classes=classes)
+        path = tmp_path / f"t.{ending}"
+        table.write_csv(path) if ending == "csv" else table.write_parquet(path)
+        return Corpus.read(path, label="label", classes=classes)
+
+    with pytest.warns(UserWarning, match=r"1 to 3 and never 0, and are read as b to d"):
+        read(frame, ["a", "b", "c", "d"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(frame, ["0", "1", "2", "3"])  # numbers are names
+        read(frame.head(9), ["a", "b", "c", "d"])  # too few to tell
+        read(frame.with_columns(label=pl.col("label") - 1), ["a", "b", "c"])

@@ -6,6 +6,7 @@ import json
 import sys
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.progress import SILENT, Progress
+from unruly.project.project import Project
 from unruly_lab.compare.comparison import QUICK, Comparison, agreement, chosen, compare, stability
-from unruly_lab.compare.task import ComparisonTask, Scored
+from unruly_lab.compare.task import ComparisonTask, Scored, task_of
 from unruly_lab.peers.systems import SYSTEMS, Documents, Entry, TrainingData, entry
 
 
@@ -43,6 +45,44 @@ def test_with_gold_every_row_has_scores() -> None:
         assert row.gold is not None
         assert 0.5 < row.gold.accuracy.low < row.gold.accuracy.value < row.gold.accuracy.high <= 1
     assert found.scored_on == "the test file"
+
+
+def test_majority_vote_is_the_one_that_fit_and_evaluate_show(tmp_path: Path) -> None:
+    """Ties in equal parts, uncovered documents to the commonest class of the votes, whatever prior is stated."""
+    said = {"win a prize": "spam", "prize song": "spam", "lovely song": "ham", "so it goes": "spam"}
+    rows = [f"{text} {i},{label}" for i in range(15) for text, label in said.items()]
+    rows += [f"lovely song again {i},ham" for i in range(20)]
+    (tmp_path / "t.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
+    (tmp_path / "unruly.toml").write_text(
+        """[task]
+classes = ["ham", "spam"]
+prior = "spam is about 9 in 10"
+[data]
+train = "t.csv"
+label = "label"
+[encoder]
+name = "lsa"
+[[source]]
+name = "prizes"
+[[source.rule]]
+label = "spam"
+keywords = ["prize"]
+[[source]]
+name = "songs"
+[[source.rule]]
+label = "ham"
+keywords = ["song"]
+"""
+    )
+    project = Project.read(tmp_path)
+    corpus = project.corpus("train")
+    model = project.classifier().fit(corpus, sources=project.sources)
+    beside = model.evaluate(corpus).everything.majority
+    compared = compare(task_of(project), chosen("majority-vote")).rows[0].gold
+    assert compared is not None
+    assert compared.accuracy.value == pytest.approx(beside.accuracy.value)
+    assert compared.accuracy.value == pytest.approx((15 + 7.5 + 15 + 0 + 20) / 80)
+    assert compared.macro_f1.value == pytest.approx(beside.macro_f1)
 
 
 def test_the_score_is_that_of_the_system() -> None:

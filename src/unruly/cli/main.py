@@ -169,6 +169,9 @@ def _mend_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+_WARNED = "unruly.cli.warned"  # where a command keeps the warnings that it has shown
+
+
 def run(args: Sequence[str]) -> int:
     """Run one command line; gives its exit code, having printed at most one line of error."""
     debug = "--debug" in args[:1]
@@ -241,10 +244,15 @@ def _warn(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning is one line, too, and none when the command is to be quiet."""
+    """A warning is one line, too, once for each command, and none when it is to be quiet."""
+    said = "warning: " + " ".join(str(message).splitlines())
     context = click.get_current_context(silent=True)
-    if context is None or not context.params.get("quiet"):
-        click.echo("warning: " + " ".join(str(message).splitlines()), err=True)
+    if context is not None:
+        before: set[str] = context.meta.setdefault(_WARNED, set())
+        if context.params.get("quiet") or said in before:
+            return
+        before.add(said)
+    click.echo(said, err=True)
 
 
 def _usage(error: click.ClickException) -> str:

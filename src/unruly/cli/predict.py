@@ -107,6 +107,8 @@ def command(
         raise click.UsageError(
             "--json and predictions cannot both go to standard output: use -o FILE"
         )
+    elif sys.__stdout__ is None:
+        raise click.UsageError("standard output is closed: name the file to write by -o")
     if skipped is not None:
         check_output(skipped)
     documents = named(data, split, text=text, id=id_, on_bad_row=on_bad_row)

@@ -33,6 +33,7 @@ from unruly.features.views import term_views
 from unruly.progress import SILENT, Progress, stage
 from unruly.sampling import sample_rows
 from unruly.texts.corpus import Corpus
+from unruly.texts.digests import numbers
 
 SHORT = 400  # characters: texts shorter than this on average have too few words to do without runs
 BATCH = 2_000  # texts encoded at a time,
@@ -262,7 +263,7 @@ class Lsa:
     def plan(self) -> str | None:
         """The options."""
         options = (self.dim, self.chars, self.max_terms, self.max_runs, self.seed, self.powers)
-        return f"lsa 5 {options!r}"
+        return f"lsa 6 {options!r}"
 
     def views(self, corpus: Corpus) -> tuple[str, ...]:
         """Terms that are tagged with their place in relation data."""
@@ -272,7 +273,7 @@ class Lsa:
         """Choose the terms, weigh them and find the axes."""
         if not len(texts):
             raise InputError("lsa: there are no texts to fit on")
-        texts = _drawn(texts, FIT, self.seed)
+        texts = _drawn(_in_one_order(texts), FIT, self.seed)
         with stage(progress, "fitting lsa", len(texts), "texts"):
             terms = self.chosen_terms(texts)
             axes = tuple(
@@ -415,6 +416,13 @@ def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
         size += len(text)
     if start < len(texts):
         yield start, texts[start:]
+
+
+def _in_one_order(texts: Sequence[str]) -> list[str]:
+    """The texts by their digests: the axes do not depend on the order in which documents come."""
+    digests = numbers(text.encode("utf-8", "surrogatepass") for text in texts)
+    order = np.argsort(digests, kind="stable")
+    return [texts[row] for row in order.tolist()]
 
 
 def _drawn(texts: Sequence[str], most: int, seed: int) -> Sequence[str]:

@@ -21,6 +21,7 @@ from unruly.model.inputs import (
     check_rows,
     corpus_gold,
     labels_of,
+    refuse_true_labels,
     silence,
     votes_of,
 )
@@ -217,6 +218,8 @@ def cast_votes(
         cast, numbered = votes_of(votes, documents.ids)
         if rules is not None:
             cast = aligned(cast, tuple(rules.sources.classes), rules.sources.names)
+        elif numbered:
+            refuse_true_labels(cast)
         return cast, numbered and rules is None
     if rules is None or documents.corpus is None:
         raise InputError("fit needs votes: a Votes, a matrix, or texts with sources=")

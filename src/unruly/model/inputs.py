@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, Where
 from unruly.features.encoder import Features
-from unruly.texts.columns import gold_numbers
+from unruly.texts.columns import counted_from_one, gold_numbers
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
 
 Labels = ArrayLike | Sequence[Any] | Mapping[Any, Any] | pl.Series
-_ENOUGH = 10  # labels, before a class number that is missing means anything
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +168,19 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
     ), True
 
 
+def refuse_true_labels(votes: Votes) -> None:
+    """One column of a bare matrix that names a class for every document: true labels, most likely.
+
+    Learnt from as votes, they would be gold that the ledger does not know of. A `Votes` is taken at its word.
+    """
+    if votes.k == 1 and votes.n and not (votes.matrix == ABSTAIN).any():
+        raise InputError(
+            "the votes are one column that names a class for every document: are these true labels? Then pass "
+            "them as clean= (some suffice), or keep them for evaluate(). If one source did vote on everything, "
+            "say so: Votes.from_array(votes, sources=[its name])"
+        )
+
+
 def check_rows(documents: Documents, votes: Votes) -> None:
     """Refuse votes on other documents than these."""
     if documents.n != votes.n:
@@ -268,14 +280,7 @@ def _refuse_counted_from_one(
     values: pl.Series, numbers: NDArray[np.int64], classes: tuple[str, ...], what: str
 ) -> None:
     """Numbers for classes with names that never are 0, but all others: counted from 1, most likely."""
-    if not values.dtype.is_numeric() or any(name.isdigit() for name in classes):
-        return
-    found = set(np.unique(numbers[numbers >= 0]).tolist())
-    if (
-        len(classes) > 2
-        and found == set(range(1, len(classes)))
-        and (numbers >= 0).sum() >= _ENOUGH
-    ):
+    if counted_from_one(values, numbers, classes):
         raise InputError(
             f"{what}: the numbers are 1 to {len(classes) - 1} and never 0, but classes count from 0: are they "
             f"counted from 1? Give names ({', '.join(classes)}), or subtract 1"

@@ -26,12 +26,20 @@ def paired_gain(differences: NDArray[np.floating[Any]]) -> Share:
 
     >>> paired_gain(np.array([1.0, 0.0, 0.0, 1.0])).value
     0.5
+    >>> print(paired_gain(np.zeros(98)))  # no difference on 98 documents
+    0.0% (-2.8% to 2.8%)
     """
     n = len(differences)
     if n == 0:
         return Share(float("nan"), -1.0, 1.0, 0)
-    mean = float(differences.mean())
-    half = Z95 * float(differences.std()) / np.sqrt(n)
+    mean, spread = float(differences.mean()), float(differences.std())
+    if spread == 0:  # that none varies is no proof that none would: one of each sign is added
+        more = np.concatenate([differences, [1.0, -1.0]])
+        middle, half = float(more.mean()), Z95 * float(more.std()) / np.sqrt(n + 2)
+        return Share(
+            mean, max(-1.0, min(mean, middle - half)), min(1.0, max(mean, middle + half)), n
+        )
+    half = Z95 * spread / np.sqrt(n)
     return Share(mean, max(-1.0, float(mean - half)), min(1.0, float(mean + half)), n)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -169,6 +170,21 @@ class GoldScorer:
                 "the votes' ids are not row numbers: give the gold labels as a map from ids to labels"
             )
         return list(labels[rows].tolist())
+
+
+class VotesScored(UserWarning):
+    """A score is the agreement with votes, because votes were given where true labels are expected."""
+
+
+def warn_of_votes() -> None:
+    """Say what a score against votes is, and how to ask for either figure by name."""
+    warnings.warn(
+        "score was given votes, not true labels: the figure is the share of these votes that the classifier "
+        "agrees with, not its accuracy. Ask for it with scoring=unruly.vote_agreement; for accuracy pass "
+        "scoring=unruly.GoldScorer(gold)",
+        VotesScored,
+        stacklevel=3,
+    )
 
 
 def vote_agreement(estimator: Any, X: Any, y: Any) -> float:

@@ -208,13 +208,15 @@ class WeakClassifier:
         return fitted.predictions(given, cast, self._cache() if cached else None, progress)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy against gold labels `y`, or those of the corpus when `y` is left out."""
+        """Accuracy against gold labels `y`, or those of the corpus when `y` is left out.
+
+        Votes as `y`, which scikit-learn's cross-validation passes unless a scorer is named, are compared with
+        `vote_agreement`, and a warning says so: raised errors would come out of it as NaN.
+        """
         fitted, documents = self._fitted(), Documents.of(X)
         if isinstance(y, Votes) or (y is not None and np.ndim(y) == 2):
-            raise InputError(
-                "score compares with true labels, and these are votes: use scoring=unruly.vote_agreement to "
-                "compare with held-out votes, or scoring=unruly.GoldScorer(gold) for true labels"
-            )
+            scikit.warn_of_votes()
+            return self.vote_agreement(documents, y)
         gold = fitted.gold(documents, y)
         right = (self.predictions(documents).numbers == gold)[gold >= 0]
         weight = None if sample_weight is None else np.asarray(sample_weight)[gold >= 0]
@@ -574,13 +576,9 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
     >>> from unruly.rules.sources import Sources
     >>> loved = Source("loved", [Rule("good", Keywords(["lovely", "great"]))])
     >>> hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
-    >>> texts = [
-    ...     "a lovely film",
-    ...     "great, just great",
-    ...     "an awful film",
-    ...     "boring and awful",
-    ...     "a film",
-    ... ]
+    >>> words = ["film", "plot", "cast", "score", "scene", "ending"]
+    >>> said = ["a lovely {}", "great {}, great fun", "an awful {}", "boring {}, so awful", "a {}"]
+    >>> texts = [text.format(word) for word in words for text in said]
     >>> model = WeakClassifier("lsa", cache=False)
     >>> path = Path(tempfile.mkdtemp()) / "films.unruly"
     >>> model.fit(texts, sources=Sources(["bad", "good"], [loved, hated])).save(path)

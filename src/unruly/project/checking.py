@@ -66,6 +66,12 @@ class Checked:
         return self.summary.classes[named[0]] if len(named) == 1 else None
 
     @property
+    def unnamed(self) -> tuple[str, ...]:
+        """The classes that no vote is for."""
+        named = self.summary.total.polarity
+        return tuple(name for r, name in enumerate(self.summary.classes) if r not in named)
+
+    @property
     def learnable(self) -> bool:
         """Whether there is anything to learn from: votes, for two classes or more."""
         return len(self.summary.total.polarity) > 1
@@ -82,7 +88,11 @@ class Checked:
         elif self.only_class is not None:
             found.append(
                 f"all votes are for {self.only_class}, so no other class can be learnt: add rules for "
-                f"{listed(name for name in self.summary.classes if name != self.only_class)}"
+                f"{listed(self.unnamed)}"
+            )
+        elif self.unnamed:
+            found.append(
+                f"no vote is for {listed(self.unnamed)}: add rules, for a class without votes is never predicted"
             )
         if self.summary.total.polarity and self.never_vote:
             none = "matches" if len(self.never_vote) == 1 else "match"
@@ -113,6 +123,7 @@ class Checked:
             "never_vote": list(self.never_vote),
             "disabled": list(self.disabled),
             "only_class": self.only_class,
+            "unnamed": list(self.unnamed),
             "texts": asdict(self.texts),
             "examples": self.examples,
             "failures": [failure.to_plain() for failure in self.failures],

@@ -146,16 +146,20 @@ def _suggestions(facts: Facts) -> str:
             "No word, phrase or pattern goes clearly with one class, beyond those that rules use already."
         )
     scored = any(s.measured for s in facts.suggestions)
+    answers = "the model's answers"
+    where = f"the true labels and, where there are none, in {answers}" if scored else answers
     message = (
-        "Each of these goes with one class in the model's answers; rules that reach documents without votes come "
-        "first. `unruly suggest` shows them with examples and writes those that you accept into unruly.toml. "
+        f"Each of these goes with one class in {where}, more often than documents drawn at random would; rules "
+        "that reach documents without votes come first. `unruly suggest` shows them with examples and writes "
+        "those that you accept into unruly.toml. "
     )
     message += (
-        "True labels count where there are any."
+        "A measured interval that holds the figure at random proves nothing yet."
         if scored
         else "Only the model says so: it may be wrong about a rule, so look at its matches first."
     )
-    header = ["rule", "class", "documents", "without votes", "labels changed", "estimated accuracy"]
+    header = ["rule", "class", "documents", "without votes", "labels changed", "at random"]
+    header += ["estimated accuracy"]
     rows = [
         [
             s.condition,
@@ -163,6 +167,7 @@ def _suggestions(facts: Facts) -> str:
             f"{s.documents:,}",
             f"{s.uncovered:,}",
             f"{s.changed:,}",
+            percent(s.usual),
             share_words(s.accuracy),
         ]
         + ([share_words(s.measured)] if scored else [])

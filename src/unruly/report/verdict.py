@@ -47,10 +47,13 @@ def _with_gold(facts: Facts, evaluation: Evaluation) -> Verdict:
         headline, tone = f"{points} worse than majority vote", "bad"
     else:
         headline, tone = "No clear difference from majority vote", "open"
+    below = _commonest(facts, evaluation)
+    if below and tone == "good":
+        headline, tone = f"{headline}, but below the commonest class", "open"
     sentences = [
         f"Accuracy: {share_words(whole.model.accuracy)}; majority vote: {share_words(whole.majority.accuracy)}. "
         f"Difference: {points_words(gain)}. Ranges are 95% intervals.",
-        *_commonest(facts, evaluation),
+        *below,
         *_never(facts, evaluation),
         f"Scored on {facts.scored_on}. {_gold(facts)}",
         *_repeats(evaluation),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -189,12 +189,14 @@ class Matcher:
     ) -> pl.DataFrame:
         """The frame with every measure that some rule reads, each worked out once."""
         columns = []
-        for measure, rule in self._measures(sources, documents.frame.columns).items():
+        for measure, rule in self._measures(sources, documents.frame.schema).items():
             columns.append(self._measured(measure, rule, documents, progress))
         return documents.frame.with_columns(columns)
 
-    def _measures(self, sources: Sequence[Source], columns: Sequence[str]) -> dict[Measure, Where]:
-        """Every measure with the first rule that asks for it; missing columns are found on the way."""
+    def _measures(
+        self, sources: Sequence[Source], columns: Mapping[str, pl.DataType]
+    ) -> dict[Measure, Where]:
+        """Every measure with the first rule that asks for it; columns that cannot be read are found on the way."""
         wanted: dict[Measure, Where] = {}
         for source in sources:
             for number, rule in enumerate(source.rules, start=1):
@@ -241,7 +243,12 @@ def _compute(measure: Measure, rule: Where, frame: pl.DataFrame, progress: Progr
     return pl.concat(parts)
 
 
-def _check_column(column: str, columns: Sequence[str], rule: Where) -> None:
+def _check_column(column: str, columns: Mapping[str, pl.DataType], rule: Where) -> None:
+    if columns.get(column) == pl.Binary:
+        raise RuleError(
+            f"the column {column!r} holds bytes, and rules read texts and numbers: decode it first",
+            where=rule,
+        )
     if column in columns:
         return
     theirs = [c for c in columns if c not in (TEXT, ID)]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, Where
 from unruly.wording import did_you_mean, listed, nearest
 
+_ENOUGH = 10  # labels, before a class number that is missing means anything
 UNKNOWN = -1  # the gold label of a document that has none
 MOST_CLASSES = 127
 WhereOf = Callable[[int], Where]  # the number of a row in a frame -> where the user finds it
@@ -165,6 +166,23 @@ def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> N
         list(numbers), list(numbers.values()), default=UNKNOWN, return_dtype=pl.Int16
     )
     return found.to_numpy().astype(np.int16)
+
+
+def counted_from_one(
+    labels: pl.Series, numbers: NDArray[np.integer], classes: Sequence[str]
+) -> bool:
+    """Whether labels are numbers for classes with names that never are 0, but all others: shifted, most likely.
+
+    >>> labels = pl.Series(["1", "2", "2", "1"] * 3)
+    >>> counted_from_one(labels, labels.cast(pl.Int64).to_numpy(), ["ham", "spam", "eggs"])
+    True
+    """
+    if len(classes) < 3 or any(name.isdigit() for name in classes):
+        return False
+    found = numbers[numbers >= 0]
+    if len(found) < _ENOUGH or set(np.unique(found).tolist()) != set(range(1, len(classes))):
+        return False
+    return not set(map(str, labels.unique().to_list())).intersection(classes)
 
 
 def not_a_class(value: object, classes: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from unruly.texts.columns import (
     WhereOf,
     class_number,
     classes_of,
+    counted_from_one,
     find_layout,
     gold_numbers,
     not_a_class,
@@ -101,9 +103,10 @@ def corpus_from_frame(
         id=id,
         label=label,
     )
-    corpus, _ = assemble(
+    corpus, kept = assemble(
         table, layout, name=name, where=_rows_of(name), classes=classes, on_bad_row=on_bad_row
     )
+    warn_of_shifted_labels(corpus, table.filter(kept), layout)
     return corpus
 
 
@@ -184,6 +187,19 @@ def assemble(
         tuple(sorted(skipped, key=lambda bad: bad.row)),
     )
     return corpus, kept
+
+
+def warn_of_shifted_labels(corpus: Corpus, frame: pl.DataFrame, layout: Layout) -> None:
+    """Say so where the labels of a whole table look as if they were counted from 1."""
+    if corpus.gold is None or corpus.classes is None or layout.label is None:
+        return
+    if counted_from_one(frame[layout.label], corpus.gold, corpus.classes):
+        first, last = corpus.classes[1], corpus.classes[-1]
+        warnings.warn(
+            f"{corpus.name}: the labels are 1 to {len(corpus.classes) - 1} and never 0, and are read as {first} to "
+            f"{last}, for classes count from 0: if yours count from 1, write names ({', '.join(corpus.classes)})",
+            stacklevel=4,
+        )
 
 
 def row_numbers(first: int, n: int) -> pl.Series:

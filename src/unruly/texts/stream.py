@@ -14,7 +14,7 @@ from unruly.errors import InputError, Where
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout, find_layout
 from unruly.texts.corpus import BATCH_ROWS, Corpus
-from unruly.texts.frames import assemble, duplicate_id
+from unruly.texts.frames import assemble, duplicate_id, warn_of_shifted_labels
 from unruly.texts.table import OnBadRow, Rows, Table, check_on_bad_row, open_table
 
 
@@ -120,7 +120,9 @@ class CorpusStream:
         frame = pl.concat(rows.frame for rows in parts)
         numbers = np.concatenate([rows.numbers for rows in parts])
         skipped = tuple(bad for rows in parts for bad in rows.skipped)
-        return self._corpus(Rows(frame, frame, numbers, skipped))[0]
+        corpus, kept = self._corpus(Rows(frame, frame, numbers, skipped))
+        warn_of_shifted_labels(corpus, frame.filter(kept), self.layout)
+        return corpus
 
     def _corpus(self, rows: Rows) -> tuple[Corpus, NDArray[np.bool_]]:
         return assemble(

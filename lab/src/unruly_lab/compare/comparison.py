@@ -23,13 +23,14 @@ from unruly.progress import SILENT, Progress, stage
 from unruly.sampling import Share
 from unruly_lab.compare.scores import (
     GoldScores,
+    answer_shares,
     gold_scores,
     hidden_rows,
     unseen_likelihood,
     without_votes,
 )
 from unruly_lab.compare.task import ComparisonTask
-from unruly_lab.peers.systems import SYSTEMS, Documents, Entry, Fitted, TrainingData, entry
+from unruly_lab.peers.systems import SYSTEMS, Documents, Entry, Fitted, Proba, TrainingData, entry
 
 Labels = NDArray[np.int64]
 
@@ -39,7 +40,7 @@ class Answers:
     """What a system says after each of f fits: one for each seed, and one without the hidden votes."""
 
     training: Labels  # (f, n): of the training documents
-    scored: Labels | None  # (s, d): of the scored documents, one row for each seed
+    scored: Proba | None  # (s, d, m): shares of each class on the scored documents, for each seed
     unseen: float | None  # log-likelihood of the hidden votes
     seconds: float  # processor time of a fit, the mean over seeds
     parameters: int
@@ -91,7 +92,9 @@ def _ask(
         progress.advance(1, entry.title)
     return Answers(
         np.stack(training),
-        None if scored is None else np.stack([_answers(f, scored.documents) for f in fits]),
+        None
+        if scored is None
+        else np.stack([answer_shares(_proba(f, scored.documents)) for f in fits]),
         unseen,
         seconds,
         fits[0].parameters,
@@ -115,13 +118,17 @@ def _fit(
 
 
 def _answers(fitted: Fitted, documents: Documents) -> Labels:
+    return np.asarray(_proba(fitted, documents).argmax(axis=1), np.int64)
+
+
+def _proba(fitted: Fitted, documents: Documents) -> Proba:
     proba = fitted.predict_proba(documents)  # (n, m)
     if proba.shape != (documents.n, documents.votes.m) or not np.isfinite(proba).all():
         raise InputError(
             f"its answers are of the shape {proba.shape} or not finite: expected a probability for each "
             f"of {documents.n} documents and {documents.votes.m} classes"
         )
-    return np.asarray(proba.argmax(axis=1), np.int64)
+    return proba
 
 
 QUICK = ("majority-vote", "dawid-skene", "snorkel", "bert-mlp", "mean-teacher", "paper", "default")
@@ -284,7 +291,7 @@ def _row(entry: Entry, result: Answers | Failed, task: ComparisonTask) -> Row:
     follows = float((result.training[0] == winners)[clear].mean()) if clear.any() else None
     gold = None
     if task.scored is not None and result.scored is not None:
-        gold = gold_scores(task.scored.gold, result.scored, task.documents.votes.m)
+        gold = gold_scores(task.scored.gold, result.scored)
     return Row(
         entry,
         stability=stability(result.training),

@@ -19,7 +19,8 @@ from unruly.paper.selection import hold_out, sharpness
 from unruly.paper.settings import PaperSettings
 from unruly.sampling import Share, wilson
 from unruly.votes.votes import ABSTAIN, Votes
-from unruly_lab.peers.systems import Documents, Fitted
+from unruly_lab.peers.label_models import TIE
+from unruly_lab.peers.systems import Documents, Fitted, Proba
 
 Labels = NDArray[np.int64]
 _BOOTSTRAPS = 400
@@ -34,22 +35,37 @@ class GoldScores:
     f1: tuple[Share, ...]  # of each class
 
 
-def gold_scores(gold: Labels, answers: Labels, m: int, seed: int = 0) -> GoldScores:
-    """Score the answers of s fits, (s, n), against gold, (n,).
+def answer_shares(proba: Proba) -> Proba:
+    """(n, m): 1 for the likeliest class, shared out where several tie, however the tie was broken.
+
+    Scoring the shares gives the expected figure of breaking ties by chance, as `unruly evaluate` does.
+
+    >>> answer_shares(np.array([[0.5 + TIE, 0.5 - TIE], [0.9, 0.1]])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    leading = proba >= proba.max(axis=1, keepdims=True) - 2 * TIE
+    return np.asarray(leading / leading.sum(axis=1, keepdims=True))
+
+
+def gold_scores(gold: Labels, shares: Proba, seed: int = 0) -> GoldScores:
+    """Score the answers of s fits, (s, n, m) shares of each class, against gold, (n,).
 
     The interval of accuracy is Wilson's; that of F1 holds 95 % of 400 bootstrap samples of the documents.
 
-    >>> scores = gold_scores(np.array([0, 0, 1, 1]), np.array([[0, 0, 1, 0]]), m=2)
+    >>> answers = np.eye(2)[[[0, 0, 1, 0]]]
+    >>> scores = gold_scores(np.array([0, 0, 1, 1]), answers)
     >>> print(scores.accuracy, round(scores.f1[0].value, 2))
     75.0% (30.1% to 95.4%) 0.8
     """
-    n = len(gold)
-    hits = float((answers == gold).mean(axis=0).sum())
+    s, n, m = shares.shape
+    hits = float(shares[:, np.arange(n), gold].mean(axis=0).sum())
     # Documents with the same label and the same answers are alike: a sample of the documents is a sample
     # of these kinds.
-    kinds, counts = np.unique(np.vstack([gold, answers]), axis=1, return_counts=True)  # (1 + s, u)
+    rows = np.column_stack([gold, shares.transpose(1, 0, 2).reshape(n, s * m)])  # (n, 1 + s·m)
+    kinds, counts = np.unique(rows, axis=0, return_counts=True)  # (u, 1 + s·m)
+    truth, said = kinds[:, 0].astype(np.int64), kinds[:, 1:].reshape(-1, s, m)
     drawn = np.random.default_rng(seed).multinomial(n, counts / n, _BOOTSTRAPS)  # (b, u)
-    whole, *samples = (_class_f1(kinds, count, m) for count in (counts, *drawn))  # each (m,)
+    whole, *samples = (_class_f1(truth, said, count) for count in (counts, *drawn))  # each (m,)
     spread = np.stack(samples)  # (b, m)
     return GoldScores(
         wilson(hits, n),
@@ -58,12 +74,11 @@ def gold_scores(gold: Labels, answers: Labels, m: int, seed: int = 0) -> GoldSco
     )
 
 
-def _class_f1(kinds: Labels, counts: Labels, m: int) -> NDArray[np.float64]:
-    """(m,): F1 of each class, the mean over fits; `counts` documents of each of u kinds, (1 + s, u)."""
-    tables = [
-        np.bincount(kinds[0] * m + said, weights=counts, minlength=m * m).reshape(m, m)
-        for said in kinds[1:]
-    ]
+def _class_f1(truth: Labels, said: Proba, counts: Labels) -> NDArray[np.float64]:
+    """(m,): F1 of each class, the mean over fits; `counts` documents of each of u kinds, said (u, s, m)."""
+    m = said.shape[2]
+    of_class = np.eye(m)[truth] * counts[:, None]  # (u, m)
+    tables = np.einsum("ur,usc->src", of_class, said)  # rows: true class
     return _mean(np.stack([f1_scores(table) for table in tables]).T)
 
 

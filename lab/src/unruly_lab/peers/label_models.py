@@ -100,8 +100,8 @@ class VotesOnly:
 
 
 def majority_vote() -> VotesOnly:
-    """Every source has one vote."""
-    return VotesOnly(lambda prior, seed: MajorityVote(prior=prior, seed=seed), lambda model: 0)
+    """Every source has one vote; documents without votes get the commonest class of the votes, as everywhere."""
+    return VotesOnly(lambda _, seed: MajorityVote(seed=seed), lambda model: 0)
 
 
 def weighted_vote() -> VotesOnly:
