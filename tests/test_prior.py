@@ -153,3 +153,18 @@ def test_any_words_are_understood_or_refused(words: str) -> None:
     except SettingsError:
         return
     assert found is None or isinstance(found, StatedBalance)
+
+
+def test_classes_that_nothing_is_stated_of_are_left_open() -> None:
+    names = ["technical", "billing", "account", "praise"]
+    stated = parse_prior("praise is about 1 in 20", names)
+    assert stated is not None
+    assert stated.left_open == (0, 1, 2)
+    assert stated.shares[3] == pytest.approx(0.05)
+    assert parse_prior(stated.to_plain(), names) == stated
+    assert parse_prior({"technical": 0.5, "billing": 0.3, "account": 0.1}, names) is not None
+    complete = parse_prior({"technical": 0.5, "billing": 0.3, "account": 0.1}, names)
+    assert complete is not None
+    assert complete.left_open == ()  # one class alone has what is left
+    with pytest.raises(SettingsError, match="left_open"):
+        parse_prior({"shares": [0.25] * 4, "left_open": [7]}, names)

@@ -49,6 +49,9 @@ class ClassBalance:
     origin: BalanceOrigin
     labels: int = 0  # clean labels behind it
     depends: float | None = None  # share of answers that other plausible shares would change
+    left_open: tuple[
+        str, ...
+    ] = ()  # classes that nothing was stated of: the votes divide their share
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from unruly.errors import SettingsError
@@ -75,6 +75,8 @@ class StatedBalance:
 
     shares: tuple[float, ...]  # (m,), each above 0; empty: those of the votes
     exact: bool = False
+    # Classes that nothing was stated of: together their share is known, and the votes divide it.
+    left_open: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def of_votes(self) -> bool:
@@ -85,7 +87,10 @@ class StatedBalance:
         """As TOML and JSON hold it; `parse_prior` reads it again."""
         if self.of_votes:
             return "votes"
-        return {"shares": list(self.shares), "exact": True} if self.exact else list(self.shares)
+        more: dict[str, object] = {"exact": True} if self.exact else {}
+        if self.left_open:
+            more["left_open"] = list(self.left_open)
+        return {"shares": list(self.shares), **more} if more else list(self.shares)
 
 
 def parse_prior(given: Given, classes: Sequence[str]) -> StatedBalance | None:
@@ -93,7 +98,7 @@ def parse_prior(given: Given, classes: Sequence[str]) -> StatedBalance | None:
 
     Taken are "uniform" and "votes"; numbers for all classes, which are shares that sum to 1,
     percentages that sum to 100, or counts; a table of class to share that may leave classes out, which
-    then share the rest evenly; the same in words; and any of these as exact.
+    then share the rest as the votes do (evenly where nobody votes); the same in words; and any of these as exact.
 
     >>> ham_spam = ["ham", "spam"]
     >>> parse_prior((9, 1), ham_spam)
@@ -111,7 +116,7 @@ def parse_prior(given: Given, classes: Sequence[str]) -> StatedBalance | None:
         return None
     names = tuple(classes)
     if isinstance(given, StatedBalance):
-        return StatedBalance(_all(given.shares, names), given.exact) if given.shares else given
+        return replace(given, shares=_all(given.shares, names)) if given.shares else given
     if isinstance(given, str):
         return _from_words(given, names)
     if isinstance(given, Mapping):
@@ -123,19 +128,24 @@ def parse_prior(given: Given, classes: Sequence[str]) -> StatedBalance | None:
 
 
 def _from_table(given: Mapping[object, object], names: tuple[str, ...]) -> StatedBalance | None:
-    if "shares" in given and set(given) <= {"shares", "exact"} and "shares" not in names:
+    if (
+        "shares" in given
+        and set(given) <= {"shares", "exact", "left_open"}
+        and "shares" not in names
+    ):
         exact = given.get("exact", False)
         if not isinstance(exact, bool):
             raise _error(f"exact must be true or false, not {exact!r}")
         inner = parse_prior(given["shares"], names)
         if inner is None or (inner.of_votes and exact):
             raise _error("exact needs shares, as in { shares = [0.9, 0.1], exact = true }")
-        return StatedBalance(inner.shares, inner.exact or exact)
+        left_open = _numbers_of_classes(given.get("left_open", ()), names)
+        return StatedBalance(inner.shares, inner.exact or exact, left_open or inner.left_open)
     stated: dict[str, float] = {}
     for name, value in given.items():
         amount = _ALONE.fullmatch(value.strip()) if isinstance(value, str) else None
         stated[_class(name, names)] = _amount(amount) if amount else _number(value)
-    return StatedBalance(_some(stated, names))
+    return StatedBalance(_some(stated, names), left_open=_left_open(stated, names))
 
 
 def _from_words(given: str, names: tuple[str, ...]) -> StatedBalance | None:
@@ -161,7 +171,7 @@ def _from_words(given: str, names: tuple[str, ...]) -> StatedBalance | None:
         if name in stated:
             raise _error(f"{given!r} states the class {name!r} twice: state each once")
         stated[name], exact = share, exact or certain
-    return StatedBalance(_some(stated, names), exact)
+    return StatedBalance(_some(stated, names), exact, _left_open(stated, names))
 
 
 def _clause(clause: str, names: tuple[str, ...], given: str) -> tuple[str, float, bool]:
@@ -208,7 +218,7 @@ def _class(name: object, names: tuple[str, ...]) -> str:
 
 
 def _some(stated: dict[str, float], names: tuple[str, ...]) -> tuple[float, ...]:
-    """The shares of all classes; those that were left out divide the rest evenly."""
+    """The shares of all classes; those that were left out divide the rest evenly, until votes tell better."""
     for value in stated.values():
         _number(value)
     silent = [name for name in names if name not in stated]
@@ -223,6 +233,19 @@ def _some(stated: dict[str, float], names: tuple[str, ...]) -> tuple[float, ...]
             f"{', '.join(silent)}: lower them, or state a number for every class"
         )
     return tuple(stated.get(name, rest / len(silent)) for name in names)
+
+
+def _left_open(stated: Mapping[str, float], names: tuple[str, ...]) -> tuple[int, ...]:
+    """The classes that were left out, where there are several: one alone has what is left."""
+    silent = tuple(c for c, name in enumerate(names) if name not in stated)
+    return silent if len(silent) > 1 else ()
+
+
+def _numbers_of_classes(given: object, names: tuple[str, ...]) -> tuple[int, ...]:
+    numbers = tuple(given) if isinstance(given, list | tuple) else (None,)
+    if not all(type(c) is int and 0 <= c < len(names) for c in numbers):
+        raise _error(f"left_open must be numbers of classes, not {given!r}")
+    return tuple(int(c) for c in numbers)
 
 
 def _all(values: Sequence[float], names: tuple[str, ...]) -> tuple[float, ...]:

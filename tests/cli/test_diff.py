@@ -43,6 +43,16 @@ def test_two_models(unruly: Unruly, spam: Path, fitted: Path, tmp_path: Path) ->
     assert 0 <= plain["labels"] <= 73
 
 
+def test_models_that_differ_by_the_balance_alone(unruly: Unruly, spam: Path) -> None:
+    lsa = ("--encoder", "lsa", "-q")
+    assert unruly("fit", spam, "-o", "old.unruly", *lsa).code == 0
+    assert unruly("fit", spam, "-o", "new.unruly", *lsa, "--prior", "spam is 1 in 4").code == 0
+    out = unruly("diff", "old.unruly", "new.unruly").out
+    assert "class shares: " in out
+    assert "ham 75.0%, spam 25.0% (stated)" in out
+    assert "reliability 0." in out
+
+
 def test_a_model_and_a_project(unruly: Unruly, spam: Path, fitted: Path) -> None:
     done = unruly("diff", fitted, spam)
     assert done.code == 2

@@ -155,6 +155,27 @@ def test_a_model_of_other_classes_is_refused(label: Unruly, unruly: Unruly, spam
     done = label("ham\n", "spam", "--model", "m.unruly")
     assert done.code == 2
     assert "the model's classes are ham, spam, the project's ham, spam, scam" in done.err
+    (spam / "labels.csv").write_text("id,label\n0,ham\n")
+    done = unruly("evaluate", "m.unruly", spam, "--labels")
+    assert done.code == 2
+    assert "the model's classes are ham, spam, the project's ham, spam, scam" in done.err
+
+
+def test_rows_without_a_text_are_not_asked_about(label: Unruly, spam: Path) -> None:
+    (spam / "comments.csv").write_text('comment,is_spam\n,0\n"subscribe to me",1\n,1\n')
+    assert label("spam\n" * 9, "spam", "-n", "9").code == 0
+    assert [answer.id for answer in LabelFile.open(spam / "labels.csv").answers] == ["1"]
+
+
+def test_a_bad_row_stops_no_rule_by_meaning(unruly: Unruly, spam: Path) -> None:
+    (spam / "comments.csv").write_text(
+        'comment,is_spam\n"subscribe to me",1\n1,2,3\n"lovely song",0\n"my channel",1\n'
+    )
+    toml = spam / "unruly.toml"
+    rule = '[[source]]\nname = "like"\nrule = [{ label = "spam", similar = { to = ["subscribe"], above = 0.5 } }]\n'
+    toml.write_text(toml.read_text() + '\n[encoder]\nname = "lsa"\n\n' + rule)
+    done = unruly("vote", spam, "-o", "votes.csv", "--on-bad-row", "skip")
+    assert done.code == 0, done.err
 
 
 def test_labels_without_a_project_or_a_label(unruly: Unruly, fitted: Path, spam: Path) -> None:

@@ -136,3 +136,14 @@ def test_settings_change_the_fit() -> None:
     ):
         changed = denoise(features, votes, other).heads(features, votes).combined
         assert np.abs(changed - usual).max() > 1e-3
+
+
+def test_the_votes_divide_the_share_of_classes_that_were_not_stated() -> None:
+    features, votes, _ = drawn(900, [0.8, 0.8, 0.8], m=3)
+    stated = StatedBalance((0.475, 0.475, 0.05), left_open=(0, 1))
+    mostly = votes.take(np.flatnonzero((votes.matrix != 1).all(axis=1) | (np.arange(900) % 4 == 0)))
+    rows = np.flatnonzero((votes.matrix != 1).all(axis=1) | (np.arange(900) % 4 == 0))
+    found = denoise(features.take(rows), mostly, balance=stated).balance
+    assert found.shares[2] == pytest.approx(0.05)
+    assert found.shares[0] > 1.5 * found.shares[1]
+    assert found.left_open == ("0", "1")

@@ -92,7 +92,7 @@ def denoise(
             known = _balance_with_labels(task, fitted, label_weights)
             fitted = expectation_maximisation(task, known, settings, progress)
         accuracies = source_accuracies(fitted, task.votes)
-        facts = _balance_fact(fitted, votes.classes, named, int(task.known.sum()))
+        facts = _balance_fact(fitted, votes.classes, named, int(task.known.sum()), balance)
         return DenoisedModel(
             classes=votes.classes,
             sources=votes.sources,
@@ -152,7 +152,12 @@ def _start(votes: SparseVotes, stated: StatedBalance | None, named: NDArray[np.i
         labels = ASSUMED_LABELS if stated is None else STATED_LABELS
         origin = BalanceOrigin.ASSUMED if stated is None else BalanceOrigin.STATED
         return Balance(vote_shares(votes), labels, origin)
-    shares = np.array(stated.shares)[named]
+    shares = np.array(stated.shares)
+    if stated.left_open:
+        rest, open_ = shares[list(stated.left_open)].sum(), np.isin(named, stated.left_open)
+        cast = vote_shares(votes)[open_]
+        shares[named[open_]] = rest * cast / cast.sum()
+    shares = shares[named]
     labels = math.inf if stated.exact else STATED_LABELS
     return Balance(shares / shares.sum(), labels, BalanceOrigin.STATED)
 
@@ -175,7 +180,11 @@ def _balance_with_labels(
 
 
 def _balance_fact(
-    fitted: Posteriors, classes: tuple[str, ...], named: NDArray[np.int64], labels: int
+    fitted: Posteriors,
+    classes: tuple[str, ...],
+    named: NDArray[np.int64],
+    labels: int,
+    stated: StatedBalance | None,
 ) -> ClassBalance:
     """The shares that were used, and how many answers others, about as likely, would change."""
     rows = sample_rows(len(fitted.q), _MOST)
@@ -193,6 +202,7 @@ def _balance_fact(
         origin=known.origin,
         labels=labels,
         depends=0.0 if math.isinf(known.labels) else float(changed.mean()),
+        left_open=() if stated is None else tuple(classes[c] for c in stated.left_open),
     )
 
 

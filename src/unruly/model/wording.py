@@ -74,6 +74,8 @@ def _balance(note: ClassBalance) -> str:
     shares = shares_of(note.classes, note.shares)
     if note.origin is BalanceOrigin.STATED:
         first = f"Class shares: {shares}, as stated."
+        if note.left_open:
+            first = f"{first[:-1]}; {listed(note.left_open)} were not, and share the rest as the votes do."
     elif note.origin is BalanceOrigin.LABELS:
         first = f"Class shares: {shares}, estimated from {plural(note.labels, 'label')}."
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unruly.errors import InputError
+from unruly.model.wording import shares_of
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.voting import blamed_on_its_line
@@ -17,6 +18,8 @@ from unruly.rules.plain import source_to_plain
 from unruly.rules.sources import Sources
 from unruly.votes.votes import Votes
 from unruly.wording import plural
+
+_MOVED = 0.005  # of a reliability: what is shown as a change
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
@@ -34,6 +37,12 @@ class SourceChange:
     changed: int  # documents on which it votes otherwise
     reliability_before: float | None = None
     reliability_after: float | None = None
+
+    @property
+    def moved(self) -> bool:
+        """Whether the votes are as before, but the reliability is another."""
+        before, after = self.reliability_before, self.reliability_after
+        return before is not None and after is not None and abs(before - after) >= _MOVED
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -54,11 +63,7 @@ class Difference:
     @property
     def same(self) -> bool:
         """Whether nothing changed."""
-        return (
-            all(change.kind == "same" and not change.changed for change in self.sources)
-            and not self.labels
-            and not self.settings
-        )
+        return not any(map(_differs, self.sources)) and not self.labels and not self.settings
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -74,7 +79,7 @@ class Difference:
     def __str__(self) -> str:
         if self.same:
             return "nothing changed"
-        lines = [f"{c.source}: {_change(c)}" for c in self.sources if c.kind != "same" or c.changed]
+        lines = [f"{c.source}: {_change(c)}" for c in self.sources if _differs(c)]
         lines += [f"{name}: {before} -> {after}" for name, (before, after) in self.settings.items()]
         if self.covered_before != self.covered_after:
             lines.append(
@@ -146,6 +151,7 @@ def compare_models(
         "encoder": (old.summary_.encoder, new.summary_.encoder),
         "seed": (old.seed, new.seed),
         "training documents": (old.summary_.documents, new.summary_.documents),
+        "class shares": (_shares(old), _shares(new)),
         "gold labels": (
             str(old.ledger_).removeprefix("gold labels: "),
             str(new.ledger_).removeprefix("gold labels: "),
@@ -189,6 +195,16 @@ def _changes(old: Sources, new: Sources, before: Votes, after: Votes) -> tuple[S
     return tuple(found)
 
 
+def _shares(model: WeakClassifier) -> str | None:
+    """The class shares that a fit used, in words."""
+    known = model.summary_.balance
+    return (
+        None
+        if known is None
+        else f"{shares_of(known.classes, known.shares)} ({known.origin.value})"
+    )
+
+
 def _rules_of(model: WeakClassifier) -> dict[str, Any]:
     rules = model._fitted().rules
     if rules is None:
@@ -204,13 +220,18 @@ def _kind(before: bool, after: bool, same: bool) -> str:
     return "same" if same else "edited"
 
 
+def _differs(change: SourceChange) -> bool:
+    return change.kind != "same" or bool(change.changed) or change.moved
+
+
 def _change(change: SourceChange) -> str:
     if change.kind == "added":
         return f"added, {plural(change.votes_after or 0, 'vote')}"
     if change.kind == "removed":
         return f"removed, {plural(change.votes_before or 0, 'vote')}"
     pieces = ["edited"] if change.kind == "edited" else []
-    pieces.append(f"votes {change.votes_before or 0:,} -> {change.votes_after or 0:,}")
+    if change.kind == "edited" or change.changed:
+        pieces.append(f"votes {change.votes_before or 0:,} -> {change.votes_after or 0:,}")
     if change.changed:
         pieces.append(f"{plural(change.changed, 'vote')} changed")
     if change.reliability_before is not None and change.reliability_after is not None:

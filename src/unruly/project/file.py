@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,9 @@ def _space(
     from unruly.features.space import TextSpace
 
     folder = file.parent
-    return TextSpace(encoder, lambda: data.read("train", folder, classes), folder, kept=True)
+    # A bad row is said, or not, where the documents themselves are read.
+    kind = replace(data, on_bad_row="skip")
+    return TextSpace(encoder, lambda: kind.read("train", folder, classes), folder, kept=True)
 
 
 def _descriptions(task: Table, classes: tuple[str, ...]) -> dict[str, str]:

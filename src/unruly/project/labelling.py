@@ -72,6 +72,8 @@ class LabellingTask:
         """Questions about documents that have no answer yet, drawn as `labelling.queue` says."""
         file = self.project.label_file()
         answered = self.labelled(file).answered
+        if self.corpus.missing is not None:
+            answered = answered | self.corpus.missing  # there is nothing to read
         asked = ask(self.votes, self.proba, n, by, answered=answered, seed=self.project.seed)
         return Session(file, asked, whom)
 

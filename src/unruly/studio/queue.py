@@ -64,12 +64,14 @@ class Queue:
 def _draw(state: State, by: str) -> Questions:
     proba = None if state.answers is None else state.answers.proba
     bare = proba is None and not state.votes.k  # nothing tells documents apart yet
+    empty = state.corpus.missing  # there is nothing to read
+    answered = state.labelled.answered
     return ask(
         state.votes,
         proba,
         AT_ONCE,
         "random" if bare else by,
-        answered=state.labelled.answered,
+        answered=answered if empty is None else answered | empty,
         seed=state.project.seed,
     )
 
