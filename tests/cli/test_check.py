@@ -148,3 +148,12 @@ def test_watching_checks_again_at_every_save(spam: Path, tmp_path: Path) -> None
         assert not waiting.done()
         (spam / "new.txt").write_text("a file more")
         waiting.result(timeout=10)
+
+
+def test_a_label_column_that_is_not_there_is_said(unruly: Unruly, spam: Path) -> None:
+    toml = spam / "unruly.toml"
+    toml.write_text(toml.read_text().replace('"is_spam"', '"department"'))
+    done = unruly("check", spam)
+    assert done.code == 0
+    assert "no labels in a column 'department'" in done.out + done.err
+    assert json.loads(unruly("check", spam, "--json").out)["no_labels"] == "department"

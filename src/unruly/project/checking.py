@@ -48,6 +48,7 @@ class Checked:
     failures: tuple[LocatedFailure, ...]
     texts: TextCounts = field(default_factory=TextCounts)
     disabled: tuple[str, ...] = ()  # sources that are left out because the file says so
+    no_labels: str | None = None  # the label column that is named, where no file has labels in it
 
     @property
     def holds(self) -> bool:
@@ -99,6 +100,11 @@ class Checked:
             found.append(
                 f"{listed(self.never_vote)} {none} no document: check the rules, or remove them"
             )
+        if self.no_labels is not None:
+            found.append(
+                f"there are no labels in a column {self.no_labels!r}, so nothing is scored: correct label = ... under "
+                "[data], or leave it out"
+            )
         n = self.summary.documents
         if self.texts.blank:
             found.append(
@@ -124,6 +130,7 @@ class Checked:
             "disabled": list(self.disabled),
             "only_class": self.only_class,
             "unnamed": list(self.unnamed),
+            "no_labels": self.no_labels,
             "texts": asdict(self.texts),
             "examples": self.examples,
             "failures": [failure.to_plain() for failure in self.failures],
@@ -149,7 +156,13 @@ def check_project(
         failures=failures,
         texts=voted.texts,
         disabled=project.sources.disabled,
+        no_labels=project.data.label if voted.gold is None and not _other_files(project) else None,
     )
+
+
+def _other_files(project: Project) -> bool:
+    """Whether labels may stand in a file of their own: training texts often have none."""
+    return project.data.test is not None or project.data.valid is not None
 
 
 def _are(count: int) -> str:
