@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import shutil
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,14 +70,24 @@ def main(folder: Path, quick: bool) -> None:
     screen.table(before_and_after(scores))
     screen.say(f"   {scores.ledger}")
     page = write_report(folder, corpus, test, screen)
+    unruly = command()
     screen.say(
         f"\n5. The report: {page.resolve().as_uri()}\n\n"
         f"What to try next ({time.monotonic() - started:.0f} seconds so far):\n"
-        f'  unruly explain {folder}/reviews.unruly "Not as bad as they say, and the ending is moving."\n'
-        f"  write a rule of your own into {folder}/unruly.toml (the report names words), then: unruly check {folder}\n"
-        f"  unruly studio {folder} (rules, documents, labels and training on one local page)\n"
-        f"  unruly fit {folder} -o {folder}/better.unruly --encoder lsa --encoder minilm (some minutes, a second pair of eyes)"
+        f'  {unruly} explain {folder}/reviews.unruly "Not as bad as they say, and the ending is moving."\n'
+        f"  write a rule of your own into {folder}/unruly.toml (the report names words), then: {unruly} check {folder}\n"
+        f"  {unruly} studio {folder} (rules, documents, labels and training on one local page)\n"
+        f"  {unruly} fit {folder} -o {folder}/better.unruly --encoder lsa --encoder minilm (some minutes, a second pair of eyes)"
     )
+
+
+def command() -> str:
+    """`unruly` as it can be typed here: by its path, where its folder is not on the PATH."""
+    own = Path(sys.executable).parent / "unruly"
+    found = shutil.which("unruly")
+    if found is not None and Path(found) == own:
+        return "unruly"
+    return str(own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own)
 
 
 def reviews() -> pl.DataFrame:
