@@ -132,8 +132,8 @@ def _graph(fitted: Fitted, source: Path) -> tuple[bytes, int, float]:
     features, votes = check_documents(fitted)
     if votes.soft:
         raise InputError(
-            f"{source}: the source {next(iter(votes.soft))!r} votes by probabilities, and ONNX takes one class for "
-            "each vote: leave ONNX out by --no-onnx"
+            f"{source}: the source {next(iter(votes.soft))!r} votes for several classes at once (by probabilities, "
+            "or by rules with several labels), and ONNX takes one class for each vote: leave ONNX out by --no-onnx"
         )
     difference = onnx_graph.largest_difference(graph, learner, features, votes)
     if not difference <= CLOSE:

@@ -89,7 +89,9 @@ class Explanation:
     majority: tuple[
         str, ...
     ]  # the classes with most votes; several when they tie, none without votes
-    pseudo_label: str | None  # by global reliability (Eq. 2); None without votes
+    pseudo_label: (
+        str | None
+    )  # by global reliability (Eq. 2); None without votes, and for the default
     denoiser: Opinion | None  # None without votes
     classifier: Opinion
     neighbours: tuple[Neighbour, ...]
@@ -189,11 +191,12 @@ class Explanation:
             f"{v.source:{width}}  {v.label:{votes_width}}  {v.conditional:>5.2f}  {v.overall:>7.2f}{_odds(v, with_odds)}  {_why(v)}"
             for v in self.votes
         ]
+        by = self.pseudo_label
         most = " and ".join(self.majority) + (" tie" if len(self.majority) > 1 else "")
         return [
             head,
             *(row.rstrip() for row in rows),
-            f"majority vote {most}; by reliability {self.pseudo_label}",
+            f"majority vote {most}" + ("" if by is None else f"; by reliability {by}"),
         ]
 
 
@@ -259,7 +262,7 @@ def explain(
         decided_by=DECIDED[int(heads.decided_by[0])],
         votes=_votes(fitted, votes, heads, features, text),
         majority=_majority(votes),
-        pseudo_label=_pseudo_label(fitted, votes) if cast else None,
+        pseudo_label=_pseudo_label(fitted, votes) if cast and fitted.method == "paper" else None,
         denoiser=_opinion(heads.denoiser[0], fitted.classes) if cast else None,
         classifier=_opinion(heads.classifier[0], fitted.classes),
         neighbours=()
