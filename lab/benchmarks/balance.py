@@ -35,7 +35,7 @@ from unruly.denoising.settings import Settings
 from unruly.features.cache import Cache
 from unruly.features.encoder import Features
 from unruly.features.spec import encoder_from
-from unruly.labelling.draws import draw
+from unruly.labelling.queue import draw
 from unruly.learner import UNKNOWN
 from unruly.prior import StatedBalance
 from unruly.texts.corpus import Corpus

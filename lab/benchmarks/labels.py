@@ -38,7 +38,7 @@ from unruly.features.cache import Cache
 from unruly.features.encoder import Features
 from unruly.features.spec import encoder_from
 from unruly.labelling.answers import Labelled, labelled
-from unruly.labelling.balance import estimate_balance
+from unruly.labelling.estimates import estimate_balance
 from unruly.labelling.labels import Answer, LabelFile
 from unruly.labelling.queue import ask
 from unruly.learner import UNKNOWN, Learner

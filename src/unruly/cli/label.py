@@ -15,7 +15,7 @@ from unruly.wording import plural
 
 if TYPE_CHECKING:
     from unruly.cli.label_keys import Keyboard, Lines
-    from unruly.labelling.session import Session
+    from unruly.labelling.queue import Session
     from unruly.project.labelling import LabellingTask
     from unruly.project.project import Project
 

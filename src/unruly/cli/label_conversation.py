@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from unruly.cli.label_keys import ClassKeys, Do, Keyboard, Lines, Reply
 from unruly.cli.label_view import MANY_CLASSES, View
 from unruly.labelling.labels import CANNOT_TELL, SKIPPED
-from unruly.labelling.queue import Question
-from unruly.labelling.session import Session
+from unruly.labelling.queue import Question, Session
 from unruly.project.labelling import LabellingTask
 from unruly.project.showing import ShownDocument
 

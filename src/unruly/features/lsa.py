@@ -26,14 +26,12 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError, SettingsError, not_fitted
-from unruly.features.encoder import State
+from unruly.features.encoder import State, term_views
 from unruly.features.ngrams import CharGrams, Keys, WordGrams
 from unruly.features.pretrained import clean
-from unruly.features.views import term_views
 from unruly.progress import SILENT, Progress, stage
 from unruly.sampling import sample_rows
-from unruly.texts.corpus import Corpus
-from unruly.texts.digests import numbers
+from unruly.texts.corpus import Corpus, digest_numbers
 
 SHORT = 400  # characters: texts shorter than this on average have too few words to do without runs
 BATCH = 2_000  # texts encoded at a time,
@@ -420,7 +418,7 @@ def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 def _in_one_order(texts: Sequence[str]) -> list[str]:
     """The texts by their digests: the axes do not depend on the order in which documents come."""
-    digests = numbers(text.encode("utf-8", "surrogatepass") for text in texts)
+    digests = digest_numbers(text.encode("utf-8", "surrogatepass") for text in texts)
     order = np.argsort(digests, kind="stable")
     return [texts[row] for row in order.tolist()]
 

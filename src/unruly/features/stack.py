@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, ModelFileError, not_fitted
 from unruly.facts import EncoderFallback
 from unruly.features.cache import Cache
-from unruly.features.encoder import Block, Encoder, Features
+from unruly.features.encoder import TEXT, Block, Encoder, Features, seen
 from unruly.features.saving import Permitted, encoder_from_bytes, encoder_to_bytes, refused
-from unruly.features.views import TEXT, seen
 from unruly.progress import SILENT, Progress
 from unruly.sampling import sample_rows
-from unruly.texts.corpus import Corpus
-from unruly.texts.digests import text_digests
+from unruly.texts.corpus import Corpus, text_digests
 
 SAMPLE = 512  # documents that a block's scale is measured on
 FORMAT = 5  # 5: values and arrays in place of folders, no masks

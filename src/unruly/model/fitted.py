@@ -30,7 +30,7 @@ from unruly.model.rulebook import RuleBook
 from unruly.model.summary import FitSummary
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
-from unruly.texts.digests import numbers, text_digests
+from unruly.texts.corpus import digest_numbers, text_digests
 from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def plain_ids(ids: pl.Series) -> tuple[object, ...]:
 
 def row_digests(features: NDArray[np.float32]) -> NDArray[np.uint64]:
     """(n,): a digest of each row of features, where there are no texts."""
-    return numbers(row.tobytes() for row in np.ascontiguousarray(features, dtype=np.float32))
+    return digest_numbers(row.tobytes() for row in np.ascontiguousarray(features, dtype=np.float32))
 
 
 def repeated(digests: NDArray[np.uint64], training: NDArray[np.uint64]) -> NDArray[np.bool_]:

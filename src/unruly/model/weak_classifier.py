@@ -37,7 +37,7 @@ from unruly.votes.votes import Votes
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
     from unruly.features.encoder import Features
-    from unruly.labelling.accuracy import AccuracyEstimate
+    from unruly.labelling.estimates import AccuracyEstimate
     from unruly.labelling.queue import Questions
     from unruly.model.advice import Critique
     from unruly.model.suggestions import Refused, RuleSuggestion
