@@ -23,6 +23,13 @@ from unruly.texts.relation import Relation
 from unruly.wording import listed
 
 State = Mapping[str, Any]  # what an encoder is saved as: plain JSON values, and arrays
+TEXT = "text"
+BETWEEN = "between"
+AROUND = "around"
+TAGGED = "tagged"
+COLUMN = "column "  # and its name
+WINDOW = 6  # words on either side of the pair
+NAME = "someone"  # in place of either entity
 
 
 class Encoder(Protocol):
@@ -147,15 +154,6 @@ class Features:
     def owners(self) -> tuple[str, ...]:
         """The encoder that each block is of."""
         return tuple(block.encoder or block.name for block in self.blocks)
-
-
-TEXT = "text"
-BETWEEN = "between"
-AROUND = "around"
-TAGGED = "tagged"
-COLUMN = "column "  # and its name
-WINDOW = 6  # words on either side of the pair
-NAME = "someone"  # in place of either entity
 
 
 def text_views(corpus: Corpus) -> tuple[str, ...]:

@@ -34,6 +34,31 @@ from unruly.texts.corpus import Corpus
 
 MOST_TOKENS = 1_000_000  # of a text
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
+TYPES = frozenset(
+    (
+        "BertNormalizer", "BertPreTokenizer", "BertProcessing", "BPE", "ByteFallback", "ByteLevel", "CharDelimiterSplit",
+        "Digits", "Fuse", "Lowercase", "Metaspace", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Prepend",
+        "Punctuation", "Replace", "RobertaProcessing", "Sequence", "Split", "Strip", "StripAccents", "TemplateProcessing",
+        "Unigram", "UnicodeScripts", "Whitespace", "WhitespaceSplit", "WordLevel", "WordPiece", "BPEDecoder",
+    )
+)  # fmt: skip
+# Of widely used tokenizers; none of them can backtrack far.
+EXPRESSIONS = frozenset(
+    (
+        r"\s+",
+        r"\s{2,}",
+        r" {2,}",
+        r"\p{N}",
+        r"\p{N}{1,3}",
+        r"[^\n]+|[\n]+",
+        r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    )
+)
+PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
+LONGEST = 64  # characters that one character may become
+_DEEPEST = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,33 +215,6 @@ def _weighted(tensors: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
     if "weights" in tensors:
         vectors = vectors * np.asarray(tensors["weights"], dtype=np.float32)[:, None]
     return np.ascontiguousarray(vectors, dtype=np.float32)
-
-
-TYPES = frozenset(
-    (
-        "BertNormalizer", "BertPreTokenizer", "BertProcessing", "BPE", "ByteFallback", "ByteLevel", "CharDelimiterSplit",
-        "Digits", "Fuse", "Lowercase", "Metaspace", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Prepend",
-        "Punctuation", "Replace", "RobertaProcessing", "Sequence", "Split", "Strip", "StripAccents", "TemplateProcessing",
-        "Unigram", "UnicodeScripts", "Whitespace", "WhitespaceSplit", "WordLevel", "WordPiece", "BPEDecoder",
-    )
-)  # fmt: skip
-# Of widely used tokenizers; none of them can backtrack far.
-EXPRESSIONS = frozenset(
-    (
-        r"\s+",
-        r"\s{2,}",
-        r" {2,}",
-        r"\p{N}",
-        r"\p{N}{1,3}",
-        r"[^\n]+|[\n]+",
-        r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    )
-)
-PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
-LONGEST = 64  # characters that one character may become
-_DEEPEST = 20
 
 
 def check_tokenizer(content: str, where: str) -> None:

@@ -36,6 +36,9 @@ Refit = Callable[[Features, Votes, Gold, Real64], Learner]  # labels, and how mu
 FOLDS = 5
 _MOST = 20_000  # documents on which the model is fitted again
 _EXTRA = 0.25  # squared error of one label that is added, so that a few without an error do not claim certainty
+_NEARER = 2 / 3  # of today's half width: what more labels are counted for
+_TELLING = 0.4
+_NONE = 1e-6  # labels that the shares are worth before any label
 
 
 @dataclass(frozen=True)
@@ -163,11 +166,6 @@ def hold_out(
             found[fold == f] = learner.heads(features.take(asked), votes.take(asked)).combined
             progress.advance(1)
     return HeldOut(found, folds)
-
-
-_NEARER = 2 / 3  # of today's half width: what more labels are counted for
-_TELLING = 0.4
-_NONE = 1e-6  # labels that the shares are worth before any label
 
 
 @dataclass(frozen=True)

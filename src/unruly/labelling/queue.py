@@ -45,6 +45,9 @@ from unruly.wording import did_you_mean, index_of
 
 KINDS = ("balance", "doubt", "random", "source:NAME", "class:NAME")
 Proba = NDArray[np.floating[Any]]
+Real64 = NDArray[np.float64]
+_WRONG = 0.1  # variance of a label where the prediction is sure
+_EVENLY = 0.25  # of the labels, over the predicted classes
 
 
 @dataclass(frozen=True)
@@ -164,11 +167,6 @@ def _doubtful(proba: Proba, n: int, among: NDArray[np.bool_], seed: int) -> NDAr
     top = np.sort(proba[rows], axis=1)
     lead = top[:, -1] - top[:, -2]
     return np.asarray(rows[np.argsort(lead, kind="stable")[:n]])
-
-
-Real64 = NDArray[np.float64]
-_WRONG = 0.1  # variance of a label where the prediction is sure
-_EVENLY = 0.25  # of the labels, over the predicted classes
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,13 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.denoising.denoised import DenoisedModel
+from unruly.facts import Ledger
 from unruly.features.encoder import Features
 from unruly.html import escape, html_table, marked_html
 from unruly.learner import Heads
-from unruly.model.fitted import Fitted
+from unruly.model.fitted import Fitted, Neighbour
 from unruly.model.inputs import Documents, silence
-from unruly.model.ledger import Ledger
-from unruly.model.neighbours import Neighbour
 from unruly.model.occlusion import Word, telling_words
 from unruly.model.predictions import DECIDED
 from unruly.model.summary import estimated_accuracy

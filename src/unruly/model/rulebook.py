@@ -22,8 +22,8 @@ import polars as pl
 
 from unruly.errors import ModelFileError, RuleError, Where
 from unruly.features.space import FittedSpace
+from unruly.features.stack import Encoding
 from unruly.files import sha256
-from unruly.model.encoding import Encoding
 from unruly.progress import SILENT, Progress
 from unruly.rules.cache import Cache
 from unruly.rules.classifier import Classifier
