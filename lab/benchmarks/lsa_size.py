@@ -24,7 +24,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
-from unruly.features.lsa import EIGHT_BITS, Axes, Lsa, Terms
+from unruly.features.lsa import EIGHT_BITS, Axes, Lsa
+from unruly.features.ngrams import Terms
 from unruly.texts.corpus import Corpus
 
 SETS = ("imdb", "yelp", "agnews", "youtube")

@@ -20,10 +20,11 @@ from unruly.facts import Ledger
 from unruly.features.saving import Permitted, named_by_file
 from unruly.features.stack import Encoding
 from unruly.learner import Learner
+from unruly.model.carried_rules import Allowed
 from unruly.model.container import Container, open_container, to_json, write_container
 from unruly.model.fitted import Fitted, Neighbourhood
 from unruly.model.methods import SETTINGS
-from unruly.model.rulebook import Allowed, RuleBook
+from unruly.model.rulebook import RuleBook
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
 
