@@ -280,6 +280,8 @@ class Corpus:
     @cached_property
     def relation(self) -> Relation | None:
         """The two entities of each document and the words around them, or None for plain texts."""
+        if any(self.columns.schema.get(name) != pl.String for name in ("entity1", "entity2")):
+            return None
         from unruly.texts.relation import relation_of
 
         return relation_of(self)
