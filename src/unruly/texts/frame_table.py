@@ -25,10 +25,10 @@ class FrameTable:
     """A file as a lazy frame."""
 
     def __init__(
-        self, path: Path, kind: str, scan: pl.LazyFrame, empty: str, first: int | None = None
+        self, path: Path, kind: str, scan: pl.LazyFrame, empty: str, line: int | None = None
     ) -> None:
         self.path, self._kind, self._scan = path, kind, scan
-        self._first = first  # the line of the first row, where lines have numbers
+        self._line = line  # of the first row, where lines have numbers
         with polars_errors(path, kind):
             self.schema = scan.collect_schema()
             self.rows = int(scan.select(pl.len()).collect().item())
@@ -54,9 +54,9 @@ class FrameTable:
 
     def where(self, row: int) -> Where:
         """Where the user finds the row of this number: the line of a sheet, else the row."""
-        if self._first is None:
+        if self._line is None:
             return Where(self.name, row=row)
-        return Where(self.name, line=row + self._first)
+        return Where(self.name, line=row + self._line)
 
 
 def parquet_table(path: Path) -> FrameTable:
@@ -107,7 +107,7 @@ def sheet_table(path: Path) -> FrameTable:
         except library.FastExcelError as error:
             first = next(iter(str(error).splitlines()), "")
             raise InputError(f"cannot be read as Excel ({first})", where=Where(str(path))) from None
-    return FrameTable(path, "Excel", frame.lazy(), "there is no row", first=2)
+    return FrameTable(path, "Excel", frame.lazy(), "there is no row", line=2)
 
 
 def _unpacked(path: Path) -> int:
