@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo lab test lint bench docs tree clean
+.PHONY: demo lab test lint bench docs tree path clean
 
 .venv/demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -36,6 +36,9 @@ bench: .venv/ready
 
 tree:
 	@$(PYTHON) tools/tree.py
+
+path: .venv/demo
+	@$(BIN)/python tools/path.py
 
 docs: .venv/ready
 	$(BIN)/python -m unruly.cli.reference > docs/cli.md

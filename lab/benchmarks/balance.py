@@ -29,13 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from _options import wrench_parser
 from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
 from unruly.denoising.settings import Settings
 from unruly.features.cache import Cache
 from unruly.features.encoder import Features
 from unruly.features.spec import encoder_from
-from unruly.labelling.draws import draw
+from unruly.labelling.queue import draw
 from unruly.learner import UNKNOWN
 from unruly.prior import StatedBalance
 from unruly.texts.corpus import Corpus
@@ -64,17 +65,12 @@ class Case:
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
-    parser.add_argument("--datasets", default=",".join(SETS), help="with commas between")
+    parser = wrench_parser(__doc__, ",".join(SETS))
     parser.add_argument("--encoders", default="lsa", help="one set, as in minilm+lsa")
     parser.add_argument("--most", type=int, default=3000, help="documents of each set, at most")
     parser.add_argument("--draws", type=int, default=3, help="of rough shares and of labels")
     parser.add_argument("--labels", default="20,50", help="how many, with commas between")
     parser.add_argument("--set", nargs="*", default=[], help="settings, as in tau=2")
-    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     changed = dict(pair.split("=") for pair in args.set)
     settings = Settings.from_plain({name: json.loads(value) for name, value in changed.items()})

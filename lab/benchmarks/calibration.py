@@ -11,13 +11,13 @@ validation documents choose and score.
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from _options import wrench_parser
 from unruly.denoising.fit import denoise
 from unruly.features.cache import Cache
 from unruly.model.metrics import calibration_error
@@ -31,14 +31,9 @@ Errors = NDArray[np.float64]  # (choices,)
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
-    parser.add_argument("--datasets", default=SETS, help="with commas between")
+    parser = wrench_parser(__doc__, SETS)
     parser.add_argument("--encoders", default="lsa", help="one set, as in minilm+lsa")
     parser.add_argument("--most", type=int, default=6000, help="training documents of each")
-    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     print("| data | " + " | ".join(f"{choice:g}" for choice in CHOICES) + " |")
     print("|" + "---|" * (len(CHOICES) + 1))

@@ -11,15 +11,14 @@ the n clean labels for training and the class prior, test labels for scoring. No
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from _options import wrench_parser
 from unruly.learner import UNKNOWN, Gold
 from unruly.model.metrics import confusion, f1_scores
 from unruly_lab.bench.datasets import Dataset, folder_of
@@ -50,15 +49,10 @@ class Line:
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
-    parser.add_argument("--datasets", default=",".join(SETS), help="with commas between")
+    parser = wrench_parser(__doc__, ",".join(SETS))
     parser.add_argument("--encoders", default="lsa", help="one set, as in minilm+lsa")
     parser.add_argument("--most", type=int, help="at most so many training documents, at random")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     print("| data | labels | without | default | change | labels alone | hurts |")
     print("|" + "---|" * 7)

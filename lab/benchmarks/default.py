@@ -22,7 +22,6 @@ of the sources, and the share of true ones inside their 95 % interval; CPU secon
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -33,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from _options import wrench_parser
 from balance import (
     Answers,
     Case,
@@ -62,16 +62,11 @@ COLUMNS = ("MV", "MVbal→LR", "Snorkel→LR", "nothing", "rough", "20 labels", 
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
-    parser.add_argument("--datasets", default=",".join(SETS), help="with commas between")
+    parser = wrench_parser(__doc__, ",".join(SETS))
     parser.add_argument("--encoders", default="lsa", help="sets, with commas between")
     parser.add_argument("--seeds", type=int, default=5, help="of folds and draws")
     parser.add_argument("--draws", type=int, default=10, help="of rough shares and of labels")
     parser.add_argument("--most", type=int, default=1_000_000, help="training documents, at most")
-    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     rows: list[dict[str, Any]] = []
     print("| data | encoders | " + " | ".join(COLUMNS) + " |\n|" + "---|" * (len(COLUMNS) + 2))

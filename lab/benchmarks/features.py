@@ -11,7 +11,6 @@ neither saw.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
+from _options import wrench_parser
 from unruly.features.lsa import Lsa
 from unruly.features.ngrams import CharGrams
 from unruly.features.static import Static
@@ -54,15 +54,10 @@ class Task:
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
+    parser = wrench_parser(__doc__, "imdb,agnews")
     parser.add_argument("--static", type=Path, help="a Model2Vec folder")
-    parser.add_argument("--datasets", default="imdb,agnews", help="with commas between")
     parser.add_argument("--most", type=int, default=8_000, help="training documents of each")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     print("| data | encoder | fit, CPU s | encode, CPU s | accuracy |\n|---|---|---|---|---|")
     found = []

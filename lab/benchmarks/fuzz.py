@@ -154,7 +154,7 @@ def _prepare(room: Path) -> None:
         "cli.vote",
         "cli.predict",
         "cli.documents",
-        "model.prediction_file",
+        "model.predictions",
         "features.stack",
     )
     for library in (*(f"unruly.{name}" for name in names), "scipy.sparse.linalg", "fastexcel"):

@@ -33,12 +33,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from _options import wrench_parser
 from unruly.denoising.fit import denoise
 from unruly.features.cache import Cache
 from unruly.features.encoder import Features
 from unruly.features.spec import encoder_from
 from unruly.labelling.answers import Labelled, labelled
-from unruly.labelling.balance import estimate_balance
+from unruly.labelling.estimates import estimate_balance
 from unruly.labelling.labels import Answer, LabelFile
 from unruly.labelling.queue import ask
 from unruly.learner import UNKNOWN, Learner
@@ -204,11 +205,7 @@ def table(what: str, rows: Sequence[Row], better: int) -> list[str]:
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
-    parser.add_argument("--datasets", default=",".join(SETS), help="with commas between")
+    parser = wrench_parser(__doc__, ",".join(SETS))
     parser.add_argument("--encoders", default="lsa", help="one set, as in minilm+lsa")
     parser.add_argument("--most", type=int, default=2000, help="training documents, at most")
     parser.add_argument("--seeds", type=int, default=4, help="fits of each kind")
@@ -216,7 +213,6 @@ def main() -> None:
         "--draws", type=int, default=100, help="for the balance, which needs no fit"
     )
     parser.add_argument("--labels", default="10,20,50,100,200", help="with commas between")
-    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     sizes = [int(size) for size in args.labels.split(",")]
     balance: list[Row] = []

@@ -10,7 +10,6 @@ difference to it over the splits, with its standard error.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +23,9 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
-from unruly.features.lsa import EIGHT_BITS, Axes, Lsa, Terms
+from _options import wrench_parser
+from unruly.features.lsa import EIGHT_BITS, Axes, Lsa
+from unruly.features.ngrams import Terms
 from unruly.texts.corpus import Corpus
 
 SETS = ("imdb", "yelp", "agnews", "youtube")
@@ -71,14 +72,9 @@ class Split:
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
-    parser.add_argument("--datasets", default=",".join(SETS), help="with commas between")
+    parser = wrench_parser(__doc__, ",".join(SETS))
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--train", type=int, default=8_000, help="training documents")
-    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     found = {}
     for name in args.datasets.split(","):

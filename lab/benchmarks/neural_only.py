@@ -13,15 +13,14 @@ of test documents that then get the same answer. Gold chooses the epoch and scor
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from _options import wrench_parser
 from unruly.features.cache import Cache
 from unruly.paper.settings import PaperSettings
 from unruly_lab.bench.datasets import Dataset, folder_of
@@ -45,15 +44,10 @@ class Step:
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
-    parser.add_argument("--datasets", default="spouse,youtube", help="with commas between")
+    parser = wrench_parser(__doc__, "spouse,youtube")
     parser.add_argument("--encoder", default="minilm", help="where a folder has no features")
     parser.add_argument("--rows", type=int, default=2000, help="training documents at most")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     print("| data | change | last epoch | by gold | kept | one class |")
     print("|---|---|---|---|---|---|")

@@ -25,7 +25,7 @@ import polars as pl
 
 import unruly
 from unruly import Project
-from unruly.model.prediction_file import predict_file
+from unruly.model.predictions import predict_file
 from unruly.progress import SILENT
 from unruly.rules.sources import Sources
 

@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from _options import wrench_parser
 from unruly import WeakClassifier
 from unruly.model.evaluation import majority_shares
 from unruly.model.suggestions import Refused, suggest_rules
@@ -264,17 +265,12 @@ def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="a folder of WRENCH folders")
-    parser.add_argument("--datasets", default=",".join(SETS), help="with commas between")
+    parser = wrench_parser(__doc__, ",".join(SETS))
     parser.add_argument("--documents", type=int, default=3000, help="of each split, at most")
     parser.add_argument("--steps", type=int, default=30, help="rules to accept")
     parser.add_argument("--seeds", type=int, default=2, help="random thirds of the rules")
     parser.add_argument("--lists", action="store_true", help="accepted words join lists")
     parser.add_argument("--prior", action="store_true", help="state the true class shares")
-    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     began = time.process_time()
     print("accuracy/coverage after " + ", ".join(map(str, SHOWN)) + " accepted rules")

@@ -21,9 +21,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from unruly.features.cache import Cache, CacheWarning
-from unruly.features.encoder import State
+from unruly.features.encoder import State, text_views
 from unruly.features.lsa import Lsa
-from unruly.features.views import text_views
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
 

@@ -1,12 +1,28 @@
-"""Features: blocks of one height, joined and taken apart."""
+"""Features: blocks of one height, joined and taken apart.
+
+Views: what encoders read of documents with two entities.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 from unruly.errors import InputError
-from unruly.features.encoder import Block, Features
+from unruly.features.encoder import (
+    AROUND,
+    BETWEEN,
+    TAGGED,
+    TEXT,
+    WINDOW,
+    Block,
+    Features,
+    seen,
+    term_views,
+    text_views,
+)
+from unruly.texts.corpus import Corpus
 
 A = np.arange(6, dtype=np.float32).reshape(3, 2)
 B = np.ones((3, 1), dtype=np.float32)
@@ -27,3 +43,54 @@ def test_refusals() -> None:
         Features((Block("a", A), Block("b", B[:2])))
     with pytest.raises(InputError, match="row 0: a feature is NaN"):
         Features.from_array(np.full((2, 2), np.nan, dtype=np.float32))
+
+
+FRAME = pl.DataFrame(
+    {
+        "text": [
+            "Last May Ann Lee married Bo Lee in York.",
+            "Bo Lee and his wife, Ann Lee",
+            "nobody is here",
+            "Ann Lee Bo Lee",
+        ],
+        "entity1": ["Ann Lee"] * 4,
+        "entity2": ["Bo Lee"] * 4,
+    }
+)
+PAIRS = Corpus.from_frame(FRAME)
+
+
+def test_plain_texts_are_read_as_they_are() -> None:
+    corpus = Corpus.from_texts(["a", "b"])
+    assert term_views(corpus) == text_views(corpus) == (TEXT,)
+    assert seen(corpus, TEXT).to_list() == ["a", "b"]
+
+
+def test_between() -> None:
+    found = seen(PAIRS, BETWEEN).to_list()
+    assert found == ["married", "and his wife,", "nobody is here", ""]
+
+
+def test_around_hides_the_names() -> None:
+    found = seen(PAIRS, AROUND).to_list()
+    assert found[0] == "Last May someone married someone in York."
+    assert not any("Lee" in text for text in (found[0], found[1], found[3]))
+
+
+def test_tags_tell_where_a_word_stood() -> None:
+    found = seen(PAIRS, TAGGED).to_list()
+    assert found[0] == "l_last l_may entity_ b_married entity_ r_in r_york r_x2e"
+    assert found[1] == "entity_ b_and b_his b_wife b_x2c entity_"
+    assert found[3] == "entity_ entity_"
+
+
+def test_windows_are_bounded() -> None:
+    words = " ".join(["word"] * 50)
+    frame = FRAME.head(1).with_columns(text=pl.lit(f"{words} Ann Lee wed Bo Lee {words}"))
+    found = seen(Corpus.from_frame(frame), TAGGED)[0]
+    assert found.count("l_word") == found.count("r_word") == WINDOW
+
+
+def test_lsa_reads_tags_and_others_sentences() -> None:
+    assert term_views(PAIRS) == (BETWEEN, TAGGED)
+    assert text_views(PAIRS) == (BETWEEN, AROUND)

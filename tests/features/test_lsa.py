@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from unruly.errors import InputError, SettingsError
-from unruly.features.lsa import SHORT, Axes, Lsa, Terms
-from unruly.features.ngrams import CharGrams, WordGrams
+from unruly.features.lsa import SHORT, Axes, Lsa
+from unruly.features.ngrams import CharGrams, Terms, WordGrams
 
 GOOD, BAD = ["good", "fine", "great"], ["bad", "poor", "awful"]
 

@@ -10,8 +10,7 @@ import pytest
 from unruly.errors import InputError
 from unruly.labelling.answers import labelled
 from unruly.labelling.labels import CANNOT_TELL, SKIPPED, Answer, LabelFile
-from unruly.labelling.queue import ask
-from unruly.labelling.session import Session
+from unruly.labelling.queue import Session, ask
 from unruly.votes.votes import Votes
 
 VOTES = Votes.from_array(np.full((9, 1), -1), classes=["ham", "spam"])

@@ -12,8 +12,8 @@ from tests.model.planted import quick, texts
 import unruly
 from unruly.errors import ModelFileError
 from unruly.features.cache import Cache
+from unruly.features.stack import Encoding
 from unruly.model.container import open_container, to_json, write_container
-from unruly.model.encoding import Encoding
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -52,7 +52,8 @@ def test_saved_and_read_back_it_gives_the_same_bits(tmp_path: Path, corpus: Corp
     spec = [{"name": "lsa", "dim": 8}, {"name": "lsa", "dim": 4, "chars": True}]
     made = Encoding.fitted(spec, corpus, cache=None)
     write_container(tmp_path / "a", made.members(), {})
-    read = Encoding.from_plain(made.to_plain(), open_container(tmp_path / "a"))
+    members = open_container(tmp_path / "a").members
+    read = Encoding.from_plain(made.to_plain(), members, "a")
     new = Corpus.from_texts([*texts(20, seed=4)[0], "", "words never seen before"])
     for before, after in zip(made.features(new).blocks, read.features(new).blocks, strict=True):
         assert before.name == after.name

@@ -11,10 +11,9 @@ from sklearn.metrics import f1_score
 from tests.model.planted import planted, quick
 
 from unruly.errors import InputError
-from unruly.facts import Use
+from unruly.facts import Ledger, Use
 from unruly.learner import Heads
 from unruly.model.evaluation import Evaluation, evaluate, majority_shares
-from unruly.model.ledger import Ledger
 from unruly.votes.votes import Votes
 
 VOTES = Votes.from_array(

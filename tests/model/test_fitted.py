@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unruly.model.fitted import repeated, row_digests
-from unruly.texts.digests import text_digests
+from unruly.texts.corpus import text_digests
 
 
 @given(st.lists(st.text(max_size=30), max_size=20), st.lists(st.text(max_size=30), max_size=20))

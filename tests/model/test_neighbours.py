@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.model.planted import planted, quick
 
-from unruly.model.neighbours import unit_length
+from unruly.model.fitted import unit_length
 from unruly.sampling import sample_rows
 
 

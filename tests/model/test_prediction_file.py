@@ -13,8 +13,7 @@ import pytest
 from tests.model.planted import texts
 
 from unruly.errors import InputError
-from unruly.model.prediction_file import predict_file
-from unruly.model.predictions import Predictions
+from unruly.model.predictions import Predictions, predict_file
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.texts.corpus import Corpus
 

@@ -15,7 +15,8 @@ from tests.model.planted import quick
 import unruly
 from unruly.errors import InputError, RuleError
 from unruly.facts import DocumentsGivenUp
-from unruly.model.rulebook import Allowed, RuleBook
+from unruly.model.carried_rules import Allowed
+from unruly.model.rulebook import RuleBook
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.model.wording import sentence
 from unruly.rules.cache import Cache

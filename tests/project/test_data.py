@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unruly.errors import InputError, ProjectError
-from unruly.project.data import DataFiles
+from unruly.project.project import DataFiles
 
 CLASSES = ("ham", "spam")
 

@@ -9,8 +9,7 @@ import pytest
 from unruly.denoising.settings import Settings
 from unruly.errors import ProjectError, UnrulyError
 from unruly.paper.settings import PaperSettings
-from unruly.project.data import DataFiles
-from unruly.project.project import Project
+from unruly.project.project import DataFiles, Project
 
 TEXT = """\
 [task]

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError
 from unruly.paper.settings import PaperSettings
-from unruly.project.data import DataFiles
 from unruly.project.file import to_toml
-from unruly.project.project import EncoderSpec, Project
+from unruly.project.project import DataFiles, EncoderSpec, Project
 from unruly.project.starter import make_starter
 from unruly.rules.combine import AllOf, Not
 from unruly.rules.keywords import Keywords

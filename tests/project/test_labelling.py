@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unruly.errors import InputError
-from unruly.labelling.balance import estimate_balance
+from unruly.labelling.estimates import estimate_balance
 from unruly.labelling.queue import from_votes
 from unruly.project.labelling import LabellingTask, OnDisk
 from unruly.project.project import Project

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from unruly.errors import ProjectError, RuleError
-from unruly.project.data import DataFiles
-from unruly.project.project import Prior, Project, check_classes
+from unruly.project.project import DataFiles, Prior, Project, check_classes
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources

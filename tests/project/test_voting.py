@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from unruly.errors import InputError, MissingExtraError, RuleError, UnrulyError, Where
-from unruly.project.data import DataFiles
-from unruly.project.project import Project
+from unruly.project.project import DataFiles, Project
 from unruly.project.starter import make_starter
 from unruly.project.voting import blamed_on_its_line, vote_split
 from unruly.rules.keywords import Keywords

@@ -13,7 +13,6 @@ import pytest
 from unruly.learner import Epoch
 from unruly.model.advice import count_pairs
 from unruly.report.charts.accuracy import by_votes_chart, noise_chart
-from unruly.report.charts.chart import Chart
 from unruly.report.charts.confidence import calibration_chart, confidence_chart
 from unruly.report.charts.matrices import MOST_SOURCES, agreement_map, confusion_chart
 from unruly.report.charts.sources import (
@@ -26,7 +25,7 @@ from unruly.report.charts.sources import (
 )
 from unruly.report.charts.training import training_curves
 from unruly.report.facts import Facts
-from unruly.report.markup import figure
+from unruly.report.markup import Chart, figure
 from unruly.sampling import Share
 from unruly.votes.votes import Votes
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unruly.texts.corpus import Corpus
-from unruly.texts.relation import Relation, relation_of
+from unruly.texts.relation import Relation
 
 
 def related(**columns: list[object]) -> Relation:
-    relation = relation_of(Corpus.from_frame(pl.DataFrame(columns), text="text"))
+    relation = Corpus.from_frame(pl.DataFrame(columns), text="text").relation
     assert relation is not None
     return relation
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError
 from unruly.texts.corpus import Corpus
-from unruly.texts.csv_table import CsvRecords
+from unruly.texts.csv_records import CsvRecords
 from unruly.texts.stream import SeenIds
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError
 from unruly.texts.corpus import Corpus
-from unruly.texts.csv_table import cut_records
+from unruly.texts.csv_records import cut_records
 from unruly.texts.writing import RowWriter
 
 TELLING = [

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from lab.tests.peers.planted_task import trained
 
-from unruly.facts import Use
-from unruly.model.ledger import Ledger
+from unruly.facts import Ledger, Use
 from unruly.sampling import Share
 from unruly_lab.compare.comparison import Comparison, Row
 from unruly_lab.compare.scores import GoldScores

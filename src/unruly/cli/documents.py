@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from unruly.errors import InputError, UnrulyError
-from unruly.project.data import DataFiles
-from unruly.project.project import FILE_NAME, Project
+from unruly.project.project import FILE_NAME, DataFiles, Project
 from unruly.rules.function import Function
 from unruly.texts.corpus import Corpus
 from unruly.texts.table import open_table

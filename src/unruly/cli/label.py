@@ -15,7 +15,7 @@ from unruly.wording import plural
 
 if TYPE_CHECKING:
     from unruly.cli.label_keys import Keyboard, Lines
-    from unruly.labelling.session import Session
+    from unruly.labelling.queue import Session
     from unruly.project.labelling import LabellingTask
     from unruly.project.project import Project
 
@@ -73,9 +73,8 @@ def command(
       unruly label spam --import theirs.csv
     """
     from unruly.cli.documents import load_model, open_project
-    from unruly.cli.label_conversation import Conversation
+    from unruly.cli.label_conversation import Conversation, View
     from unruly.cli.label_keys import Lines
-    from unruly.cli.label_view import View
     from unruly.labelling.queue import parsed_kind
     from unruly.project.labelling import LabellingTask
 

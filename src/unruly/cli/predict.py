@@ -93,7 +93,7 @@ def command(
       cat comments.jsonl | unruly predict spam.unruly - > labelled.jsonl
     """
     from unruly.cli.documents import load_model, named
-    from unruly.model.prediction_file import predict_file
+    from unruly.model.predictions import predict_file
     from unruly.project.voting import asked_line
     from unruly.texts.corpus import Corpus
 

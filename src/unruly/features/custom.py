@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from unruly.errors import InputError
-from unruly.features.encoder import State
+from unruly.features.encoder import State, text_views
 from unruly.features.saving import import_path
-from unruly.features.views import text_views
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.corpus import Corpus
 

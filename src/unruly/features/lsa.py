@@ -26,14 +26,12 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError, SettingsError, not_fitted
-from unruly.features.encoder import State
-from unruly.features.ngrams import CharGrams, Keys, WordGrams
+from unruly.features.encoder import State, term_views
+from unruly.features.ngrams import CharGrams, Terms, WordGrams
 from unruly.features.pretrained import clean
-from unruly.features.views import term_views
 from unruly.progress import SILENT, Progress, stage
 from unruly.sampling import sample_rows
-from unruly.texts.corpus import Corpus
-from unruly.texts.digests import numbers
+from unruly.texts.corpus import Corpus, digest_numbers
 
 SHORT = 400  # characters: texts shorter than this on average have too few words to do without runs
 BATCH = 2_000  # texts encoded at a time,
@@ -41,94 +39,9 @@ BATCH_CHARACTERS = 1_000_000  # and no more characters than these, unless one te
 FIT = 50_000  # texts fitted on: of more, as many drawn at random
 EIGHT_BITS = 8_000_000  # numbers of all axes together, above which each has 4 bits
 CLIPS = (2.2, 2.6, 3.0)  # times a row's root mean square: the largest of 4 bits
-_BITS = (1 << 20) - 1  # the last bits of a key, by which most are told apart
-_CLASH = -2  # two keys have the same
 SAMPLE = 20_000  # texts that the runs of characters are chosen from
 # Han, kana, Thai, Lao, Khmer, Burmese, Tibetan: written without blanks between words.
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
-
-
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """The n-grams that count, in order of key, and their weights."""
-
-    grams: WordGrams | CharGrams
-    keys: Keys  # (t,), sorted
-    idf: NDArray[np.float32]  # (t,)
-
-    def weigh(self, texts: Sequence[str]) -> csr_matrix:
-        """(n, t): TF-IDF, rows of unit length, or of zeros where a text has no known term."""
-        found = self.grams.of(texts)
-        column = self.columns(found.key)
-        known = np.flatnonzero(column >= 0)
-        cells = (found.row[known], column[known])
-        ones = np.ones(len(cells[0]), dtype=np.float32)
-        counts = csr_matrix((ones, cells), shape=(len(texts), len(self.keys)))
-        counts.sum_duplicates()
-        value = (1 + np.log(counts.data)) * self.idf[counts.indices]
-        row = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
-        length = np.sqrt(np.bincount(row, weights=value**2, minlength=len(texts)))
-        counts.data = (value / length[row]).astype(np.float32)
-        return counts
-
-    def columns(self, keys: Keys) -> NDArray[np.int32]:
-        """The place of each n-gram among the terms; -1 where it is none.
-
-        >>> Terms(WordGrams(()), np.array([3, 5, 3 + _BITS + 1]), np.ones(3)).columns(
-        ...     np.array([5, 4, 3, 3 + _BITS + 1])
-        ... )
-        array([ 1, -1,  0,  2], dtype=int32)
-        """
-        column: NDArray[np.int32] = self._table[keys & _BITS]  # a copy
-        if not len(self.keys):
-            return column
-        clash = np.flatnonzero(column == _CLASH)
-        column[clash] = np.searchsorted(self.keys, keys[clash])
-        column[column == len(self.keys)] = -1
-        column[(column >= 0) & (self.keys[column] != keys)] = -1
-        return column
-
-    @cached_property
-    def _table(self) -> NDArray[np.int32]:
-        """Terms by the last bits of their keys: one look instead of a search, but where two share these bits."""
-        table = np.full(_BITS + 1, -1, dtype=np.int32)
-        place, last = np.arange(len(self.keys), dtype=np.int32), self.keys & _BITS
-        table[last] = place
-        table[last[table[last] != place]] = _CLASH
-        return table
-
-    def raised(self, weighed: csr_matrix, power: float) -> csr_matrix:
-        """(n, t): the same with idf to this power instead of 1, rows of unit length again."""
-        if power == 1:
-            return weighed
-        value = weighed.data * self.idf[weighed.indices] ** np.float32(power - 1)
-        row = np.repeat(np.arange(weighed.shape[0]), np.diff(weighed.indptr))
-        length = np.sqrt(np.bincount(row, weights=value**2, minlength=weighed.shape[0]))
-        scaled = (value / length[row]).astype(np.float32)
-        return csr_matrix((scaled, weighed.indices, weighed.indptr), shape=weighed.shape)
-
-    def state(self) -> State:
-        """The vocabulary, the keys and the weights."""
-        kind = "words" if isinstance(self.grams, WordGrams) else "characters"
-        return {
-            "kind": kind,
-            "vocabulary": self.grams.vocabulary,
-            "keys": self.keys,
-            "idf": self.idf,
-        }
-
-    @classmethod
-    def from_state(cls, state: State) -> Terms:
-        """What `state` gave, checked."""
-        kinds: dict[str, type[WordGrams] | type[CharGrams]]
-        kinds = {"words": WordGrams, "characters": CharGrams}
-        grams = kinds[state["kind"]]
-        keys, idf = state["keys"], state["idf"]
-        if keys.dtype != np.int64 or keys.ndim != 1 or (np.diff(keys) <= 0).any():
-            raise ValueError("the terms of lsa are out of order")
-        if idf.dtype != np.float32 or idf.shape != keys.shape or not np.isfinite(idf).all():
-            raise ValueError("the weights of lsa do not fit its terms")
-        return cls(grams.from_vocabulary(state["vocabulary"]), keys, idf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -420,7 +333,7 @@ def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 def _in_one_order(texts: Sequence[str]) -> list[str]:
     """The texts by their digests: the axes do not depend on the order in which documents come."""
-    digests = numbers(text.encode("utf-8", "surrogatepass") for text in texts)
+    digests = digest_numbers(text.encode("utf-8", "surrogatepass") for text in texts)
     order = np.argsort(digests, kind="stable")
     return [texts[row] for row in order.tolist()]
 

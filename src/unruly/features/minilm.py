@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, SettingsError
 from unruly.extras import need
 from unruly.features import minilm_graph, pretrained
-from unruly.features.encoder import State
+from unruly.features.encoder import State, text_views
 from unruly.features.pretrained import CHUNK, batches, token_ids, tokenizer_from
-from unruly.features.views import text_views
 from unruly.files import cache_folder, with_digest, without_digest, written_whole
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.corpus import Corpus

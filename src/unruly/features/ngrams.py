@@ -1,4 +1,4 @@
-"""Words, word pairs and character n-grams as numbers, counted for a whole corpus at once.
+"""Words, word pairs and character n-grams as numbers, counted and weighed for a whole corpus at once.
 
 An n-gram is one int64: a word is its rank in the list of words, a pair (a, b) is W + a·W + b, and a
 run of characters is their ranks in the alphabet written to the base of the alphabet's size. So
@@ -14,7 +14,9 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
+from unruly.features.encoder import State
 from unruly.features.pretrained import clean
 
 WORD = r"\w+|\p{So}"  # letters, digits and marks of any script; emoji and symbols stand alone
@@ -23,6 +25,8 @@ SPACE = 0  # the alphabet's first place: blanks and the ends of words
 LENGTHS = (2, 3, 4, 5)
 
 Keys = NDArray[np.int64]
+_BITS = (1 << 20) - 1  # the last bits of a key, by which most are told apart
+_CLASH = -2  # two keys have the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,3 +208,86 @@ def _series(texts: Sequence[str]) -> pl.Series:
         return pl.Series("word", texts, dtype=pl.String)
     except UnicodeEncodeError:
         return pl.Series("word", [clean(text) for text in texts], dtype=pl.String)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The n-grams that count, in order of key, and their weights."""
+
+    grams: WordGrams | CharGrams
+    keys: Keys  # (t,), sorted
+    idf: NDArray[np.float32]  # (t,)
+
+    def weigh(self, texts: Sequence[str]) -> csr_matrix:
+        """(n, t): TF-IDF, rows of unit length, or of zeros where a text has no known term."""
+        found = self.grams.of(texts)
+        column = self.columns(found.key)
+        known = np.flatnonzero(column >= 0)
+        cells = (found.row[known], column[known])
+        ones = np.ones(len(cells[0]), dtype=np.float32)
+        counts = csr_matrix((ones, cells), shape=(len(texts), len(self.keys)))
+        counts.sum_duplicates()
+        value = (1 + np.log(counts.data)) * self.idf[counts.indices]
+        row = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
+        length = np.sqrt(np.bincount(row, weights=value**2, minlength=len(texts)))
+        counts.data = (value / length[row]).astype(np.float32)
+        return counts
+
+    def columns(self, keys: Keys) -> NDArray[np.int32]:
+        """The place of each n-gram among the terms; -1 where it is none.
+
+        >>> Terms(WordGrams(()), np.array([3, 5, 3 + _BITS + 1]), np.ones(3)).columns(
+        ...     np.array([5, 4, 3, 3 + _BITS + 1])
+        ... )
+        array([ 1, -1,  0,  2], dtype=int32)
+        """
+        column: NDArray[np.int32] = self._table[keys & _BITS]  # a copy
+        if not len(self.keys):
+            return column
+        clash = np.flatnonzero(column == _CLASH)
+        column[clash] = np.searchsorted(self.keys, keys[clash])
+        column[column == len(self.keys)] = -1
+        column[(column >= 0) & (self.keys[column] != keys)] = -1
+        return column
+
+    @cached_property
+    def _table(self) -> NDArray[np.int32]:
+        """Terms by the last bits of their keys: one look instead of a search, but where two share these bits."""
+        table = np.full(_BITS + 1, -1, dtype=np.int32)
+        place, last = np.arange(len(self.keys), dtype=np.int32), self.keys & _BITS
+        table[last] = place
+        table[last[table[last] != place]] = _CLASH
+        return table
+
+    def raised(self, weighed: csr_matrix, power: float) -> csr_matrix:
+        """(n, t): the same with idf to this power instead of 1, rows of unit length again."""
+        if power == 1:
+            return weighed
+        value = weighed.data * self.idf[weighed.indices] ** np.float32(power - 1)
+        row = np.repeat(np.arange(weighed.shape[0]), np.diff(weighed.indptr))
+        length = np.sqrt(np.bincount(row, weights=value**2, minlength=weighed.shape[0]))
+        scaled = (value / length[row]).astype(np.float32)
+        return csr_matrix((scaled, weighed.indices, weighed.indptr), shape=weighed.shape)
+
+    def state(self) -> State:
+        """The vocabulary, the keys and the weights."""
+        kind = "words" if isinstance(self.grams, WordGrams) else "characters"
+        return {
+            "kind": kind,
+            "vocabulary": self.grams.vocabulary,
+            "keys": self.keys,
+            "idf": self.idf,
+        }
+
+    @classmethod
+    def from_state(cls, state: State) -> Terms:
+        """What `state` gave, checked."""
+        kinds: dict[str, type[WordGrams] | type[CharGrams]]
+        kinds = {"words": WordGrams, "characters": CharGrams}
+        grams = kinds[state["kind"]]
+        keys, idf = state["keys"], state["idf"]
+        if keys.dtype != np.int64 or keys.ndim != 1 or (np.diff(keys) <= 0).any():
+            raise ValueError("the terms of lsa are out of order")
+        if idf.dtype != np.float32 or idf.shape != keys.shape or not np.isfinite(idf).all():
+            raise ValueError("the weights of lsa do not fit its terms")
+        return cls(grams.from_vocabulary(state["vocabulary"]), keys, idf)

@@ -12,8 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError
-from unruly.features.encoder import Features, State
-from unruly.features.views import TEXT, column_view
+from unruly.features.encoder import TEXT, Features, State, column_view
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
 

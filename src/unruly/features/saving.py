@@ -202,3 +202,19 @@ def _restored(value: Any, tensors: Mapping[str, NDArray[Any]]) -> Any:
     if isinstance(value, list):
         return [_restored(item, tensors) for item in value]
     return value
+
+
+def plain_spec(spec: Any) -> Any:
+    """What the encoder was asked for, as JSON can hold it; an encoder object goes by its kind or class."""
+    if isinstance(spec, Mapping):
+        return {str(key): plain_spec(value) for key, value in spec.items()}
+    if isinstance(spec, list | tuple):
+        return [plain_spec(part) for part in spec]
+    if isinstance(spec, NamedByFile):
+        return plain_spec(spec.spec)
+    if hasattr(spec, "encoders"):
+        return [plain_spec(part) for part in spec.encoders]
+    if spec is None or isinstance(spec, str | int | float | bool):
+        return spec
+    own = getattr(spec, "kind", None)
+    return own if isinstance(own, str) else import_path(spec)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +18,16 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, ModelFileError, not_fitted
 from unruly.facts import EncoderFallback
 from unruly.features.cache import Cache
-from unruly.features.encoder import Block, Encoder, Features
+from unruly.features.encoder import TEXT, Block, Encoder, Features, seen
 from unruly.features.saving import Permitted, encoder_from_bytes, encoder_to_bytes, refused
-from unruly.features.views import TEXT, seen
 from unruly.progress import SILENT, Progress
 from unruly.sampling import sample_rows
-from unruly.texts.corpus import Corpus
-from unruly.texts.digests import text_digests
+from unruly.texts.corpus import Corpus, text_digests
 
 SAMPLE = 512  # documents that a block's scale is measured on
 FORMAT = 5  # 5: values and arrays in place of folders, no masks
 PLAN = "encoder.json"
+FOLDER = "encoder/"  # where a model file keeps it
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,3 +211,98 @@ def _spread(values: NDArray[np.float32]) -> float:
     centred = values.astype(np.float64) - values.mean(axis=0, dtype=np.float64)
     spread = float(np.sqrt((centred**2).sum(axis=1).mean()))
     return spread if spread > 1e-9 else 1.0
+
+
+class Encoding:
+    """The encoders of a model as they were fitted; those of a loaded model are read on first use.
+
+    >>> corpus = Corpus.from_texts(["a good film", "a bad film", "so good", "so bad"])
+    >>> encoding = Encoding.fitted({"name": "lsa", "dim": 2}, corpus, cache=None)
+    >>> encoding.name, encoding.features(corpus).width
+    ('lsa', 4)
+    """
+
+    def __init__(self, name: str, stack: EncoderStack | None, saved: Saved | None = None) -> None:
+        self.name = name
+        self._stack = stack
+        self._saved = saved
+
+    @classmethod
+    def fitted(
+        cls,
+        spec: object,
+        corpus: Corpus,
+        cache: Cache | None,
+        progress: Progress = SILENT,
+        folder: Path | None = None,
+    ) -> Encoding:
+        """Choose the encoder that `spec` asks for, and fit it on the training texts."""
+        from unruly.features.spec import encoder_from
+
+        stack = encoder_from(spec, folder).fit(corpus, cache, progress)
+        return cls(stack.name, stack)
+
+    def features(
+        self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
+    ) -> Features:
+        """The features of these documents."""
+        return self._ready().encode(corpus, cache, progress)
+
+    def notes(self) -> tuple[EncoderFallback, ...]:
+        """What the user should know of how texts are read."""
+        return self._ready().notes()
+
+    def _ready(self) -> EncoderStack:
+        if self._stack is None:
+            assert self._saved is not None
+            self._stack = self._saved.opened()
+        return self._stack
+
+    def first(self) -> Encoder:
+        """The first of the encoders, fitted: what rules that compare texts by meaning see texts with."""
+        return self._ready().parts[0].encoder
+
+    def members(self) -> dict[str, bytes]:
+        """The files of the saved encoder, as members of a container."""
+        files = self._saved.files if self._saved is not None else self._ready().to_members()
+        return {f"{FOLDER}{name}": data for name, data in files.items()}
+
+    def to_plain(self) -> dict[str, Any]:
+        """What is known without reading the encoder."""
+        return {"name": self.name}
+
+    @classmethod
+    def from_plain(
+        cls,
+        plain: Mapping[str, Any],
+        members: Mapping[str, bytes],
+        where: str,
+        encoders: object = None,
+    ) -> Encoding:
+        """The encoder of a loaded model, not read yet: its files are among the members of the file `where`.
+
+        `encoders` is what the user names beside the file: a model on the hub or in a folder, or an encoder of
+        their own (`features.saving`). A file that needs more than that is refused now.
+        """
+        files = {k.removeprefix(FOLDER): v for k, v in members.items() if k.startswith(FOLDER)}
+        saved = Saved(files, encoders, where)
+        saved.check()
+        return cls(str(plain["name"]), None, saved)
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """A stack of encoders as bytes, and what the user lets it open."""
+
+    files: Mapping[str, bytes]
+    encoders: object
+    where: str  # the model file
+
+    def check(self) -> None:
+        """Refuse a file that names what the user did not, before anything is opened."""
+        if why := refused(self.files, Permitted.of(self.encoders)):
+            raise ModelFileError(f"{self.where}: {why}")
+
+    def opened(self) -> EncoderStack:
+        """The stack."""
+        return EncoderStack.from_members(self.files, Permitted.of(self.encoders), self.where)

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, SettingsError
 from unruly.extras import need
 from unruly.features import pretrained
-from unruly.features.encoder import State
+from unruly.features.encoder import State, text_views
 from unruly.features.pretrained import CHARACTERS_A_TOKEN, CHUNK, batches, clean
-from unruly.features.views import text_views
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.corpus import Corpus
 

@@ -1,19 +1,34 @@
-"""Which documents to ask about.
+"""Which documents to ask about, and asking: one question after the other, each answer on disk before the next.
 
-    balance       for the class shares, and all else: spread over predicted classes and confidences (see `draws`)
+    balance       for the class shares, and all else: spread over predicted classes and confidences (see `draw`)
     random        at random, each alike
     doubt         those whose two likeliest classes are nearest to each other
     source:NAME   at random among those that a source votes on, to check it
     class:NAME    at random among those that are predicted to be of a class
 
-`balance` and `random` reach all documents, so that what they tell holds for all (see `answers`).
+`balance` and `random` reach all documents, so that what they tell holds for all (see `answers`). `balance` is systematic
+sampling with unequal probabilities:
+
+    u_i = 1 - sum_y q_iy^2                         how doubtful the prediction is: the variance that a label removes
+    s_i = sqrt(u_i + 0.1)                          Neyman's allocation (1934); 0.1: predictions may be wrong where they are sure
+    P(i) ~ 3/4 s_i / sum s + 1/4 s_i / (H sum of s over i's predicted class)        H: the classes that are predicted
+
+P(i), cut at 1, sums to the labels that are asked for. Documents are laid end to end in the order of predicted class
+and confidence, each as long as its P(i), and a comb with teeth at distance 1 and a random offset picks those that it hits
+(Madow, 1949). So each is drawn with exactly its P(i), and the draw is spread over classes and confidences as
+strata would spread it. Its inverse as a weight keeps every estimate unbiased. A quarter evenly over the predicted
+classes, so that one which is hardly ever predicted is looked at, too.
+
+    session = Session(LabelFile.open("labels.csv"), ask(votes, n=20), by="ada")
+    while (question := session.question) is not None:
+        session = session.answer("spam")          # or .undo(), .answer(CANNOT_TELL), .answer(SKIPPED)
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,13 +37,17 @@ from numpy.typing import NDArray
 
 from unruly.denoising.balance import vote_shares
 from unruly.errors import InputError
-from unruly.labelling.draws import draw
+from unruly.labelling.answers import written_id
+from unruly.labelling.labels import NO_CLASS, SKIPPED, WITHDRAWN, Answer, LabelFile
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import did_you_mean, index_of
 
 KINDS = ("balance", "doubt", "random", "source:NAME", "class:NAME")
 Proba = NDArray[np.floating[Any]]
+Real64 = NDArray[np.float64]
+_WRONG = 0.1  # variance of a label where the prediction is sure
+_EVENLY = 0.25  # of the labels, over the predicted classes
 
 
 @dataclass(frozen=True)
@@ -148,3 +167,122 @@ def _doubtful(proba: Proba, n: int, among: NDArray[np.bool_], seed: int) -> NDAr
     top = np.sort(proba[rows], axis=1)
     lead = top[:, -1] - top[:, -2]
     return np.asarray(rows[np.argsort(lead, kind="stable")[:n]])
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Documents to label, in the order in which to show them."""
+
+    rows: NDArray[np.intp]  # (l,)
+    probability: Real64  # (l,): with which each was drawn
+
+
+def draw(
+    proba: NDArray[np.floating[Any]],
+    size: int,
+    *,
+    seed: int = 0,
+    among: NDArray[np.bool_] | None = None,
+) -> Drawn:
+    """At most `size` documents by the predictions `proba` (n, m); `among` (n,): of these only.
+
+    >>> proba = np.eye(2)[[0] * 90 + [1] * 10]
+    >>> drawn = draw(proba, 10)
+    >>> int((drawn.rows >= 90).sum()), sorted(set(drawn.probability.round(3).tolist()))
+    (2, [0.089, 0.2])
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.arange(len(proba)) if among is None else np.flatnonzero(among)
+    q = np.asarray(proba[rows], np.float64)
+    size = min(size, len(rows))
+    if not size:
+        return Drawn(np.empty(0, np.intp), np.empty(0))
+    chance = inclusion(_sizes(q), size)
+    order = np.lexsort((rng.random(len(rows)), q.max(axis=1), q.argmax(axis=1)))
+    ends = np.cumsum(chance[order])
+    ends *= size / ends[-1]  # rounding
+    teeth = np.floor(np.concatenate([[0.0], ends]) + rng.random())
+    teeth[-1] = teeth[0] + size
+    picked = rng.permutation(order[np.diff(teeth) > 0])
+    return Drawn(rows[picked], chance[picked])
+
+
+def _sizes(q: Real64) -> Real64:
+    """(n,): what the probabilities are in proportion to."""
+    size = np.sqrt(1 - (q**2).sum(axis=1) + _WRONG)
+    predicted = q.argmax(axis=1)
+    total = np.bincount(predicted, weights=size, minlength=q.shape[1])
+    alone = size / total[predicted] / (total > 0).sum()
+    return np.asarray((1 - _EVENLY) * size / size.sum() + _EVENLY * alone)
+
+
+def inclusion(sizes: Real64, n: int) -> Real64:
+    """(l,): probabilities in proportion to the sizes, at most 1, that sum to n.
+
+    >>> inclusion(np.array([1.0, 1.0, 8.0]), 2).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    chance = np.zeros(len(sizes))
+    sure = np.zeros(len(sizes), np.bool_)
+    while True:
+        rest = n - sure.sum()
+        chance = np.where(sure, 1.0, rest * sizes / max(float(sizes[~sure].sum()), 1e-300))
+        more = ~sure & (chance >= 1)
+        if not more.any():
+            return chance
+        sure |= more
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """A file of labels, the questions, and the answers given so far.
+
+    Nothing is kept in memory that is not in the file: a session that is killed loses the question on the screen, no more.
+    """
+
+    file: LabelFile
+    questions: Questions
+    by: str = ""  # who answers
+    given: tuple[Answer, ...] = ()  # in this session, those taken back left out
+
+    @property
+    def question(self) -> Question | None:
+        """The next document to label; one that somebody else has labelled meanwhile is passed over."""
+        given = {answer.id for answer in self.given}
+        labelled = self._labelled()
+        for question in self.questions:
+            own = written_id(question.id)
+            if own not in given and own not in labelled:
+                return question
+        return None
+
+    def _labelled(self) -> set[str]:
+        standing = self.file.standing()
+        return {own for own, found in standing.items() if any(a.label != SKIPPED for a in found)}
+
+    @property
+    def labels(self) -> int:
+        """How many of the answers name a class."""
+        return sum(answer.label not in NO_CLASS for answer in self.given)
+
+    def answer(self, label: str, note: str = "") -> Session:
+        """Answer the question: a class, `CANNOT_TELL` or `SKIPPED`."""
+        question = self.question
+        if question is None:
+            raise InputError("there is nothing left to label")
+        file, own = self._file_now(), written_id(question.id)
+        when = file.now(own)
+        answer = Answer(own, label, when, self.by, question.why, question.probability, note)
+        return replace(self, file=file.append(answer), given=(*self.given, answer))
+
+    def undo(self) -> Session:
+        """Take the last answer back; its document is the next again."""
+        if not self.given:
+            raise InputError("there is no answer to take back")
+        file, last = self._file_now(), self.given[-1]
+        taken = replace(last, label=WITHDRAWN, when=file.now(last.id), note="")
+        return replace(self, file=file.append(taken), given=self.given[:-1])
+
+    def _file_now(self) -> LabelFile:
+        """As others may have changed it meanwhile."""
+        return LabelFile.open(self.file.path, self.file.names)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
+from unruly.facts import Ledger
 from unruly.html import html_table
 from unruly.learner import Heads
-from unruly.model.ledger import Ledger
 from unruly.model.metrics import (
     calibration_error,
     confusion,

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, SettingsError
-from unruly.facts import BlankTexts, ClassBalance, DocumentsUnasked
+from unruly.facts import BlankTexts, ClassBalance, DocumentsUnasked, Ledger
 from unruly.features.encoder import Features
+from unruly.features.stack import Encoding
 from unruly.labelmodels.majority_vote import commonest_class
 from unruly.learner import Gold, Heads, Learner
-from unruly.model.encoding import Encoding
-from unruly.model.fitted import Fitted, digests_of, plain_ids
+from unruly.model.fitted import SNIPPET, Fitted, Neighbourhood, digests_of, plain_ids, unit_length
 from unruly.model.inputs import (
     Documents,
     aligned,
@@ -25,9 +25,7 @@ from unruly.model.inputs import (
     silence,
     votes_of,
 )
-from unruly.model.ledger import Ledger
 from unruly.model.methods import MethodSettings
-from unruly.model.neighbours import SNIPPET, Neighbourhood, unit_length
 from unruly.model.rulebook import RuleBook
 from unruly.model.summary import summarise
 from unruly.paper.settings import PaperSettings

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from unruly.errors import InputError
 from unruly.facts import Use
 from unruly.features.encoder import Features
-from unruly.labelling.accuracy import AccuracyEstimate, estimate_accuracy, hold_out
 from unruly.labelling.answers import Labelled
+from unruly.labelling.estimates import AccuracyEstimate, estimate_accuracy, hold_out
 from unruly.labelling.queue import Questions, ask
 from unruly.model.fitted import Fitted
 from unruly.model.fitting import refit

@@ -16,15 +16,15 @@ from safetensors.numpy import save as save_arrays
 
 import unruly
 from unruly.errors import ModelFileError, SettingsError
+from unruly.facts import Ledger
 from unruly.features.saving import Permitted, named_by_file
+from unruly.features.stack import Encoding
 from unruly.learner import Learner
+from unruly.model.carried_rules import Allowed
 from unruly.model.container import Container, open_container, to_json, write_container
-from unruly.model.encoding import Encoding
-from unruly.model.fitted import Fitted
-from unruly.model.ledger import Ledger
+from unruly.model.fitted import Fitted, Neighbourhood
 from unruly.model.methods import SETTINGS
-from unruly.model.neighbours import Neighbourhood
-from unruly.model.rulebook import Allowed, RuleBook
+from unruly.model.rulebook import RuleBook
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
 
@@ -189,7 +189,11 @@ def _unpack(data: bytes) -> dict[str, NDArray[Any]]:
 def _encoding(
     container: Container, plain: Mapping[str, Any] | None, encoders: object
 ) -> Encoding | None:
-    return None if plain is None else Encoding.from_plain(plain, container, encoders)
+    return (
+        None
+        if plain is None
+        else Encoding.from_plain(plain, container.members, str(container.path), encoders)
+    )
 
 
 def _rules(container: Container, functions: Functions, encoder: Encoding | None) -> RuleBook | None:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.facts import ClassBalance, Note, note_from_plain, note_to_plain
+from unruly.facts import ClassBalance, Ledger, Note, note_from_plain, note_to_plain
 from unruly.html import escape, html_table
 from unruly.learner import Heads, Learner
-from unruly.model.ledger import Ledger
 from unruly.model.wording import sentence
 from unruly.votes.votes import Votes
 from unruly.wording import plural

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, SettingsError, not_fitted
-from unruly.facts import Use
+from unruly.facts import Ledger, Use
+from unruly.features.saving import plain_spec
+from unruly.features.stack import Encoding
 from unruly.labelling.answers import Labelled
 from unruly.learner import Epoch
-from unruly.model import explanation, scikit, storage
-from unruly.model.encoding import Encoding, plain_spec
+from unruly.model import explaining, scikit, storage
 from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.explanation import Explanation
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents, Labels, check_rows, labels_of
-from unruly.model.ledger import Ledger
 from unruly.model.methods import MethodSettings, settings_for
 from unruly.model.predictions import Predictions
 from unruly.model.rulebook import RuleBook
@@ -37,7 +37,7 @@ from unruly.votes.votes import Votes
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
     from unruly.features.encoder import Features
-    from unruly.labelling.accuracy import AccuracyEstimate
+    from unruly.labelling.estimates import AccuracyEstimate
     from unruly.labelling.queue import Questions
     from unruly.model.advice import Critique
     from unruly.model.suggestions import Refused, RuleSuggestion
@@ -321,7 +321,7 @@ class WeakClassifier:
         """Why one document gets its label: a text, a corpus of one, or one row of features."""
         fitted, documents = self._fitted(), Documents.one(X)
         cast = fitted.named_votes(documents, votes)
-        return explanation.explain(fitted, documents, cast, words=words, neighbours=neighbours)
+        return explaining.explain(fitted, documents, cast, words=words, neighbours=neighbours)
 
     def suggest_rules(
         self,

@@ -8,9 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from unruly.errors import InputError, UnrulyError
-from unruly.project.data import DataFiles
 from unruly.project.file import read_project
-from unruly.project.project import FILE_NAME, Project
+from unruly.project.project import FILE_NAME, DataFiles, Project
 from unruly.rules.sources import Sources
 from unruly.texts.columns import Layout, find_layout
 from unruly.texts.table import open_table

@@ -19,8 +19,15 @@ from unruly.errors import ProjectError, SettingsError, UnrulyError, Where
 from unruly.files import written_whole
 from unruly.model.methods import SETTINGS, options_of_others
 from unruly.prior import StatedBalance, parse_prior
-from unruly.project.data import DataFiles, data_keys
-from unruly.project.project import FILE_NAME, EncoderSpec, Prior, Project, check_classes
+from unruly.project.project import (
+    FILE_NAME,
+    DataFiles,
+    EncoderSpec,
+    Prior,
+    Project,
+    check_classes,
+    data_keys,
+)
 from unruly.project.toml_editing import toml_item
 from unruly.project.toml_table import Table, found_as
 from unruly.rules.condition import Lines, Space

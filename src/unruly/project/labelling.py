@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, UnrulyError, Where
 from unruly.facts import Use
 from unruly.labelling.answers import Labelled, labelled
-from unruly.labelling.balance import BalanceEstimate, estimate_balance
+from unruly.labelling.estimates import BalanceEstimate, estimate_balance
 from unruly.labelling.labels import LabelFile
-from unruly.labelling.queue import ask, from_votes
-from unruly.labelling.session import Session
+from unruly.labelling.queue import Session, ask, from_votes
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.showing import ShownDocument

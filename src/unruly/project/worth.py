@@ -1,16 +1,36 @@
-"""How many hand labels are the rules of a project worth?"""
+"""How many hand labels are the rules of a project worth? As many as a classifier needs to match them.
+
+A classifier is trained on n = 10, 20, 50, ... labels drawn from a pool, several times, on the same
+features, and scored on the same documents as the model that has rules only. Where the two accuracies
+cross is what the rules are worth; between two n it is read off on a logarithmic scale. The interval
+is that of 400 bootstrap samples of the scored documents and of the draws.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError
-from unruly.model.worth import Worth, measure_worth
-from unruly.progress import SILENT, Progress
+from unruly.facts import Ledger, Use
+from unruly.features.encoder import Features
+from unruly.progress import SILENT, Progress, stage
 from unruly.project.project import Project
 from unruly.rules.cache import Cache
+from unruly.sampling import Share, wilson
 from unruly.texts.corpus import Corpus
+from unruly.wording import plural
+
+_STEPS = (1, 2, 5)
+_BOOTSTRAPS = 400
+_BEYOND = 2  # sizes above the crossing that are still tried
+Labels = NDArray[np.int64]
+Hits = NDArray[np.bool_]
 
 
 def project_worth(project: Project, draws: int = 5, progress: Progress = SILENT) -> Worth:
@@ -76,3 +96,207 @@ def _held_out(project: Project) -> Corpus | None:
             "or leave the test file out to score on half of the labelled training documents"
         )
     return corpus
+
+
+FEWEST = 20  # labels in the pool, and documents to score on
+
+
+@dataclass(frozen=True)
+class Rung:
+    """The classifier trained on so many hand labels."""
+
+    labels: int
+    accuracy: float  # mean over draws
+    deviation: float  # over draws
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What the rules are worth; None for an end that lies outside what was tried."""
+
+    rules: Share  # accuracy of the model that has rules only
+    rungs: tuple[Rung, ...]
+    labels: float | None
+    low: float | None  # None: fewer than the first rung
+    high: float | None  # None: more than the last rung
+    draws: int
+    ledger: Ledger
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        first, last = self.rungs[0].labels, self.rungs[-1].labels
+        low = f"{first:,} or fewer" if self.low is None else f"{_round(self.low):,}"
+        high = f"more than {last:,}" if self.high is None else f"{_round(self.high):,}"
+        if self.labels is not None:
+            return f"these rules are worth about {plural(_round(self.labels), 'hand label')} ({low} to {high})"
+        if self.rules.value >= self.rungs[-1].accuracy:
+            return f"these rules are worth more than the {plural(last, 'hand label')} there are to compare with"
+        return f"these rules are worth fewer than {plural(first, 'hand label')}"
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "labels": self.labels,
+            "low": self.low,
+            "high": self.high,
+            "rules_accuracy": self.rules.value,
+            "rules_accuracy_low": self.rules.low,
+            "rules_accuracy_high": self.rules.high,
+            "documents": self.rules.n,
+            "draws": self.draws,
+            "hand_labels": [
+                {"labels": r.labels, "accuracy": r.accuracy, "deviation": r.deviation}
+                for r in self.rungs
+            ],
+            "ledger": self.ledger.to_plain(),
+            "gold_free": self.ledger.gold_free,
+        }
+
+
+def measure_worth(
+    rules_hit: Hits,
+    scored: Features,
+    gold: Labels,
+    pool: Features,
+    labels: Labels,
+    m: int,
+    *,
+    ledger: Ledger,
+    origin: str = "",
+    draws: int = 5,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Worth:
+    """Compare `rules_hit`, (s,), whether the model is right on each scored document, with hand labels.
+
+    `scored` and `gold` are those s documents; `pool` and `labels` other documents, all with a label.
+    `ledger` is that of the model.
+    """
+    _check(gold, labels)
+    steps = list(sizes(len(labels)))
+    hits: list[NDArray[np.bool_]] = []  # each (draws, s)
+    above = 0
+    with stage(progress, "hand labels", len(steps) * draws, "classifier"):
+        for place, size in enumerate(steps):
+            hits.append(_drawn(size, scored, gold, pool, labels, m, draws, seed, progress))
+            above += bool(hits[-1].mean() > rules_hit.mean())
+            if above > _BEYOND:
+                steps = steps[: place + 1]
+                break
+    low, high = _interval(rules_hit, hits, steps, seed)
+    means = [float(hit.mean()) for hit in hits]
+    return Worth(
+        rules=wilson(float(rules_hit.sum()), len(rules_hit)),
+        rungs=tuple(
+            Rung(size, mean, float(hit.mean(axis=1).std()))
+            for size, mean, hit in zip(steps, means, hits, strict=True)
+        ),
+        labels=_inside(crossing(steps, means, float(rules_hit.mean())), steps),
+        low=_inside(low, steps),
+        high=_inside(high, steps),
+        draws=draws,
+        ledger=ledger.add(Use.SCORING, len(gold), origin).add(
+            Use.SCORING, steps[-1], "to train the classifier that the rules are compared with"
+        ),
+    )
+
+
+def sizes(most: int) -> Iterator[int]:
+    """10, 20, 50, 100 and so on, and last as many as there are.
+
+    >>> list(sizes(230))
+    [10, 20, 50, 100, 200, 230]
+    """
+    size, last = 10, 0
+    while size <= most:
+        for step in _STEPS:
+            if size * step <= most:
+                last = size * step
+                yield last
+        size *= 10
+    if most > last:
+        yield most
+
+
+def crossing(steps: list[int], accuracies: list[float], rules: float) -> float:
+    """Where the curve reaches the rules' accuracy, on a logarithmic scale; 0 or infinity outside.
+
+    The curve is made to rise first: more labels are never worse but by chance.
+
+    >>> round(crossing([10, 100], [0.6, 0.8], 0.7))
+    32
+    >>> crossing([10, 100], [0.6, 0.8], 0.9), crossing([10, 100], [0.6, 0.8], 0.5)
+    (inf, 0.0)
+    """
+    curve = np.maximum.accumulate(np.array(accuracies))
+    if rules < curve[0]:
+        return 0.0
+    if rules > curve[-1]:
+        return float("inf")
+    after = int(np.searchsorted(curve, rules))
+    if curve[after] == rules or after == 0:
+        return float(steps[after])
+    share = (rules - curve[after - 1]) / (curve[after] - curve[after - 1])
+    return float(np.exp(np.log(steps[after - 1]) * (1 - share) + np.log(steps[after]) * share))
+
+
+def _drawn(
+    size: int,
+    scored: Features,
+    gold: Labels,
+    pool: Features,
+    labels: Labels,
+    m: int,
+    draws: int,
+    seed: int,
+    progress: Progress,
+) -> NDArray[np.bool_]:
+    """(draws, s): whether classifiers trained on so many labels are right."""
+    from unruly.denoising.hand_labels import fit_hand_labels
+
+    rows = []
+    for draw in range(draws):
+        chosen = np.random.default_rng([seed, draw]).permutation(len(labels))[:size]
+        with threadpool_limits(1):  # more threads make small products slower
+            model = fit_hand_labels(pool.take(chosen), labels[chosen], m, seed)
+        rows.append(model.log_proba(scored).argmax(axis=1) == gold)
+        progress.advance(1, plural(size, "label"))
+    return np.array(rows)
+
+
+def _interval(
+    rules_hit: Hits, hits: list[NDArray[np.bool_]], steps: list[int], seed: int
+) -> tuple[float, float]:
+    """The middle 95 % of the crossings, documents and draws resampled."""
+    rng = np.random.default_rng([seed, 1])
+    s, draws = len(rules_hit), len(hits[0])
+    found = []
+    for _ in range(_BOOTSTRAPS):
+        weight = np.bincount(rng.integers(s, size=s), minlength=s) / s
+        picked = rng.integers(draws, size=draws)
+        curve = [float((hit[picked] @ weight).mean()) for hit in hits]
+        found.append(crossing(steps, curve, float(rules_hit @ weight)))
+    ordered = np.sort(found)  # infinity last; no interpolation, which would make NaN of it
+    return float(ordered[int(0.025 * _BOOTSTRAPS)]), float(ordered[int(0.975 * _BOOTSTRAPS) - 1])
+
+
+def _inside(labels: float, steps: list[int]) -> float | None:
+    return labels if steps[0] <= labels <= steps[-1] else None
+
+
+def _round(labels: float) -> int:
+    """Two digits are all that the interval allows."""
+    return int(float(f"{labels:.2g}"))
+
+
+def _check(gold: Labels, labels: Labels) -> None:
+    if len(labels) < FEWEST or len(np.unique(labels)) < 2:
+        raise InputError(
+            f"{plural(len(labels), 'gold label')} of {plural(len(np.unique(labels)), 'class', 'classes')} to train on are too few to compare with: "
+            f"at least {FEWEST} of two classes are needed"
+        )
+    if len(gold) < FEWEST:
+        raise InputError(
+            f"{plural(len(gold), 'document')} with gold labels are too few to score on: at least {FEWEST} are needed"
+        )

@@ -25,8 +25,15 @@ from unruly.model.advice import (
 from unruly.model.evaluation import majority_shares
 from unruly.model.metrics import paired_gain
 from unruly.model.wording import advice_sentence
-from unruly.report.charts.chart import percent, points_words, share_words
-from unruly.report.markup import listed, paragraph, section, table
+from unruly.report.markup import (
+    listed,
+    paragraph,
+    percent,
+    points_words,
+    section,
+    share_words,
+    table,
+)
 from unruly.sampling import Share
 from unruly.votes.votes import ABSTAIN, Votes
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from unruly.html import escape
 from unruly.learner import Heads
-from unruly.report.charts.chart import percent
-from unruly.report.markup import HUES, badge, lacking, paragraph, section
+from unruly.report.markup import HUES, badge, lacking, paragraph, percent, section
 from unruly.votes.votes import Match, Votes
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.facts import BalanceOrigin, ClassBalance, Use, note_to_plain
+from unruly.facts import BalanceOrigin, ClassBalance, Ledger, Use, note_to_plain
 from unruly.features.cache import Cache
 from unruly.learner import Epoch, Heads
 from unruly.model.advice import (
@@ -23,7 +23,6 @@ from unruly.model.advice import (
 from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents, corpus_gold
-from unruly.model.ledger import Ledger
 from unruly.model.suggestions import RuleSuggestion, suggest_rules
 from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress

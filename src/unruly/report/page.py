@@ -14,7 +14,6 @@ from unruly.model.fitted import Fitted
 from unruly.progress import SILENT, Progress
 from unruly.report.advice import advice_section
 from unruly.report.charts.accuracy import by_votes_chart, noise_chart
-from unruly.report.charts.chart import percent, share_words
 from unruly.report.charts.confidence import calibration_chart, confidence_chart
 from unruly.report.charts.matrices import agreement_map, confusion_chart
 from unruly.report.charts.sources import SourceFacts, bubble_chart, weights_chart
@@ -26,7 +25,9 @@ from unruly.report.markup import (
     figure_or,
     lacking,
     paragraph,
+    percent,
     section,
+    share_words,
     side_by_side,
     table,
 )

@@ -11,8 +11,7 @@ from unruly.facts import BalanceOrigin
 from unruly.html import escape
 from unruly.model.evaluation import Evaluation, Part
 from unruly.model.wording import sentence
-from unruly.report.charts.chart import percent, points_words, share_words
-from unruly.report.markup import listed, section, table
+from unruly.report.markup import listed, percent, points_words, section, share_words, table
 from unruly.wording import plural
 
 if TYPE_CHECKING:

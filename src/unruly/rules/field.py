@@ -16,7 +16,6 @@ from unruly.rules.expressions import check_size
 from unruly.rules.keywords import Keywords
 from unruly.rules.pattern import Pattern
 from unruly.texts.corpus import Corpus
-from unruly.texts.relation import relation_of
 
 Part = Literal["between", "before", "after", "around", "left1", "left2", "right1", "right2"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -40,7 +39,7 @@ class RelationParts:
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
         columns = frame.select(pl.exclude(TEXT, ID))
-        relation = relation_of(Corpus(ids=frame[ID], texts=frame[TEXT], columns=columns))
+        relation = Corpus(ids=frame[ID], texts=frame[TEXT], columns=columns).relation
         if relation is None:
             raise RuleError("the columns entity1 and entity2 must hold the names of the entities")
         return pl.DataFrame(

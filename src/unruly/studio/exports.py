@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unruly.errors import InputError
-from unruly.model.prediction_file import predict_file
+from unruly.model.predictions import predict_file
 from unruly.progress import SILENT, Progress
 from unruly.studio.training import Job, Trainer
 from unruly.texts.wrench import is_wrench

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unruly.features.cache import Cache
-from unruly.report.charts.chart import Chart
 from unruly.report.charts.confidence import calibration_chart, confidence_chart
 from unruly.report.charts.matrices import agreement_map, confusion_chart
 from unruly.report.charts.sources import bubble_chart
 from unruly.report.charts.training import training_curves
 from unruly.report.facts import Facts, gather
+from unruly.report.markup import Chart
 from unruly.report.verdict import Verdict, verdict
 from unruly.sampling import sample_rows
 from unruly.studio.training import Trainer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from unruly.errors import InputError
 from unruly.facts import Use
 from unruly.labelling.answers import written_id
-from unruly.labelling.balance import BalanceEstimate, estimate_balance
+from unruly.labelling.estimates import BalanceEstimate, estimate_balance
 from unruly.labelling.queue import Question, Questions, ask, from_votes
 from unruly.studio.state import State
 from unruly.studio.training import Trainer

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from unruly.wording import plural
 if TYPE_CHECKING:
     from unruly.texts.relation import Relation
     from unruly.texts.stream import CorpusStream
+
 
 BATCH_ROWS = 100_000
 SHOWN = 10  # documents in a notebook
@@ -278,6 +280,8 @@ class Corpus:
     @cached_property
     def relation(self) -> Relation | None:
         """The two entities of each document and the words around them, or None for plain texts."""
+        if any(self.columns.schema.get(name) != pl.String for name in ("entity1", "entity2")):
+            return None
         from unruly.texts.relation import relation_of
 
         return relation_of(self)
@@ -309,3 +313,21 @@ class Corpus:
             missing=None if self.missing is None else self.missing[index],
             skipped=self.skipped,
         )
+
+
+def text_digests(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """(n,): a digest of each text; case and runs of white space make no difference.
+
+    >>> a, b = text_digests(["Nice  song", "nice song "])
+    >>> bool(a == b)
+    True
+    """
+    return digest_numbers(
+        " ".join(text.casefold().split()).encode("utf-8", "surrogatepass") for text in texts
+    )
+
+
+def digest_numbers(pieces: Iterable[bytes]) -> NDArray[np.uint64]:
+    """(n,): a number of 64 bits for each piece."""
+    digests = b"".join(blake2b(piece, digest_size=8).digest() for piece in pieces)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)

@@ -37,7 +37,7 @@ class Relation:
     ...         "entity2": ["Bo Lee"],
     ...     }
     ... )
-    >>> relation = relation_of(Corpus.from_frame(frame))
+    >>> relation = Corpus.from_frame(frame).relation
     >>> (
     ...     relation.between[0],
     ...     relation.left_window(1)[0],
@@ -158,11 +158,9 @@ class Relation:
         return first.zip_with(of_first, second)
 
 
-def relation_of(corpus: Corpus) -> Relation | None:
-    """The entities of relation data, or None for plain texts. `corpus.relation` keeps the answer."""
+def relation_of(corpus: Corpus) -> Relation:
+    """The entities of relation data: documents with the columns entity1 and entity2. `corpus.relation` keeps the answer."""
     columns = corpus.columns
-    if any(columns.schema.get(name) != pl.String for name in ("entity1", "entity2")):
-        return None
     names1, names2 = (columns[name].fill_null("") for name in ("entity1", "entity2"))
     cuts = _token_cuts(columns) if _has_tokens(columns) else _text_cuts(corpus, names1, names2)
     found = [_cut(*cut) for cut in cuts]

@@ -83,10 +83,9 @@ def open_table(path: str | Path, progress: Progress = SILENT, *, skip: bool = Fa
     ...
     unruly.errors.InputError: nowhere.csv: there is no such file
     """
-    from unruly.texts.arrow_table import IpcTable, ParquetTable
     from unruly.texts.csv_table import CsvTable, separator_of
+    from unruly.texts.frame_table import SHEETS, arrow_table, json_table, parquet_table, sheet_table
     from unruly.texts.jsonl_table import JsonLinesTable
-    from unruly.texts.whole_table import SHEETS, json_table, sheet_table
 
     file = Path(path)
     check_file(file)
@@ -98,9 +97,9 @@ def open_table(path: str | Path, progress: Progress = SILENT, *, skip: bool = Fa
         case ".jsonl" | ".ndjson":
             return JsonLinesTable(file, skip, progress)
         case ".parquet" | ".pq":
-            return ParquetTable(file)
+            return parquet_table(file)
         case ".arrow" | ".feather" | ".ipc":
-            return IpcTable(file)
+            return arrow_table(file)
         case ".json":
             return json_table(file)
         case sheet if sheet in SHEETS:

@@ -18,7 +18,8 @@ from polars.io.plugins import register_io_source
 
 from unruly.errors import InputError, Where
 from unruly.files import written_whole
-from unruly.texts.csv_table import CsvTable, cast, cut_records
+from unruly.texts.csv_records import cut_records
+from unruly.texts.csv_table import CsvTable, cast
 from unruly.texts.stream import Batch, CorpusStream
 from unruly.texts.table import ending
 

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, UnrulyError
-from unruly.facts import GoldUse, Use
+from unruly.facts import GoldUse, Ledger, Use
 from unruly.labelmodels.majority_vote import majority_vote
-from unruly.model.ledger import Ledger
 from unruly.progress import SILENT, Progress, stage
 from unruly.sampling import Share
 from unruly_lab.compare.scores import (

@@ -20,8 +20,7 @@ from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.voting import blamed_on_its_line
 from unruly.rules.cache import Cache as VoteCache
-from unruly.texts.corpus import Corpus
-from unruly.texts.digests import text_digests
+from unruly.texts.corpus import Corpus, text_digests
 from unruly.votes.votes import Votes
 from unruly_lab.peers.systems import Documents
 

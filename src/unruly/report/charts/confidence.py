@@ -19,7 +19,7 @@ from unruly.drawing import (
     percent_ticks,
     rect,
 )
-from unruly.report.charts.chart import Chart, percent, share_words
+from unruly.report.markup import Chart, percent, share_words
 from unruly.sampling import Share, wilson
 from unruly.votes.votes import Votes
 from unruly.wording import plural

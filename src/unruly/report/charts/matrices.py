@@ -19,7 +19,7 @@ from unruly.drawing import (
     text_width,
 )
 from unruly.model.advice import Pairs
-from unruly.report.charts.chart import Chart, percent
+from unruly.report.markup import Chart, percent
 from unruly.wording import plural, shortened
 
 MOST_SOURCES = 40  # that are drawn, those with most votes

@@ -31,7 +31,7 @@ from unruly.drawing import (
 from unruly.learner import Heads
 from unruly.model.advice import FEW
 from unruly.model.summary import FitSummary, SourceLine
-from unruly.report.charts.chart import Chart, percent, share_words
+from unruly.report.markup import Chart, percent, share_words
 from unruly.sampling import Share, wilson
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened

@@ -20,7 +20,7 @@ from unruly.drawing import (
     picture,
 )
 from unruly.learner import Epoch
-from unruly.report.charts.chart import Chart
+from unruly.report.markup import Chart
 from unruly.wording import plural
 
 MOST_ROWS = 60

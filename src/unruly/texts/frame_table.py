@@ -1,4 +1,4 @@
-"""Files that are read whole, for they cannot be cut: JSON arrays, and the first sheet of Excel files."""
+"""Files that polars makes a frame of: Parquet and Arrow, scanned a few rows at a time; JSON arrays and Excel sheets, read whole."""
 
 from __future__ import annotations
 
@@ -21,35 +21,61 @@ LARGEST = 1 << 30  # bytes, once unpacked: larger files are for formats that can
 SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
-class WholeTable:
-    """A frame with the name of its file."""
+class FrameTable:
+    """A file as a lazy frame."""
 
-    def __init__(self, path: Path, frame: pl.DataFrame, first: int | None) -> None:
-        self.path, self.frame, self.first = path, frame, first
-        if not frame.height:
-            raise InputError("there is no row: add documents", where=Where(str(path)))
-        self.schema = self.exact = frame.schema
-        self.rows = frame.height
+    def __init__(
+        self, path: Path, kind: str, scan: pl.LazyFrame, empty: str, line: int | None = None
+    ) -> None:
+        self.path, self._kind, self._scan = path, kind, scan
+        self._line = line  # of the first row, where lines have numbers
+        with polars_errors(path, kind):
+            self.schema = scan.collect_schema()
+            self.rows = int(scan.select(pl.len()).collect().item())
+        if not self.rows:
+            raise InputError(f"{empty}: add documents", where=Where(str(path)))
 
     @property
     def name(self) -> str:
         """The file, for messages."""
         return str(self.path)
 
+    @property
+    def exact(self) -> pl.Schema:
+        """The kinds that lose nothing: the file's own."""
+        return self.schema
+
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
         """All rows in order."""
         for start in range(0, self.rows, rows):
-            part = self.frame.slice(start, rows)
-            yield Rows(part, part, start + np.arange(part.height, dtype=np.int64))
+            with polars_errors(self.path, self._kind):
+                frame = self._scan.slice(start, rows).collect()
+            yield Rows(frame, frame, start + np.arange(frame.height, dtype=np.int64))
 
     def where(self, row: int) -> Where:
-        """Where the user finds the row of this number: the line of a sheet, the place in an array."""
-        if self.first is None:
+        """Where the user finds the row of this number: the line of a sheet, else the row."""
+        if self._line is None:
             return Where(self.name, row=row)
-        return Where(self.name, line=row + self.first)
+        return Where(self.name, line=row + self._line)
 
 
-def json_table(path: Path) -> WholeTable:
+def parquet_table(path: Path) -> FrameTable:
+    """A Parquet file."""
+    with polars_errors(path, "Parquet"):
+        scan = pl.scan_parquet(path, glob=False, low_memory=True)
+    return FrameTable(path, "Parquet", scan, "the file has columns, but no rows")
+
+
+def arrow_table(path: Path) -> FrameTable:
+    """An Arrow IPC file (also called Feather), or an Arrow stream such as Hugging Face's cache keeps."""
+    with open(path, "rb") as file:
+        stream = file.read(6) != b"ARROW1"
+    with polars_errors(path, "Arrow IPC"):
+        scan = pl.read_ipc_stream(path).lazy() if stream else pl.scan_ipc(path, glob=False)
+    return FrameTable(path, "Arrow IPC", scan, "the file has columns, but no rows")
+
+
+def json_table(path: Path) -> FrameTable:
     """A file that holds one array of objects."""
     _check_size(path, path.stat().st_size)
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
@@ -65,10 +91,11 @@ def json_table(path: Path) -> WholeTable:
             where=Where(str(path)),
         )
     with polars_errors(path, "JSON"):
-        return WholeTable(path, pl.DataFrame(found, infer_schema_length=None), None)
+        frame = pl.DataFrame(found, infer_schema_length=None)
+    return FrameTable(path, "JSON", frame.lazy(), "there is no row")
 
 
-def sheet_table(path: Path) -> WholeTable:
+def sheet_table(path: Path) -> FrameTable:
     """The first sheet of a workbook; its first row names the columns."""
     library = need("fastexcel", extra="excel", purpose="Excel files")
     _check_size(path, path.stat().st_size)
@@ -80,7 +107,7 @@ def sheet_table(path: Path) -> WholeTable:
         except library.FastExcelError as error:
             first = next(iter(str(error).splitlines()), "")
             raise InputError(f"cannot be read as Excel ({first})", where=Where(str(path))) from None
-    return WholeTable(path, frame, 2)
+    return FrameTable(path, "Excel", frame.lazy(), "there is no row", line=2)
 
 
 def _unpacked(path: Path) -> int:

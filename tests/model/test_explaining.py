@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from unruly.model.occlusion import telling_words
+from unruly.model.explaining import telling_words
 
 asked: list[int] = []
 

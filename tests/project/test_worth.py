@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from tests.planted_votes import planted_votes
 
 from unruly.errors import InputError
-from unruly.facts import Use
+from unruly.facts import Ledger, Use
 from unruly.features.encoder import Features
-from unruly.model.ledger import Ledger
-from unruly.model.worth import Worth, crossing, measure_worth, sizes
+from unruly.project.worth import Worth, crossing, measure_worth, sizes
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unruly.errors import InputError
-from unruly.texts import whole_table
+from unruly.texts import frame_table
 from unruly.texts.corpus import Corpus
 
 SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -83,6 +83,6 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     path = workbook(tmp_path / "x.xlsx", [["text"], ["a"]])
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/more.xml", b" " * 3_000_000)
-    monkeypatch.setattr(whole_table, "LARGEST", 1_000_000)
+    monkeypatch.setattr(frame_table, "LARGEST", 1_000_000)
     with pytest.raises(InputError, match="read whole: save it as CSV or Parquet"):
         Corpus.read(path)
