@@ -27,7 +27,8 @@ def test_rates_are_the_shrunk_counts(seed: int, m: int) -> None:
     counts = np.einsum("ijc,iy,i->jyc", dense, q, mass)
     total = (q * mass[:, None]).sum(axis=0)[:, None]
     extra = total / total.sum()
-    expected = np.maximum((counts + extra) / (total + m * extra), 1e-6)
+    added = extra * (1 + 4 * np.eye(m))  # one vote for each class, four more that are right
+    expected = np.maximum((counts + added) / (total + (m + 4) * extra), 1e-6)
     assert source_behaviour(votes, q, mass).rates == pytest.approx(expected)
 
 
@@ -65,4 +66,4 @@ def test_two_votes_do_not_claim_certainty() -> None:
     q = np.eye(2)[[0] * 50 + [1] * 50]
     votes = SparseVotes.of(Votes.from_array(matrix, classes=["a", "b"]))
     opinion = source_behaviour(votes, q, np.ones(100)).opinion[0, 0]
-    assert opinion[0] - opinion[1] == pytest.approx(np.log(5), abs=0.01)  # (2 + 1/2) / (1/2)
+    assert opinion[0] - opinion[1] == pytest.approx(np.log(9), abs=0.01)  # (2 + 5/2) / (1/2)

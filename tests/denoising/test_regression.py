@@ -35,11 +35,21 @@ def test_a_document_is_predicted_by_a_model_that_has_not_seen_it(
     fold = np.arange(300) % 3
     text = CrossFitting.of(x, fold, 3, l2=1.0)
     target = np.eye(3)[labels]
-    before = text.held_out(text.descend(None, target, np.ones(300), 20))
-    target[fold == 1] = np.eye(3)[(labels[fold == 1] + 1) % 3]  # another truth in fold 1
-    after = text.held_out(text.descend(None, target, np.ones(300), 20))
+    mass = np.ones(300)
+    before = text.held_out(text.descend(None, target, mass, 20), target, mass)
+    target[fold == 1] = target[fold == 1][::-1]  # another truth in fold 1, of the same shares
+    after = text.held_out(text.descend(None, target, mass, 20), target, mass)
     assert (after[fold == 1] == before[fold == 1]).all()
     assert not np.allclose(after[fold == 0], before[fold == 0])
+
+
+def test_features_that_tell_nothing_leave_the_class_shares() -> None:
+    labels = np.array([0, 0, 0, 1, 1, 1])
+    text = CrossFitting.of(np.zeros((6, 2), np.float32), np.array([0, 0, 1, 1, 2, 2]), 3, l2=1.0)
+    q, mass = np.eye(2)[labels], np.ones(6)
+    found = np.exp(text.held_out(text.descend(None, q, mass, 300), q, mass))
+    # A model without the first two documents has seen one of class 0 and three of class 1.
+    assert found[:, 0] == pytest.approx(np.full(6, 0.5), abs=0.07)
 
 
 def test_documents_without_mass_teach_nothing(task: tuple[np.ndarray, np.ndarray]) -> None:
@@ -60,8 +70,9 @@ def test_large_features_are_scaled_as_needed(
     monkeypatch.setattr(regression, "_CHUNK", 70)
     made = CrossFitting.of(x, np.arange(300) % 3, 3, l2=1.0)
     assert made.kept is None
-    ours = made.held_out(made.descend(None, np.eye(3)[labels], np.ones(300), 10))
-    theirs = kept.held_out(kept.descend(None, np.eye(3)[labels], np.ones(300), 10))
+    q, mass = np.eye(3)[labels], np.ones(300)
+    ours = made.held_out(made.descend(None, q, mass, 10), q, mass)
+    theirs = kept.held_out(kept.descend(None, q, mass, 10), q, mass)
     assert ours == pytest.approx(theirs, abs=1e-3)
 
 
@@ -72,7 +83,8 @@ def test_very_wide_features_do_without_a_matrix(
     monkeypatch.setattr(regression, "_WIDEST", 4)
     text = CrossFitting.of(x, np.arange(300) % 3, 3, l2=1.0)
     assert text.inverse.shape == (1, 1)
-    found = text.held_out(text.descend(None, np.eye(3)[labels], np.ones(300), 200))
+    q, mass = np.eye(3)[labels], np.ones(300)
+    found = text.held_out(text.descend(None, q, mass, 200), q, mass)
     assert (found.argmax(axis=1) == labels).mean() > 0.7
 
 
@@ -104,5 +116,6 @@ def test_folds_go_by_the_text_where_it_is_known() -> None:
 def test_features_that_do_not_vary_are_no_error() -> None:
     x = np.ones((6, 2), np.float32)
     text = CrossFitting.of(x, np.arange(6) % 2, 2, l2=1.0)
-    found = np.exp(text.held_out(text.descend(None, np.eye(2)[[0, 0, 0, 0, 0, 1]], np.ones(6), 30)))
+    q, mass = np.eye(2)[[0, 0, 0, 0, 0, 1]], np.ones(6)
+    found = np.exp(text.held_out(text.descend(None, q, mass, 30), q, mass))
     assert np.isfinite(found).all()

@@ -108,7 +108,7 @@ def expectation_maximisation(
             behaviour = source_behaviour(task.votes, q, mass)
             # E-step
             by_encoder = tuple(
-                text.held_out(w)
+                text.held_out(w, q, mass)
                 for text, w in zip(task.texts, weights, strict=True)
                 if w is not None
             )

@@ -57,9 +57,9 @@ def fit_hand_labels(
     for penalty in _PENALTIES:
         texts = [CrossFitting.of(x, fold, folds, penalty) for x in blocks]
         trained = [text.descend(None, target, mass, _STEPS) for text in texts]
-        held_out = [text.held_out(w) for text, w in zip(texts, trained, strict=True)]
+        pairs = list(zip(texts, trained, strict=True))
+        held_out = [text.held_out(w, target, mass) for text, w in pairs]
         likelihood = float(pooled(held_out, features.weights)[np.arange(n), labels].mean())
         if likelihood > best:
-            pairs = zip(texts, trained, strict=True)
             best, chosen = likelihood, tuple(text.regression(w) for text, w in pairs)
     return HandLabelled(chosen, features.weights)

@@ -9,6 +9,10 @@ Nesterov's, preconditioned with
     M = X^T X / 2n + lam I,   which is above the Hessian everywhere (Boehning's bound),
 
 inverted once. Nothing here changes: `descend` takes weights and gives new ones.
+
+A model that misses a fold takes the classes of that fold for rarer than they are, and would contradict the labels of
+a handful of documents. So each held-out prediction is moved from the class shares of the other folds to those of all
+documents:  log p_f + log s - log s_f,  where s_f has one more document, of shares s.
 """
 
 from __future__ import annotations
@@ -63,8 +67,8 @@ class CrossFitting:
 
         >>> x = np.array([[0.0], [0.1], [1.0], [0.9]], np.float32)
         >>> text = CrossFitting.of(x, np.array([0, 1, 0, 1]), 2, l2=0.1)
-        >>> weights = text.descend(None, np.eye(2)[[0, 0, 1, 1]], np.ones(4), steps=50)
-        >>> text.held_out(weights).argmax(axis=1).tolist()
+        >>> q, mass = np.eye(2)[[0, 0, 1, 1]], np.ones(4)
+        >>> text.held_out(text.descend(None, q, mass, steps=50), q, mass).argmax(axis=1).tolist()
         [0, 0, 1, 1]
         """
         n, d = values.shape
@@ -94,14 +98,14 @@ class CrossFitting:
             old, t = new, following
         return old
 
-    def held_out(self, weights: Real) -> Real64:
-        """(n, m): log-probabilities, each document predicted by the model that did not see it."""
+    def held_out(self, weights: Real, targets: Real64, mass: Real64) -> Real64:
+        """(n, m): log-probabilities, each document predicted by the model that did not see it, nor its class share."""
         m = weights.shape[1] // (self.folds + 1)
         predicted = np.empty((len(self.values), m))
         for part, x in self._rows():
             logits = (x @ weights[:-1] + weights[-1]).reshape(len(x), self.folds + 1, m)
             predicted[part] = logits[np.arange(len(x)), self.fold[part]]
-        return log_softmax(predicted)
+        return log_softmax(predicted + self._unseen_shares(targets, mass)[self.fold])
 
     def regression(self, weights: Real) -> SoftmaxRegression:
         """The model that was trained on all documents."""
@@ -136,6 +140,15 @@ class CrossFitting:
         w = np.repeat(mass[:, None], self.folds + 1, axis=1)
         w[np.arange(len(mass)), self.fold] = 0
         return np.asarray(w / np.maximum(w.sum(axis=0), 1e-9), np.float32)
+
+    def _unseen_shares(self, targets: Real64, mass: Real64) -> Real64:
+        """(F, m): log s - log s_f, the classes' shares in all documents beside those in the other folds."""
+        weighted = targets * mass[:, None]
+        total = weighted.sum(axis=0)  # (m,)
+        own = np.stack([weighted[self.fold == f].sum(axis=0) for f in range(self.folds)])
+        shares = np.maximum(total / max(float(total.sum()), 1e-9), 1e-9)
+        others = total - own + shares  # (F, m)
+        return np.asarray(np.log(shares) - np.log(others / others.sum(axis=1, keepdims=True)))
 
     def _preconditioner(self) -> Real:
         n, d = self.values.shape
