@@ -8,10 +8,7 @@ when any of its classes is. The variance has four parts:
     sampling   of a Beta(a v + 1, (1 - a) v + 1), v votes
     encoders   from one encoder to another
     model      (estimate by the full posterior - a_j)^2: what its own vote would change
-    balance    sum_y (1 - pi_y) (a_j with the odds of class y a deviation higher or lower - a_j)^2
-
-The last is the variance of a_j when the shares pi are those of so many labels: their covariance is
-(diag(pi) - pi pi^T) / labels, and a deviation of the log-odds of class y is 1 / sqrt(labels pi_y (1 - pi_y)).
+    balance    from the class balance to others that are about as likely (`Balance.alternatives`)
 """
 
 from __future__ import annotations
@@ -21,9 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.denoising.balance import Balance
+from unruly.denoising.balance import STATED_LABELS
 from unruly.denoising.em import Posteriors
-from unruly.denoising.marginals import EXACT, match_marginals
+from unruly.denoising.marginals import match_marginals
 from unruly.sampling import Z95, sample_rows
 from unruly.softmax import softmax
 from unruly.votes.sparse import SparseVotes
@@ -47,28 +44,25 @@ class Accuracies:
 
 def source_accuracies(fitted: Posteriors, votes: SparseVotes) -> Accuracies:
     """The accuracy of each source, with its interval."""
-    shifts = other_shifts(fitted, EXACT)
+    shifts = other_shifts(fitted)
     found = np.array([_one(fitted, votes, j, shifts) for j in range(votes.k)]).reshape(-1, 2)
     estimate, deviation = found.T
     half = Z95 * deviation
     return Accuracies(estimate, np.maximum(estimate - half, 0), np.minimum(estimate + half, 1))
 
 
-def other_shifts(fitted: Posteriors, kappa: float) -> tuple[Real64, ...]:
-    """2m times (m,): b if the class shares were others that are about as likely, and as firm as kappa.
+def other_shifts(fitted: Posteriors) -> tuple[Real64, ...]:
+    """2m times (m,): b if the class shares were others that are about as likely, stated roughly.
 
-    Others than those of the answers, by as much as the labels that the balance is worth leave open.
+    Others than those of the answers, by as much as the labels that the balance is worth leave open. Where text
+    separates the classes, a rough statement moves few answers.
     """
     rows = sample_rows(len(fitted.q), _MOST)
+    answered = replace(fitted.balance, shares=np.maximum(fitted.q.mean(axis=0), 1e-6))
     return tuple(
-        match_marginals(fitted.scores[rows], shares, fitted.b, kappa)
-        for shares in _answered(fitted).alternatives()
+        match_marginals(fitted.scores[rows], shares, fitted.b, STATED_LABELS)
+        for shares in answered.alternatives()
     )
-
-
-def _answered(fitted: Posteriors) -> Balance:
-    """The balance of the answers."""
-    return replace(fitted.balance, shares=np.maximum(fitted.q.mean(axis=0), 1e-6))
 
 
 def _one(
@@ -93,9 +87,11 @@ def _one(
     estimate = agreement(others + fitted.b)
     full = agreement(text + ev + fitted.b)
     encoders = [agreement(tau * lp[rows] + ev - added + fitted.b) for lp in fitted.by_encoder]
-    balances = np.square([agreement(others + b) - estimate for b in shifts]).reshape(m, 2)
+    balances = np.square([agreement(others + b) - estimate for b in shifts])
     mean = (estimate * count + 1) / (count + 2)
     sampling = mean * (1 - mean) / (count + 3)
-    balance = float((1 - _answered(fitted).shares) @ balances.mean(axis=1))
+    balance = (
+        float(balances.sum()) / 2
+    )  # higher and lower, each class as if alone: no less than the variance
     variance = sampling + float(np.var(encoders)) + (full - estimate) ** 2 + balance
     return estimate, variance**0.5

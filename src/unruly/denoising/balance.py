@@ -56,16 +56,20 @@ class Balance:
 
     @property
     def deviation(self) -> Real64:
-        """(m,): the standard deviation of each class's log-odds that so many labels leave."""
+        """(m,): the standard deviation of each class's log-odds that so many labels leave.
+
+        That of Student's distribution, sqrt(3) times as large, for assumed shares: some are far off.
+        """
         if math.isinf(self.labels):
             return np.zeros_like(self.shares)
         spread = np.maximum(self.shares * (1 - self.shares), _LEAST)
-        return np.asarray(1 / np.sqrt((self.labels + 2) * spread))
+        tails = _FREEDOM / (_FREEDOM - 2) if self.origin is BalanceOrigin.ASSUMED else 1.0
+        return np.asarray(np.sqrt(tails / ((self.labels + 2) * spread)))
 
     def alternatives(self) -> tuple[Real64, ...]:
         """2m times (m,): the shares with the odds of one class a standard deviation higher or lower.
 
-        >>> known = Balance(np.array([0.5, 0.5]), 98.0, BalanceOrigin.ASSUMED)
+        >>> known = Balance(np.array([0.5, 0.5]), 98.0, BalanceOrigin.STATED)
         >>> [x.round(2).tolist() for x in known.alternatives()][:2]
         [[0.55, 0.45], [0.45, 0.55]]
         """

@@ -186,13 +186,13 @@ def _balance_fact(
     labels: int,
     stated: StatedBalance | None,
 ) -> ClassBalance:
-    """The shares that were used, and how many answers others, about as likely, would change if stated roughly."""
+    """The shares that were used, and how many answers others, about as likely, would change."""
     rows = sample_rows(len(fitted.q), _MOST)
     scores = fitted.scores[rows]
     answers = (scores + fitted.b).argmax(axis=1)
     changed = np.zeros(len(rows), dtype=np.bool_)
     known = fitted.balance
-    for b in other_shifts(fitted, STATED_LABELS):
+    for b in other_shifts(fitted):
         changed |= (scores + b).argmax(axis=1) != answers
     used = np.zeros(len(classes))
     used[named] = known.shares
