@@ -1,8 +1,9 @@
 """What sources by meaning add: class descriptions and examples, alone and beside the published rules.
 
-    python lab/benchmarks/sources.py --data DIR [--only agnews yelp] [--encoders minilm lsa] [--seeds 3] [--json]
+    python lab/benchmarks/sources.py --data DIR [--static FOLDER] [--only agnews yelp] [--encoders minilm lsa static]
+                                     [--seeds 3] [--json]
 
-DIR holds data sets in WRENCH's layout. Each class has a one-line description and three examples, written once from
+DIR holds data sets in WRENCH's layout, FOLDER a Model2Vec model (potion-base-8M). Each class has a one-line description and three examples, written once from
 the names of the classes, without looking at a document. `own` is the accuracy of the new source's own votes on the
 training documents that it votes on, with its coverage; `test` the accuracy of the default fitted on the votes, mean
 and range over seeds, which draw the documents. At most 2,000 training and 800 test documents, so that minilm takes
@@ -28,7 +29,11 @@ from unruly.votes.files import read_wrench_votes
 
 TRAIN, TEST = 2_000, 800
 SHARE = 0.1  # of the documents that a class's examples are to fire on
-ENCODERS = {"minilm": {"name": "minilm", "max_tokens": 128}, "lsa": {"name": "lsa"}}
+ENCODERS: dict[str, dict[str, object]] = {
+    "minilm": {"name": "minilm", "max_tokens": 128},
+    "lsa": {"name": "lsa"},
+    "static": {"name": "static"},
+}
 
 DESCRIPTIONS = {
     "agnews": {
@@ -147,13 +152,17 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="*", default=list(DESCRIPTIONS), help="some of the data sets"
     )
-    parser.add_argument("--encoders", nargs="*", default=list(ENCODERS), choices=list(ENCODERS))
+    parser.add_argument("--encoders", nargs="*", choices=list(ENCODERS))
+    parser.add_argument("--static", type=Path, help="a Model2Vec model, for the encoder static")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
+    if args.static is not None:
+        ENCODERS["static"]["model"] = str(args.static)
+    known = [name for name in ENCODERS if name != "static" or args.static is not None]
     rows = []
     for name in args.only:
-        for encoder in args.encoders:
+        for encoder in args.encoders or known:
             for row in table(args.data / name, name, encoder, args.seeds):
                 own = "     " if row.own is None else f"{row.own:.3f}"
                 print(
