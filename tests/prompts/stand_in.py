@@ -1,6 +1,7 @@
 """A stand-in for an OpenAI-compatible server, on loopback: it speaks the protocol, and misbehaves on request.
 
-It answers "yes" where the question holds the word "subscribe", else "no". Run it to try prompts by hand:
+It answers "yes" where the question holds the word "subscribe", else "no"; asked for rules, it gives those in `rules`.
+Run it to try prompts by hand:
 
     python tests/prompts/stand_in.py 8765
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import threading
 import time
@@ -16,6 +18,8 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+NO_RULES = '{"keywords": [], "patterns": []}'
 
 
 @dataclass
@@ -28,6 +32,9 @@ class StandIn:
     model: str | None = None  # the name it answers under; None: the one asked for
     key: str | None = None  # that it wants to see
     seconds: float = 0.0  # that an answer takes
+    rules: dict[str, str] = field(
+        default_factory=dict
+    )  # class -> what it says when asked for rules
     always: str = ""  # a misbehaviour for every request
     script: deque[str] = field(default_factory=deque)  # one for each of the next requests
     requests: int = 0
@@ -76,9 +83,12 @@ class StandIn:
 
     def answer(self, body: dict[str, Any], how: str) -> dict[str, Any]:
         """A completion, as OpenAI writes it."""
-        word = "yes" if "subscribe" in body["messages"][-1]["content"] else "no"
+        asked = body["messages"][-1]["content"]
+        word = "yes" if "subscribe" in asked else "no"
         word = {"unsure": "unsure", "wrong": "perhaps"}.get(how, word)
         said = word if "response_format" not in body else json.dumps({"answer": word})
+        if wanted := re.search(r'of the class "(.*)" and hardly', asked):
+            said = said if how == "wrong" else self.rules.get(wanted[1], NO_RULES)
         said = said[: len(said) // 2] if how == "half" else said
         choice: dict[str, Any] = {"message": {"role": "assistant", "content": said}}
         if body.get("logprobs") and self.logprobs:

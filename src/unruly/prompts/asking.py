@@ -20,7 +20,7 @@ from unruly.errors import RuleError
 from unruly.progress import SILENT, Progress, stage
 from unruly.prompts.answers import Spoken
 from unruly.prompts.budget import Budget, Cost, Price, Purse
-from unruly.prompts.endpoint import FORMS, Endpoint, Question, Reply
+from unruly.prompts.endpoint import FORMS, Endpoint, Reply, Request
 from unruly.prompts.store import AnswerStore
 
 TURNED_AWAY = (408, 409, 425, 429)  # and 5xx: not now
@@ -60,7 +60,7 @@ class Asked:
     stopped: str = ""  # why it ended before everything was asked; "" where it did not
     models: tuple[str, ...] = ()  # that answered under another name than the one asked for
     forms: str = FORMS[0]  # how the server was asked in the end
-    unreadable: tuple[str, ...] = ()  # answers that are none of the words: they abstain
+    unreadable: tuple[str, ...] = ()  # answers that are none: of a prompt, they abstain
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +70,11 @@ class Asking:
     source: str
     identity: str  # of the prompt: what its spending goes by
     endpoint: Endpoint
-    questions: Sequence[Question]
+    questions: Sequence[Request]
     budget: Budget
     price: Price
     patience: Patience = field(default_factory=Patience)
+    texts: int | None = None  # documents that all requests show together; None: one each
 
     def run(self, store: AnswerStore, progress: Progress = SILENT) -> Asked:
         """Ask what the store does not have, as far as the budget goes."""
@@ -99,16 +100,15 @@ class Asking:
             unreadable=self._unreadable(store, different),
         )
 
-    def _unreadable(self, store: AnswerStore, questions: Sequence[Question]) -> tuple[str, ...]:
-        words = {question.key: question.words for question in questions}
-        answers = store.get(words)
+    def _unreadable(self, store: AnswerStore, questions: Sequence[Request]) -> tuple[str, ...]:
+        answers = store.get(question.key for question in questions)
         return tuple(
-            answers[key].content
-            for key in words
-            if key in answers and answers[key].word(words[key]) is None
+            answers[question.key].content
+            for question in questions
+            if question.key in answers and not question.understands(answers[question.key])
         )
 
-    def most(self, question: Question) -> Cost:
+    def most(self, question: Request) -> Cost:
         """The most that a request may cost."""
         return self.price.cost(question.most_input, question.max_tokens)
 
@@ -116,9 +116,9 @@ class Asking:
 class _Run:
     """The state that the workers of one run share."""
 
-    def __init__(self, asking: Asking, store: AnswerStore, todo: Sequence[Question]) -> None:
+    def __init__(self, asking: Asking, store: AnswerStore, todo: Sequence[Request]) -> None:
         self.asking, self.store = asking, store
-        self.left: Iterator[Question] = iter(todo)
+        self.left: Iterator[Request] = iter(todo)
         self.size = len(todo)
         self.purse = Purse(asking.budget, store.spent(asking.identity))
         self.lock = threading.Lock()
@@ -182,7 +182,7 @@ class _Run:
             self.fatal = self.fatal or error
         self.stop(str(error))
 
-    def _ask(self, question: Question) -> None:
+    def _ask(self, question: Request) -> None:
         """One document, with as many attempts as patience has."""
         patience, attempt, problem = self.asking.patience, 0, ""
         while attempt < patience.attempts and not self.stopped:
@@ -210,7 +210,7 @@ class _Run:
         if not self.stopped:
             self._given_up(problem)
 
-    def _send(self, question: Question, form: int) -> Reply | None:
+    def _send(self, question: Request, form: int) -> Reply | None:
         """One attempt; None where it may not be made any more."""
         asking, most = self.asking, self.asking.most(question)
         if not self.purse.set_aside(most):
@@ -235,7 +235,7 @@ class _Run:
             self.purse.settle(most, most)
         return reply
 
-    def _keep(self, question: Question, reply: Reply, most: Cost, seconds: float) -> None:
+    def _keep(self, question: Request, reply: Reply, most: Cost, seconds: float) -> None:
         spoken = Spoken.of(reply.body)
         really = most
         if spoken.input_tokens is not None and spoken.output_tokens is not None:

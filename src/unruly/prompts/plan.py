@@ -10,8 +10,6 @@ from unruly.prompts.budget import Cost
 from unruly.prompts.store import AnswerStore
 from unruly.wording import plural
 
-ANSWER = 8  # tokens that an answer is likely to have
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -28,6 +26,7 @@ class Plan:
     cost: Cost  # of the calls
     seconds: float | None  # None: this model has not been asked yet
     spent: Cost  # by earlier runs
+    texts: int  # documents that the calls show
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -38,7 +37,7 @@ class Plan:
         """Who gets to see the texts; "" where they stay here."""
         if self.local or not self.calls:
             return ""
-        return f"the texts of {plural(self.calls, 'document')} leave this machine for {self.host}"
+        return f"the texts of {plural(self.texts, 'document')} leave this machine for {self.host}"
 
     def __str__(self) -> str:
         cost = f"about {self.cost.tokens:,} tokens"
@@ -60,7 +59,7 @@ def plan(asking: Asking, store: AnswerStore) -> Plan:
     total, calls = Cost(), 0
     todo = [question for key, question in different.items() if key not in known]
     for question in todo:
-        likely = asking.price.cost(question.likely_input, min(ANSWER, question.max_tokens))
+        likely = asking.price.cost(question.likely_input, question.likely_output)
         if not asking.budget.allows(spent + total + asking.most(question)):
             break
         total, calls = total + likely, calls + 1
@@ -73,13 +72,14 @@ def plan(asking: Asking, store: AnswerStore) -> Plan:
         model=asking.questions[0].model if asking.questions else "",
         host=asking.endpoint.host,
         local=asking.endpoint.local,
-        documents=len(asking.questions),
+        documents=len(asking.questions) if asking.texts is None else asking.texts,
         cached=len(known),
         calls=calls,
         left_out=len(todo) - calls,
         cost=total,
         seconds=seconds,
         spent=spent,
+        texts=calls if asking.texts is None else asking.texts if calls else 0,
     )
 
 
