@@ -1,9 +1,9 @@
 """A stand-in for an OpenAI-compatible server, on loopback: it speaks the protocol, and misbehaves on request.
 
 It answers "yes" where the question holds the word "subscribe", else "no"; asked for rules, it gives those in `rules`.
-Run it to try prompts by hand:
+Run it to try prompts by hand, with the seconds that an answer takes; it prints its address, and GET tells what it saw:
 
-    python tests/prompts/stand_in.py 8765
+    python tests/prompts/stand_in.py 0.2
 """
 
 from __future__ import annotations
@@ -66,6 +66,17 @@ class StandIn:
         """What it was asked, in order."""
         return [body["messages"][-1]["content"] for body in self.bodies]
 
+    def seen(self) -> dict[str, float]:
+        """Counts, and the CPU seconds of this process."""
+        with self._lock:
+            return {
+                "requests": self.requests,
+                "delivered": self.delivered,
+                "paid": len(self.paid),
+                "most_in_flight": self.most_in_flight,
+                "cpu": time.process_time(),
+            }
+
     def begin(self, body: dict[str, Any], headers: dict[str, str]) -> str:
         """Enter a request; gives the misbehaviour that it meets."""
         with self._lock:
@@ -127,6 +138,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Quiet."""
+
+    def do_GET(self) -> None:
+        """What it has seen so far, and what it took."""
+        self._reply(200, self.server.stand_in.seen())
 
     def do_POST(self) -> None:
         stand_in = self.server.stand_in
@@ -191,7 +206,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    with StandIn() as served:
-        print(f"endpoint = {served.url!r}", *sys.argv[1:])
+    took = float(sys.argv[1]) if len(sys.argv) > 1 else 0.0
+    with StandIn(seconds=took) as served:
+        print(served.url, flush=True)
         while True:
             time.sleep(1)
