@@ -11,7 +11,7 @@ import ipaddress
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -163,7 +163,6 @@ class Endpoint:
     key_env: str | None = None
     seconds: float = 60.0
     in_flight: int = 8
-    _pool: list[Any] = field(default_factory=list, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -218,14 +217,14 @@ class Endpoint:
 
     def send(self, question: Request, form: str, seconds: float) -> Reply:
         """Ask once; whatever goes wrong is a `Reply` that says so."""
-        urllib3 = need("urllib3", extra="prompt", purpose="prompts")
+        urllib3, pool = self._http
         key = self.key()
         headers = {"Content-Type": "application/json", "Idempotency-Key": question.key}
         headers |= {} if key is None else {"Authorization": f"Bearer {key}"}
         try:
-            found = self._http(urllib3).request(
+            found = pool.urlopen(
                 "POST",
-                f"{self.url.rstrip('/')}/chat/completions",
+                f"{urlsplit(self.url).path.rstrip('/')}/chat/completions",
                 body=json.dumps(question.body(form)).encode(),
                 headers=headers,
                 timeout=urllib3.Timeout(total=seconds),
@@ -258,10 +257,11 @@ class Endpoint:
         text = text if key is None else text.replace(key, "***")
         return " ".join(text.split())[:200]
 
-    def _http(self, urllib3: Any) -> Any:
-        if not self._pool:
-            self._pool.append(urllib3.PoolManager(num_pools=1, maxsize=self.in_flight, block=True))
-        return self._pool[0]
+    @cached_property
+    def _http(self) -> tuple[Any, Any]:
+        """The library, and connections to this one server that are kept open."""
+        urllib3 = need("urllib3", extra="prompt", purpose="prompts")
+        return urllib3, urllib3.connection_from_url(self.url, maxsize=self.in_flight, block=True)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
