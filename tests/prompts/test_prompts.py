@@ -157,6 +157,7 @@ def test_after_failures_in_a_row_it_stops_keeps_and_says_so(server: StandIn) -> 
     found = asked(given)
     assert (found.cached, found.answered, found.unasked) == (5, 0, 25)
     assert found.stopped == "3 requests in a row failed: the server answers 500"
+    assert found.failed
     assert server.requests < 5 + 25
     votes = given.vote(TEXTS)
     assert votes.unasked["llm"].sum() == 25
@@ -398,6 +399,27 @@ def test_the_command_plans_asks_and_votes(
     project = Project.read(folder)
     project.write(tmp_path / "again.toml")
     assert Project.read(tmp_path / "again.toml") == project
+
+
+def test_the_command_says_so_when_it_stops_even_quietly(
+    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = str(folder_with(server, tmp_path)), str(tmp_path / "v.parquet")
+    server.always = "403"
+    assert run(["vote", folder, "-q", "-o", out]) == 2
+    assert "refuses the key (403" in capsys.readouterr().err
+    (tmp_path / "unruly.toml").write_text(
+        (tmp_path / "unruly.toml")
+        .read_text()
+        .replace("in_flight = 16", "in_flight = 16, budget = { calls = 10 }")
+    )
+    server.always = ""
+    assert run(["vote", folder, "-q", "-o", out]) == 0
+    assert capsys.readouterr().err == ""  # the end of a budget is no failure
+    assert run(["vote", folder, "-o", out, "--json"]) == 0
+    found = capsys.readouterr()
+    assert "20 not asked (the budget is spent); raise it to go on" in found.err
+    assert json.loads(found.out)["asked"][0]["unasked"] == 20
 
 
 def _start(folder: Path) -> subprocess.Popen[bytes]:

@@ -184,14 +184,14 @@ def _announce(plan: Plan, screen: Screen) -> None:
     calls = f"{plural(plan.calls, 'request')} to send, {plan.cached:,} answered already"
     screen.remark(f"asking {plan.model} at {plan.host} for rules: {calls}")
     if plan.leaves:
-        screen.remark(plan.leaves)
+        screen.warn(plan.leaves)
 
 
 def _show_proposals(proposals: Proposals, offered: int, screen: Screen) -> None:
     """What a language model proposed, and what became of it."""
-    from unruly.project.voting import asked_line
+    from unruly.cli.vote import show_asked
 
-    screen.remark(asked_line(proposals.asked))
+    show_asked([proposals.asked], screen)
     left = len(proposals.rules) - offered
     rest = f"; {left:,} match nothing, repeat what is there, or go with no class" if left else ""
     screen.say(

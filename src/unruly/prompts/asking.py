@@ -24,6 +24,7 @@ from unruly.prompts.endpoint import FORMS, Endpoint, Reply, Request
 from unruly.prompts.store import AnswerStore
 
 TURNED_AWAY = (408, 409, 425, 429)  # and 5xx: not now
+SPENT, OVER = "the budget is spent", "the minutes are over"  # why a run may end as planned
 _SHAPE = (400, 415, 422)  # the request is not understood
 
 
@@ -61,6 +62,11 @@ class Asked:
     models: tuple[str, ...] = ()  # that answered under another name than the one asked for
     forms: str = FORMS[0]  # how the server was asked in the end
     unreadable: tuple[str, ...] = ()  # answers that are none: of a prompt, they abstain
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is missing that the budget would have paid for."""
+        return self.unasked > 0 and self.stopped not in (SPENT, OVER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,14 +220,14 @@ class _Run:
         """One attempt; None where it may not be made any more."""
         asking, most = self.asking, self.asking.most(question)
         if not self.purse.set_aside(most):
-            self.stop("the budget is spent")
+            self.stop(SPENT)
             return None
         seconds = asking.endpoint.seconds
         if self.deadline is not None:
             seconds = min(seconds, self.deadline - time.monotonic())
         if seconds <= 0 or self.stopped:
             self.purse.settle(most, Cost())
-            self.stop("the minutes are over")
+            self.stop(OVER)
             return None
         self.store.sent(question.key, asking.identity, question.model, most)
         begun = time.monotonic()

@@ -40,13 +40,13 @@ class Plan:
         return f"the texts of {plural(self.texts, 'document')} leave this machine for {self.host}"
 
     def __str__(self) -> str:
-        cost = f"about {self.cost.tokens:,} tokens"
-        cost += f", {self.cost.money:.2f} in money" if self.cost.money else ""
+        cost = f", about {self.cost.tokens:,} tokens"
+        cost += f", {_money(self.cost.money)} in money" if self.cost.money else ""
         cost += "" if self.seconds is None else f", {_duration(self.seconds)}"
         beyond = f"; {self.left_out:,} beyond the budget" if self.left_out else ""
         first = (
-            f"{self.source} ({self.model} at {self.host}): {plural(self.calls, 'request')} to send, {cost}; "
-            f"{self.cached:,} answered already{beyond}"
+            f"{self.source} ({self.model} at {self.host}): {plural(self.calls, 'request')} to send"
+            f"{cost if self.calls else ''}; {self.cached:,} answered already{beyond}"
         )
         return f"{first}\n{self.leaves}" if self.leaves else first
 
@@ -81,6 +81,15 @@ def plan(asking: Asking, store: AnswerStore) -> Plan:
         spent=spent,
         texts=calls if asking.texts is None else asking.texts if calls else 0,
     )
+
+
+def _money(sum_: float) -> str:
+    """A sum as a person reads it, small ones included.
+
+    >>> _money(12.5), _money(0.000534)
+    ('12.50', '0.00053')
+    """
+    return f"{sum_:,.2f}" if sum_ >= 0.1 else f"{sum_:.2g}"
 
 
 def _duration(seconds: float) -> str:
