@@ -1,10 +1,12 @@
-"""What sources by meaning add: class descriptions and examples, alone and beside the published rules.
+"""What new kinds of source add beside the published rules: descriptions, examples, partial votes, another classifier.
 
     python lab/benchmarks/sources.py --data DIR [--static FOLDER] [--only agnews yelp] [--encoders minilm lsa static]
-                                     [--seeds 3] [--share 0.1] [--each] [--json]
+                                     [--kinds partial classifier] [--seeds 3] [--share 0.1] [--each] [--json]
 
 DIR holds data sets in WRENCH's layout, FOLDER a Model2Vec model (potion-base-8M). Each class has a one-line description and three examples, written once from
-the names of the classes, without looking at a document. `own` is the accuracy of the new source's own votes on the
+the names of the classes, without looking at a document; so are the partial rules ("one of these classes") of agnews and
+trec. The classifier is a scikit-learn pipeline that was trained on the true labels of other reviews: imdb's for yelp,
+yelp's for imdb. Language models are not measured: none could be reached. `own` is the accuracy of the new source's own votes on the
 training documents that it votes on, with its coverage; `test` the accuracy of the default fitted on the votes, mean
 and range over seeds, which draw the documents. At most 2,000 training and 800 test documents, so that minilm takes
 minutes.
@@ -24,11 +26,12 @@ import argparse
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 
 from unruly import Corpus, Rule, Source, Sources, TextSpace, Votes, WeakClassifier
-from unruly.rules import Described, Similar
+from unruly.rules import Classifier, Described, Keywords, Pattern, Similar
 from unruly.votes.files import read_wrench_votes
 
 TRAIN, TEST = 2_000, 800
@@ -132,6 +135,30 @@ EXAMPLES = {
     },
 }
 
+# "One of these classes", or "not this one": what few words can tell.
+PARTIAL: dict[str, list[Rule]] = {
+    "agnews": [
+        Rule(("World", "Business"), Keywords(["government", "minister", "oil", "trade", "deal"])),
+        Rule(
+            ("Business", "Sci/Tech"),
+            Keywords(["internet", "online", "microsoft", "google", "company"]),
+        ),
+        Rule(("Sci/Tech", "World"), Keywords(["study", "scientists", "researchers"])),
+        Rule(("Sports", "World"), Keywords(["win", "beat", "victory", "defeat"])),
+        Rule(None, Keywords(["shares", "profit", "percent"]), not_label="Sports"),
+        Rule(None, Keywords(["team", "players", "software"]), not_label="World"),
+    ],
+    "trec": [
+        Rule(("DESC", "NUM"), Pattern(r"^how\b", ignore_case=True)),
+        Rule(("HUM", "ENTY"), Pattern(r"^(who|whom|whose|name)\b", ignore_case=True)),
+        Rule(("LOC", "ENTY", "HUM"), Pattern(r"^(where|which|in what)\b", ignore_case=True)),
+        Rule(("DESC", "ENTY", "ABBR"), Pattern(r"^what (is|are|does|do)\b", ignore_case=True)),
+        Rule(("LOC", "ENTY"), Keywords(["city", "country", "state", "river"])),
+        Rule(None, Keywords(["first", "largest", "most"]), not_label="DESC"),
+    ],
+}
+ELSEWHERE = {"yelp": "imdb", "imdb": "yelp"}  # the reviews that a classifier was trained on
+
 
 @dataclass(frozen=True)
 class Row:
@@ -186,6 +213,9 @@ def main() -> None:
     )
     parser.add_argument("--encoders", nargs="*", choices=list(ENCODERS))
     parser.add_argument("--static", type=Path, help="a Model2Vec model, for the encoder static")
+    parser.add_argument(
+        "--kinds", nargs="*", help="some of the kinds, as `partial` or `classifier`"
+    )
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--share", type=float, default=SHARE, help="that `similar` fires on")
     parser.add_argument("--each", action="store_true", help="the examples of each class alone")
@@ -202,7 +232,7 @@ def main() -> None:
                     print(each, flush=True)
                     rows.append(each)
                 continue
-            for row in table(args.data / name, name, encoder, args.seeds, args.share):
+            for row in table(args.data / name, name, encoder, args.seeds, args.share, args.kinds):
                 own = "     " if row.own is None else f"{row.own:.3f}"
                 print(
                     f"{row.data:8}{row.encoder:8}{row.sources:28} own {own}  coverage {row.coverage:.3f}  "
@@ -214,13 +244,19 @@ def main() -> None:
         print(json.dumps({"gold": "for scoring only", "rows": [asdict(row) for row in rows]}))
 
 
-def table(folder: Path, name: str, encoder: str, seeds: int, share: float) -> list[Row]:
+def table(
+    folder: Path, name: str, encoder: str, seeds: int, share: float, kinds: list[str] | None
+) -> list[Row]:
     """The published rules, each new source, and both together."""
     measured: dict[str, list[tuple[float | None, float, float]]] = {}
     for seed in range(seeds):
         train, rules, test, test_rules = drawn(folder, seed)
         space = TextSpace(ENCODERS[encoder], train, kept=True)
-        for label, made in new_sources(name, train.classes or (), space, share).items():
+        compared = new_sources(name, train.classes or (), space, share)
+        compared |= more_sources(folder, name, train.classes or (), seed)
+        for label, made in compared.items():
+            if kinds and label not in ("rules", *kinds):
+                continue
             if made is None:
                 votes, test_votes = rules, test_rules
             else:
@@ -324,6 +360,37 @@ def new_sources(
         "similar": Sources(classes, like),
         "describe + similar": Sources(classes, [described, *like]),
     }
+
+
+def more_sources(
+    folder: Path, name: str, classes: tuple[str, ...], seed: int
+) -> dict[str, Sources | None]:
+    """Partial rules and another classifier, where the data set has them."""
+    found: dict[str, Sources | None] = {}
+    if name in PARTIAL:
+        rules = [Source(f"partial {i}", [rule]) for i, rule in enumerate(PARTIAL[name], start=1)]
+        found["partial"] = Sources(classes, rules)
+    if name in ELSEWHERE:
+        model = trained_elsewhere(folder.parent / ELSEWHERE[name], seed)
+        found["classifier"] = Sources(classes, [Source("other", [Rule(None, Classifier(model))])])
+    return found
+
+
+def trained_elsewhere(folder: Path, seed: int) -> str:
+    """A skops file with a pipeline that learnt from the true labels of another data set."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from skops.io import dump
+
+    corpus = drawn(folder, seed)[0]
+    assert corpus.gold is not None
+    assert corpus.classes is not None
+    labels = [corpus.classes[c] for c in corpus.gold]
+    made = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=500))
+    path = Path(mkdtemp()) / f"{folder.name}.skops"
+    dump(made.fit(corpus.texts.to_list(), labels), path)
+    return str(path)
 
 
 def beside(rules: Votes, new: Votes) -> Votes:

@@ -90,19 +90,36 @@ class SparseVotes:
         return np.asarray(self.onehot.sum(axis=1), dtype=np.float64)
 
     @cached_property
+    def _vote(self) -> NDArray[np.intp]:
+        """(v,): the number of the vote that each entry belongs to, ascending."""
+        cell = self.row * self.k + self.source  # ascending: entries of one vote stand together
+        return np.cumsum(np.diff(cell, prepend=-1) != 0) - 1
+
+    @cached_property
+    def partial(self) -> NDArray[np.bool_]:
+        """(v,): entries of partial votes: equal shares of some of the classes."""
+        size = np.bincount(self._vote)[self._vote]  # (v,): classes that the entry's vote names
+        uneven = np.abs(self.onehot.data * size - 1) >= 1e-4
+        return (size > 1) & (size < self.m) & (np.bincount(self._vote, uneven)[self._vote] == 0)
+
+    @cached_property
     def credit(self) -> csr_array:
         """(n, k*m): what a vote earns when column j*m + c names the true class c.
 
         All of it for each class of a partial vote, which is right whichever of them it is; its share
         for a soft vote.
         """
-        cell = self.row * self.k + self.source  # ascending: entries of one vote stand together
-        first = np.flatnonzero(np.diff(cell, prepend=-1))
-        size = np.diff(first, append=len(cell))  # (votes,)
-        even = np.abs(self.onehot.data * np.repeat(size, size) - 1) < 1e-4
-        partial = np.logical_and.reduceat(even, first) & (size < self.m) if len(cell) else even[:0]
-        earned = np.where(np.repeat(partial, size), 1.0, self.onehot.data)
+        earned = np.where(self.partial, 1.0, self.onehot.data)
         return csr_array((earned, self.onehot.indices, self.onehot.indptr), self.onehot.shape)
+
+    def whole(self) -> SparseVotes:
+        """The same without partial votes."""
+        if not self.partial.any():
+            return self
+        onehot = self.onehot.copy()  # the next lines change it in place
+        onehot.data[self.partial] = 0
+        onehot.eliminate_zeros()
+        return SparseVotes(onehot, self.k, self.m, self.unasked)
 
     def counts(self) -> NDArray[np.float64]:
         """(n, m): how many votes each class has."""
@@ -116,6 +133,30 @@ class SparseVotes:
         votes = self.counts()
         total = votes.sum(axis=1, keepdims=True)
         return np.where(total > 0, votes / np.where(total > 0, total, 1.0), prior)
+
+    def combined_shares(self, prior: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, m): as `shares`, but a partial vote names no class of its own: it supports other votes for its classes.
+
+        Where it stands alone, its classes share it as the prior has them.
+
+        >>> import dataclasses
+        >>> votes = Votes.from_array([[0, -1], [0, 0], [0, 2]], classes=["a", "b", "c"])
+        >>> half = np.tile(np.array([0.5, 0.5, 0], np.float32), (3, 1))
+        >>> votes = dataclasses.replace(votes, soft={votes.sources[0]: half})  # a or b
+        >>> found = SparseVotes.of(votes).combined_shares(np.array([0.6, 0.2, 0.2]))
+        >>> found.round(2).tolist()
+        [[0.75, 0.25, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+        """
+        if not self.partial.any():
+            return self.shares(prior)
+        size = self.n * self.m
+        place = (self.row * self.m + self.outcome)[self.partial]
+        support = np.bincount(place, minlength=size).reshape(self.n, self.m)  # partial votes for c
+        whole = self.whole().counts()
+        named = whole.any(axis=1, keepdims=True)
+        found = np.where(named, whole * (1 + support), support * prior)
+        total = found.sum(axis=1, keepdims=True)
+        return np.where(total > 0, found / np.where(total > 0, total, 1.0), prior)
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> SparseVotes:
         """Some of the rows: numbers, or a mask."""
