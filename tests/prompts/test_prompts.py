@@ -141,6 +141,17 @@ def test_turned_away_is_tried_again_and_retry_after_is_obeyed(server: StandIn) -
     assert found.spent.calls == 3  # what a server turns away costs nothing
 
 
+def test_a_server_that_wants_a_long_pause_ends_the_run_and_keeps_what_it_has(
+    server: StandIn,
+) -> None:
+    given = sources(prompt(server, in_flight=1))
+    server.script.extend(["", "429:90000"])
+    found = asked(given, TEXTS[:4])
+    assert (found.answered, found.unasked, found.failed) == (1, 3, True)
+    assert found.stopped == "the server wants no request for 25.0 hours"
+    assert asked(given, TEXTS[:4]).answered == 3
+
+
 def test_a_reply_that_breaks_off_or_stalls_counts_as_paid_and_is_asked_again(
     server: StandIn,
 ) -> None:

@@ -1,7 +1,7 @@
 """The run that asks: several requests in flight, retries, a circuit breaker, and nothing paid for that is not kept.
 
 Requests that a server turns away (429, 5xx) or that get lost are repeated after a pause that doubles, or as long as
-Retry-After says, during which nobody asks. After so many given up in a row the run stops, keeps what it has and
+Retry-After says, during which nobody asks; where that is too long, the run stops. After so many given up in a row the run stops, keeps what it has and
 says why. On Ctrl-C and SIGTERM nothing more is sent, and the answers in flight are waited for.
 """
 
@@ -22,6 +22,7 @@ from unruly.prompts.answers import Spoken
 from unruly.prompts.budget import Budget, Cost, Price, Purse
 from unruly.prompts.endpoint import FORMS, Endpoint, Reply, Request
 from unruly.prompts.store import AnswerStore
+from unruly.wording import duration
 
 TURNED_AWAY = (408, 409, 425, 429)  # and 5xx: not now
 SPENT, OVER = "the budget is spent", "the minutes are over"  # why a run may end as planned
@@ -35,6 +36,7 @@ class Patience:
     attempts: int = 5  # for one request
     first_pause: float = 0.5  # seconds; doubled from one attempt to the next
     longest_pause: float = 60.0
+    longest_wait: float = 600.0  # that a server may ask for; beyond it the run stops
     failures: int = 5  # requests given up in a row, before the run stops
     sleep: Callable[[float], None] = field(default=time.sleep, compare=False)
 
@@ -208,6 +210,9 @@ class _Run:
             problem = found.problem or f"the server answers {found.status}"
             pause = patience.pause(attempt, found.retry_after)
             attempt += 1
+            if pause > patience.longest_wait:
+                self.stop(f"the server wants no request for {duration(pause)}")
+                continue
             if found.retry_after is not None:  # the server's word is for everybody
                 with self.lock:
                     self.not_before = max(self.not_before, time.monotonic() + pause)

@@ -8,7 +8,7 @@ from typing import Any
 from unruly.prompts.asking import Asking
 from unruly.prompts.budget import Cost
 from unruly.prompts.store import AnswerStore
-from unruly.wording import plural
+from unruly.wording import duration, plural
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Plan:
     def __str__(self) -> str:
         cost = f", about {self.cost.tokens:,} tokens"
         cost += f", {_money(self.cost.money)} in money" if self.cost.money else ""
-        cost += "" if self.seconds is None else f", {_duration(self.seconds)}"
+        cost += "" if self.seconds is None else f", {duration(self.seconds)}"
         beyond = f"; {self.left_out:,} beyond the budget" if self.left_out else ""
         first = (
             f"{self.source} ({self.model} at {self.host}): {plural(self.calls, 'request')} to send"
@@ -90,14 +90,3 @@ def _money(sum_: float) -> str:
     ('12.50', '0.00053')
     """
     return f"{sum_:,.2f}" if sum_ >= 0.1 else f"{sum_:.2g}"
-
-
-def _duration(seconds: float) -> str:
-    """A time as a person reads it.
-
-    >>> _duration(3), _duration(200), _duration(9000)
-    ('3 seconds', '3 minutes', '2.5 hours')
-    """
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -100,7 +100,8 @@ class SparseVotes:
         """(v,): entries of partial votes: equal shares of some of the classes."""
         size = np.bincount(self._vote)[self._vote]  # (v,): classes that the entry's vote names
         uneven = np.abs(self.onehot.data * size - 1) >= 1e-4
-        return (size > 1) & (size < self.m) & (np.bincount(self._vote, uneven)[self._vote] == 0)
+        other = np.bincount(self._vote, uneven)[self._vote] > 0  # a soft vote that is not even
+        return np.asarray((size > 1) & (size < self.m) & ~other, np.bool_)
 
     @cached_property
     def credit(self) -> csr_array:
@@ -164,8 +165,8 @@ class SparseVotes:
         return SparseVotes(self.onehot[rows], self.k, self.m, unasked)
 
     def distinct(self) -> DistinctVotes:
-        """Equal rows once, with their counts. Soft votes are left as they are."""
-        if (self.onehot.data != 1).any():
+        """Equal rows once, with their counts. Soft and missing votes are left as they are."""
+        if self.unasked is not None or (self.onehot.data != 1).any():
             return DistinctVotes(self, np.ones(self.n), None)
         inverse = _same_rows((self._digits(j) for j in range(self.k)), self.n, self.m)
         if inverse is None:
@@ -214,7 +215,7 @@ class DistinctVotes:
             raise InputError(
                 f"no votes: {plural(votes.n, 'document')} and {plural(votes.k, 'source')}, need one of each"
             )
-        if votes.soft:
+        if votes.soft or votes.unasked:
             return SparseVotes.of(votes).distinct()
         # From the matrix itself, so that a million documents are not laid out before they are merged.
         matrix = votes.matrix
@@ -261,6 +262,18 @@ class DistinctVotes:
         """(m,): how many documents are of each class, given q (u, m)."""
         # Not BLAS: its threads cost more than they bring.
         return np.asarray(np.einsum("u,uy->y", self.counts, q))
+
+    def asked_mass(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(k, m): the same of the documents that each source was asked about, given q (u, m)."""
+        mass = np.tile(self.mass(q), (self.k, 1))
+        if self.votes.unasked is None:
+            return mass
+        return np.asarray(mass - self.votes.unasked.T @ (q * self.counts[:, None]))
+
+    @cached_property
+    def asked(self) -> NDArray[np.float64]:
+        """(k, 1): how many documents each source was asked about, one at least."""
+        return np.maximum(self.asked_mass(np.ones((len(self.counts), 1))), 1.0)
 
     def only(self, rows: NDArray[np.bool_]) -> DistinctVotes:
         """Some of the rows, without the way back to documents."""
