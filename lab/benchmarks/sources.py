@@ -1,9 +1,12 @@
-"""What sources by meaning add: class descriptions and examples, alone and beside the published rules.
+"""What new kinds of source add beside the published rules: descriptions, examples, partial votes, another classifier.
 
-    python lab/benchmarks/sources.py --data DIR [--only agnews yelp] [--encoders minilm lsa] [--seeds 3] [--json]
+    python lab/benchmarks/sources.py --data DIR [--static FOLDER] [--only agnews yelp] [--encoders minilm lsa static]
+                                     [--kinds partial classifier] [--seeds 3] [--share 0.1] [--each] [--json]
 
-DIR holds data sets in WRENCH's layout. Each class has a one-line description and three examples, written once from
-the names of the classes, without looking at a document. `own` is the accuracy of the new source's own votes on the
+DIR holds data sets in WRENCH's layout, FOLDER a Model2Vec model (potion-base-8M). Each class has a one-line description and three examples, written once from
+the names of the classes, without looking at a document; so are the partial rules ("one of these classes") of agnews and
+trec. The classifier is a scikit-learn pipeline that was trained on the true labels of other reviews: imdb's for yelp,
+yelp's for imdb. Language models are not measured: none could be reached. `own` is the accuracy of the new source's own votes on the
 training documents that it votes on, with its coverage; `test` the accuracy of the default fitted on the votes, mean
 and range over seeds, which draw the documents. At most 2,000 training and 800 test documents, so that minilm takes
 minutes.
@@ -11,6 +14,10 @@ minutes.
 Fitting sees no gold. But two constants of the library, the sharpness of `describe` and the averaging of an encoder's
 layers, were chosen by the gold labels of 1,200 training documents each of agnews and yelp (lab/LOG.md), so that these
 two flatter `describe`; imdb and trec had no part in it.
+
+`--each` takes the examples of one class at a time, to tell which of them help and which hurt: how common the class
+is, how often its source votes and is right, what the default estimates of that, and the test accuracy of the rules
+with this source alone, and with all others but it. `--share` is the share of the documents that `similar` fires on.
 """
 
 from __future__ import annotations
@@ -19,16 +26,21 @@ import argparse
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 
 from unruly import Corpus, Rule, Source, Sources, TextSpace, Votes, WeakClassifier
-from unruly.rules import Described, Similar
+from unruly.rules import Classifier, Described, Keywords, Pattern, Similar
 from unruly.votes.files import read_wrench_votes
 
 TRAIN, TEST = 2_000, 800
 SHARE = 0.1  # of the documents that a class's examples are to fire on
-ENCODERS = {"minilm": {"name": "minilm", "max_tokens": 128}, "lsa": {"name": "lsa"}}
+ENCODERS: dict[str, dict[str, object]] = {
+    "minilm": {"name": "minilm", "max_tokens": 128},
+    "lsa": {"name": "lsa"},
+    "static": {"name": "static"},
+}
 
 DESCRIPTIONS = {
     "agnews": {
@@ -123,6 +135,30 @@ EXAMPLES = {
     },
 }
 
+# "One of these classes", or "not this one": what few words can tell.
+PARTIAL: dict[str, list[Rule]] = {
+    "agnews": [
+        Rule(("World", "Business"), Keywords(["government", "minister", "oil", "trade", "deal"])),
+        Rule(
+            ("Business", "Sci/Tech"),
+            Keywords(["internet", "online", "microsoft", "google", "company"]),
+        ),
+        Rule(("Sci/Tech", "World"), Keywords(["study", "scientists", "researchers"])),
+        Rule(("Sports", "World"), Keywords(["win", "beat", "victory", "defeat"])),
+        Rule(None, Keywords(["shares", "profit", "percent"]), not_label="Sports"),
+        Rule(None, Keywords(["team", "players", "software"]), not_label="World"),
+    ],
+    "trec": [
+        Rule(("DESC", "NUM"), Pattern(r"^how\b", ignore_case=True)),
+        Rule(("HUM", "ENTY"), Pattern(r"^(who|whom|whose|name)\b", ignore_case=True)),
+        Rule(("LOC", "ENTY", "HUM"), Pattern(r"^(where|which|in what)\b", ignore_case=True)),
+        Rule(("DESC", "ENTY", "ABBR"), Pattern(r"^what (is|are|does|do)\b", ignore_case=True)),
+        Rule(("LOC", "ENTY"), Keywords(["city", "country", "state", "river"])),
+        Rule(None, Keywords(["first", "largest", "most"]), not_label="DESC"),
+    ],
+}
+ELSEWHERE = {"yelp": "imdb", "imdb": "yelp"}  # the reviews that a classifier was trained on
+
 
 @dataclass(frozen=True)
 class Row:
@@ -138,6 +174,34 @@ class Row:
     high: float
 
 
+@dataclass(frozen=True)
+class Each:
+    """The examples of one class beside the rules; means over seeds."""
+
+    data: str
+    encoder: str
+    label: str
+    common: float  # the class's share of the training documents
+    elsewhere: float  # the class's share of the rules' votes
+    votes: float  # on this share of the training documents
+    votes_test: float  # and of the test documents
+    right: float  # of its votes on training documents
+    right_test: float
+    estimated: float  # what the default makes of it
+    rules: float  # test accuracy of the rules alone
+    added: float  # with this source
+    all: float  # with the examples of all classes
+    all_but: float  # with those of all other classes
+
+    def __str__(self) -> str:
+        return (
+            f"{self.data:8}{self.encoder:8}{self.label:10} class {self.common:.3f} of the documents, {self.elsewhere:.3f} of the "
+            f"rules' votes; votes on {self.votes:.3f} (test {self.votes_test:.3f}), right {self.right:.3f} (test "
+            f"{self.right_test:.3f}), estimated {self.estimated:.3f}; test: rules {self.rules:.3f}, with it {self.added:.3f}, "
+            f"with all {self.all:.3f}, with all but it {self.all_but:.3f}"
+        )
+
+
 def main() -> None:
     """Print the table row by row."""
     parser = argparse.ArgumentParser(
@@ -147,14 +211,28 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="*", default=list(DESCRIPTIONS), help="some of the data sets"
     )
-    parser.add_argument("--encoders", nargs="*", default=list(ENCODERS), choices=list(ENCODERS))
+    parser.add_argument("--encoders", nargs="*", choices=list(ENCODERS))
+    parser.add_argument("--static", type=Path, help="a Model2Vec model, for the encoder static")
+    parser.add_argument(
+        "--kinds", nargs="*", help="some of the kinds, as `partial` or `classifier`"
+    )
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--share", type=float, default=SHARE, help="that `similar` fires on")
+    parser.add_argument("--each", action="store_true", help="the examples of each class alone")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
-    rows = []
+    if args.static is not None:
+        ENCODERS["static"]["model"] = str(args.static)
+    known = [name for name in ENCODERS if name != "static" or args.static is not None]
+    rows: list[Row | Each] = []
     for name in args.only:
-        for encoder in args.encoders:
-            for row in table(args.data / name, name, encoder, args.seeds):
+        for encoder in args.encoders or known:
+            if args.each:
+                for each in one_by_one(args.data / name, name, encoder, args.seeds, args.share):
+                    print(each, flush=True)
+                    rows.append(each)
+                continue
+            for row in table(args.data / name, name, encoder, args.seeds, args.share, args.kinds):
                 own = "     " if row.own is None else f"{row.own:.3f}"
                 print(
                     f"{row.data:8}{row.encoder:8}{row.sources:28} own {own}  coverage {row.coverage:.3f}  "
@@ -166,13 +244,19 @@ def main() -> None:
         print(json.dumps({"gold": "for scoring only", "rows": [asdict(row) for row in rows]}))
 
 
-def table(folder: Path, name: str, encoder: str, seeds: int) -> list[Row]:
+def table(
+    folder: Path, name: str, encoder: str, seeds: int, share: float, kinds: list[str] | None
+) -> list[Row]:
     """The published rules, each new source, and both together."""
     measured: dict[str, list[tuple[float | None, float, float]]] = {}
     for seed in range(seeds):
         train, rules, test, test_rules = drawn(folder, seed)
         space = TextSpace(ENCODERS[encoder], train, kept=True)
-        for label, made in new_sources(name, train.classes or (), space).items():
+        compared = new_sources(name, train.classes or (), space, share)
+        compared |= more_sources(folder, name, train.classes or (), seed)
+        for label, made in compared.items():
+            if kinds and label not in ("rules", *kinds):
+                continue
             if made is None:
                 votes, test_votes = rules, test_rules
             else:
@@ -187,6 +271,59 @@ def table(folder: Path, name: str, encoder: str, seeds: int) -> list[Row]:
                     (own, both.coverage, score(encoder, seed, train, both, test, test_both))
                 )
     return [row(name, encoder, label, runs) for label, runs in measured.items()]
+
+
+def one_by_one(folder: Path, name: str, encoder: str, seeds: int, share: float) -> list[Each]:
+    """The examples of each class alone, and of all others."""
+    runs: dict[str, list[list[float]]] = {}
+    for seed in range(seeds):
+        for label, figures in each_class(folder, name, encoder, seed, share).items():
+            runs.setdefault(label, []).append(figures)
+    return [Each(name, encoder, label, *np.mean(found, axis=0)) for label, found in runs.items()]
+
+
+def each_class(
+    folder: Path, name: str, encoder: str, seed: int, share: float
+) -> dict[str, list[float]]:
+    """The figures of `Each`, in its order, by class."""
+    train, rules, test, test_rules = drawn(folder, seed)
+    classes = train.classes or ()
+    made = new_sources(name, classes, TextSpace(ENCODERS[encoder], train, kept=True), share)
+    assert made["similar"] is not None
+    assert train.gold is not None
+    cast, test_cast = made["similar"].vote(train), made["similar"].vote(test)
+
+    def tried(chosen: list[int]) -> float:
+        votes, test_votes = columns(cast, chosen), columns(test_cast, chosen)
+        beside_rules = beside(rules, votes), test, beside(test_rules, test_votes)
+        return score(encoder, seed, train, *beside_rules)
+
+    everybody = list(range(len(classes)))
+    alone, whole = tried([]), tried(everybody)
+    model = WeakClassifier(encoder=ENCODERS[encoder], seed=seed).fit(train, beside(rules, cast))
+    estimates = [source.accuracy or 0.0 for source in model.summary_.sources][-len(classes) :]
+    return {
+        label: [
+            float((train.gold == c).mean()),
+            float((rules.matrix[rules.voted] == c).mean()),
+            float(cast.voted[:, c].mean()),
+            float(test_cast.voted[:, c].mean()),
+            own_accuracy(columns(cast, [c]), train) or 0.0,
+            own_accuracy(columns(test_cast, [c]), test) or 0.0,
+            estimates[c],
+            alone,
+            tried([c]),
+            whole,
+            tried([other for other in everybody if other != c]),
+        ]
+        for c, label in enumerate(classes)
+    }
+
+
+def columns(votes: Votes, chosen: list[int]) -> Votes:
+    """Some of the sources."""
+    names = tuple(votes.sources[j] for j in chosen)
+    return Votes(votes.matrix[:, chosen], names, votes.classes, votes.ids)
 
 
 def drawn(folder: Path, seed: int) -> tuple[Corpus, Votes, Corpus, Votes]:
@@ -204,13 +341,15 @@ def drawn(folder: Path, seed: int) -> tuple[Corpus, Votes, Corpus, Votes]:
     return train, rules, test, test_rules
 
 
-def new_sources(name: str, classes: tuple[str, ...], space: TextSpace) -> dict[str, Sources | None]:
+def new_sources(
+    name: str, classes: tuple[str, ...], space: TextSpace, share: float
+) -> dict[str, Sources | None]:
     """What is compared, by name; None: the published rules."""
     about = {c: DESCRIPTIONS[name][c] for c in classes}
     like = [
         Source(
             f"like {c}",
-            [Rule(c, Similar(EXAMPLES[name][c], calibrated=SHARE, space=space))],
+            [Rule(c, Similar(EXAMPLES[name][c], calibrated=share, space=space))],
         )
         for c in classes
     ]
@@ -221,6 +360,37 @@ def new_sources(name: str, classes: tuple[str, ...], space: TextSpace) -> dict[s
         "similar": Sources(classes, like),
         "describe + similar": Sources(classes, [described, *like]),
     }
+
+
+def more_sources(
+    folder: Path, name: str, classes: tuple[str, ...], seed: int
+) -> dict[str, Sources | None]:
+    """Partial rules and another classifier, where the data set has them."""
+    found: dict[str, Sources | None] = {}
+    if name in PARTIAL:
+        rules = [Source(f"partial {i}", [rule]) for i, rule in enumerate(PARTIAL[name], start=1)]
+        found["partial"] = Sources(classes, rules)
+    if name in ELSEWHERE:
+        model = trained_elsewhere(folder.parent / ELSEWHERE[name], seed)
+        found["classifier"] = Sources(classes, [Source("other", [Rule(None, Classifier(model))])])
+    return found
+
+
+def trained_elsewhere(folder: Path, seed: int) -> str:
+    """A skops file with a pipeline that learnt from the true labels of another data set."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from skops.io import dump
+
+    corpus = drawn(folder, seed)[0]
+    assert corpus.gold is not None
+    assert corpus.classes is not None
+    labels = [corpus.classes[c] for c in corpus.gold]
+    made = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=500))
+    path = Path(mkdtemp()) / f"{folder.name}.skops"
+    dump(made.fit(corpus.texts.to_list(), labels), path)
+    return str(path)
 
 
 def beside(rules: Votes, new: Votes) -> Votes:

@@ -38,6 +38,17 @@ def shortened(text: str, most: int = 18) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+def duration(seconds: float) -> str:
+    """A time as a person reads it.
+
+    >>> duration(3), duration(200), duration(9000)
+    ('3 seconds', '3 minutes', '2.5 hours')
+    """
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
 def nearest(word: object, known: Iterable[str]) -> str | None:
     """The known word that a misspelt one is most like; capitals do not matter.
 

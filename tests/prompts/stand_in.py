@@ -1,14 +1,16 @@
 """A stand-in for an OpenAI-compatible server, on loopback: it speaks the protocol, and misbehaves on request.
 
-It answers "yes" where the question holds the word "subscribe", else "no". Run it to try prompts by hand:
+It answers "yes" where the question holds the word "subscribe", else "no"; asked for rules, it gives those in `rules`.
+Run it to try prompts by hand, with the seconds that an answer takes; it prints its address, and GET tells what it saw:
 
-    python tests/prompts/stand_in.py 8765
+    python tests/prompts/stand_in.py 0.2
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import threading
 import time
@@ -16,6 +18,8 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+NO_RULES = '{"keywords": [], "patterns": []}'
 
 
 @dataclass
@@ -28,6 +32,9 @@ class StandIn:
     model: str | None = None  # the name it answers under; None: the one asked for
     key: str | None = None  # that it wants to see
     seconds: float = 0.0  # that an answer takes
+    rules: dict[str, str] = field(
+        default_factory=dict
+    )  # class -> what it says when asked for rules
     always: str = ""  # a misbehaviour for every request
     script: deque[str] = field(default_factory=deque)  # one for each of the next requests
     requests: int = 0
@@ -59,6 +66,17 @@ class StandIn:
         """What it was asked, in order."""
         return [body["messages"][-1]["content"] for body in self.bodies]
 
+    def seen(self) -> dict[str, float]:
+        """Counts, and the CPU seconds of this process."""
+        with self._lock:
+            return {
+                "requests": self.requests,
+                "delivered": self.delivered,
+                "paid": len(self.paid),
+                "most_in_flight": self.most_in_flight,
+                "cpu": time.process_time(),
+            }
+
     def begin(self, body: dict[str, Any], headers: dict[str, str]) -> str:
         """Enter a request; gives the misbehaviour that it meets."""
         with self._lock:
@@ -76,9 +94,12 @@ class StandIn:
 
     def answer(self, body: dict[str, Any], how: str) -> dict[str, Any]:
         """A completion, as OpenAI writes it."""
-        word = "yes" if "subscribe" in body["messages"][-1]["content"] else "no"
+        asked = body["messages"][-1]["content"]
+        word = "yes" if "subscribe" in asked else "no"
         word = {"unsure": "unsure", "wrong": "perhaps"}.get(how, word)
         said = word if "response_format" not in body else json.dumps({"answer": word})
+        if wanted := re.search(r'of the class "(.*)" and hardly', asked):
+            said = said if how == "wrong" else self.rules.get(wanted[1], NO_RULES)
         said = said[: len(said) // 2] if how == "half" else said
         choice: dict[str, Any] = {"message": {"role": "assistant", "content": said}}
         if body.get("logprobs") and self.logprobs:
@@ -109,6 +130,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Quiet where a client was killed; anything else is shown."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -117,6 +143,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Quiet."""
+
+    def do_GET(self) -> None:
+        """What it has seen so far, and what it took."""
+        self._reply(200, self.server.stand_in.seen())
 
     def do_POST(self) -> None:
         stand_in = self.server.stand_in
@@ -181,7 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    with StandIn() as served:
-        print(f"endpoint = {served.url!r}", *sys.argv[1:])
+    took = float(sys.argv[1]) if len(sys.argv) > 1 else 0.0
+    with StandIn(seconds=took) as served:
+        print(served.url, flush=True)
         while True:
             time.sleep(1)

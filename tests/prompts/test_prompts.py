@@ -141,6 +141,17 @@ def test_turned_away_is_tried_again_and_retry_after_is_obeyed(server: StandIn) -
     assert found.spent.calls == 3  # what a server turns away costs nothing
 
 
+def test_a_server_that_wants_a_long_pause_ends_the_run_and_keeps_what_it_has(
+    server: StandIn,
+) -> None:
+    given = sources(prompt(server, in_flight=1))
+    server.script.extend(["", "429:90000"])
+    found = asked(given, TEXTS[:4])
+    assert (found.answered, found.unasked, found.failed) == (1, 3, True)
+    assert found.stopped == "the server wants no request for 25.0 hours"
+    assert asked(given, TEXTS[:4]).answered == 3
+
+
 def test_a_reply_that_breaks_off_or_stalls_counts_as_paid_and_is_asked_again(
     server: StandIn,
 ) -> None:
@@ -157,6 +168,7 @@ def test_after_failures_in_a_row_it_stops_keeps_and_says_so(server: StandIn) -> 
     found = asked(given)
     assert (found.cached, found.answered, found.unasked) == (5, 0, 25)
     assert found.stopped == "3 requests in a row failed: the server answers 500"
+    assert found.failed
     assert server.requests < 5 + 25
     votes = given.vote(TEXTS)
     assert votes.unasked["llm"].sum() == 25
@@ -398,6 +410,27 @@ def test_the_command_plans_asks_and_votes(
     project = Project.read(folder)
     project.write(tmp_path / "again.toml")
     assert Project.read(tmp_path / "again.toml") == project
+
+
+def test_the_command_says_so_when_it_stops_even_quietly(
+    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = str(folder_with(server, tmp_path)), str(tmp_path / "v.parquet")
+    server.always = "403"
+    assert run(["vote", folder, "-q", "-o", out]) == 2
+    assert "refuses the key (403" in capsys.readouterr().err
+    (tmp_path / "unruly.toml").write_text(
+        (tmp_path / "unruly.toml")
+        .read_text()
+        .replace("in_flight = 16", "in_flight = 16, budget = { calls = 10 }")
+    )
+    server.always = ""
+    assert run(["vote", folder, "-q", "-o", out]) == 0
+    assert capsys.readouterr().err == ""  # the end of a budget is no failure
+    assert run(["vote", folder, "-o", out, "--json"]) == 0
+    found = capsys.readouterr()
+    assert "20 not asked (the budget is spent); raise it to go on" in found.err
+    assert json.loads(found.out)["asked"][0]["unasked"] == 20
 
 
 def _start(folder: Path) -> subprocess.Popen[bytes]:

@@ -114,6 +114,32 @@ def test_calibrated_fires_on_about_the_stated_share(folder: Path) -> None:
     assert 0.15 <= votes.voted[:, 0].mean() <= 0.3
 
 
+def test_calibrated_is_a_flag_beside_a_share_or_the_share_itself(folder: Path) -> None:
+    def cast(limit: str) -> list[int]:
+        found = project(folder, HEAD + RULES.replace("above = 0.05", limit))
+        found.write(folder / "again.toml")
+        assert Project.read(folder / "again.toml") == found
+        return [int(vote) for vote in found.sources.vote(found.corpus()).matrix[:, 0]]
+
+    assert cast("calibrated = true, share = 0.25") == cast("calibrated = 0.25")
+    assert cast("calibrated = true") == cast("calibrated = 0.05")
+    assert cast("calibrated = false, above = 0.05") == cast("above = 0.05")
+    assert 1 <= sum(vote == 0 for vote in cast("calibrated = true")) <= 3  # of 32: about 5 %
+    reason = Similar(["a"], calibrated=True).reason()
+    assert reason == "similar to 1 example (the nearest 5.0%)"
+
+
+def test_a_calibrated_threshold_is_that_of_the_training_documents_and_is_saved(
+    folder: Path,
+) -> None:
+    found = project(folder, HEAD + RULES.replace("above = 0.05", "calibrated = true, share = 0.25"))
+    cast = found.sources.vote(found.corpus())
+    found.fit().model.save(folder / "m.unruly")
+    again = unruly.load(folder / "m.unruly")
+    one_by_one = [again.predictions([text]).votes.matrix[0, 0] for text in TEXTS[:6]]
+    assert one_by_one == cast.matrix[:6, 0].tolist()
+
+
 def test_votes_are_cached_and_the_encoder_is_part_of_the_key(folder: Path) -> None:
     found, cache = project(folder, HEAD + RULES), Cache(folder / "votes")
     first = found.sources.vote(found.corpus(), cache=cache)
@@ -238,6 +264,15 @@ def test_an_encoder_of_given_features_cannot_read_examples(folder: Path) -> None
         ('{ to = [" "], above = 0.1 }', "blank"),
         ('{ to = ["x"], above = 2 }', "between -1 and 1"),
         ('{ to = ["x"], calibrated = 5 }', "between 0 and 1"),
+        ('{ to = ["x"], calibrated = 0 }', "calibrated = 0.0: give a share between 0 and 1"),
+        ('{ to = ["x"], calibrated = nan }', "between 0 and 1"),
+        ('{ to = ["x"], calibrated = "yes" }', "expected a number, found str"),
+        ('{ to = ["x"], calibrated = false }', "either above"),
+        ('{ to = ["x"], calibrated = true, share = 1.5 }', "share = 1.5: give a share"),
+        ('{ to = ["x"], calibrated = true, share = true }', "expected a number, found bool"),
+        ('{ to = ["x"], calibrated = 0.1, share = 0.1 }', "stated twice"),
+        ('{ to = ["x"], calibrated = true, above = 0.1 }', "either above"),
+        ('{ to = ["x"], above = 0.1, share = 0.1 }', "share says how often"),
         ('{ to = ["x"], abve = 0.1 }', "did you mean 'above'"),
         ('{ file = "none.txt", above = 0.1 }', "there is no file"),
     ],

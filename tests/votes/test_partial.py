@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import unruly
+from unruly.denoising.balance import vote_shares
 from unruly.denoising.behaviour import source_behaviour
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError, RuleError
@@ -267,3 +269,39 @@ def test_a_saved_model_keeps_partial_votes(tmp_path: Path) -> None:
     assert {vote.source: vote.label for vote in shown.votes}["trouble"] == "billing or bug"
     assert shown.majority == ("bug",)
     model.report(tmp_path / "r.html", texts)
+
+
+def test_partial_votes_that_agree_with_others_change_no_share() -> None:
+    """A source that says "a or the rare one" wherever others say a does not make the rare class common."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(3, 600, p=[0.6, 0.38, 0.02])
+    plain = Votes.from_array(np.column_stack([truth, truth]), classes=CLASSES)
+    maybe = np.zeros((600, 3), np.float32)
+    maybe[truth == 0] = [0.5, 0, 0.5]
+    matrix = np.column_stack([plain.matrix, np.where(truth == 0, 0, -1)]).astype(np.int8)
+    names = (*plain.sources, "maybe")
+    both = Votes(matrix, names, plain.classes, plain.ids, {"maybe": maybe})
+    alone, with_it = (SparseVotes.of(votes) for votes in (plain, both))
+    assert np.allclose(vote_shares(with_it), vote_shares(alone))
+    prior = np.array([0.6, 0.38, 0.02])
+    assert np.allclose(with_it.combined_shares(prior), alone.combined_shares(prior))
+    assert np.allclose(with_it.whole().onehot[:, :6].toarray(), alone.onehot.toarray())
+
+
+@given(st.integers(0, 10_000))
+def test_combined_shares_are_distributions_and_equal_shares_without_partial_votes(
+    seed: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-1, 3, (20, 3)).astype(np.int8)
+    names, ids = ("a", "b", "c"), pl.Series(range(20))
+    hard = SparseVotes.of(Votes(matrix, names, tuple(CLASSES), ids))
+    prior = rng.dirichlet(np.ones(3))
+    assert np.array_equal(hard.combined_shares(prior), hard.shares(prior))
+    soft = np.zeros((20, 3), np.float32)
+    for row, cell in enumerate(matrix[:, 0]):
+        soft[row, [max(cell, 0), (max(cell, 0) + 1) % 3]] = 0.5
+    part = SparseVotes.of(Votes(matrix, names, tuple(CLASSES), ids, {"a": soft}))
+    found = part.combined_shares(prior)
+    assert np.allclose(found.sum(axis=1), 1)
+    assert (found[~part.covered] == prior).all()

@@ -93,8 +93,8 @@ def command(
       cat comments.jsonl | unruly predict spam.unruly - > labelled.jsonl
     """
     from unruly.cli.documents import load_model, named
+    from unruly.cli.vote import show_asked
     from unruly.model.predictions import predict_file
-    from unruly.project.voting import asked_line
     from unruly.texts.corpus import Corpus
 
     screen = Screen(quiet, as_json)
@@ -117,9 +117,10 @@ def command(
         if ask:
             corpus = Corpus.read(file.path, text=file.text, id=file.id, on_bad_row=on_bad_row)  # type: ignore[arg-type]
             for planned in loaded.plan_prompts(corpus):
-                screen.remark(planned.leaves or f"asking {planned.model} at {planned.host}")
-            for asked in loaded.ask_prompts(corpus, key_env, screen.progress()):
-                screen.remark(asked_line(asked))
+                screen.remark(f"asking {planned.model} at {planned.host}")
+                if planned.leaves:
+                    screen.warn(planned.leaves)
+            show_asked(loaded.ask_prompts(corpus, key_env, screen.progress()), screen)
         flows = {".json": ".jsonl"}.get(file.path.suffix, file.path.suffix)
         flows = flows if flows in TABLES else ".csv"
         written = predict_file(

@@ -57,6 +57,10 @@ class Screen:
         if not self.quiet:
             click.echo(harmless(text), err=True)
 
+    def warn(self, text: str) -> None:
+        """A line that is shown even where few are wanted: something failed, or leaves the machine."""
+        click.echo(harmless(text), err=True)
+
     def answer(self, value: object) -> None:
         """The one JSON object of `--json`."""
         if self.json:

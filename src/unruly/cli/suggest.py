@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from unruly.model.suggestions import MatchedText, RuleSuggestion
     from unruly.project.project import Project
     from unruly.project.suggesting import Place, Suggestions
+    from unruly.prompts.plan import Plan
+    from unruly.rules.proposals import Proposals
+
+TURNED_AWAY = 5  # proposals that cannot be rules, shown
 
 
 @click.command()
@@ -28,6 +32,21 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="A model of this project to judge by; else one is fitted now, in memory.",
 )
+@click.option("--llm", is_flag=True, help="Ask a language model for rules, and test these.")
+@click.option(
+    "--endpoint",
+    help="With --llm: whom to ask, an OpenAI-compatible address; else the project's first prompt.",
+)
+@click.option("--llm-model", help="With --endpoint: the name of the language model.")
+@click.option(
+    "--key-env", help="With --endpoint: the environment variable that holds the endpoint's key."
+)
+@click.option(
+    "--calls",
+    type=click.IntRange(1),
+    help="With --endpoint: the most requests, all runs together; needed where it is not this machine.",
+)
+@click.option("--plan", is_flag=True, help="With --llm: tell what asking would cost; send nothing.")
 @click.option("--accept", help="Numbers of suggestions shown last, as in 1,4: write them down.")
 @click.option("--refuse", help="Numbers of suggestions shown last: do not suggest them again.")
 @bad_row_option
@@ -37,6 +56,12 @@ def command(
     project: Path,
     most: int,
     model: Path | None,
+    llm: bool,
+    endpoint: str | None,
+    llm_model: str | None,
+    key_env: str | None,
+    calls: int | None,
+    plan: bool,
     accept: str | None,
     refuse: str | None,
     on_bad_row: str,
@@ -50,12 +75,20 @@ def command(
     not. Gold labels are not used; labels by hand are, where the project has any. Accepted rules are written into
     unruly.toml, refused ones into refused.csv.
 
+    --llm asks a language model for words and patterns instead, one request a class, and shows it the class
+    descriptions and the beginnings of some documents that rules fight over or do not cover. What it answers is
+    checked, tested on the texts and offered in the same way; nothing of it is run.
+
     \b
     Example:
       unruly suggest spam
+      unruly suggest spam --llm --plan
+      unruly suggest spam --llm --endpoint http://127.0.0.1:11434/v1 --llm-model mistral
       unruly suggest spam --accept 1,4 --refuse 2
     """
     from unruly.cli.documents import load_model, open_project
+    from unruly.cli.vote import show_plans
+    from unruly.project.llm_suggesting import LlmSuggester, language_model
     from unruly.project.suggesting import Kept, suggest
 
     screen = Screen(quiet, as_json)
@@ -63,11 +96,24 @@ def command(
     if accept is not None or refuse is not None:
         _decide(opened, numbers(accept), numbers(refuse), screen)
         return
+    if not llm and (plan or any(o is not None for o in (endpoint, llm_model, key_env, calls))):
+        raise click.UsageError("--plan, --endpoint, --llm-model, --key-env and --calls need --llm.")
     judge = None if model is None else load_model(model, data=project)
-    found = suggest(opened, most, judge, screen.progress())
+    if llm:
+        asked = language_model(opened, endpoint, llm_model, key_env, calls)
+        suggester = LlmSuggester.of(opened, asked, judge, screen.progress())
+        if plan:
+            show_plans([suggester.plan()], screen)
+            return
+        _announce(suggester.plan(), screen)
+        found = suggester.suggest(most, screen.progress())
+    else:
+        found = suggest(opened, most, judge, screen.progress())
     Kept.of(opened, found).write(opened)
     screen.answer(found.to_plain())
     _show(found, screen)
+    if found.proposals is not None:
+        _show_proposals(found.proposals, len(found.suggestions), screen)
     if found.suggestions:
         screen.remark(f"accept or refuse by number: unruly suggest {project} --accept 1 --refuse 2")
 
@@ -121,7 +167,7 @@ def _show(found: Suggestions, screen: Screen) -> None:
         screen.say(
             f"no rule votes for {found.stand_in}: documents without votes stand in for it, so look twice"
         )
-    if not found.suggestions:
+    if not found.suggestions and found.proposals is None:
         screen.say("no new rule: nothing goes clearly with one class beyond the rules that exist")
     for number, (one, place) in enumerate(
         zip(found.suggestions, found.places, strict=True), start=1
@@ -131,6 +177,30 @@ def _show(found: Suggestions, screen: Screen) -> None:
         screen.say("\nabout the rules that exist")
     for critique in found.critique:
         screen.say(f"- {advice_sentence(critique)}")
+
+
+def _announce(plan: Plan, screen: Screen) -> None:
+    """Whom the requests go to, before they do."""
+    calls = f"{plural(plan.calls, 'request')} to send, {plan.cached:,} answered already"
+    screen.remark(f"asking {plan.model} at {plan.host} for rules: {calls}")
+    if plan.leaves:
+        screen.warn(plan.leaves)
+
+
+def _show_proposals(proposals: Proposals, offered: int, screen: Screen) -> None:
+    """What a language model proposed, and what became of it."""
+    from unruly.cli.vote import show_asked
+
+    show_asked([proposals.asked], screen)
+    left = len(proposals.rules) - offered
+    rest = f"; {left:,} match nothing, repeat what is there, or go with no class" if left else ""
+    screen.say(
+        f"\n{proposals.model} proposed {plural(len(proposals.rules), 'rule')}, {offered:,} of them hold on the texts{rest}"
+    )
+    for one in proposals.turned_away[:TURNED_AWAY]:
+        screen.say(f"- not taken, {one.label}: {one.said!r}: {one.why}")
+    if (more := len(proposals.turned_away) - TURNED_AWAY) > 0:
+        screen.say(f"- and {more:,} more that cannot be rules")
 
 
 def _labels(found: Suggestions) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from unruly.cli.screen import Screen
 from unruly.wording import plural
 
 if TYPE_CHECKING:
+    from unruly.prompts.asking import Asked
     from unruly.prompts.plan import Plan
 
 
@@ -63,7 +65,7 @@ def command(
       unruly vote spam --plan
     """
     from unruly.cli.documents import open_project
-    from unruly.project.voting import ask_split, asked_line, plan_split, vote_split
+    from unruly.project.voting import ask_split, plan_split, vote_split
     from unruly.rules.cache import Cache
     from unruly.votes.files import write_votes
 
@@ -78,9 +80,9 @@ def command(
     opened = open_project(project, on_bad_row=on_bad_row)
     for planned in plan_split(opened, split, cache):
         if planned.leaves:
-            screen.remark(planned.leaves)
-    for asked in ask_split(opened, split, screen.progress(), cache):
-        screen.remark(asked_line(asked))
+            screen.warn(planned.leaves)
+    asked = ask_split(opened, split, screen.progress(), cache)
+    show_asked(asked, screen)
     voted = vote_split(opened, split, screen.progress(), cache)
     votes = voted.votes
     write_votes(votes, output)
@@ -90,6 +92,7 @@ def command(
             "sources": votes.k,
             "coverage": votes.coverage,
             "skipped": voted.texts.skipped,
+            "asked": [asdict(one) for one in asked],
             "output": str(output),
         }
     )
@@ -99,6 +102,14 @@ def command(
     )
     if voted.texts.skipped:
         screen.remark(f"{plural(voted.texts.skipped, 'row')} skipped as unusable")
+
+
+def show_asked(asked: Sequence[Asked], screen: Screen) -> None:
+    """What asking came to, source by source; a failure is shown even where few lines are wanted."""
+    from unruly.project.voting import asked_line
+
+    for one in asked:
+        (screen.warn if one.failed else screen.remark)(asked_line(one))
 
 
 def show_plans(plans: Sequence[Plan], screen: Screen) -> None:

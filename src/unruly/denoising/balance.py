@@ -85,14 +85,18 @@ class Balance:
 def vote_shares(votes: SparseVotes) -> Real64:
     """(m,): the mean share of each class in the votes on a document; half a document is added to each class.
 
+    Partial votes support other votes; alone, they count for their classes as often as other votes name these.
+
     >>> from unruly.votes.votes import Votes
     >>> vote_shares(SparseVotes.of(Votes.from_array([[0, 1], [0, 0], [-1, -1]]))).round(2).tolist()
     [0.67, 0.33]
     """
-    even = np.full(votes.m, 1 / votes.m)
-    covered = votes.covered
-    total = votes.shares(even)[covered].sum(axis=0) + 0.5
-    return np.asarray(total / total.sum())
+    shares = np.full(votes.m, 1 / votes.m)
+    for part in (votes.whole(), votes):
+        named = part.combined_shares(shares)[part.covered]
+        total = named.sum(axis=0) + 0.5
+        shares = total / total.sum()
+    return np.asarray(shares)
 
 
 def from_labels(

@@ -152,9 +152,12 @@ def _with_labels(q: Real64, task: Task) -> Real64:
 
 
 def _first_targets(task: Task, pi: Real64) -> tuple[Real64, Real64]:
-    """(n, m), (n,): vote shares of covered documents and their mass, classes re-weighted to the balance."""
+    """(n, m), (n,): vote shares of covered documents and their mass, classes re-weighted to the balance.
+
+    Partial votes support other votes: in equal parts of their own, a rare class among theirs would claim their words.
+    """
     votes = task.votes
-    q = _with_labels(votes.shares(pi), task)
+    q = _with_labels(votes.combined_shares(pi), task)
     mass = np.where(task.known, LABEL_MASS, votes.covered.astype(np.float64))
     if not mass.any():
         return q, np.ones(votes.n)  # nothing is known but the balance

@@ -40,6 +40,9 @@ class DawidSkene:
     weaker evidence than independence makes it: it counts with the weight `abstention` (1 is the exact
     model, 0 ignores silence).
 
+    A document that a source was never asked about (`Votes.unasked`) counts in none of its rates, and
+    says nothing about the class.
+
     The class prior is held fixed; with "learn" it is first estimated by the exact model, where it is
     identified, and then held.
 
@@ -88,14 +91,15 @@ class DawidSkene:
         q, self.n_iter_ = settle(distinct, first, step, max_iter=often, tolerance=self.tolerance)
         self.accuracies_ = accuracies(distinct, q)
         self.classes_, self.sources_ = votes.classes, votes.sources
-        self._rule = LogLinear(votes.sources, votes.classes, *self._evidence(), self.prior_)
+        weights, bias, silent = self._evidence()
+        self._rule = LogLinear(votes.sources, votes.classes, weights, bias, self.prior_, silent)
         return self
 
     def _e_step(self, distinct: DistinctVotes) -> Real:
         """(u, m): P(y | row) under the present rates."""
         return posterior(distinct, *self._evidence())
 
-    def _evidence(self) -> tuple[Real, Real]:
+    def _evidence(self) -> tuple[Real, Real, Real]:
         return evidence(log_rates(self.rates_), _silence(self.rates_), self.prior_, self.abstention)
 
     def predict_proba(self, votes: Votes | ArrayLike) -> Real:
@@ -109,8 +113,9 @@ class DawidSkene:
 
 def _m_step(distinct: DistinctVotes, q: Real, smoothing: float) -> Real:
     """(k, m, m): T[j, c, y], how often source j says c on documents of class y."""
-    overall = distinct.cast / distinct.n  # (k, m)
-    return (distinct.joint(q) + smoothing * overall[:, :, None]) / (distinct.mass(q) + smoothing)
+    overall = distinct.cast / distinct.asked  # (k, m)
+    mass = distinct.asked_mass(q)[:, None, :]  # (k, 1, m)
+    return (distinct.joint(q) + smoothing * overall[:, :, None]) / (mass + smoothing)
 
 
 def _silence(rates: Real) -> Real:
@@ -128,14 +133,14 @@ def evidence(
     silence: Real,
     prior: Real,
     abstention: float,
-) -> tuple[Real, Real]:
+) -> tuple[Real, Real, Real]:
     """Weights (k, m, m) of votes and a bias (m,), from log rates of voting (k, m, m) and rates of silence (k, m).
 
     The silence of all sources goes into the bias, and each vote takes its source's back, so that no
-    work is done for abstentions.
+    work is done for abstentions; so does a source that was not asked. The third is each one's part (k, m).
     """
     silent = abstention * np.log(silence)
-    return spoken - silent[:, None, :], np.log(prior) + silent.sum(axis=0)
+    return spoken - silent[:, None, :], np.log(prior) + silent.sum(axis=0), silent
 
 
 def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0, max_iter: int = 300) -> Real:

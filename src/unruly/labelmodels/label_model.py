@@ -99,7 +99,8 @@ class LogLinear:
 
         log P(y | votes) = bias[y] + sum over sources j that voted of weights[j, vote, y] + constant
 
-    Documents without a vote get the prior, whatever the bias.
+    Documents without a vote get the prior, whatever the bias. Where silence is evidence, the bias holds that of all
+    sources, and a source that was never asked about a document takes its own back.
 
     >>> weights = np.log([[[0.9, 0.1], [0.1, 0.9]]])
     >>> rule = LogLinear(("a",), ("ham", "spam"), weights, np.zeros(2), np.array([0.7, 0.3]))
@@ -112,6 +113,7 @@ class LogLinear:
     weights: Real  # (k, m, m): source, its vote, the class
     bias: Real  # (m,)
     prior: Real  # (m,)
+    silent: Real | None = None  # (k, m): what each source's silence has added to the bias
 
     def proba(self, given: Votes | ArrayLike) -> Real:
         """(n, m): the soft labels, for votes of the sources that the rule knows."""
@@ -125,16 +127,23 @@ class LogLinear:
         if not votes.n:
             return np.empty((0, votes.m))
         distinct = DistinctVotes.of(votes)
-        q = posterior(distinct, self.weights, self.bias)
+        q = posterior(distinct, self.weights, self.bias, self.silent)
         q[~distinct.votes.covered] = self.prior
         return distinct.expand(q)
 
 
-def posterior(distinct: DistinctVotes, weights: Real, bias: Real) -> Real:
-    """(u, m): the softmax over classes of bias (m,) plus the weights (k, m, m) of each row's votes."""
+def posterior(
+    distinct: DistinctVotes, weights: Real, bias: Real, silent: Real | None = None
+) -> Real:
+    """(u, m): the softmax over classes of bias (m,) plus the weights (k, m, m) of each row's votes.
+
+    Less `silent` (k, m) of sources that were not asked about the row: they are missing, not silent.
+    """
     k, m = distinct.k, distinct.m
     edge = (weights[:, :, 1:] - weights[:, :, :1]).reshape(k * m, m - 1)  # against class 0
     logits = distinct.votes.onehot @ edge + (bias[1:] - bias[0])  # (u, m-1)
+    if silent is not None and distinct.votes.unasked is not None:
+        logits -= distinct.votes.unasked @ (silent[:, 1:] - silent[:, :1])
     if m == 2:  # the usual case, and twice as fast
         second = expit(logits)
         return np.hstack([1 - second, second])

@@ -81,7 +81,8 @@ class OneCoin:
         q, self.n_iter_ = settle(distinct, first, step, max_iter=often, tolerance=self.tolerance)
         self.accuracies_ = accuracies(distinct, q)
         self.classes_, self.sources_ = votes.classes, votes.sources
-        self._rule = LogLinear(votes.sources, votes.classes, *self._evidence(distinct), self.prior_)
+        weights, bias, silent = self._evidence(distinct)
+        self._rule = LogLinear(votes.sources, votes.classes, weights, bias, self.prior_, silent)
         return self
 
     def _e_step(self, distinct: DistinctVotes) -> Real:
@@ -94,12 +95,12 @@ class OneCoin:
         share = (distinct.mass(q) + 1) / (distinct.n + m)  # (m,): the classes' present shares
         right = np.einsum("jcc->j", distinct.joint(q))  # (k,)
         self.coins_ = theta = _coins(distinct.cast, right, logit(share), self.smoothing)
-        base = distinct.cast / distinct.n / (1 + np.expm1(theta)[:, None] * share)  # (k, m): b
+        base = distinct.cast / distinct.asked / (1 + np.expm1(theta)[:, None] * share)  # (k, m): b
         self.rates_ = base[:, :, None] * np.exp(theta[:, None, None] * np.eye(m))
 
-    def _evidence(self, distinct: DistinctVotes) -> tuple[Real, Real]:
+    def _evidence(self, distinct: DistinctVotes) -> tuple[Real, Real, Real]:
         """A coin and its base rates may promise more votes than there are documents: silence has a floor."""
-        overall = 1 - distinct.cast.sum(axis=1, keepdims=True) / distinct.n  # (k, 1)
+        overall = 1 - distinct.cast.sum(axis=1, keepdims=True) / distinct.asked  # (k, 1)
         floor = np.maximum(overall / 10, 1e-3)
         silence = np.clip(1 - self.rates_.sum(axis=1), floor, 1)  # (k, m)
         spoken = self.coins_[:, None, None] * np.eye(

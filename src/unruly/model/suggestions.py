@@ -11,7 +11,7 @@ For a candidate condition that matches N documents, and a class c with mean post
 where P' is the posterior after one more vote for c that is right with probability a. Texts that repeat count
 once. Candidates are taken greedily: documents that a better suggestion reaches already are no news, and a class
 counts the less, the more votes there are for it. Left out are
-candidates of which 95 % of the matches have the same vote from one source, or are those of better suggestions,
+candidates of which 95 % of the matches have the same hard vote from one source, or are those of better suggestions,
 and what was refused. Documents with true labels count with these in the place of posteriors.
 
 Posteriors come from the rules that exist, so the accuracies are the model's own view: see `docs/suggest.md` for
@@ -24,6 +24,7 @@ import itertools
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -139,13 +140,15 @@ def suggest_rules(
     rules: Sources | None = None,
     labels: NDArray[np.int64] | None = None,
     refused: Collection[Refused] = (),
+    candidates: Sequence[Rule] | None = None,
     least: float = LEAST,
     progress: Progress = SILENT,
 ) -> tuple[RuleSuggestion, ...]:
     """At most n new rules, the best first.
 
     `posteriors` are the model's, `labels` true classes where they are known (-1 elsewhere). `rules` are
-    those that exist: their own words are not suggested again.
+    those that exist: their own words are not suggested again. `candidates` are rules of one class each that
+    somebody proposes; without them, conditions are looked for in the texts.
 
     >>> letters = [a + b for a in "abcdef" for b in "uvwxyz"]
     >>> corpus = Corpus.from_texts([f"cheap {a}" for a in letters] + [f"song {a}" for a in letters])
@@ -163,7 +166,14 @@ def suggest_rules(
         known = _Known.of(rules, refused)
         rows = sample_rows(len(corpus), MOST_DOCUMENTS)
         sample = _Documents.of(corpus.take(rows), votes.take(rows), truth[rows], usual)
-        listed = _greedy(_shortlist(sample, n, known, least), sample, n, least)
+        found = (
+            _shortlist(sample, n, known, least)
+            if candidates is None
+            else sample.matched(
+                [rule for rule in candidates if not known.has(str(rule.label), rule.when)]
+            )
+        )
+        listed = _greedy(found, sample, n, least)
         everything = _Documents.of(corpus, votes, truth, usual)
         figures = [everything.figures(rule, rows) for rule, rows in everything.matched(listed)]
         return tuple(_suggestion(one, everything, labels) for one in figures if one.stands(least))
@@ -246,6 +256,11 @@ class _Documents:
         )
         return cls(corpus, votes, truth, usual, 1 / times[place])
 
+    @cached_property
+    def firm(self) -> NDArray[np.bool_]:
+        """(k,): sources whose votes are not soft. Soft ones speak of every document, and repeat no rule."""
+        return np.array([source not in self.votes.soft for source in self.votes.sources], np.bool_)
+
     def matched(self, rules: Sequence[Rule]) -> list[tuple[Rule, NDArray[np.intp]]]:
         """The rules, each with the rows that it matches."""
         if not rules:
@@ -265,7 +280,9 @@ class _Documents:
         p, weight = self.truth[rows], self.weight[rows]  # (v, m), (v,)
         accuracy, strength = _strength(weight @ p, weight.sum(), self.usual)
         after = _after(p, r, float(accuracy[r]), float(self.usual[r]))
-        same = (self.votes.matrix[rows] == r).mean(axis=0) if len(rows) else np.zeros(self.votes.k)
+        same = (
+            (self.votes.matrix[rows][:, self.firm] == r).mean(axis=0) if len(rows) else np.zeros(1)
+        )
         moved = np.where(self.votes.covered[rows], np.abs(after - p)[:, r], 1.0)
         return _Figures(
             rule=rule,

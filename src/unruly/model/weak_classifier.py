@@ -7,7 +7,7 @@ model is read without importing scikit-learn.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from unruly.model.suggestions import Refused, RuleSuggestion
     from unruly.prompts.asking import Asked
     from unruly.prompts.plan import Plan
+    from unruly.rules.source import Rule
     from unruly.rules.sources import Sources
     from unruly.texts.corpus import Corpus
 
@@ -331,12 +332,14 @@ class WeakClassifier:
         n: int = 20,
         labels: Labels | None = None,
         refused: Collection[Refused] = (),
+        candidates: Sequence[Rule] | None = None,
         progress: Progress = SILENT,
     ) -> tuple[RuleSuggestion, ...]:
         """New rules for these documents (the training documents, best of all), the best first.
 
         Ranked by the model's own probabilities; `labels` are true ones, names or numbers with None or -1
-        where unknown, or a map from ids, and count in their place.
+        where unknown, or a map from ids, and count in their place. `candidates` are rules that somebody proposes:
+        only these are ranked; without them, words and patterns are looked for in the texts.
         """
         from unruly.model.suggestions import suggest_rules
 
@@ -350,6 +353,7 @@ class WeakClassifier:
             rules=None if rules is None else rules.sources,
             labels=known,
             refused=refused,
+            candidates=candidates,
             progress=progress,
         )
 

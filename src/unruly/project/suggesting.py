@@ -35,6 +35,7 @@ from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords
 from unruly.rules.pattern import Pattern
 from unruly.rules.plain import rule_to_plain, source_from_plain
+from unruly.rules.proposals import Proposals
 from unruly.rules.source import Rule, Source
 from unruly.rules.word_sequence import WordSequence
 from unruly.texts.corpus import Corpus
@@ -71,6 +72,7 @@ class Suggestions:
     fitted_now: bool  # by a model that was fitted for this and not saved; else by the one named
     labels: int  # true labels that both rankings used
     stand_in: str | None  # the class without rules that documents without votes stand in for
+    proposals: Proposals | None = None  # where a language model was asked for rules
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -85,7 +87,20 @@ class Suggestions:
             "fitted_now": self.fitted_now,
             "labels": self.labels,
             "stand_in": self.stand_in,
+            "proposals": None if self.proposals is None else self.proposals.to_plain(),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Training documents, their votes, and what a model makes of them."""
+
+    corpus: Corpus
+    votes: Votes
+    posteriors: NDArray[np.floating[Any]]  # (n, m)
+    labels: NDArray[np.int64] | None  # (n,), -1 where nobody knows
+    fitted_now: bool
+    stand_in: str | None
 
 
 def suggest(
@@ -95,6 +110,27 @@ def suggest(
     progress: Progress = SILENT,
 ) -> Suggestions:
     """New rules for a project, by a model or by one that is fitted now, and what is wrong with the old ones."""
+    return ranked(project, judge(project, model, progress), n, progress=progress)
+
+
+def suggest_on(
+    project: Project,
+    corpus: Corpus,
+    votes: Votes,
+    posteriors: NDArray[np.floating[Any]] | None,
+    n: int = 20,
+    progress: Progress = SILENT,
+) -> Suggestions:
+    """The same on documents that are at hand, by a model's answers (n, m); None: fit one for this."""
+    return ranked(
+        project, judge_on(project, corpus, votes, posteriors, progress), n, progress=progress
+    )
+
+
+def judge(
+    project: Project, model: WeakClassifier | None = None, progress: Progress = SILENT
+) -> Judged:
+    """The training documents of a project, judged by a model, or by one that is fitted now."""
     read_refused(project.folder)  # a damaged file is said before the work, not after it
     corpus = project.corpus("train")
     with blamed_on_its_line(project):
@@ -107,22 +143,38 @@ def suggest(
                 "name a model of this project, or leave --model out"
             )
         posteriors = np.asarray(model.predict_proba(corpus))
-    return suggest_on(project, corpus, votes, posteriors, n, progress)
+    return judge_on(project, corpus, votes, posteriors, progress)
 
 
-def suggest_on(
+def judge_on(
     project: Project,
     corpus: Corpus,
     votes: Votes,
     posteriors: NDArray[np.floating[Any]] | None,
+    progress: Progress = SILENT,
+) -> Judged:
+    """The same with a model's answers (n, m); None: fit one for this."""
+    labels = _labels(project, corpus)
+    if posteriors is not None:
+        return Judged(corpus, votes, posteriors, labels, False, None)
+    fitted, stand_in = fitted_posteriors(project, corpus, votes, labels, progress)
+    return Judged(corpus, votes, fitted, labels, True, stand_in)
+
+
+def ranked(
+    project: Project,
+    judged: Judged,
     n: int = 20,
+    proposals: Proposals | None = None,
     progress: Progress = SILENT,
 ) -> Suggestions:
-    """The same on documents that are at hand, by a model's answers (n, m); None: fit one for this."""
-    labels = _labels(project, corpus)
-    stand_in, fitted_now = None, posteriors is None
-    if posteriors is None:
-        posteriors, stand_in = fitted_posteriors(project, corpus, votes, labels, progress)
+    """The best of what was proposed, or of what is found in the texts; and the critique of the old rules."""
+    corpus, votes, posteriors, labels = (
+        judged.corpus,
+        judged.votes,
+        judged.posteriors,
+        judged.labels,
+    )
     found = suggest_rules(
         corpus,
         votes,
@@ -131,6 +183,7 @@ def suggest_on(
         rules=project.sources,
         labels=labels,
         refused=read_refused(project.folder),
+        candidates=None if proposals is None else proposals.rules,
         progress=progress,
     )
     return Suggestions(
@@ -139,9 +192,10 @@ def suggest_on(
         critique=critique_rules(
             votes, posteriors, labels=labels, texts=corpus.texts.to_list(), rules=project.sources
         ),
-        fitted_now=fitted_now,
+        fitted_now=judged.fitted_now,
         labels=0 if labels is None else int((labels >= 0).sum()),
-        stand_in=stand_in,
+        stand_in=judged.stand_in,
+        proposals=proposals,
     )
 
 

@@ -16,7 +16,7 @@ from unruly.errors import UnrulyError, Where
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.toml_table import Table
-from unruly.prompts.asking import Asked
+from unruly.prompts.asking import SPENT, Asked
 from unruly.prompts.endpoint import FORMS
 from unruly.prompts.plan import Plan
 from unruly.rules.asking import ask, plans, prompt_of
@@ -156,9 +156,9 @@ def asked_line(asked: Asked) -> str:
     """What asking one source came to, in a line."""
     parts = [f"{plural(asked.answered, 'answer')} received", f"{asked.cached:,} known before"]
     if asked.unasked:
-        parts.append(
-            f"{asked.unasked:,} not asked ({asked.stopped or 'some failed'}); run again to go on"
-        )
+        remedy = "raise it" if asked.stopped == SPENT else "run again"
+        why = asked.stopped or "some failed"
+        parts.append(f"{asked.unasked:,} not asked ({why}); {remedy} to go on")
     if asked.unreadable:
         parts.append(
             f"{plural(len(asked.unreadable), 'answer')} that cannot be read, such as {asked.unreadable[0][:60]!r}"

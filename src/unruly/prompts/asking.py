@@ -1,7 +1,7 @@
 """The run that asks: several requests in flight, retries, a circuit breaker, and nothing paid for that is not kept.
 
 Requests that a server turns away (429, 5xx) or that get lost are repeated after a pause that doubles, or as long as
-Retry-After says, during which nobody asks. After so many given up in a row the run stops, keeps what it has and
+Retry-After says, during which nobody asks; where that is too long, the run stops. After so many given up in a row the run stops, keeps what it has and
 says why. On Ctrl-C and SIGTERM nothing more is sent, and the answers in flight are waited for.
 """
 
@@ -20,10 +20,12 @@ from unruly.errors import RuleError
 from unruly.progress import SILENT, Progress, stage
 from unruly.prompts.answers import Spoken
 from unruly.prompts.budget import Budget, Cost, Price, Purse
-from unruly.prompts.endpoint import FORMS, Endpoint, Question, Reply
+from unruly.prompts.endpoint import FORMS, Endpoint, Reply, Request
 from unruly.prompts.store import AnswerStore
+from unruly.wording import duration
 
 TURNED_AWAY = (408, 409, 425, 429)  # and 5xx: not now
+SPENT, OVER = "the budget is spent", "the minutes are over"  # why a run may end as planned
 _SHAPE = (400, 415, 422)  # the request is not understood
 
 
@@ -34,6 +36,7 @@ class Patience:
     attempts: int = 5  # for one request
     first_pause: float = 0.5  # seconds; doubled from one attempt to the next
     longest_pause: float = 60.0
+    longest_wait: float = 600.0  # that a server may ask for; beyond it the run stops
     failures: int = 5  # requests given up in a row, before the run stops
     sleep: Callable[[float], None] = field(default=time.sleep, compare=False)
 
@@ -60,7 +63,12 @@ class Asked:
     stopped: str = ""  # why it ended before everything was asked; "" where it did not
     models: tuple[str, ...] = ()  # that answered under another name than the one asked for
     forms: str = FORMS[0]  # how the server was asked in the end
-    unreadable: tuple[str, ...] = ()  # answers that are none of the words: they abstain
+    unreadable: tuple[str, ...] = ()  # answers that are none: of a prompt, they abstain
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is missing that the budget would have paid for."""
+        return self.unasked > 0 and self.stopped not in (SPENT, OVER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +78,11 @@ class Asking:
     source: str
     identity: str  # of the prompt: what its spending goes by
     endpoint: Endpoint
-    questions: Sequence[Question]
+    questions: Sequence[Request]
     budget: Budget
     price: Price
     patience: Patience = field(default_factory=Patience)
+    texts: int | None = None  # documents that all requests show together; None: one each
 
     def run(self, store: AnswerStore, progress: Progress = SILENT) -> Asked:
         """Ask what the store does not have, as far as the budget goes."""
@@ -99,16 +108,15 @@ class Asking:
             unreadable=self._unreadable(store, different),
         )
 
-    def _unreadable(self, store: AnswerStore, questions: Sequence[Question]) -> tuple[str, ...]:
-        words = {question.key: question.words for question in questions}
-        answers = store.get(words)
+    def _unreadable(self, store: AnswerStore, questions: Sequence[Request]) -> tuple[str, ...]:
+        answers = store.get(question.key for question in questions)
         return tuple(
-            answers[key].content
-            for key in words
-            if key in answers and answers[key].word(words[key]) is None
+            answers[question.key].content
+            for question in questions
+            if question.key in answers and not question.understands(answers[question.key])
         )
 
-    def most(self, question: Question) -> Cost:
+    def most(self, question: Request) -> Cost:
         """The most that a request may cost."""
         return self.price.cost(question.most_input, question.max_tokens)
 
@@ -116,9 +124,9 @@ class Asking:
 class _Run:
     """The state that the workers of one run share."""
 
-    def __init__(self, asking: Asking, store: AnswerStore, todo: Sequence[Question]) -> None:
+    def __init__(self, asking: Asking, store: AnswerStore, todo: Sequence[Request]) -> None:
         self.asking, self.store = asking, store
-        self.left: Iterator[Question] = iter(todo)
+        self.left: Iterator[Request] = iter(todo)
         self.size = len(todo)
         self.purse = Purse(asking.budget, store.spent(asking.identity))
         self.lock = threading.Lock()
@@ -182,7 +190,7 @@ class _Run:
             self.fatal = self.fatal or error
         self.stop(str(error))
 
-    def _ask(self, question: Question) -> None:
+    def _ask(self, question: Request) -> None:
         """One document, with as many attempts as patience has."""
         patience, attempt, problem = self.asking.patience, 0, ""
         while attempt < patience.attempts and not self.stopped:
@@ -202,6 +210,9 @@ class _Run:
             problem = found.problem or f"the server answers {found.status}"
             pause = patience.pause(attempt, found.retry_after)
             attempt += 1
+            if pause > patience.longest_wait:
+                self.stop(f"the server wants no request for {duration(pause)}")
+                continue
             if found.retry_after is not None:  # the server's word is for everybody
                 with self.lock:
                     self.not_before = max(self.not_before, time.monotonic() + pause)
@@ -210,18 +221,18 @@ class _Run:
         if not self.stopped:
             self._given_up(problem)
 
-    def _send(self, question: Question, form: int) -> Reply | None:
+    def _send(self, question: Request, form: int) -> Reply | None:
         """One attempt; None where it may not be made any more."""
         asking, most = self.asking, self.asking.most(question)
         if not self.purse.set_aside(most):
-            self.stop("the budget is spent")
+            self.stop(SPENT)
             return None
         seconds = asking.endpoint.seconds
         if self.deadline is not None:
             seconds = min(seconds, self.deadline - time.monotonic())
         if seconds <= 0 or self.stopped:
             self.purse.settle(most, Cost())
-            self.stop("the minutes are over")
+            self.stop(OVER)
             return None
         self.store.sent(question.key, asking.identity, question.model, most)
         begun = time.monotonic()
@@ -235,7 +246,7 @@ class _Run:
             self.purse.settle(most, most)
         return reply
 
-    def _keep(self, question: Question, reply: Reply, most: Cost, seconds: float) -> None:
+    def _keep(self, question: Request, reply: Reply, most: Cost, seconds: float) -> None:
         spoken = Spoken.of(reply.body)
         really = most
         if spoken.input_tokens is not None and spoken.output_tokens is not None:

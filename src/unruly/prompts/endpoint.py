@@ -11,20 +11,56 @@ import ipaddress
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from unruly.errors import RuleError
 from unruly.extras import need
+from unruly.prompts.answers import Spoken
 
 UNSURE = "unsure"
 FORMS = ("schema and log-probabilities", "schema", "plain text")  # from the best to what all know
 VERSION = 1  # of what is sent, in the key of an answer
 _TOP = 5  # alternatives of a token whose log-probabilities are asked for
 _MOST_BYTES = 1 << 20  # of a reply
+_ANSWER = 8  # tokens that an answer of one word is likely to have
+
+
+class Request(Protocol):
+    """What can be sent: a question about a document, or the wish for rules (`rule_request.py`)."""
+
+    @property
+    def model(self) -> str:
+        """Who is asked."""
+
+    @property
+    def key(self) -> str:
+        """The name of its answer."""
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest answer."""
+
+    @property
+    def most_input(self) -> int:
+        """Tokens that the request cannot exceed."""
+
+    @property
+    def likely_input(self) -> int:
+        """Tokens that the request is likely to have."""
+
+    @property
+    def likely_output(self) -> int:
+        """Tokens that the answer is likely to have."""
+
+    def body(self, form: str) -> dict[str, Any]:
+        """The request in one of the forms."""
+
+    def understands(self, spoken: Spoken) -> bool:
+        """Whether this is an answer to it."""
 
 
 @dataclass(frozen=True)
@@ -48,39 +84,64 @@ class Question:
         """The request in one of the forms."""
         listed = ", ".join(self.words[:-1])
         orders = f'Answer with exactly one of: {listed}. Answer "{UNSURE}" where you cannot tell.'
-        body: dict[str, Any] = {
-            "model": self.model,
-            "messages": [
-                {"role": "system", "content": orders},
-                {"role": "user", "content": self.prompt},
-            ],
-            "temperature": 0,
-            "seed": self.seed,
-            "max_tokens": self.max_tokens,
-        }
-        if form != FORMS[2]:
-            answer = {"type": "string", "enum": list(self.words)}
-            schema = {
-                "type": "object",
-                "properties": {"answer": answer},
-                "required": ["answer"],
-                "additionalProperties": False,
-            }
-            named = {"name": "answer", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
-        if form == FORMS[0]:
-            body |= {"logprobs": True, "top_logprobs": _TOP}
+        words = {"type": "string", "enum": list(self.words)}
+        body = chat_body(self, orders, self.prompt, self.seed)
+        body |= {} if form == FORMS[2] else schema_of({"answer": words})
+        body |= {"logprobs": True, "top_logprobs": _TOP} if form == FORMS[0] else {}
         return body
 
     @property
     def most_input(self) -> int:
-        """Tokens that the request cannot exceed: one a byte, for a token is a byte at least."""
-        return len(json.dumps(self.body(FORMS[0]), ensure_ascii=False).encode("utf-8", "replace"))
+        """Tokens that the request cannot exceed."""
+        return most_tokens(self)
 
     @property
     def likely_input(self) -> int:
-        """Tokens that the request is likely to have: four bytes each."""
-        return sum(len(m["content"].encode("utf-8", "replace")) for m in self.body(FORMS[2])["messages"]) // 4 + 8  # fmt: skip
+        """Tokens that the request is likely to have."""
+        return likely_tokens(self)
+
+    @property
+    def likely_output(self) -> int:
+        """Tokens that the answer is likely to have."""
+        return min(_ANSWER, self.max_tokens)
+
+    def understands(self, spoken: Spoken) -> bool:
+        """Whether the answer is one of the words."""
+        return spoken.word(self.words) is not None
+
+
+def chat_body(request: Request, orders: str, prompt: str, seed: int) -> dict[str, Any]:
+    """What all requests have in common."""
+    return {
+        "model": request.model,
+        "messages": [{"role": "system", "content": orders}, {"role": "user", "content": prompt}],
+        "temperature": 0,
+        "seed": seed,
+        "max_tokens": request.max_tokens,
+    }
+
+
+def schema_of(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """`response_format`: a JSON object with exactly these properties."""
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    named = {"name": "answer", "strict": True, "schema": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+
+def most_tokens(request: Request) -> int:
+    """One a byte, for a token is a byte at least."""
+    return len(json.dumps(request.body(FORMS[0]), ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def likely_tokens(request: Request) -> int:
+    """Four bytes each."""
+    said = (m["content"] for m in request.body(FORMS[2])["messages"])
+    return sum(len(text.encode("utf-8", "replace")) for text in said) // 4 + 8
 
 
 @dataclass(frozen=True)
@@ -102,7 +163,6 @@ class Endpoint:
     key_env: str | None = None
     seconds: float = 60.0
     in_flight: int = 8
-    _pool: list[Any] = field(default_factory=list, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -155,16 +215,16 @@ class Endpoint:
             )
         return key.strip()
 
-    def send(self, question: Question, form: str, seconds: float) -> Reply:
+    def send(self, question: Request, form: str, seconds: float) -> Reply:
         """Ask once; whatever goes wrong is a `Reply` that says so."""
-        urllib3 = need("urllib3", extra="prompt", purpose="prompts")
+        urllib3, pool = self._http
         key = self.key()
         headers = {"Content-Type": "application/json", "Idempotency-Key": question.key}
         headers |= {} if key is None else {"Authorization": f"Bearer {key}"}
         try:
-            found = self._http(urllib3).request(
+            found = pool.urlopen(
                 "POST",
-                f"{self.url.rstrip('/')}/chat/completions",
+                f"{urlsplit(self.url).path.rstrip('/')}/chat/completions",
                 body=json.dumps(question.body(form)).encode(),
                 headers=headers,
                 timeout=urllib3.Timeout(total=seconds),
@@ -197,10 +257,11 @@ class Endpoint:
         text = text if key is None else text.replace(key, "***")
         return " ".join(text.split())[:200]
 
-    def _http(self, urllib3: Any) -> Any:
-        if not self._pool:
-            self._pool.append(urllib3.PoolManager(num_pools=1, maxsize=self.in_flight, block=True))
-        return self._pool[0]
+    @cached_property
+    def _http(self) -> tuple[Any, Any]:
+        """The library, and connections to this one server that are kept open."""
+        urllib3 = need("urllib3", extra="prompt", purpose="prompts")
+        return urllib3, urllib3.connection_from_url(self.url, maxsize=self.in_flight, block=True)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

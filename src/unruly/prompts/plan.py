@@ -8,9 +8,7 @@ from typing import Any
 from unruly.prompts.asking import Asking
 from unruly.prompts.budget import Cost
 from unruly.prompts.store import AnswerStore
-from unruly.wording import plural
-
-ANSWER = 8  # tokens that an answer is likely to have
+from unruly.wording import duration, plural
 
 
 @dataclass(frozen=True)
@@ -28,6 +26,7 @@ class Plan:
     cost: Cost  # of the calls
     seconds: float | None  # None: this model has not been asked yet
     spent: Cost  # by earlier runs
+    texts: int  # documents that the calls show
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -38,16 +37,16 @@ class Plan:
         """Who gets to see the texts; "" where they stay here."""
         if self.local or not self.calls:
             return ""
-        return f"the texts of {plural(self.calls, 'document')} leave this machine for {self.host}"
+        return f"the texts of {plural(self.texts, 'document')} leave this machine for {self.host}"
 
     def __str__(self) -> str:
-        cost = f"about {self.cost.tokens:,} tokens"
-        cost += f", {self.cost.money:.2f} in money" if self.cost.money else ""
-        cost += "" if self.seconds is None else f", {_duration(self.seconds)}"
+        cost = f", about {self.cost.tokens:,} tokens"
+        cost += f", {_money(self.cost.money)} in money" if self.cost.money else ""
+        cost += "" if self.seconds is None else f", {duration(self.seconds)}"
         beyond = f"; {self.left_out:,} beyond the budget" if self.left_out else ""
         first = (
-            f"{self.source} ({self.model} at {self.host}): {plural(self.calls, 'request')} to send, {cost}; "
-            f"{self.cached:,} answered already{beyond}"
+            f"{self.source} ({self.model} at {self.host}): {plural(self.calls, 'request')} to send"
+            f"{cost if self.calls else ''}; {self.cached:,} answered already{beyond}"
         )
         return f"{first}\n{self.leaves}" if self.leaves else first
 
@@ -60,7 +59,7 @@ def plan(asking: Asking, store: AnswerStore) -> Plan:
     total, calls = Cost(), 0
     todo = [question for key, question in different.items() if key not in known]
     for question in todo:
-        likely = asking.price.cost(question.likely_input, min(ANSWER, question.max_tokens))
+        likely = asking.price.cost(question.likely_input, question.likely_output)
         if not asking.budget.allows(spent + total + asking.most(question)):
             break
         total, calls = total + likely, calls + 1
@@ -73,22 +72,21 @@ def plan(asking: Asking, store: AnswerStore) -> Plan:
         model=asking.questions[0].model if asking.questions else "",
         host=asking.endpoint.host,
         local=asking.endpoint.local,
-        documents=len(asking.questions),
+        documents=len(asking.questions) if asking.texts is None else asking.texts,
         cached=len(known),
         calls=calls,
         left_out=len(todo) - calls,
         cost=total,
         seconds=seconds,
         spent=spent,
+        texts=calls if asking.texts is None else asking.texts if calls else 0,
     )
 
 
-def _duration(seconds: float) -> str:
-    """A time as a person reads it.
+def _money(sum_: float) -> str:
+    """A sum as a person reads it, small ones included.
 
-    >>> _duration(3), _duration(200), _duration(9000)
-    ('3 seconds', '3 minutes', '2.5 hours')
+    >>> _money(12.5), _money(0.000534)
+    ('12.50', '0.00053')
     """
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+    return f"{sum_:,.2f}" if sum_ >= 0.1 else f"{sum_:.2g}"

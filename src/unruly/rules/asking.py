@@ -85,13 +85,19 @@ def _askings(
 
 def _wanted_first(sources: Sources, corpus: Corpus, cache: Cache | None) -> NDArray[np.int64]:
     """Row numbers of the documents that have a text, the most wanted first, else in their order."""
-    rules = [s for s in sources.sources if prompt_of(s) is None and descriptions_of(s) is None]
-    need = np.zeros(len(corpus), dtype=np.int64)
-    if rules:
-        need = urgency(Sources(sources.classes, rules).vote(corpus, cache=cache))
-    order = np.argsort(need, kind="stable")
+    order = np.argsort(urgency_by_rules(sources, corpus, cache), kind="stable")
     blank = (corpus.texts.str.strip_chars() == "").to_numpy()
     return np.asarray(order[~blank[order]])
+
+
+def urgency_by_rules(
+    sources: Sources, corpus: Corpus, cache: Cache | None = None
+) -> NDArray[np.int64]:
+    """(n,): `urgency` by the sources that are neither a language model nor class descriptions, which speak of everything."""
+    rules = [s for s in sources.sources if prompt_of(s) is None and descriptions_of(s) is None]
+    if not rules:
+        return np.full(len(corpus), UNCOVERED)
+    return urgency(Sources(sources.classes, rules).vote(corpus, cache=cache))
 
 
 def urgency(votes: Votes) -> NDArray[np.int64]:

@@ -15,6 +15,9 @@ from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Space, Span, 
 from unruly.rules.keywords import read_words
 from unruly.wording import shortened
 
+SHARE = (
+    0.05  # of the training documents that `calibrated = true` fires on, unless another is stated
+)
 _SHOWN = 60  # characters of an example in an explanation
 
 
@@ -23,13 +26,18 @@ class Similar:
     """The cosine of the text with the nearest example is above a threshold.
 
     The examples are `to` (or the lines of `file`), or the training documents with `ids`. The threshold
-    is `above`, or with `calibrated` the one that about this share of the training documents passes.
+    is `above`, or with `calibrated` the one that about `share` of the training documents passes;
+    `calibrated=0.1` is short for `calibrated=True, share=0.1`, and the form that is kept.
     `space` is the encoder's (`unruly.features.space`); a project file gives its own.
+
+    >>> Similar(["my parcel"], calibrated=True, share=0.1) == Similar(["my parcel"], calibrated=0.1)
+    True
     """
 
     to: Sequence[str] = ()
     above: float | None = None
     calibrated: float | None = None
+    share: float | None = None
     ids: Sequence[object] = ()
     file: str | None = None
     space: Space | None = field(default=None, compare=False, repr=False)
@@ -44,19 +52,19 @@ class Similar:
             raise RuleError("similar needs examples: to = [...], a file of them, or ids = [...]")
         if any(not isinstance(text, str) or not text.strip() for text in self.to):
             raise RuleError("an example of similar is blank or no text")
+        object.__setattr__(self, "calibrated", _stated_share(self.calibrated, self.share))
+        object.__setattr__(self, "share", None)
         if (self.above is None) == (self.calibrated is None):
-            raise RuleError("similar needs either above = 0.6 or calibrated = 0.05")
+            raise RuleError("similar needs either above = 0.6 or calibrated = true")
         if self.above is not None and not -1 <= self.above < 1:
             raise RuleError(f"above = {self.above}: a cosine lies between -1 and 1")
-        if self.calibrated is not None and not 0 < self.calibrated < 1:
-            raise RuleError(f"calibrated = {self.calibrated}: give a share between 0 and 1")
 
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Similar:
         """From the key `similar`."""
         here = place.at("similar")
         inner = here.table(table["similar"])
-        here.only(inner, ("to", "file", "ids", "above", "calibrated"), "similar")
+        here.only(inner, ("to", "file", "ids", "above", "calibrated", "share"), "similar")
         if sum(key in inner for key in ("to", "file", "ids")) != 1:
             raise here.error("similar needs examples: to = [...], or file = ..., or ids = [...]")
         file = None
@@ -65,7 +73,9 @@ class Similar:
             file = here.at("file").text(inner["file"])
         else:
             examples = here.at("to").texts(inner.get("to", ()))
-        numbers = {k: here.at(k).number(inner[k]) for k in ("above", "calibrated") if k in inner}
+        numbers = {k: here.at(k).number(inner[k]) for k in ("above", "share") if k in inner}
+        if "calibrated" in inner:
+            numbers["calibrated"] = _flag_or_number(inner["calibrated"], here.at("calibrated"))
         listed = inner.get("ids", ())
         if not isinstance(listed, Sequence) or isinstance(listed, str):
             raise here.at("ids").error("ids must be a list of documents' ids")
@@ -105,7 +115,11 @@ class Similar:
 
     def reason(self) -> str:
         many = len(self.to) or len(self.ids)
-        limit = f"above {self.above:.2f}" if self.above is not None else f"{self.calibrated:.1%}"
+        limit = (
+            f"above {self.above:.2f}"
+            if self.above is not None
+            else f"the nearest {self.calibrated:.1%}"
+        )
         return f"similar to {many} {'example' if many == 1 else 'examples'} ({limit})"
 
     def because(self, row: Row) -> str:
@@ -132,6 +146,25 @@ class Similar:
 
     def meaning(self) -> Plain | None:
         return self._measure().meaning()
+
+
+def _stated_share(calibrated: float | None, share: float | None) -> float | None:
+    """The share that `calibrated` and `share` mean together; None: not calibrated."""
+    if calibrated is None or calibrated is False:
+        if share is not None:
+            raise RuleError("share says how often calibrated = true is to fire: add that")
+        return None
+    if calibrated is not True and share is not None:
+        raise RuleError("the share is stated twice: write calibrated = true beside share")
+    found = calibrated if calibrated is not True else SHARE if share is None else share
+    if not 0 < found < 1:
+        name = "calibrated" if share is None else "share"
+        raise RuleError(f"{name} = {found}: give a share between 0 and 1, or calibrated = true")
+    return found
+
+
+def _flag_or_number(value: object, place: Place) -> float:
+    return value if isinstance(value, bool) else place.number(value)
 
 
 @dataclass(frozen=True)

@@ -90,19 +90,37 @@ class SparseVotes:
         return np.asarray(self.onehot.sum(axis=1), dtype=np.float64)
 
     @cached_property
+    def _vote(self) -> NDArray[np.intp]:
+        """(v,): the number of the vote that each entry belongs to, ascending."""
+        cell = self.row * self.k + self.source  # ascending: entries of one vote stand together
+        return np.cumsum(np.diff(cell, prepend=-1) != 0) - 1
+
+    @cached_property
+    def partial(self) -> NDArray[np.bool_]:
+        """(v,): entries of partial votes: equal shares of some of the classes."""
+        size = np.bincount(self._vote)[self._vote]  # (v,): classes that the entry's vote names
+        uneven = np.abs(self.onehot.data * size - 1) >= 1e-4
+        other = np.bincount(self._vote, uneven)[self._vote] > 0  # a soft vote that is not even
+        return np.asarray((size > 1) & (size < self.m) & ~other, np.bool_)
+
+    @cached_property
     def credit(self) -> csr_array:
         """(n, k*m): what a vote earns when column j*m + c names the true class c.
 
         All of it for each class of a partial vote, which is right whichever of them it is; its share
         for a soft vote.
         """
-        cell = self.row * self.k + self.source  # ascending: entries of one vote stand together
-        first = np.flatnonzero(np.diff(cell, prepend=-1))
-        size = np.diff(first, append=len(cell))  # (votes,)
-        even = np.abs(self.onehot.data * np.repeat(size, size) - 1) < 1e-4
-        partial = np.logical_and.reduceat(even, first) & (size < self.m) if len(cell) else even[:0]
-        earned = np.where(np.repeat(partial, size), 1.0, self.onehot.data)
+        earned = np.where(self.partial, 1.0, self.onehot.data)
         return csr_array((earned, self.onehot.indices, self.onehot.indptr), self.onehot.shape)
+
+    def whole(self) -> SparseVotes:
+        """The same without partial votes."""
+        if not self.partial.any():
+            return self
+        onehot = self.onehot.copy()  # the next lines change it in place
+        onehot.data[self.partial] = 0
+        onehot.eliminate_zeros()
+        return SparseVotes(onehot, self.k, self.m, self.unasked)
 
     def counts(self) -> NDArray[np.float64]:
         """(n, m): how many votes each class has."""
@@ -117,14 +135,38 @@ class SparseVotes:
         total = votes.sum(axis=1, keepdims=True)
         return np.where(total > 0, votes / np.where(total > 0, total, 1.0), prior)
 
+    def combined_shares(self, prior: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, m): as `shares`, but a partial vote names no class of its own: it supports other votes for its classes.
+
+        Where it stands alone, its classes share it as the prior has them.
+
+        >>> import dataclasses
+        >>> votes = Votes.from_array([[0, -1], [0, 0], [0, 2]], classes=["a", "b", "c"])
+        >>> half = np.tile(np.array([0.5, 0.5, 0], np.float32), (3, 1))
+        >>> votes = dataclasses.replace(votes, soft={votes.sources[0]: half})  # a or b
+        >>> found = SparseVotes.of(votes).combined_shares(np.array([0.6, 0.2, 0.2]))
+        >>> found.round(2).tolist()
+        [[0.75, 0.25, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+        """
+        if not self.partial.any():
+            return self.shares(prior)
+        size = self.n * self.m
+        place = (self.row * self.m + self.outcome)[self.partial]
+        support = np.bincount(place, minlength=size).reshape(self.n, self.m)  # partial votes for c
+        whole = self.whole().counts()
+        named = whole.any(axis=1, keepdims=True)
+        found = np.where(named, whole * (1 + support), support * prior)
+        total = found.sum(axis=1, keepdims=True)
+        return np.where(total > 0, found / np.where(total > 0, total, 1.0), prior)
+
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> SparseVotes:
         """Some of the rows: numbers, or a mask."""
         unasked = None if self.unasked is None else self.unasked[rows]
         return SparseVotes(self.onehot[rows], self.k, self.m, unasked)
 
     def distinct(self) -> DistinctVotes:
-        """Equal rows once, with their counts. Soft votes are left as they are."""
-        if (self.onehot.data != 1).any():
+        """Equal rows once, with their counts. Soft and missing votes are left as they are."""
+        if self.unasked is not None or (self.onehot.data != 1).any():
             return DistinctVotes(self, np.ones(self.n), None)
         inverse = _same_rows((self._digits(j) for j in range(self.k)), self.n, self.m)
         if inverse is None:
@@ -173,7 +215,7 @@ class DistinctVotes:
             raise InputError(
                 f"no votes: {plural(votes.n, 'document')} and {plural(votes.k, 'source')}, need one of each"
             )
-        if votes.soft:
+        if votes.soft or votes.unasked:
             return SparseVotes.of(votes).distinct()
         # From the matrix itself, so that a million documents are not laid out before they are merged.
         matrix = votes.matrix
@@ -220,6 +262,18 @@ class DistinctVotes:
         """(m,): how many documents are of each class, given q (u, m)."""
         # Not BLAS: its threads cost more than they bring.
         return np.asarray(np.einsum("u,uy->y", self.counts, q))
+
+    def asked_mass(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(k, m): the same of the documents that each source was asked about, given q (u, m)."""
+        mass = np.tile(self.mass(q), (self.k, 1))
+        if self.votes.unasked is None:
+            return mass
+        return np.asarray(mass - self.votes.unasked.T @ (q * self.counts[:, None]))
+
+    @cached_property
+    def asked(self) -> NDArray[np.float64]:
+        """(k, 1): how many documents each source was asked about, one at least."""
+        return np.maximum(self.asked_mass(np.ones((len(self.counts), 1))), 1.0)
 
     def only(self, rows: NDArray[np.bool_]) -> DistinctVotes:
         """Some of the rows, without the way back to documents."""
