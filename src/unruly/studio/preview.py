@@ -6,8 +6,8 @@ Only the edited source is matched, over all documents, with the same expressions
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,7 @@ from unruly.studio.state import (
     sample_of,
     winners,
 )
+from unruly.studio.typed_votes import TypedVotes
 from unruly.votes.votes import ABSTAIN, Match
 
 AT_ONCE = 200_000  # documents that are matched at every keystroke; of more, a sample first
@@ -104,8 +105,10 @@ Outcome = Preview | Slow | Wrong
 def preview_sampled(text: str, state: State, saved: str | None, most: int = AT_ONCE) -> Outcome:
     """The same on a sample where there are more documents than can be matched at every keystroke."""
     if state.n <= most:
+        state.typed.begin()
         return preview(text, state, saved)
     sample = sample_of(state, most)
+    sample.state.typed.begin()
     found = preview(text, sample.state, saved)
     if not isinstance(found, Preview):
         return found
@@ -184,7 +187,7 @@ def preview(text: str, state: State, saved: str | None = None, *, patient: bool 
         source = parse_source(text, state)
         if is_slow(source, state.classes) and not patient:
             return _slow(source, state)
-        column = _column(source, state.frame, state)
+        column = _column(source, state)
         return _outcome(source, column, state, saved, start)
     except UnrulyError as error:
         where = error.where or Where()
@@ -192,41 +195,36 @@ def preview(text: str, state: State, saved: str | None = None, *, patient: bool 
         return Wrong(message, where.line)
 
 
-def _column(source: Source, frame: MatchFrame, state: State) -> NDArray[np.int8]:
+def _column(source: Source, state: State) -> NDArray[np.int8]:
     """(n,): the source's votes."""
-    votes = Matcher((source,), state.classes).run(frame).votes[source.name].to_numpy()
-    if state.corpus.missing is not None and len(votes) == state.n:
-        votes = np.where(state.corpus.missing, ABSTAIN, votes)
-    return np.asarray(votes, np.int8)
+    votes = state.typed.of(source, state.classes)
+    if state.corpus.missing is not None:
+        votes = np.where(state.corpus.missing, np.int8(ABSTAIN), votes)
+    return votes
 
 
 def _slow(source: Source, state: State) -> Slow:
     rows = sample_rows(state.n, SLOW_SAMPLE)
     start = time.perf_counter()
-    _column(source, MatchFrame.of(state.corpus.take(rows)), state)
+    TypedVotes(MatchFrame.of(state.corpus.take(rows))).of(source, state.classes)
     seconds = (time.perf_counter() - start) * state.n / max(len(rows), 1)
     return Slow(source.name, seconds, "its rules are worked out in Python, text by text")
 
 
-@dataclass(frozen=True, eq=False)
-class _Edit:
-    """The edited source's votes beside those of the saved one."""
-
-    source: Source
-    column: NDArray[np.int8]  # (n,)
-    old: NDArray[np.int8] | None  # (n,)
-    state: State
-    classes: tuple[str, ...] = field(default=())
-
-    def shown(self, mask: NDArray[np.bool_], source: Source | None) -> Shown:
-        rows = np.flatnonzero(mask)
-        first = rows[:SHOWN]
-        matches: list[tuple[Match, ...]] = [() for _ in first]
-        if source is not None and len(first):
-            matches = matches_on(
-                Matcher((source,), self.state.classes), self.state.corpus.take(first)
-            )
-        return Shown(len(rows), tuple(first.tolist()), tuple(matches))
+def _shown(
+    masks: Sequence[NDArray[np.bool_]], source: Source | None, state: State
+) -> list[Shown]:
+    """The first documents of each kind; what the source matched is looked for in all of them at once."""
+    found = [np.flatnonzero(mask) for mask in masks]
+    rows = np.unique(np.concatenate([every[:SHOWN] for every in found]))
+    matches: list[tuple[Match, ...]] = [() for _ in rows]
+    if source is not None and len(rows):
+        matches = matches_on(Matcher((source,), state.classes), state.corpus.take(rows))
+    known = dict(zip(rows.tolist(), matches, strict=True))
+    return [
+        Shown(len(every), tuple(first := every[:SHOWN].tolist()), tuple(known[r] for r in first))
+        for every in found
+    ]
 
 
 def _outcome(
@@ -234,11 +232,13 @@ def _outcome(
 ) -> Preview:
     known = saved is not None and saved in state.votes.sources
     old = state.votes.matrix[:, state.votes.sources.index(saved)] if known and saved else None
-    edit = _Edit(source, column, old, state)
     now = column != ABSTAIN
     was = np.zeros(state.n, np.bool_) if old is None else old != ABSTAIN
     old_source = next((s for s in state.project.sources.sources if s.name == saved), None)
     effect = _effect(column, old, state)
+    against = now if state.answers is None else now & (column != state.answers.predicted)
+    added, contradicts = _shown([now & ~was, against], source, state)
+    (removed,) = _shown([was & ~now], old_source, state)
     return Preview(
         source=source.name,
         documents=state.n,
@@ -249,9 +249,9 @@ def _outcome(
             if (count := int((column == r).sum()))
         ),
         before=None if old is None else int(was.sum()),
-        added=edit.shown(now & ~was, source),
-        removed=edit.shown(was & ~now, old_source),
-        contradicts=_contradicts(edit, now),
+        added=added,
+        removed=removed,
+        contradicts=None if state.answers is None else contradicts,
         by_model=_by_model(column, state),
         by_others=_by_others(column, old, state),
         measured=None if state.truth is None else _agreement(column, state.truth),
@@ -283,13 +283,6 @@ def _by_others(
     rows = np.flatnonzero(column != ABSTAIN)
     before = np.full(state.n, ABSTAIN, np.int8) if old is None else old
     return _agreement(column[rows], winners(other_counts(state, rows, before)))
-
-
-def _contradicts(edit: _Edit, now: NDArray[np.bool_]) -> Shown | None:
-    answers = edit.state.answers
-    if answers is None:
-        return None
-    return edit.shown(now & (edit.column != answers.predicted), edit.source)
 
 
 def _by_model(column: NDArray[np.int8], state: State) -> Share | None:

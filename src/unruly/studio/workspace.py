@@ -44,6 +44,7 @@ from unruly.studio.filters import Filter, Preset, counted
 from unruly.studio.forms import free_name
 from unruly.studio.preview import parse_source
 from unruly.studio.state import NONE, Answers, State, no_votes
+from unruly.studio.typed_votes import TypedVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 
@@ -115,7 +116,7 @@ class Workspace:
             project=project,
             file=file,
             corpus=corpus,
-            frame=MatchFrame.of(corpus),
+            typed=TypedVotes(MatchFrame.of(corpus)),
             votes=no_votes(corpus, project.classes),
             labelled=labelled(project.label_file(), corpus.ids.to_list(), project.classes),
         )
