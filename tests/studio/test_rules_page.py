@@ -49,7 +49,7 @@ def test_preview_of_a_form_gives_its_toml(client: Any) -> None:
         "name": "x",
         "kind": "keywords",
         "label": "ham",
-        "keywords": "song, lyrics",
+        "keywords:keywords": "song, lyrics",
     }
     part = client.post("/rules/preview", data={**given, "toml": "", "saved": ""}).text
     assert "&#34;lyrics&#34;" in part

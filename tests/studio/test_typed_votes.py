@@ -18,7 +18,9 @@ from unruly.texts.corpus import Corpus
 
 CLASSES = ("ham", "spam")
 LETTERS = "aAbſsSςσΣ éİıK'’-_1 .\n\t+"
-WORDS = st.sampled_from(["a", "b", "A b", "s", "ſ", "σ", "é", "İ", "k", "b-1", "a's", "1", "++", "a_b"])
+WORDS = st.sampled_from(
+    ["a", "b", "A b", "s", "ſ", "σ", "é", "İ", "k", "b-1", "a's", "1", "++", "a_b"]
+)
 TEXTS = st.lists(st.text(LETTERS, max_size=14), min_size=1, max_size=12)
 LISTS = st.lists(WORDS, min_size=1, max_size=4)
 

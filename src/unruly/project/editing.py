@@ -158,6 +158,33 @@ def switch_source(text: str, name: str, on: bool) -> str:
     return set_key(text, place, "enabled", False)
 
 
+def describe_classes(text: str, descriptions: Mapping[str, str]) -> str:
+    """What the classes mean, in `[task.describe]`; without a word about any of them, it goes.
+
+    >>> print(
+    ...     describe_classes(
+    ...         '[task]\\nclasses = ["ham", "spam"]\\n', {"ham": "talk", "spam": "ads"}
+    ...     )
+    ... )
+    [task]
+    classes = ["ham", "spam"]
+    describe = {ham = "talk", spam = "ads"}
+    <BLANKLINE>
+    """
+    text = _whole_lines(text)
+    place: Place = ("task", "describe")
+    given = {name: about for name, about in descriptions.items() if about}
+    known = _values(text).get("task", {}).get("describe", {})
+    if not given or not known:
+        text = drop_key(text, place)
+        return set_key(text, place[:1], place[1], given) if given else text
+    for name in [name for name in known if name not in given]:
+        text = drop_key(text, (*place, name))
+    for name in [name for name in given if known.get(name) != given[name]]:
+        text = set_key(text, place, name, given[name])
+    return text
+
+
 def source_text(text: str, name: str) -> str:
     """The lines of one source, comments included, as a document of its own."""
     text = _whole_lines(text)

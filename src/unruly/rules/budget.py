@@ -23,7 +23,13 @@ from typing import Literal, Self
 import polars as pl
 
 from unruly.rules.condition import TEXT, Measure, Plain, Span
-from unruly.rules.expressions import check_size, find_all_spans, find_spans, mark_spans, spans_between
+from unruly.rules.expressions import (
+    check_size,
+    find_all_spans,
+    find_spans,
+    mark_spans,
+    spans_between,
+)
 
 SECONDS = 1.0
 SMALL = 100  # parts: such a pattern needs no watching, however long the text

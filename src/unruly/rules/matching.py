@@ -191,10 +191,11 @@ class Matcher:
     def with_measures(
         self, sources: Sequence[Source], documents: MatchFrame, progress: Progress = SILENT
     ) -> pl.DataFrame:
-        """The frame with every measure that some rule reads, each worked out once."""
+        """The frame with every measure that some rule reads, each worked out once; those that it has are kept."""
         columns = []
         for measure, rule in self._measures(sources, documents.frame.schema).items():
-            columns.append(self._measured(measure, rule, documents, progress))
+            if measure.name not in documents.frame.columns:
+                columns.append(self._measured(measure, rule, documents, progress))
         return documents.frame.with_columns(columns)
 
     def _measures(
@@ -312,7 +313,8 @@ def matches_on(matcher: Matcher, corpus: Corpus) -> list[tuple[Match, ...]]:
         votes = {
             row: decided
             for row, decided in enumerate(cast[str(i)].to_list() if len(corpus) else ())
-            if decided is not None and source.name not in found[row]
+            if decided is not None
+            and source.name not in found[row]
             and not (corpus.missing is not None and corpus.missing[row])  # there is no text
         }
         documents = [frame.row(row, named=True) for row in votes]

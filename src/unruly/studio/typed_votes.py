@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.rules.condition import TEXT, Condition
+from unruly.rules.condition import TEXT, Condition, Measure
 from unruly.rules.keywords import Keywords, prepared
 from unruly.rules.matching import Matcher, MatchFrame
 from unruly.rules.source import Rule, Source
@@ -34,6 +34,7 @@ Words = frozenset[str]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 _MOST_KEPT = 64  # rules, and sets of words: a byte a document each
+_MOST_MEASURED = 4  # columns that Python worked out
 
 
 @dataclass
@@ -43,6 +44,7 @@ class TypedVotes:
     frame: MatchFrame
     _rules: dict[str, Votes] = field(default_factory=dict, repr=False)
     _words: dict[tuple[object, Words], Mask] = field(default_factory=dict, repr=False)
+    _measured: dict[str, pl.Series] = field(default_factory=dict, repr=False)
     _ready: pl.Series | None = field(default=None, repr=False)  # texts in which words are bytes
     _begun: bool = field(default=False, repr=False)
 
@@ -53,6 +55,13 @@ class TypedVotes:
             own = self._rule(replace(source, rules=(rule,)), classes)
             np.copyto(column, own, where=own != ABSTAIN)
         return column
+
+    def knows(self, source: Source, classes: tuple[str, ...]) -> bool:
+        """Whether the source's votes, or everything that Python works out for them, are known."""
+        rules = [replace(source, rules=(rule,)) for rule in source.rules]
+        return all(_key(rule, classes) in self._rules for rule in rules) or all(
+            _name(each) in self._measured for each in source.needs(classes).measures
+        )
 
     def begin(self) -> None:
         """Make them ready, in the background: the first keystrokes do not wait for it."""
@@ -67,10 +76,9 @@ class TypedVotes:
 
     def _rule(self, source: Source, classes: tuple[str, ...]) -> Votes:
         """(n,): the votes of a source with one rule."""
-        meaning = source.meaning()
-        if meaning is None:
-            return _matched(source, classes, self.frame)
-        key = json.dumps([meaning, classes], sort_keys=True)
+        key = _key(source, classes)
+        if key is None:
+            return self._measured_and_matched(source, classes)
         found = self._rules.get(key)
         if found is None:
             found = self._found(source, classes)
@@ -84,7 +92,19 @@ class TypedVotes:
             return np.where(mask, np.int8(rule.named(classes)[0]), np.int8(ABSTAIN))
         if isinstance(rule.when, WordSequence):  # with negators: its leftmost match decides
             return self._narrowed(source, classes, self._both(rule.when))
-        return _matched(source, classes, self.frame)
+        return self._measured_and_matched(source, classes)
+
+    def _measured_and_matched(self, source: Source, classes: tuple[str, ...]) -> Votes:
+        """(n,): what Python works out is kept, so that another threshold is quick."""
+        measures = source.needs(classes).measures
+        known = [kept for each in measures if (kept := self._measured.get(_name(each))) is not None]
+        frame = self.frame.frame.with_columns(known)
+        if len(known) < len(measures):
+            frame = Matcher((source,), classes).with_measures((source,), MatchFrame(frame))
+            for each in measures:
+                if each.meaning() is not None:
+                    _keep(self._measured, _name(each), frame[each.name], _MOST_MEASURED)
+        return _matched(source, classes, MatchFrame(frame))
 
     def _narrowed(self, source: Source, classes: tuple[str, ...], may: Mask) -> Votes:
         """(n,): the votes of a source that abstains where it may not match."""
@@ -137,9 +157,7 @@ class TypedVotes:
         """(n,): where words of both lists stand, in any order."""
         return self._any_of(when.first) & self._any_of(when.then)
 
-    def _together(
-        self, about: object, words: Words, scanned: Callable[[list[str]], Mask]
-    ) -> Mask:
+    def _together(self, about: object, words: Words, scanned: Callable[[list[str]], Mask]) -> Mask:
         """(n,): where one of the words does; of those that were asked for together before, that is known."""
         found = self._words.get((about, words))
         if found is None:
@@ -175,9 +193,20 @@ def _matched(source: Source, classes: tuple[str, ...], documents: MatchFrame) ->
     return np.asarray(votes.to_numpy(), np.int8)
 
 
-def _keep(kept: dict[Key, Value], key: Key, value: Value) -> None:
+def _key(source: Source, classes: tuple[str, ...]) -> str | None:
+    """What the votes of a source with one rule go by; None where that cannot be known."""
+    meaning = source.meaning()
+    return None if meaning is None else json.dumps([meaning, classes], sort_keys=True)
+
+
+def _name(measure: Measure) -> str:
+    """What a measure goes by: its name, and all that decides its values."""
+    return f"{measure.name} {json.dumps(measure.meaning(), default=str)}"
+
+
+def _keep(kept: dict[Key, Value], key: Key, value: Value, most: int = _MOST_KEPT) -> None:
     """Keep the newest few."""
     kept.pop(key, None)
-    while len(kept) >= _MOST_KEPT:
+    while len(kept) >= most:
         kept.pop(next(iter(kept)), None)
     kept[key] = value

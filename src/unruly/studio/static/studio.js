@@ -117,6 +117,7 @@ function editor(root) {
     typed = true;
     if ("kind" in event.target.dataset) {
       for (const part of all("[data-for]", root)) part.hidden = part.dataset.for !== event.target.value;
+      $("[data-label]", root).hidden = "picks" in event.target.selectedOptions[0].dataset;
     }
     go();
   });
