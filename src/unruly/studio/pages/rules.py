@@ -116,6 +116,7 @@ def shown(studio: Studio, asked: Asked) -> Response:
         "typed": "typed" in given,
         "lost": _kept(work, saved or "", toml) if "typed" in given else "",
         "kind": "",
+        "fresh": saved is None and "typed" not in given,
     }
     if isinstance(outcome, Preview):
         context |= {"kind": "preview", "groups": _groups(outcome, state)}
