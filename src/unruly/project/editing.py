@@ -177,7 +177,7 @@ def describe_classes(text: str, descriptions: Mapping[str, str]) -> str:
     known = _values(text).get("task", {}).get("describe", {})
     if not given or not known:
         text = drop_key(text, place)
-        return set_key(text, place[:1], place[1], given) if given else text
+        return set_key(text, ("task",), "describe", given) if given else text
     for name in [name for name in known if name not in given]:
         text = drop_key(text, (*place, name))
     for name in [name for name in given if known.get(name) != given[name]]:
