@@ -29,6 +29,7 @@ PAGES = (
     "/rules",
     "/rule?name=money",
     "/rule/new",
+    "/rules/describe",
     "/suggestions",
     "/label",
     "/train",

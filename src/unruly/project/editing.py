@@ -111,10 +111,10 @@ def add_source(text: str, source: GivenSource, at: int | None = None) -> str:
     return text if at is None else _moved(text, SOURCES, len(names), at, len(names) + 1)
 
 
-def remove_source(text: str, name: str) -> str:
-    """A source less, with the comment directly above it."""
+def remove_source(text: str, name: str, *, may_be_empty: bool = False) -> str:
+    """A source less, with the comment directly above it; the last one only where that is allowed."""
     text = _whole_lines(text)
-    if len(source_names(text)) == 1:
+    if len(source_names(text)) == 1 and not may_be_empty:
         raise ProjectError(f"{name!r} is the only source: a project needs one")
     return _without(text, SOURCES, _source(text, name))
 

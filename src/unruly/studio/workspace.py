@@ -205,7 +205,7 @@ class Workspace:
                 case "on" | "off":
                     edited = switch_source(text, name, what == "on")
                 case "delete":
-                    edited = remove_source(text, name)
+                    edited = remove_source(text, name, may_be_empty=True)
                 case _:
                     raise InputError(f"{what!r} cannot be done to a source")
             self.edit(f"{name}: {what}", edited)

@@ -99,10 +99,12 @@ def shown(studio: Studio, asked: Asked) -> Response:
     work = the(studio)
     given, toml = asked.form, asked.form.get("toml", "")
     saved = given.get("saved") or None
-    state = work.state
+    state, lost = work.state, ""
     try:
         if given.get("way") == "form":
             toml = RuleForm.of_fields(given).to_toml(toml)
+        if "typed" in given:  # before anything that takes time
+            lost = _kept(work, saved or "", toml)
         if "exact" in given or "patient" in given:
             outcome = preview(toml, state, saved, patient="patient" in given)
         else:
@@ -114,7 +116,7 @@ def shown(studio: Studio, asked: Asked) -> Response:
         "outcome": outcome,
         "toml": toml,
         "typed": "typed" in given,
-        "lost": _kept(work, saved or "", toml) if "typed" in given else "",
+        "lost": lost,
         "kind": "",
         "fresh": saved is None and "typed" not in given,
     }
