@@ -102,3 +102,15 @@ def test_a_damaged_step_cannot_be_undone(tmp_path: Path, content: str) -> None:
     history.note(PresetStep("a", "a", None, None))
     (tmp_path / "00000001.json").write_text(content)
     assert History(tmp_path).last is None
+
+
+def test_a_disk_that_cannot_be_written_keeps_steps_until_the_end(tmp_path: Path) -> None:
+    taken = tmp_path / "history"
+    taken.write_text("a file where the folder should be")
+    history = History(taken)
+    step = PresetStep("a", "a", None, {"covered": "no"})
+    history.note(step)
+    assert history.last == step
+    history.back()
+    assert history.last is None
+    assert history.next == step

@@ -128,8 +128,7 @@ class History:
 
     def _move(self, by: int) -> None:
         self._at += by
-        with suppress(OSError):
-            self._write("at", str(self._at))
+        self._write("at", str(self._at))
 
     def _step(self, number: int) -> Step | None:
         if number not in self._steps:
@@ -154,8 +153,11 @@ class History:
             return max(self._numbers(), default=0)
 
     def _write(self, name: str, text: str) -> None:
-        with written_whole(self._folder / name) as part:
-            part.write_text(text, encoding="utf-8")
+        """On a disk that cannot be written, what was done stands, and can be undone until the server ends."""
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with written_whole(self._folder / name) as part:
+                part.write_text(text, encoding="utf-8")
 
 
 def _plain(step: Step) -> dict[str, Any]:
