@@ -110,7 +110,6 @@ def test_a_disk_that_cannot_be_written_keeps_steps_until_the_end(tmp_path: Path)
     history = History(taken)
     step = PresetStep("a", "a", None, {"covered": "no"})
     history.note(step)
-    assert history.last == step
+    assert (history.last, history.next) == (step, None)
     history.back()
-    assert history.last is None
-    assert history.next == step
+    assert (history.last, history.next) == (None, step)
