@@ -19,6 +19,12 @@ Accuracy: in percent, on the test documents, of the model fitted with the labels
     rounds     n labels in three such draws, the second and third under the model with the labels so far
 ±: the standard error of the difference between `balance` and `2 random`, used for `2 counted` as well. Gold labels of training documents are the
 labels and the true shares, those of test documents score.
+
+With --bound nothing is drawn: how many random labels, estimated with the control variate, one label of the best
+possible draw could be worth. The residual of document i is e_i = (1[y_i = c] - q_ic)_c. With strata h (predicted
+class x tenth of confidence), shares W_h and the true deviations S_h of e in them, Neyman's allocation has variance
+(sum_h W_h S_h)^2 / n, random labels have Var(e) / n; `bound` is the ratio. `draw` is the same ratio for `labelling.draws`
+without its order (each stratum gets its sum of s), `flat` for strata in proportion to their size.
 """
 
 from __future__ import annotations
@@ -42,6 +48,7 @@ from unruly.labelling.answers import Labelled, labelled
 from unruly.labelling.estimates import estimate_balance
 from unruly.labelling.labels import Answer, LabelFile
 from unruly.labelling.queue import ask
+from unruly.labelling.queue import sizes as inclusion_sizes
 from unruly.learner import UNKNOWN, Learner
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
@@ -170,6 +177,33 @@ def measure_accuracy(task: Task, n: int, seeds: int) -> Row:
     )
 
 
+def measure_bound(task: Task) -> Row:
+    """What one label of the best draw is worth, in random ones that are estimated alike."""
+    q = np.asarray(task.proba, np.float64)
+    residual = np.eye(q.shape[1])[task.train.gold] - q  # (n, m)
+    confidence = q.max(axis=1)
+    tenth = np.searchsorted(np.quantile(confidence, np.arange(1, 10) / 10), confidence)
+    stratum = q.argmax(axis=1) * 10 + tenth
+    size = inclusion_sizes(q)
+    parts = [np.flatnonzero(stratum == h) for h in np.unique(stratum)]
+    share = np.array([len(rows) / len(q) for rows in parts])
+    within = np.array([_spread(residual[rows]) for rows in parts])
+    drawn = np.array([size[rows].sum() for rows in parts]) / size.sum()
+    alone = _spread(residual)
+    return {
+        "data": task.name,
+        "documents": len(q),
+        "flat": float(alone / (share @ within)),
+        "draw": float(alone / (share**2 * within / drawn).sum()),
+        "bound": float(alone / (share @ np.sqrt(within)) ** 2),
+    }
+
+
+def _spread(residual: NDArray[np.float64]) -> float:
+    """The variance of rows, all classes together."""
+    return float(residual.var(axis=0).sum())
+
+
 def row_of(task: Task, n: int, found: Mapping[str, NDArray[np.float64]]) -> Row:
     """Means, and the standard error of the difference that matters."""
     apart = found["balance"] - found["2 random"]
@@ -213,7 +247,12 @@ def main() -> None:
         "--draws", type=int, default=100, help="for the balance, which needs no fit"
     )
     parser.add_argument("--labels", default="10,20,50,100,200", help="with commas between")
+    parser.add_argument("--bound", action="store_true", help="what the best draw could be worth")
     args = parser.parse_args()
+    if args.bound:
+        bounds = [measure_bound(task) for task in tasks(args)]
+        print("\n".join([" ".join(bounds[0]), *map(line, bounds)]))
+        return
     sizes = [int(size) for size in args.labels.split(",")]
     balance: list[Row] = []
     accuracy: list[Row] = []

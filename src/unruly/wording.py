@@ -41,11 +41,11 @@ def shortened(text: str, most: int = 18) -> str:
 def duration(seconds: float) -> str:
     """A time as a person reads it.
 
-    >>> duration(3), duration(200), duration(9000)
-    ('3 seconds', '3 minutes', '2.5 hours')
+    >>> duration(0.6), duration(3), duration(200), duration(9000)
+    ('1 second', '3 seconds', '3 minutes', '2.5 hours')
     """
     if seconds < 90:
-        return f"{max(seconds, 1):.0f} seconds"
+        return plural(max(round(seconds), 1), "second")
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 

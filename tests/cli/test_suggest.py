@@ -76,6 +76,16 @@ def test_suggest_accept_refuse(unruly: Unruly, planted: Path) -> None:
     assert not {shown[0], shown[1], shown[2]} & {o["condition"] for o in again["suggestions"]}
 
 
+def test_accepted_for_another_class(unruly: Unruly, planted: Path) -> None:
+    shown = json.loads(unruly("suggest", planted, "-n", "2", "--json").out)["suggestions"][0]
+    other = next(name for name in ("ham", "spam") if name != shown["rule"]["label"])
+    done = unruly("suggest", planted, "--accept", f"1={other}")
+    assert done.code == 0, done.err
+    assert f"for {other}, in a new source" in done.out
+    added = parsed((planted / "unruly.toml").read_text()).sources.sources[-1]
+    assert added.rules[0].label == other
+
+
 def test_the_screen(unruly: Unruly, planted: Path) -> None:
     done = unruly("suggest", planted, "-n", "3")
     assert "judged by a model fitted now, not saved; no true labels" in done.out
@@ -105,6 +115,8 @@ def test_a_class_without_rules(unruly: Unruly, planted: Path) -> None:
     [
         (("--accept", "1"), "no suggestions were shown yet"),
         (("--accept", "one"), "expected numbers with commas between"),
+        (("--accept", ","), "expected numbers with commas between"),
+        (("--accept", "1=hm"), "'hm' is not a class: did you mean 'ham'?"),
         (("--accept", "1", "--refuse", "1"), "suggestion 1 is both accepted and refused"),
     ],
 )

@@ -29,6 +29,7 @@ PAGES = (
     "/rules",
     "/rule?name=money",
     "/rule/new",
+    "/rules/describe",
     "/suggestions",
     "/label",
     "/train",
@@ -186,7 +187,7 @@ def test_the_whole_story(browser: Any, served: Callable[[Path], Served], tmp_pat
 
     # A rule that is typed: the counts follow, and it is saved by a key
     browser.get(f"{studio.base}/rule/new")
-    box = css(browser, "textarea[name=keywords]")
+    box = css(browser, "textarea[name='keywords:keywords']")
     name = css(browser, "input[name=name]")
     name.send_keys(Keys.CONTROL, "a")
     name.send_keys("music")
@@ -241,7 +242,7 @@ def test_a_killed_server_loses_nothing(
     browser.get(studio.link)
     browser.get(f"{studio.base}/rule?name=money")
     until(lambda: "Majority vote changes" in text(browser, "#preview"), "a preview")
-    box = css(browser, "textarea[name=keywords]")
+    box = css(browser, "textarea[name='keywords:keywords']")
     box.send_keys(", doubloons")
     until(lambda: "doubloons" in (folder / ".studio" / "drafts.json").read_text(), "a draft")
     browser.get(f"{studio.base}/documents/0")
@@ -255,7 +256,7 @@ def test_a_killed_server_loses_nothing(
     browser.get(again.link)
     browser.get(f"{again.base}/rule?name=money")
     assert "not saved yet" in text(browser)
-    assert "doubloons" in css(browser, "textarea[name=keywords]").get_attribute("value")
+    assert "doubloons" in css(browser, "textarea[name='keywords:keywords']").get_attribute("value")
     browser.get(f"{again.base}/documents/0")
     assert "you: spam" in text(browser)
     browser.get_log("browser")

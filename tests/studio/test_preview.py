@@ -135,7 +135,8 @@ def test_python_is_not_run_from_the_browser(workspace: Workspace, folder: Path) 
 
 def test_a_python_function_that_the_project_names_waits_for_a_button(folder: Path) -> None:
     (folder / "mine.py").write_text(
-        "import unruly\n@unruly.rule\ndef loud(row):\n    return 'spam' if row.text.isupper() else None\n"
+        "import time\nimport unruly\n@unruly.rule\ndef loud(row):\n    time.sleep(0.02)\n"
+        "    return 'spam' if row.text.isupper() else None\n"
     )
     text = (
         '[[source]]\nname = "f"\n[[source.rule]]\nfunction = { file = "mine.py", name = "loud" }\n'
@@ -145,8 +146,54 @@ def test_a_python_function_that_the_project_names_waits_for_a_button(folder: Pat
     workspace = Workspace(folder)
     found = preview(text, workspace.state, "f")
     assert isinstance(found, Slow)
-    assert found.seconds is not None
+    assert found.seconds > 1
     assert isinstance(preview(text, workspace.state, "f", patient=True), Preview)
+    assert isinstance(preview(text, workspace.state, "f"), Preview), "its votes are known now"
+
+
+@pytest.mark.parametrize(
+    ("rule", "part"),
+    [
+        ('classifier = { model = "../x.skops" }', "outside the project's folder"),
+        ('classifier = { model = "somebody/model" }', "no model 'somebody/model' in the project's"),
+        ('entity = { type = "PERSON", model = "antigravity" }', "no model 'antigravity'"),
+        ('classifier = { model = "unruly.toml", trusted = ["os.system"] }', "in an editor"),
+    ],
+)
+def test_models_and_trust_do_not_come_from_the_browser(
+    workspace: Workspace, rule: str, part: str
+) -> None:
+    label = 'label = "spam"\n' if rule.startswith("entity") else ""
+    text = f'[[source]]\nname = "m"\n[[source.rule]]\n{label}{rule}\n'
+    found = preview(text, workspace.state, None)
+    assert isinstance(found, Wrong)
+    assert part in found.message
+
+
+def test_a_measured_score_is_kept_so_that_another_threshold_is_quick(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("vaderSentiment")
+    import unruly.studio.preview as module
+
+    monkeypatch.setattr(module, "AT_EVERY_KEY", 0.0)
+    first = preview(HEAD + "vader = { above = 0.5 }\n", workspace.state, "money")
+    assert isinstance(first, Slow)
+    known = preview(HEAD + "vader = { above = 0.5 }\n", workspace.state, "money", patient=True)
+    assert isinstance(known, Preview)
+    more = preview(HEAD + "vader = { above = 0.2 }\n", workspace.state, "money")
+    assert isinstance(more, Preview)
+    assert more.votes > known.votes
+
+
+def test_similar_is_matched_by_the_encoder_of_the_project(folder: Path) -> None:
+    file = folder / "unruly.toml"
+    file.write_text('encoder = "lsa"\n' + file.read_text())
+    state = Workspace(folder).state
+    rule = 'similar = { to = ["check out my channel"], calibrated = 0.2 }\n'
+    found = preview(HEAD + rule, state, "money", patient=True)
+    assert isinstance(found, Preview), found
+    assert 0 < found.votes < state.n
 
 
 def test_of_very_many_documents_a_sample_is_counted_first(workspace: Workspace) -> None:

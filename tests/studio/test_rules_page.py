@@ -49,7 +49,7 @@ def test_preview_of_a_form_gives_its_toml(client: Any) -> None:
         "name": "x",
         "kind": "keywords",
         "label": "ham",
-        "keywords": "song, lyrics",
+        "keywords:keywords": "song, lyrics",
     }
     part = client.post("/rules/preview", data={**given, "toml": "", "saved": ""}).text
     assert "&#34;lyrics&#34;" in part
@@ -200,3 +200,68 @@ def test_a_file_that_others_broke_is_not_taken_over(client: Any, folder: Path) -
     assert answer.status_code == 422
     assert "did you mean" in answer.text
     assert "subscribe" in client.get("/rules").text, "the studio goes on with what it has"
+
+
+def test_a_form_of_another_kind_is_counted_while_it_is_typed(client: Any) -> None:
+    given = {"way": "form", "name": "x", "kind": "length", "label": "ham", "toml": "", "saved": ""}
+    part = client.post("/rules/preview", data={**given, "length:max_words": "4"}).text
+    assert "max_words = 4" in part
+    assert "Votes" in part
+    wrong = client.post("/rules/preview", data={**given, "length:max_words": "four", "typed": "1"})
+    assert "expected a whole number" in wrong.text
+
+
+def test_a_new_rule_says_what_will_appear(client: Any) -> None:
+    given = {
+        "way": "form",
+        "name": "x",
+        "kind": "keywords",
+        "label": "ham",
+        "toml": "",
+        "saved": "",
+    }
+    assert "What it matches appears here" in client.post("/rules/preview", data=given).text
+
+
+def test_classes_are_described_and_the_description_can_be_undone(client: Any, folder: Path) -> None:
+    before = text_of(folder)
+    file = folder / "unruly.toml"
+    file.write_text('encoder = "lsa"\n' + before)
+    client.post("/outside")
+    given = {"about:ham": "people talk  about a <b>song</b>", "about:spam": "people sell"}
+    client.post("/rules/describe", data=given, headers=PART)
+    assert 'ham = "people talk about a <b>song</b>"' in text_of(folder)
+    table = client.get("/rules").text
+    assert "the descriptions of the classes" in table
+    assert 'aria-label="Delete describe"' not in table
+    page = client.get("/rule?name=describe").text
+    assert "people talk about a &lt;b&gt;song&lt;/b&gt;" in page
+    client.post("/undo")
+    assert text_of(folder) == 'encoder = "lsa"\n' + before
+
+
+def test_a_language_model_is_asked_by_a_button_alone(client: Any, studio: Studio) -> None:
+    from tests.prompts.stand_in import StandIn
+
+    with StandIn() as server:
+        text = (
+            '[[source]]\nname = "llm"\n[[source.rule]]\nprompt = { endpoint = "'
+            + server.url
+            + '", model = "m", ask = "Does this advertise? {text}", answers = { spam = "yes", ham = "no" } }\n'
+        )
+        given = {"way": "toml", "saved": "", "typed": "1"}
+        client.post("/rules/preview", data={**given, "toml": text})
+        client.post("/rules/save", data={"toml": text, "saved": ""}, headers=PART)
+        plan = client.get("/rules/plan?name=llm", headers=PART).text
+        assert "0 of 73 documents have an answer" in plan
+        assert server.requests == 0, "nothing is sent while one types, saves or looks"
+        assert client.post("/rules/ask", data={"name": "money"}, headers=PART).status_code == 422
+        assert client.post("/rules/ask", data={"name": "llm"}, headers=PART).status_code == 200
+        assert studio.trainer is not None
+        studio.trainer.wait(60)
+        assert studio.trainer.status is not None
+        assert studio.trainer.status.state == "done", studio.trainer.status.error
+        assert server.requests == 73
+    assert studio.workspace is not None
+    votes = studio.workspace.state.votes
+    assert votes.voted[:, votes.sources.index("llm")].all()

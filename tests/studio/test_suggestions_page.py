@@ -53,3 +53,16 @@ def test_accepts_refuses_and_undoes(advised: Studio, folder: Path) -> None:
 def test_without_rules_or_before_looking(client: Any) -> None:
     assert "Nothing looked for yet" in client.get("/suggestions").text
     assert client.post("/suggestions/decide", data={"number": "x"}).status_code == 422
+
+
+def test_accepted_for_another_class(advised: Studio, folder: Path) -> None:
+    offer = advised.advisor.offers[0]
+    other = next(name for name in ("ham", "spam") if name != offer.suggestion.label)
+    given = {"number": str(offer.number), "what": "accept"}
+    with client_of(advised) as client:
+        assert client.post("/suggestions/decide", data={**given, "class": "?"}).status_code == 422
+        client.post("/suggestions/decide", data={**given, "class": other})
+    assert advised.workspace is not None
+    added = advised.workspace.state.project.sources.sources[-1]
+    assert added.rules[0].label == other
+    assert added.rules[0].when == offer.suggestion.rule.when

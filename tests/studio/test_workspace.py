@@ -119,3 +119,14 @@ def test_a_project_without_rules_opens(tmp_path: Path, folder: Path) -> None:
     assert bare.state.votes.k == 0
     assert Filter(covered="no").count(bare.state) == bare.state.n
     assert bare.state.matches([0]) == [()]
+
+
+def test_the_last_source_can_go_and_come_back(workspace: Workspace) -> None:
+    before = workspace.state.text
+    names = [source.name for source in workspace.state.project.sources.with_disabled]
+    for name in names:
+        workspace.change_source("delete", name)
+    assert not workspace.state.votes.k
+    for _ in names:
+        workspace.undo()
+    assert workspace.state.text == before

@@ -10,7 +10,7 @@ import click
 from unruly.cli.options import bad_row_option, json_option, quiet_option
 from unruly.cli.screen import Screen
 from unruly.errors import InputError
-from unruly.wording import plural
+from unruly.wording import did_you_mean, plural
 
 if TYPE_CHECKING:
     from unruly.model.suggestions import MatchedText, RuleSuggestion
@@ -47,7 +47,10 @@ TURNED_AWAY = 5  # proposals that cannot be rules, shown
     help="With --endpoint: the most requests, all runs together; needed where it is not this machine.",
 )
 @click.option("--plan", is_flag=True, help="With --llm: tell what asking would cost; send nothing.")
-@click.option("--accept", help="Numbers of suggestions shown last, as in 1,4: write them down.")
+@click.option(
+    "--accept",
+    help="Numbers of suggestions shown last, as in 1,4: write them down; 4=spam: for another class.",
+)
 @click.option("--refuse", help="Numbers of suggestions shown last: do not suggest them again.")
 @bad_row_option
 @json_option
@@ -84,7 +87,7 @@ def command(
       unruly suggest spam
       unruly suggest spam --llm --plan
       unruly suggest spam --llm --endpoint http://127.0.0.1:11434/v1 --llm-model mistral
-      unruly suggest spam --accept 1,4 --refuse 2
+      unruly suggest spam --accept 1,4=ham --refuse 2
     """
     from unruly.cli.documents import load_model, open_project
     from unruly.cli.vote import show_plans
@@ -94,7 +97,7 @@ def command(
     screen = Screen(quiet, as_json)
     opened = open_project(project, on_bad_row=on_bad_row)
     if accept is not None or refuse is not None:
-        _decide(opened, numbers(accept), numbers(refuse), screen)
+        _decide(opened, with_classes(accept, opened.classes), numbers(refuse), screen)
         return
     if not llm and (plan or any(o is not None for o in (endpoint, llm_model, key_env, calls))):
         raise click.UsageError("--plan, --endpoint, --llm-model, --key-env and --calls need --llm.")
@@ -132,14 +135,37 @@ def numbers(given: str | None) -> list[int]:
     return [int(part) for part in dict.fromkeys(parts)]
 
 
-def _decide(project: Project, accepted: list[int], refused: list[int], screen: Screen) -> None:
+def with_classes(given: str | None, classes: tuple[str, ...]) -> dict[int, str | None]:
+    """Numbers in a list with commas, each with the class that it is for, where one is named.
+
+    >>> with_classes("1, 4=ham", ("ham", "spam"))
+    {1: None, 4: 'ham'}
+    """
+    found: dict[int, str | None] = {}
+    for part in (given or "").split(","):
+        number, named, label = part.partition("=")
+        if label.strip() and label.strip() not in classes:
+            raise InputError(
+                f"{label.strip()!r} is not a class: {did_you_mean(label.strip(), classes, 'the classes are')}"
+            )
+        for one in numbers(number) if named or part.strip() else ():
+            found[one] = label.strip() or None
+    if given is not None and not found:
+        numbers(given)
+    return found
+
+
+def _decide(
+    project: Project, accepted: dict[int, str | None], refused: list[int], screen: Screen
+) -> None:
     from unruly.model.suggestions import Refused
-    from unruly.project.suggesting import Kept, accept, refuse
+    from unruly.project.suggesting import Kept, accept, for_class, refuse
 
     if both := sorted(set(accepted) & set(refused)):
         raise InputError(f"suggestion {both[0]} is both accepted and refused: choose one")
     kept = Kept.read(project)
-    wanted = kept.taken(project, accepted)
+    taken = zip(kept.taken(project, list(accepted)), accepted.values(), strict=True)
+    wanted = [for_class(rule, place, label) for (rule, place), label in taken]
     unwanted = kept.taken(project, refused)
     assert project.file is not None
     for rule, place in wanted:

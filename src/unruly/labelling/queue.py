@@ -197,7 +197,7 @@ def draw(
     size = min(size, len(rows))
     if not size:
         return Drawn(np.empty(0, np.intp), np.empty(0))
-    chance = inclusion(_sizes(q), size)
+    chance = inclusion(sizes(q), size)
     order = np.lexsort((rng.random(len(rows)), q.max(axis=1), q.argmax(axis=1)))
     ends = np.cumsum(chance[order])
     ends *= size / ends[-1]  # rounding
@@ -207,7 +207,7 @@ def draw(
     return Drawn(rows[picked], chance[picked])
 
 
-def _sizes(q: Real64) -> Real64:
+def sizes(q: Real64) -> Real64:
     """(n,): what the probabilities are in proportion to."""
     size = np.sqrt(1 - (q**2).sum(axis=1) + _WRONG)
     predicted = q.argmax(axis=1)

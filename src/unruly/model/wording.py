@@ -26,6 +26,8 @@ from unruly.model.advice import (
 )
 from unruly.wording import listed, plural
 
+_MOST_SHARES = 12  # in one line
+
 
 def sentence(note: Note) -> str:
     """One note as a person reads it.
@@ -40,7 +42,8 @@ def sentence(note: Note) -> str:
             return _balance(note)
         case ClassesWithoutVotes(classes=names):
             it, them = ("it is", "it") if len(names) == 1 else ("they are", "each of them")
-            return f"No source votes for {' or '.join(names)}, so {it} never predicted: add a rule for {them}."
+            told = " or ".join(names) if len(names) < 4 else listed(names)
+            return f"No source votes for {told}, so {it} never predicted: add a rule for {them}."
         case SourceBelowChance():
             return (
                 f"{note.source} is right on about {note.accuracy:.0%} of its votes ({note.low:.0%} to "
@@ -91,12 +94,15 @@ def _balance(note: ClassBalance) -> str:
 
 
 def shares_of(classes: tuple[str, ...], shares: tuple[float, ...]) -> str:
-    """Class shares in a line.
+    """Class shares in a line; of many classes the largest.
 
     >>> shares_of(("ham", "spam"), (0.875, 0.125))
     'ham 87.5%, spam 12.5%'
     """
-    return ", ".join(f"{name} {share:.1%}" for name, share in zip(classes, shares, strict=True))
+    pairs = list(zip(classes, shares, strict=True))
+    if len(pairs) > _MOST_SHARES:
+        pairs.sort(key=lambda pair: -pair[1])
+    return listed((f"{name} {share:.1%}" for name, share in pairs), _MOST_SHARES)
 
 
 def advice_sentence(advice: Critique) -> str:

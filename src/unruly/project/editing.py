@@ -111,10 +111,10 @@ def add_source(text: str, source: GivenSource, at: int | None = None) -> str:
     return text if at is None else _moved(text, SOURCES, len(names), at, len(names) + 1)
 
 
-def remove_source(text: str, name: str) -> str:
-    """A source less, with the comment directly above it."""
+def remove_source(text: str, name: str, *, may_be_empty: bool = False) -> str:
+    """A source less, with the comment directly above it; the last one only where that is allowed."""
     text = _whole_lines(text)
-    if len(source_names(text)) == 1:
+    if len(source_names(text)) == 1 and not may_be_empty:
         raise ProjectError(f"{name!r} is the only source: a project needs one")
     return _without(text, SOURCES, _source(text, name))
 
@@ -156,6 +156,33 @@ def switch_source(text: str, name: str, on: bool) -> str:
     if on:
         return drop_key(text, (*place, "enabled"))
     return set_key(text, place, "enabled", False)
+
+
+def describe_classes(text: str, descriptions: Mapping[str, str]) -> str:
+    """What the classes mean, in `[task.describe]`; without a word about any of them, it goes.
+
+    >>> print(
+    ...     describe_classes(
+    ...         '[task]\\nclasses = ["ham", "spam"]\\n', {"ham": "talk", "spam": "ads"}
+    ...     )
+    ... )
+    [task]
+    classes = ["ham", "spam"]
+    describe = {ham = "talk", spam = "ads"}
+    <BLANKLINE>
+    """
+    text = _whole_lines(text)
+    place: Place = ("task", "describe")
+    given = {name: about for name, about in descriptions.items() if about}
+    known = _values(text).get("task", {}).get("describe", {})
+    if not given or not known:
+        text = drop_key(text, place)
+        return set_key(text, ("task",), "describe", given) if given else text
+    for name in [name for name in known if name not in given]:
+        text = drop_key(text, (*place, name))
+    for name in [name for name in given if known.get(name) != given[name]]:
+        text = set_key(text, place, name, given[name])
+    return text
 
 
 def source_text(text: str, name: str) -> str:

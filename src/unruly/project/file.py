@@ -150,6 +150,12 @@ def _training(table: Table) -> dict[str, Any]:
     return {"method": method, "seed": seed, "settings": settings}
 
 
+def rule_space(project: Project) -> Space | None:
+    """The encoder of a project as a rule sees it that is not in its file yet."""
+    file = project.file or project.folder / FILE_NAME
+    return _space(project.encoder, project.data, file, project.classes)
+
+
 def _space(
     encoder: EncoderSpec, data: DataFiles, file: Path, classes: tuple[str, ...]
 ) -> Space | None:

@@ -11,7 +11,7 @@ import csv
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from io import StringIO
 from pathlib import Path
@@ -311,6 +311,18 @@ def _unused(name: str, names: Sequence[str]) -> str:
     while found in names:
         found, number = f"{name}_{number}", number + 1
     return found
+
+
+def for_class(rule: Rule, place: Place, label: str | None) -> tuple[Rule, Place]:
+    """A suggested rule for another class than it was suggested for: then it has a source of its own.
+
+    >>> rule = Rule("ham", Keywords(["cash"]))
+    >>> for_class(rule, Place("talk", 1), "spam")
+    (Rule('spam', Keywords(['cash'])), Place(source='cash', rule=None))
+    """
+    if label is None or label == rule.label:
+        return rule, place
+    return replace(rule, label=label), Place(name_of(rule.when), None)
 
 
 def accept(project: str | Path, rule: Rule, place: Place) -> Project:

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unruly.facts import BalanceOrigin
+from unruly.facts import BalanceOrigin, SourceBelowChance
 from unruly.html import escape
 from unruly.model.evaluation import Evaluation, Part
 from unruly.model.wording import sentence
 from unruly.report.markup import listed, percent, points_words, section, share_words, table
+from unruly.wording import listed as listed_names
 from unruly.wording import plural
 
 if TYPE_CHECKING:
     from unruly.report.facts import Facts
 
 TOO_FEW = 100  # true labels, below which the page warns
+_MOST_BELOW = 5  # sources that are below chance, by name
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ def _with_gold(facts: Facts, evaluation: Evaluation) -> Verdict:
 def _without_gold(facts: Facts) -> Verdict:
     sentences = ["No true labels were given: the answers have not been checked.", *_balance(facts)]
     if facts.never_predicted:
-        names = " and ".join(facts.never_predicted)
+        few = facts.never_predicted
+        names = " and ".join(few) if len(few) < 4 else listed_names(few)
         sentences.append(
             f"{names} {'is' if len(facts.never_predicted) == 1 else 'are'} never predicted."
         )
@@ -125,7 +128,13 @@ def _balance(facts: Facts) -> list[str]:
 
 
 def _notes(facts: Facts) -> list[str]:
-    return [" ".join(sentence(n).split("\n")) for n in facts.summary.notes if n != facts.balance]
+    """The notes of the fit; of sources that are below chance a few, and how many more there are."""
+    notes = [note for note in facts.summary.notes if note != facts.balance]
+    below = [note for note in notes if isinstance(note, SourceBelowChance)][_MOST_BELOW:]
+    told = [" ".join(sentence(note).split("\n")) for note in notes if note not in below]
+    if below:
+        told.append(f"{plural(len(below), 'more source')} like these: see the table of sources.")
+    return told
 
 
 def _repeats(evaluation: Evaluation) -> list[str]:

@@ -14,6 +14,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -22,7 +23,13 @@ from typing import Literal, Self
 import polars as pl
 
 from unruly.rules.condition import TEXT, Measure, Plain, Span
-from unruly.rules.expressions import check_size, find_spans, mark_spans, spans_between
+from unruly.rules.expressions import (
+    check_size,
+    find_all_spans,
+    find_spans,
+    mark_spans,
+    spans_between,
+)
 
 SECONDS = 1.0
 SMALL = 100  # parts: such a pattern needs no watching, however long the text
@@ -60,8 +67,15 @@ class LinearPattern:
         """What `contains` or `group` reads beside the text."""
         return (LongTexts(self.pattern, self.seconds, how),) if self.size else ()
 
+    def spans_in(self, texts: Sequence[str]) -> list[tuple[Span, ...]]:
+        """The character ranges of its matches in each text; none where that takes too long."""
+        size = self.size
+        if not size or max(map(len, texts), default=0) * 4 <= _longest(size):
+            return find_all_spans(texts, self.pattern)
+        return [self.spans(text) for text in texts]
+
     def spans(self, text: str) -> tuple[Span, ...]:
-        """The character ranges of its matches; none when that takes too long."""
+        """The same of one text."""
         if not self.size or len(text.encode()) <= _longest(self.size):
             return find_spans(text, self.pattern)
         left, right, replacement = mark_spans(text)

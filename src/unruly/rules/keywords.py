@@ -13,7 +13,7 @@ import polars as pl
 
 from unruly.errors import RuleError
 from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table
-from unruly.rules.expressions import find_spans, merged, words_of
+from unruly.rules.expressions import find_all_spans, merged, words_of
 
 Match = Literal["word", "substring"]
 _MOST_TOGETHER = 300  # words in one expression: beyond this `many_words` is faster
@@ -99,7 +99,12 @@ class Keywords:
         return text.str.contains(patterns[0])
 
     def spans(self, row: Row) -> tuple[Span, ...]:
-        return merged([span for p in self.patterns() for span in find_spans(str(row[TEXT]), p)])
+        return self.spans_in([str(row[TEXT])])[0]
+
+    def spans_in(self, texts: Sequence[str]) -> list[tuple[Span, ...]]:
+        """The same of several texts."""
+        found = [find_all_spans(texts, pattern) for pattern in self.patterns()]
+        return [merged([span for each in found for span in each[i]]) for i in range(len(texts))]
 
     def reads(self) -> tuple[str, ...]:
         return words_of(self.words)
@@ -182,11 +187,12 @@ def contains_any_word(text: pl.Expr, words: Sequence[str], whole: bool) -> pl.Ex
     [True, False, True]
     """
     single = pl.Series([" ".join(word.split()) for word in words])
-    keywords = pl.select(_prepared(pl.lit(single), whole)).to_series()
-    return _prepared(text, whole).str.contains_any(keywords.to_list())
+    keywords = pl.select(prepared(pl.lit(single), whole)).to_series()
+    return prepared(text, whole).str.contains_any(keywords.to_list())
 
 
-def _prepared(text: pl.Expr, whole: bool) -> pl.Expr:
+def prepared(text: pl.Expr, whole: bool) -> pl.Expr:
+    """A text, or a keyword, in which words of any case are plain bytes; of `whole` words, each between two marks."""
     plain = _folded(text).str.replace_all(r"\s+", " ")
     return plain.str.replace_all(r"\w+", f"{_START}${{0}}{_END}") if whole else plain
 

@@ -17,10 +17,14 @@ from unruly.rules.cache import Cache, entry_key, texts_digest, whole_digest
 from unruly.rules.condition import (
     ID,
     TEXT,
+    Condition,
     Explained,
     Measure,
     Needs,
+    Row,
     RowFailure,
+    Span,
+    SpansTogether,
     Timed,
     suggestion,
 )
@@ -187,10 +191,11 @@ class Matcher:
     def with_measures(
         self, sources: Sequence[Source], documents: MatchFrame, progress: Progress = SILENT
     ) -> pl.DataFrame:
-        """The frame with every measure that some rule reads, each worked out once."""
+        """The frame with every measure that some rule reads, each worked out once; those that it has are kept."""
         columns = []
         for measure, rule in self._measures(sources, documents.frame.schema).items():
-            columns.append(self._measured(measure, rule, documents, progress))
+            if measure.name not in documents.frame.columns:
+                columns.append(self._measured(measure, rule, documents, progress))
         return documents.frame.with_columns(columns)
 
     def _measures(
@@ -305,17 +310,29 @@ def matches_on(matcher: Matcher, corpus: Corpus) -> list[tuple[Match, ...]]:
     for i, (source, number, _) in enumerate(rules):
         rule = source.rules[number]
         when = rule.when
-        for row, decided in enumerate(cast[str(i)].to_list() if len(corpus) else ()):
-            gone = corpus.missing is not None and corpus.missing[row]  # there is no text
-            if decided is None or gone or source.name in found[row]:
-                continue
-            document = frame.row(row, named=True)
-            several = rule.named(matcher.classes)  # a rule for one class may have flipped its vote
+        votes = {
+            row: decided
+            for row, decided in enumerate(cast[str(i)].to_list() if len(corpus) else ())
+            if decided is not None
+            and source.name not in found[row]
+            and not (corpus.missing is not None and corpus.missing[row])  # there is no text
+        }
+        documents = [frame.row(row, named=True) for row in votes]
+        several = rule.named(matcher.classes)  # a rule for one class may have flipped its vote
+        for (row, decided), document, spans in zip(
+            votes.items(), documents, _spans(when, documents), strict=True
+        ):
             named = several if len(several) > 1 else (decided,)
             label = one_of(matcher.classes[c] for c in named)
             why = when.because(document) if isinstance(when, Explained) else when.reason()
-            found[row][source.name] = Match(source.name, number, label, when.spans(document), why)
+            found[row][source.name] = Match(source.name, number, label, spans, why)
     return [tuple(matches.values()) for matches in found]
+
+
+def _spans(when: Condition, documents: Sequence[Row]) -> list[tuple[Span, ...]]:
+    if isinstance(when, SpansTogether):
+        return when.spans_in([str(document[TEXT]) for document in documents])
+    return [when.spans(document) for document in documents]
 
 
 def given_up(votes: Votes) -> tuple[DocumentsGivenUp, ...]:

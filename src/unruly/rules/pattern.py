@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -98,8 +98,13 @@ class Pattern:
         return text.str.contains(self._linear().pattern)
 
     def spans(self, row: Row) -> tuple[Span, ...]:
-        timed = self._timed() if self.engine == "python" else self._linear()
-        return timed.spans(str(row[TEXT]))
+        return self.spans_in([str(row[TEXT])])[0]
+
+    def spans_in(self, texts: Sequence[str]) -> list[tuple[Span, ...]]:
+        """The same of several texts."""
+        if self.engine == "python":
+            return [self._timed().spans(text) for text in texts]
+        return self._linear().spans_in(texts)
 
     def reads(self) -> tuple[str, ...]:
         return read_expression(self.pattern, self.engine).words

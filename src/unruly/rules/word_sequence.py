@@ -153,7 +153,11 @@ class WordSequence:
         return "(?s:.*?)" if self.within_chars is None else f"(?s:.{{0,{self.within_chars}}}?)"
 
     def spans(self, row: Row) -> tuple[Span, ...]:
-        return self._negation().spans(str(row[TEXT]))
+        return self.spans_in([str(row[TEXT])])[0]
+
+    def spans_in(self, texts: Sequence[str]) -> list[tuple[Span, ...]]:
+        """The same of several texts."""
+        return self._negation().spans_in(texts)
 
     def reads(self) -> tuple[str, ...]:
         return words_of((*self.first, *self.then))

@@ -26,6 +26,7 @@ from unruly.studio.security import Access, Guard
 from unruly.studio.suggesting import Advisor
 from unruly.studio.training import Trainer
 from unruly.studio.workspace import ChangedOutsideError, Workspace
+from unruly.wording import duration
 
 HERE = Path(str(files("unruly.studio")))
 HUES = 12  # colours of classes, before they begin again
@@ -96,6 +97,7 @@ class Studio:
             "project": "" if work is None else work.folder.resolve().name,
             "hue": _hue(() if work is None else work.state.classes),
             "key_of": key_of,
+            "duration": duration,
         }
         return str(self.templates.get_template(name).render({**usual, **context}))
 

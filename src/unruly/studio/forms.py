@@ -1,7 +1,7 @@
-"""One rule as a form: keywords, a pattern or a sequence as fields, to TOML and back.
+"""One rule as a form: the fields of its kind, to TOML and back.
 
-Only sources with a single rule of these kinds have a form; all others are edited as TOML. A form changes the
-keys that it knows and leaves the layout and comments of the text alone.
+Only sources with a single rule of a kind that has a form are shown as one; all others are edited as TOML. A form
+changes the keys that it shows and leaves the layout and comments of the text alone.
 """
 
 from __future__ import annotations
@@ -9,161 +9,153 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from unruly.errors import ProjectError
 from unruly.project.editing import add_source, rename_source, replace_rule
+from unruly.studio.form_kinds import KINDS, Kind
 
-KINDS = ("keywords", "pattern", "sequence")
-_FIELDS = {
-    "keywords": {"keywords", "match"},
-    "pattern": {"pattern", "ignore_case", "engine", "seconds"},
-    "sequence": {"sequence"},
-}
-_ALWAYS = {"label", "examples", "counter_examples"}
+_ALWAYS = ("label", "examples", "counter_examples")
 
 
 @dataclass(frozen=True)
 class RuleForm:
-    """The fields, as texts; lists have one item a line (or with commas between, for words)."""
+    """What the form shows, as texts. `values` are the fields of its kind, by their keys."""
 
     name: str = ""
     kind: str = "keywords"
     label: str = ""
-    keywords: str = ""
-    inside: bool = False  # words count inside of words, too
-    pattern: str = ""
-    ignore_case: bool = False
-    first: str = ""
-    then: str = ""
-    within_words: str = ""
-    negators: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
     examples: str = ""
     counter_examples: str = ""
 
     @classmethod
     def of_fields(cls, fields: Mapping[str, str]) -> RuleForm:
-        """From what the browser sends."""
-        texts = {
-            name: fields[name]
-            for name, kind in cls.__annotations__.items()
-            if kind == "str" and name in fields
+        """From what the browser sends: the fields of a kind are called `kind:key`."""
+        kind = KINDS.get(fields.get("kind", ""), KINDS["keywords"])
+        values = {each.key: fields.get(f"{kind.key}:{each.key}", "") for each in kind.fields}
+        own = {
+            key: fields.get(key, "") for key in ("name", "label", "examples", "counter_examples")
         }
-        return cls(**texts, inside="inside" in fields, ignore_case="ignore_case" in fields)
+        return cls(kind=kind.key, values=values, **own)
 
     @classmethod
     def of_toml(cls, text: str) -> RuleForm | None:
         """From a source's TOML; None where it is more than a form can show.
 
-        >>> RuleForm.of_toml(
-        ...     '[[source]]\\nname = "a"\\nrule = [{ label = "x", keywords = ["b"] }]'
-        ... ).keywords
-        'b'
+        >>> form = RuleForm.of_toml(
+        ...     '[[source]]\\nname = "a"\\nrule = [{ label = "x", length = { max_words = 3 } }]'
+        ... )
+        >>> form.kind, form.values["max_words"], form.values["min_words"]
+        ('length', '3', '')
         """
         try:
-            (source,) = tomllib.loads(text)["source"]
-            (rule,) = source["rule"]
-            kind = next(kind for kind in KINDS if kind in rule)
-            if set(rule) - _ALWAYS - _FIELDS[kind]:
+            source, rule = _single(text)
+            kind = next(kind for key, kind in KINDS.items() if key in rule)
+            inner = _inner(kind, rule)
+            if not _fits(kind, rule, inner):
                 return None
-            fields: dict[str, Any] = {**_common(source, rule), **_own(kind, rule)}
-            return cls(**fields)
-        except (tomllib.TOMLDecodeError, KeyError, ValueError, TypeError, StopIteration):
+            return cls(
+                name=str(source["name"]),
+                kind=kind.key,
+                label=str(rule.get("label", "")),
+                values={each.key: each.shown(_at(inner, each.key)) for each in kind.fields},
+                examples="\n".join(rule.get("examples", [])),
+                counter_examples="\n".join(rule.get("counter_examples", [])),
+            )
+        except (tomllib.TOMLDecodeError, KeyError, ValueError, TypeError, AttributeError):
+            return None
+        except StopIteration:
             return None
 
     def rule(self, before: Mapping[str, Any]) -> dict[str, Any]:
         """The rule as plain values; what the form does not show is kept from before."""
-        kept = {k: v for k, v in before.items() if k in _FIELDS.get(self.kind, set())}
-        plain: dict[str, Any] = {"label": self.label, **kept, **self._condition(kept)}
+        kind = KINDS[self.kind]
+        old = _inner(kind, before) if kind.key in before else {}
+        table: dict[str, Any] = {key: old[key] for key in kind.kept if key in old}
+        for each in kind.fields:
+            _put(table, each.key, each.read(self.values.get(each.key, "")))
+        if not kind.inner:
+            table.setdefault(kind.key, [] if kind.key == "keywords" else "")
+        plain: dict[str, Any] = {} if kind.picks else {"label": self.label}
+        plain |= {kind.key: table} if kind.inner else table
         for key, texts in (
             ("examples", self.examples),
             ("counter_examples", self.counter_examples),
         ):
             if lines := [line.strip() for line in texts.splitlines() if line.strip()]:
                 plain[key] = lines
-        return {key: value for key, value in plain.items() if value not in (None, False, "")}
-
-    def _condition(self, kept: Mapping[str, Any]) -> dict[str, Any]:
-        if self.kind == "pattern":
-            return {"pattern": self.pattern, "ignore_case": self.ignore_case}
-        if self.kind == "sequence":
-            old = kept.get("sequence", {})
-            own: dict[str, Any] = {"first": words_in(self.first), "then": words_in(self.then)}
-            if self.within_words.strip().isdecimal():
-                own["within_words"] = int(self.within_words)
-            if negators := words_in(self.negators):
-                own["negators"] = negators
-            shown = ("first", "then", "within_words", "negators")
-            return {"sequence": {**own, **{k: v for k, v in old.items() if k not in shown}}}
-        match = "substring" if self.inside else None
-        return {"keywords": words_in(self.keywords), "match": match}
+        return plain
 
     def to_toml(self, before: str = "") -> str:
         """The source's TOML: the text from before with the fields put in, or a new one."""
         try:
-            (source,) = tomllib.loads(before)["source"]
-            (old,) = source["rule"]
+            source, old = _single(before)
         except (tomllib.TOMLDecodeError, KeyError, ValueError, TypeError):
-            plain = {"name": self.name, "rule": [self.rule({})]}
-            return add_source("", plain).lstrip("\n")
-        text = replace_rule(before, source["name"], 1, self.rule(old))
+            source, old = {}, {}
+        if "rule" not in source:
+            plain = {k: v for k, v in source.items() if k not in ("name", "prompt")}
+            return add_source("", {"name": self.name, **plain, "rule": [self.rule(old)]}).lstrip(
+                "\n"
+            )
+        try:
+            text = replace_rule(before, source["name"], 1, self.rule(old))
+        except ProjectError:  # written in a way that cannot be edited in place
+            text = add_source("", {**source, "rule": [self.rule(old)]}).lstrip("\n")
         return rename_source(text, source["name"], self.name) if self.name.strip() else text
 
 
-def _common(source: Mapping[str, Any], rule: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        "name": str(source["name"]),
-        "label": str(rule.get("label", "")),
-        "examples": "\n".join(_listed(rule.get("examples", []))),
-        "counter_examples": "\n".join(_listed(rule.get("counter_examples", []))),
-    }
+def _single(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The source, and its only rule; that of a prompt stands in the source itself."""
+    (source,) = tomllib.loads(text)["source"]
+    if "prompt" in source:
+        return source, {"prompt": source["prompt"]}
+    (rule,) = source["rule"]
+    return source, rule
 
 
-def _own(kind: str, rule: Mapping[str, Any]) -> dict[str, Any]:
-    if kind == "keywords":
-        words = _listed(rule["keywords"])
-        return {
-            "kind": kind,
-            "keywords": "\n".join(words)
-            if any("," in word for word in words)
-            else ", ".join(words),
-            "inside": rule.get("match") == "substring",
-        }
-    if kind == "pattern":
-        return {
-            "kind": kind,
-            "pattern": str(rule["pattern"]),
-            "ignore_case": bool(rule.get("ignore_case")),
-        }
-    inner = rule["sequence"]
-    return {
-        "kind": kind,
-        "first": ", ".join(_listed(inner["first"])),
-        "then": ", ".join(_listed(inner["then"])),
-        "within_words": str(inner.get("within_words", "")),
-        "negators": ", ".join(_listed(inner.get("negators", []))),
-    }
+def _inner(kind: Kind, rule: Mapping[str, Any]) -> dict[str, Any]:
+    """The table that holds the kind's keys."""
+    if not kind.inner:
+        return {key: value for key, value in rule.items() if key not in _ALWAYS}
+    table = rule[kind.key]
+    return {"name": table} if kind.key == "column" and isinstance(table, str) else dict(table)
 
 
-def _listed(value: object) -> list[str]:
-    return [value] if isinstance(value, str) else [str(item) for item in value]  # type: ignore[attr-defined]
+def _fits(kind: Kind, rule: Mapping[str, Any], inner: Mapping[str, Any]) -> bool:
+    """Whether the form shows, or keeps, everything that stands there."""
+    known = {each.key for each in kind.fields} | set(kind.kept)
+    beside = set(rule) - set(_ALWAYS) - ({kind.key} if kind.inner else set(inner))
+    shown = all(each.fits(_at(inner, each.key)) for each in kind.fields)
+    plain = isinstance(rule.get("label", ""), str) and isinstance(rule.get("examples", []), list)
+    return not set(inner) - known and not beside and shown and plain
 
 
-def words_in(text: str) -> list[str]:
-    """Words or phrases, one a line; on one line with commas between them; each once.
+def _at(table: Mapping[str, Any], key: str) -> Any:
+    head, _, rest = key.partition(".")
+    value = table.get(head)
+    return (value or {}).get(rest) if rest else value
 
-    >>> words_in("check out, subscribe,"), words_in("well, well\\nfine")
-    (['check out', 'subscribe'], ['well, well', 'fine'])
-    """
-    pieces = text.splitlines() if "\n" in text.strip() else text.split(",")
-    return list(dict.fromkeys(piece.strip() for piece in pieces if piece.strip()))
+
+def _put(table: dict[str, Any], key: str, value: Any) -> None:
+    """Set a value, or drop it where it is empty."""
+    head, _, rest = key.partition(".")
+    if rest:
+        inner = {**table.get(head, {}), rest: value}
+        value = {k: v for k, v in inner.items() if v is not None} or None
+    table.pop(head, None)
+    if value is not None:
+        table[head] = value
 
 
 def new_source(words: Sequence[str], label: str, taken: Sequence[str]) -> str:
     """The TOML of a new source that looks for words, under a name of its own."""
     base = re.sub(r"\W+", "_", words[0].lower()).strip("_") if words else "new"
     form = RuleForm(
-        name=free_name(base or "new", taken), label=label, keywords="\n".join([*words, ""])
+        name=free_name(base or "new", taken),
+        label=label,
+        values={"keywords": "\n".join([*words, ""])},
     )
     return form.to_toml()
 

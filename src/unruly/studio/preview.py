@@ -6,21 +6,19 @@ Only the edited source is matched, over all documents, with the same expressions
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import RuleError, UnrulyError, Where
-from unruly.project.toml_table import Table
-from unruly.rules.function import Function
-from unruly.rules.matching import Matcher, MatchFrame, matches_on
-from unruly.rules.plain import source_from_plain
+from unruly.errors import UnrulyError, Where
+from unruly.rules.matching import Matcher, matches_on
 from unruly.rules.source import Source
 from unruly.rules.sources import failures
-from unruly.sampling import Share, sample_rows, wilson
+from unruly.sampling import Share, wilson
+from unruly.studio.parsing import parse_source
+from unruly.studio.slow import seconds_for
 from unruly.studio.state import (
     NONE,
     Sample,
@@ -34,8 +32,7 @@ from unruly.votes.votes import ABSTAIN, Match
 
 AT_ONCE = 200_000  # documents that are matched at every keystroke; of more, a sample first
 SHOWN = 6  # documents of each kind
-SLOW_SAMPLE = 200  # documents on which a slow rule is timed
-FILE_KEYS = ("keywords_file", "file")  # whose values are paths
+AT_EVERY_KEY = 0.5  # seconds: what takes longer waits for a button
 
 
 @dataclass(frozen=True)
@@ -86,8 +83,7 @@ class Slow:
     """A source that is too slow to be matched at every keystroke: it waits for a button."""
 
     source: str
-    seconds: float | None  # that it would take; None where it was not tried
-    why: str
+    seconds: float  # that it would take
 
 
 @dataclass(frozen=True)
@@ -104,8 +100,10 @@ Outcome = Preview | Slow | Wrong
 def preview_sampled(text: str, state: State, saved: str | None, most: int = AT_ONCE) -> Outcome:
     """The same on a sample where there are more documents than can be matched at every keystroke."""
     if state.n <= most:
+        state.typed.begin()
         return preview(text, state, saved)
     sample = sample_of(state, most)
+    sample.state.typed.begin()
     found = preview(text, sample.state, saved)
     if not isinstance(found, Preview):
         return found
@@ -123,68 +121,17 @@ def _in_whole(shown: Shown, sample: Sample) -> Shown:
     return replace(shown, rows=tuple(int(sample.rows[row]) for row in shown.rows))
 
 
-def parse_source(text: str, state: State) -> Source:
-    """The one source that a piece of TOML describes; paths must stay in the project's folder."""
-    table = Table.parse(text, "rule")
-    table.only(("source",))
-    tables = table.tables("source")
-    if len(tables) != 1:
-        raise table.error("write one [[source]] with its rules" if not tables else "one at a time")
-    values = tables[0].values
-    _check_paths(values, state.folder)
-    _check_functions(values, state)
-    one = tables[0]
-    return source_from_plain(values, state.classes, state.folder, lambda path: one.where(*path))
-
-
-def _check_paths(value: object, folder: Path, key: str = "") -> None:
-    """Refuse a path that leaves the project's folder."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            _check_paths(inner, folder, str(name))
-    elif isinstance(value, list):
-        for inner in value:
-            _check_paths(inner, folder, key)
-    elif isinstance(value, str) and key in FILE_KEYS:
-        root = folder.resolve()
-        if not (root / value).resolve().is_relative_to(root):
-            raise RuleError(f"{value!r} is outside the project's folder: copy the file into it")
-
-
-def _check_functions(values: Mapping[str, object], state: State) -> None:
-    """Python is run only from files that the saved project names already, never from the browser."""
-    known = {
-        rule.when.file
-        for source in state.project.sources.sources
-        for rule in source.rules
-        if isinstance(rule.when, Function)
-    }
-    rules = values.get("rule")
-    for rule in rules if isinstance(rules, list) else []:
-        named = rule.get("function") if isinstance(rule, Mapping) else None
-        if isinstance(named, Mapping) and named.get("file") not in known:
-            raise RuleError(
-                f"the project file does not name {named.get('file')!r}: Python is run only from files "
-                "that it names; add the source there in an editor"
-            )
-
-
-def is_slow(source: Source, classes: tuple[str, ...]) -> bool:
-    """Whether a rule of it is worked out in Python, document by document."""
-    return bool(source.needs(classes).measures)
-
-
 def preview(text: str, state: State, saved: str | None = None, *, patient: bool = False) -> Outcome:
     """What the source in `text` would do in the place of the source called `saved`.
 
-    A slow kind of rule is only timed on a few documents, unless the caller is `patient`.
+    A source that would take too long is only timed on a few documents, unless the caller is `patient`.
     """
     start = time.perf_counter()
     try:
         source = parse_source(text, state)
-        if is_slow(source, state.classes) and not patient:
-            return _slow(source, state)
-        column = _column(source, state.frame, state)
+        if not patient and (seconds := seconds_for(source, state)) > AT_EVERY_KEY:
+            return Slow(source.name, seconds)
+        column = _column(source, state)
         return _outcome(source, column, state, saved, start)
     except UnrulyError as error:
         where = error.where or Where()
@@ -192,41 +139,26 @@ def preview(text: str, state: State, saved: str | None = None, *, patient: bool 
         return Wrong(message, where.line)
 
 
-def _column(source: Source, frame: MatchFrame, state: State) -> NDArray[np.int8]:
+def _column(source: Source, state: State) -> NDArray[np.int8]:
     """(n,): the source's votes."""
-    votes = Matcher((source,), state.classes).run(frame).votes[source.name].to_numpy()
-    if state.corpus.missing is not None and len(votes) == state.n:
-        votes = np.where(state.corpus.missing, ABSTAIN, votes)
-    return np.asarray(votes, np.int8)
+    votes = state.typed.of(source, state.classes)
+    if state.corpus.missing is not None:
+        votes = np.where(state.corpus.missing, np.int8(ABSTAIN), votes)
+    return votes
 
 
-def _slow(source: Source, state: State) -> Slow:
-    rows = sample_rows(state.n, SLOW_SAMPLE)
-    start = time.perf_counter()
-    _column(source, MatchFrame.of(state.corpus.take(rows)), state)
-    seconds = (time.perf_counter() - start) * state.n / max(len(rows), 1)
-    return Slow(source.name, seconds, "its rules are worked out in Python, text by text")
-
-
-@dataclass(frozen=True, eq=False)
-class _Edit:
-    """The edited source's votes beside those of the saved one."""
-
-    source: Source
-    column: NDArray[np.int8]  # (n,)
-    old: NDArray[np.int8] | None  # (n,)
-    state: State
-    classes: tuple[str, ...] = field(default=())
-
-    def shown(self, mask: NDArray[np.bool_], source: Source | None) -> Shown:
-        rows = np.flatnonzero(mask)
-        first = rows[:SHOWN]
-        matches: list[tuple[Match, ...]] = [() for _ in first]
-        if source is not None and len(first):
-            matches = matches_on(
-                Matcher((source,), self.state.classes), self.state.corpus.take(first)
-            )
-        return Shown(len(rows), tuple(first.tolist()), tuple(matches))
+def _shown(masks: Sequence[NDArray[np.bool_]], source: Source | None, state: State) -> list[Shown]:
+    """The first documents of each kind; what the source matched is looked for in all of them at once."""
+    found = [np.flatnonzero(mask) for mask in masks]
+    rows = np.unique(np.concatenate([every[:SHOWN] for every in found]))
+    matches: list[tuple[Match, ...]] = [() for _ in rows]
+    if source is not None and len(rows):
+        matches = matches_on(Matcher((source,), state.classes), state.corpus.take(rows))
+    known = dict(zip(rows.tolist(), matches, strict=True))
+    return [
+        Shown(len(every), tuple(first := every[:SHOWN].tolist()), tuple(known[r] for r in first))
+        for every in found
+    ]
 
 
 def _outcome(
@@ -234,11 +166,13 @@ def _outcome(
 ) -> Preview:
     known = saved is not None and saved in state.votes.sources
     old = state.votes.matrix[:, state.votes.sources.index(saved)] if known and saved else None
-    edit = _Edit(source, column, old, state)
     now = column != ABSTAIN
     was = np.zeros(state.n, np.bool_) if old is None else old != ABSTAIN
     old_source = next((s for s in state.project.sources.sources if s.name == saved), None)
     effect = _effect(column, old, state)
+    against = now if state.answers is None else now & (column != state.answers.predicted)
+    added, contradicts = _shown([now & ~was, against], source, state)
+    (removed,) = _shown([was & ~now], old_source, state)
     return Preview(
         source=source.name,
         documents=state.n,
@@ -249,9 +183,9 @@ def _outcome(
             if (count := int((column == r).sum()))
         ),
         before=None if old is None else int(was.sum()),
-        added=edit.shown(now & ~was, source),
-        removed=edit.shown(was & ~now, old_source),
-        contradicts=_contradicts(edit, now),
+        added=added,
+        removed=removed,
+        contradicts=None if state.answers is None else contradicts,
         by_model=_by_model(column, state),
         by_others=_by_others(column, old, state),
         measured=None if state.truth is None else _agreement(column, state.truth),
@@ -283,13 +217,6 @@ def _by_others(
     rows = np.flatnonzero(column != ABSTAIN)
     before = np.full(state.n, ABSTAIN, np.int8) if old is None else old
     return _agreement(column[rows], winners(other_counts(state, rows, before)))
-
-
-def _contradicts(edit: _Edit, now: NDArray[np.bool_]) -> Shown | None:
-    answers = edit.state.answers
-    if answers is None:
-        return None
-    return edit.shown(now & (edit.column != answers.predicted), edit.source)
 
 
 def _by_model(column: NDArray[np.int8], state: State) -> Share | None:

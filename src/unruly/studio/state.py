@@ -21,6 +21,7 @@ from unruly.project.editing import ProjectText
 from unruly.project.project import Project
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
 from unruly.sampling import sample_rows
+from unruly.studio.typed_votes import TypedVotes
 from unruly.texts.corpus import Corpus
 from unruly.votes.summary import Summary
 from unruly.votes.votes import ABSTAIN, Match, Votes
@@ -61,7 +62,7 @@ class State:
     project: Project
     file: ProjectText  # the project file, as it was read
     corpus: Corpus
-    frame: MatchFrame  # the same documents as the matcher has them
+    typed: TypedVotes  # the same documents as the matcher has them, and what was looked for in them
     votes: Votes
     labelled: Labelled
     answers: Answers | None = None  # of the model that is shown
@@ -101,6 +102,11 @@ class State:
     def folder(self) -> Path:
         """The project's folder."""
         return self.project.folder
+
+    @property
+    def frame(self) -> MatchFrame:
+        """The documents as the matcher has them."""
+        return self.typed.frame
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
@@ -174,7 +180,7 @@ def _sample(state: State, most: int) -> Sample:
         project=state.project,
         file=state.file,
         corpus=corpus,
-        frame=MatchFrame.of(corpus),
+        typed=TypedVotes(MatchFrame.of(corpus)),
         votes=state.votes.take(rows),
         labelled=replace(
             known,
@@ -198,9 +204,15 @@ def winners(counts: NDArray[Any]) -> NDArray[np.int64]:
     >>> winners(np.array([[2, 1], [1, 1], [0, 0]])).tolist()
     [0, -1, -1]
     """
-    best = counts.max(axis=1, keepdims=True)
-    alone = ((counts == best).sum(axis=1) == 1) & (best[:, 0] > 0)
-    return np.where(alone, counts.argmax(axis=1), NONE)
+    best, found = counts[:, 0].copy(), np.zeros(len(counts), np.int64)
+    tied = best == 0
+    for number in range(1, counts.shape[1]):  # numpy is slow along an axis as short as this
+        more = counts[:, number] > best
+        tied = np.where(more, False, tied | (counts[:, number] == best))
+        found[more] = number
+        best = np.maximum(best, counts[:, number])
+    found[tied] = NONE
+    return found
 
 
 def other_counts(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from unruly.errors import InputError
 from unruly.model.suggestions import RuleSuggestion
 from unruly.model.wording import advice_sentence
-from unruly.project.suggesting import Place, Suggestions, accepted_text, suggest_on
+from unruly.project.suggesting import Place, Suggestions, accepted_text, for_class, suggest_on
 from unruly.studio.training import Job, Trainer
 from unruly.wording import plural
 
@@ -70,16 +70,23 @@ class Advisor:
         gold = f"{plural(labels, 'label')} by hand used" if labels else "no true labels used"
         return f"judged by {by}; {gold}"
 
-    def decide(self, trainer: Trainer, number: int, accepted: bool) -> str:
-        """Write a suggested rule into the project file, or do not suggest it again; both can be undone."""
+    def decide(self, trainer: Trainer, number: int, accepted: bool, label: str = "") -> str:
+        """Write a suggested rule into the project file, or do not suggest it again; both can be undone.
+
+        With a `label` it is accepted for that class, whatever it was suggested for.
+        """
         offer = next((one for one in self.offers if one.number == number), None)
         if offer is None:
             raise InputError("this suggestion is no longer open: look for new ones")
-        work, rule = trainer.workspace, offer.suggestion.rule
+        work = trainer.workspace
+        if label and label not in work.state.classes:
+            raise InputError(f"{label!r} is not a class")
+        other = label if accepted and label else None
+        rule, place = for_class(offer.suggestion.rule, offer.place, other)
         words = f"{rule.when.reason()} for {rule.label}"
         if accepted:
-            text = accepted_text(work.state.text, rule, offer.place)
-            work.edit(f"{offer.place.source}: {words} accepted", text)
+            text = accepted_text(work.state.text, rule, place)
+            work.edit(f"{place.source}: {words} accepted", text)
         else:
             work.refuse(rule)
         self.decided.add(number)

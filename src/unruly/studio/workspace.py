@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import unified_diff
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from unruly.model.suggestions import Refused
 from unruly.project.editing import (
     ProjectText,
     add_source_text,
+    describe_classes,
     duplicate_source,
     move_source,
     remove_source,
@@ -42,47 +43,18 @@ from unruly.rules.matching import MatchFrame
 from unruly.rules.source import Rule
 from unruly.studio.filters import Filter, Preset, counted
 from unruly.studio.forms import free_name
-from unruly.studio.preview import parse_source
+from unruly.studio.history import History, LabelStep, PresetStep, RefusedStep, Step, TextStep
+from unruly.studio.parsing import parse_source
 from unruly.studio.state import NONE, Answers, State, no_votes
+from unruly.studio.typed_votes import TypedVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 
-FOLDER = ".studio"  # beside unruly.toml: drafts and saved filters
-MOST_STEPS = 200  # that can be undone
+FOLDER = ".studio"  # beside unruly.toml: drafts, saved filters, what can be undone
 
 
 class ChangedOutsideError(UnrulyError):
     """The project file is no longer what was read, so it is not overwritten."""
-
-
-@dataclass(frozen=True)
-class TextStep:
-    """An edit of the project file."""
-
-    what: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True)
-class LabelStep:
-    """Labels given or withdrawn: (id, label), None where there is none."""
-
-    what: str
-    before: tuple[tuple[str, str | None], ...]
-    after: tuple[tuple[str, str | None], ...]
-    question: Question | None = None  # of the queue, that it answers
-
-
-@dataclass(frozen=True)
-class RefusedStep:
-    """A suggested rule refused."""
-
-    what: str
-    refused: Refused
-
-
-Step = TextStep | LabelStep | RefusedStep
 
 
 class Workspace:
@@ -94,8 +66,7 @@ class Workspace:
         self.by = by  # who labels
         self._cache = Cache.default() if cache is None else cache
         self._lock = threading.RLock()
-        self._done: list[Step] = []
-        self._undone: list[Step] = []
+        self._history = History(self.folder / FOLDER / "history")
         self._drafts = {k: str(v) for k, v in self._read_json("drafts.json").items()}
         self._state = self._read()
         self._labels_seen = _signature(self._state.project.label_file().path)
@@ -115,7 +86,7 @@ class Workspace:
             project=project,
             file=file,
             corpus=corpus,
-            frame=MatchFrame.of(corpus),
+            typed=TypedVotes(MatchFrame.of(corpus)),
             votes=no_votes(corpus, project.classes),
             labelled=labelled(project.label_file(), corpus.ids.to_list(), project.classes),
         )
@@ -178,7 +149,7 @@ class Workspace:
         with self._lock:
             before = self._state.text
             self._write(text)
-            self._note(TextStep(what, before, text))
+            self._history.note(TextStep.of(what, before, text))
 
     def _write(self, text: str) -> None:
         if self.outside():
@@ -211,6 +182,12 @@ class Workspace:
                 self.keep_draft(saved or "", None)
             return source.name
 
+    def describe(self, descriptions: Mapping[str, str]) -> None:
+        """Say what the classes mean, or no longer; can be undone."""
+        with self._lock:
+            edited = describe_classes(self._state.text, descriptions)
+            self.edit("what the classes mean", edited)
+
     def change_source(self, what: str, name: str, value: str = "") -> None:
         """Rename, duplicate, move (up, down), switch (on, off) or delete a source; can be undone."""
         with self._lock:
@@ -228,7 +205,7 @@ class Workspace:
                 case "on" | "off":
                     edited = switch_source(text, name, what == "on")
                 case "delete":
-                    edited = remove_source(text, name)
+                    edited = remove_source(text, name, may_be_empty=True)
                 case _:
                     raise InputError(f"{what!r} cannot be done to a source")
             self.edit(f"{name}: {what}", edited)
@@ -238,7 +215,7 @@ class Workspace:
         with self._lock:
             step = RefusedStep(f"refused: {rule.when.reason()}", Refused.of(rule))
             refuse(self.folder, [step.refused])
-            self._note(step)
+            self._history.note(step)
 
     # Labels
 
@@ -259,7 +236,7 @@ class Workspace:
             kept = tuple(pair for pair in before if pair[1] != label)
             what = f"{plural(len(after), 'document')}: {label or 'label withdrawn'}"
             self._append(after, question)
-            self._note(LabelStep(what, kept, after, question))
+            self._history.note(LabelStep(what, kept, after, question))
             return len(after)
 
     def answer(self, question: Question, label: str) -> None:
@@ -270,7 +247,9 @@ class Workspace:
         with self._lock:
             own = written_id(question.id)
             self._append(((own, label),), question)
-            self._note(LabelStep(f"1 document: {label}", ((own, None),), ((own, label),), question))
+            self._history.note(
+                LabelStep(f"1 document: {label}", ((own, None),), ((own, label),), question)
+            )
 
     def _label_of(self, row: int) -> str | None:
         number = int(self._state.labels[row])
@@ -299,52 +278,46 @@ class Workspace:
     @property
     def last_step(self) -> Step | None:
         """What `undo` would take back."""
-        return self._done[-1] if self._done else None
+        return self._history.last
 
     @property
     def next_step(self) -> Step | None:
         """What `redo` would do again."""
-        return self._undone[-1] if self._undone else None
+        return self._history.next
 
     def undo(self) -> Step | None:
         """Take back the last edit or label."""
         with self._lock:
-            if not self._done:
-                return None
-            step = self._done[-1]
-            self._restore(step, back=True)
-            self._undone.append(self._done.pop())
+            step = self._history.last
+            if step is not None:
+                self._restore(step, back=True)
+                self._history.back()
             return step
 
     def redo(self) -> Step | None:
         """Do again what was taken back last."""
         with self._lock:
-            if not self._undone:
-                return None
-            step = self._undone[-1]
-            self._restore(step, back=False)
-            self._done.append(self._undone.pop())
+            step = self._history.next
+            if step is not None:
+                self._restore(step, back=False)
+                self._history.forth()
             return step
 
     def _restore(self, step: Step, back: bool) -> None:
         if isinstance(step, LabelStep):
             self._append(step.before if back else step.after, step.question)
-            return
-        if isinstance(step, RefusedStep):
+        elif isinstance(step, RefusedStep):
             others = [one for one in read_refused(self.folder) if one != step.refused]
             write_refused(self.folder, others if back else [*others, step.refused])
-            return
-        now, then = (step.after, step.before) if back else (step.before, step.after)
-        if self._state.text != now:
-            raise ChangedOutsideError(
-                f"{self.file.name} is no longer what this edit left: it cannot be taken back"
-            )
-        self._write(then)
-
-    def _note(self, step: Step) -> None:
-        self._done.append(step)
-        del self._done[:-MOST_STEPS]
-        self._undone.clear()
+        elif isinstance(step, PresetStep):
+            self._put_preset(step.name, step.before if back else step.after)
+        else:
+            text = step.applied(self._state.text, back)
+            if text is None:
+                raise ChangedOutsideError(
+                    f"{self.file.name} is no longer what this edit left: it cannot be taken back"
+                )
+            self._write(text)
 
     # Drafts and saved filters
 
@@ -377,13 +350,18 @@ class Workspace:
         if not name.strip():
             raise InputError("a filter needs a name")
         with self._lock:
-            kept = dict(self._read_json("presets.json"))
-            if chosen is None:
-                kept.pop(name, None)
-            else:
-                kept[name.strip()] = {k: v for k, v in vars(chosen).items() if v}
-            self._write_json("presets.json", kept)
-            self._state = replace(self._state)  # counts anew
+            own = name.strip()
+            found = self._read_json("presets.json").get(own)
+            old = {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else None
+            new = None if chosen is None else {k: v for k, v in vars(chosen).items() if v}
+            self._put_preset(own, new)
+            what = f"filter {own}: {'forgotten' if new is None else 'saved'}"
+            self._history.note(PresetStep(what, own, old, new))
+
+    def _put_preset(self, name: str, parts: Mapping[str, str] | None) -> None:
+        kept = {k: v for k, v in self._read_json("presets.json").items() if k != name}
+        self._write_json("presets.json", kept if parts is None else {**kept, name: dict(parts)})
+        self._state = replace(self._state)  # counts anew
 
     def _read_json(self, name: str) -> dict[str, object]:
         try:
@@ -397,7 +375,7 @@ class Workspace:
         folder.mkdir(exist_ok=True)
         ignored = folder / ".gitignore"
         if not ignored.exists():
-            ignored.write_text("drafts.json\n", encoding="utf-8")
+            ignored.write_text("drafts.json\nhistory/\n", encoding="utf-8")
         with written_whole(folder / name) as part:
             part.write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")
 

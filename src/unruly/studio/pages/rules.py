@@ -8,9 +8,13 @@ from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
 from unruly.project.editing import source_names, source_text
+from unruly.rules.describe import NAME as DESCRIBE
+from unruly.rules.describe import descriptions_of
 from unruly.studio.app import Asked, Studio, get, post
+from unruly.studio.asking import ask_now, plan_of
 from unruly.studio.cards import cards
-from unruly.studio.forms import KINDS, RuleForm, new_source, words_in
+from unruly.studio.form_kinds import KINDS, words_in
+from unruly.studio.forms import RuleForm, new_source
 from unruly.studio.models import source_estimates
 from unruly.studio.pages.setup import the
 from unruly.studio.preview import Preview, Shown, Wrong, preview, preview_sampled
@@ -32,6 +36,7 @@ def table(studio: Studio, asked: Asked) -> Response:
         "summary": work.state.summary if work.state.votes.k else None,
         "model": trainer.current,
         "stale": trainer.stale,
+        "written": set(source_names(work.state.text)),
         "failures": work.state.once(
             "failures", lambda: tuple(work.state.project.sources.check_examples())
         ),
@@ -43,6 +48,8 @@ def edit(studio: Studio, asked: Asked) -> Response:
     """The editor of one source."""
     work = the(studio)
     name = asked.query.get("name", "")
+    if name == DESCRIBE and name not in source_names(work.state.text):
+        return described(studio, asked)
     index_of(name, source_names(work.state.text), "source")  # refused where there is none
     saved = source_text(work.state.text, name)
     draft = work.draft(name)
@@ -69,8 +76,9 @@ def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> 
         "original": saved,
         "text": text,
         "drafted": draft is not None,
-        "form": RuleForm.of_toml(text),
+        "form": (form := RuleForm.of_toml(text)),
         "kinds": KINDS,
+        "asks": name is not None and form is not None and form.kind == "prompt",
     }
     return studio.page("rule.html", context)
 
@@ -80,7 +88,7 @@ def form(studio: Studio, asked: Asked) -> Response:
     found = RuleForm.of_toml(asked.form.get("toml", ""))
     if found is None:
         raise InputError(
-            "a form shows one rule of keywords, a pattern or a sequence: edit this as TOML"
+            "this is more than a form shows (several rules, or conditions within each other): edit it as TOML"
         )
     context = {"form": found, "state": the(studio).state, "kinds": KINDS}
     return studio.page("_rule_form.html", context)
@@ -91,10 +99,12 @@ def shown(studio: Studio, asked: Asked) -> Response:
     work = the(studio)
     given, toml = asked.form, asked.form.get("toml", "")
     saved = given.get("saved") or None
-    state = work.state
+    state, lost = work.state, ""
     try:
         if given.get("way") == "form":
             toml = RuleForm.of_fields(given).to_toml(toml)
+        if "typed" in given:  # before anything that takes time
+            lost = _kept(work, saved or "", toml)
         if "exact" in given or "patient" in given:
             outcome = preview(toml, state, saved, patient="patient" in given)
         else:
@@ -106,8 +116,9 @@ def shown(studio: Studio, asked: Asked) -> Response:
         "outcome": outcome,
         "toml": toml,
         "typed": "typed" in given,
-        "lost": _kept(work, saved or "", toml) if "typed" in given else "",
+        "lost": lost,
         "kind": "",
+        "fresh": saved is None and "typed" not in given,
     }
     if isinstance(outcome, Preview):
         context |= {"kind": "preview", "groups": _groups(outcome, state)}
@@ -154,6 +165,35 @@ def change(studio: Studio, asked: Asked) -> Response:
     return PlainTextResponse(f"{given['name']}: {given['what']}")
 
 
+def described(studio: Studio, asked: Asked) -> Response:
+    """What the classes mean: a source that votes for the class whose description is nearest."""
+    state = the(studio).state
+    found = (descriptions_of(source) for source in state.project.sources.with_disabled)
+    known = next((one for one in found if one is not None), {})
+    return studio.page("describe.html", {"here": "rules", "state": state, "known": known})
+
+
+def describe(studio: Studio, asked: Asked) -> Response:
+    """Write it down; gives the address to go on to."""
+    work = the(studio)
+    given = {name: asked.form.get(f"about:{name}", "").strip() for name in work.state.classes}
+    work.describe({name: " ".join(about.split()) for name, about in given.items()})
+    return PlainTextResponse("the classes are described" if any(given.values()) else "removed")
+
+
+def plan(studio: Studio, asked: Asked) -> Response:
+    """What asking the language model of a saved source would cost; empty for all other sources."""
+    found = plan_of(asked.query.get("name", ""), the(studio).state)
+    return studio.page("_plan.html", {"plan": found})
+
+
+def ask(studio: Studio, asked: Asked) -> Response:
+    """Ask it, in the background."""
+    assert studio.trainer is not None
+    ask_now(studio.trainer, asked.form.get("name", ""))
+    return PlainTextResponse("asking, in the background")
+
+
 def discard(studio: Studio, asked: Asked) -> Response:
     """Forget what was typed and not saved."""
     the(studio).keep_draft(asked.form.get("name", ""), None)
@@ -169,4 +209,8 @@ ROUTES = [
     post("/rules/save", save),
     post("/rules/change", change),
     post("/rules/discard", discard),
+    get("/rules/describe", described),
+    post("/rules/describe", describe),
+    get("/rules/plan", plan),
+    post("/rules/ask", ask),
 ]

@@ -9,7 +9,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from unruly.errors import InputError, UnrulyError
 from unruly.project.beginning import begin_project, look_at
 from unruly.studio.app import Asked, Studio, get, post
-from unruly.studio.workspace import Step, Workspace
+from unruly.studio.history import Step
+from unruly.studio.workspace import Workspace
 
 
 def start(studio: Studio, asked: Asked) -> Response:

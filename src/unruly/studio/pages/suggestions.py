@@ -27,6 +27,7 @@ def decide(studio: Studio, asked: Asked) -> Response:
         trainer_of(studio),
         int(number) if number.isdecimal() else 0,
         asked.form.get("what") == "accept",
+        asked.form.get("class", ""),
     )
     return studio.page("_suggestions.html", _context(studio, said))
 

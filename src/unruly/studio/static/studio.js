@@ -117,6 +117,7 @@ function editor(root) {
     typed = true;
     if ("kind" in event.target.dataset) {
       for (const part of all("[data-for]", root)) part.hidden = part.dataset.for !== event.target.value;
+      $("[data-label]", root).hidden = "picks" in event.target.selectedOptions[0].dataset;
     }
     go();
   });
@@ -222,6 +223,11 @@ document.addEventListener("submit", (event) => {
 const markable = $("[data-markable]");
 if (markable) {
   markable.addEventListener("mouseup", () => setTimeout(markedWords, 0));
+  const soon = debounced(() => {  // marked with the keyboard, or with a finger
+    const chosen = getSelection();
+    if (!chosen.isCollapsed && markable.contains(chosen.anchorNode)) markedWords();
+  }, 500);
+  document.addEventListener("selectionchange", soon);
   document.addEventListener("mousedown", (event) => { if (!event.target.closest("#popup")) $("#popup").hidden = true; });
 }
 async function markedWords() {
