@@ -42,6 +42,7 @@ ROOMS = [
     "serve",
     "studio",
     "export",
+    "distributed",
     "cli",
 ]
 

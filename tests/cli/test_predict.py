@@ -196,3 +196,30 @@ def test_predictions_are_not_lost_in_a_closed_output(fitted: Path, tmp_path: Pat
     )
     assert done.returncode == 2
     assert "standard output is closed: name the file to write by -o" in done.stderr
+
+
+def test_a_broken_file_among_many_is_named_and_the_rest_is_done(
+    unruly: Unruly, fitted: Path
+) -> None:
+    folder = Path("many")
+    folder.mkdir()
+    for number in range(4):
+        pl.DataFrame({"comment": [f"subscribe {number}", "lovely song"]}).write_parquet(
+            folder / f"{number}.parquet"
+        )
+    (folder / "2.parquet").write_bytes(b"PAR1 and no more")
+    refused = unruly("predict", fitted, folder, "-o", "out.parquet")
+    assert refused.code == 2
+    assert "2.parquet: cannot be read as Parquet" in refused.err
+    assert not Path("out.parquet").exists()
+    done = unruly("predict", fitted, folder, "-o", "out.parquet", "--skip-bad", "--json")
+    assert done.code == 0, done.err
+    plain = json.loads(done.out)
+    assert (plain["documents"], plain["skipped"]) == (6, 0)
+    assert "many/2.parquet" in plain["broken"][0]
+    assert (
+        "left out: many/2.parquet"
+        in unruly("predict", fitted, folder, "-o", "out.parquet", "--skip-bad").err
+    )
+    comments = pl.read_parquet("out.parquet")["comment"].to_list()
+    assert comments[::2] == ["subscribe 0", "subscribe 1", "subscribe 3"]

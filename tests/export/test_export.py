@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.conftest import Unruly
+from tests.features.conftest import needs_minilm
 from tests.model.planted import planted
 
 from unruly.denoising.denoised import DenoisedModel
 from unruly.export import onnx_graph
 from unruly.export.card import model_card
-from unruly.export.folder import check_documents, dockerfile, extras_of
+from unruly.export.folder import check_documents, dockerfile, export, extras_of
 from unruly.features.encoder import Features
 from unruly.model.storage import load
 from unruly.model.weak_classifier import WeakClassifier
@@ -151,3 +152,25 @@ def test_hostile_names_stay_in_the_cards_table(films: Path) -> None:
     text = model_card(fitted, "films", None, 0.0)
     assert "<script>" not in text
     assert "\n# &lt;" not in text
+
+
+@needs_minilm
+def test_the_whole_of_a_minilm_model_is_one_graph(tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    tokenizers = pytest.importorskip("tokenizers")
+    loved = Source("loved", [Rule("good", Keywords(["lovely", "great"]))])
+    hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
+    model = WeakClassifier("minilm", cache=False)
+    model.fit(TEXTS, sources=Sources(["bad", "good"], [loved, hated]))
+    model.save(tmp_path / "films.unruly")
+    done = export(tmp_path / "films.unruly", tmp_path / "out")
+    assert {"pipeline.onnx", "tokenizer.json"} <= set(done.files)
+    tokenizer = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    options = runtime.SessionOptions()
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    session = runtime.InferenceSession(str(tmp_path / "out" / "pipeline.onnx"), options)
+    text = "what a great and lovely evening"
+    ids = np.array([tokenizer.encode(text).ids])
+    given = {"ids": ids, "positions": np.arange(ids.shape[1]), "votes": np.array([[1, -1]])}
+    (found,) = session.run(["probabilities"], given)
+    np.testing.assert_allclose(found, model.predict_proba([text]), atol=1e-5)

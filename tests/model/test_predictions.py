@@ -31,7 +31,9 @@ def test_the_table_tells_what_the_heads_say() -> None:
     best = frame.select(pl.max_horizontal("^probability_.*$")).to_series()
     assert (best == frame["confidence"]).all()
     assert frame["sources"].list.len().to_list() == data.votes.voted.sum(axis=1).tolist()
-    assert set(frame["decided_by"]) <= {"both", "denoiser", "classifier"}
+    assert frame["sources"].to_list() == answers.voters
+    assert frame["label"].to_list() == answers.labels
+    assert frame["decided_by"].to_list() == answers.decided_by
 
 
 def test_the_schema_is_that_of_the_table() -> None:

@@ -62,11 +62,6 @@ def test_lone_surrogates_become_the_unknown_character() -> None:
         ({"documents": {"text": "a"}}, "invalid_request", "documents is an object"),
         ({"documents": ["a"]}, "invalid_request", "documents[0] is a string"),
         ({"documents": [{"txt": "a"}]}, "no_text", "documents[0] has no 'text'"),
-        (
-            {"documents": [{"text": "a", "n": 1}, {"text": "b", "n": "x"}]},
-            "invalid_request",
-            "the column 'n' holds values of several kinds",
-        ),
     ],
 )
 def test_refused(plain: dict[str, Any], kind: str, words: str) -> None:
@@ -137,3 +132,11 @@ def _status(reads: Callable[..., object], plain: Mapping[str, Any]) -> int | Non
     except Problem as found:
         return found.status
     return None
+
+
+def test_values_of_several_kinds_are_no_reason_to_refuse_a_document() -> None:
+    rows = [{"text": "a", "n": 1, "\ud800": [1, "x"]}, {"text": "b", "n": "x"}, {"text": "c"}]
+    asked, _ = predict_request({"documents": rows}, Limits())
+    assert asked.columns is not None
+    assert asked.columns["n"].to_list() == ["1", '"x"', None]
+    assert asked.columns["\ufffd"].to_list() == ['[1, "x"]', None, None]

@@ -63,7 +63,7 @@ def test_open_inference_protocol(server: Running) -> None:
     assert server.get("/v2/models/spam").json["inputs"][0]["datatype"] == "BYTES"
     assert server.get("/v2/models/spam/ready").json["ready"] is True
     assert server.get("/v2/models/other").status == 404
-    wrong = {**tensor, "shape": [3]}
+    wrong = {**tensor, "shape": "3"}
     for inputs in ([], [wrong], [{**tensor, "datatype": "FP32"}], [tensor, tensor], "text"):
         assert server.post("/v2/models/spam/infer", {"inputs": inputs}).status == 422
     only = {"inputs": [tensor], "outputs": [{"name": "label"}]}

@@ -107,7 +107,8 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"the folder .*nowhere does not exist"):
         Corpus.read(tmp_path / "nowhere" / "x.csv")
     with pytest.raises(
-        InputError, match=re.escape(f"{tmp_path}: a folder, but not one in WRENCH's layout")
+        InputError,
+        match=re.escape(f"{tmp_path}: a folder without Parquet files, and not in WRENCH's layout"),
     ):
         Corpus.read(tmp_path)
 

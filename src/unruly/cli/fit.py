@@ -10,9 +10,11 @@ import click
 
 from unruly.cli.options import (
     bad_row_option,
+    check_engine,
     check_output,
     check_typed,
     encoder_option,
+    engine_options,
     json_option,
     output_option,
     quiet_option,
@@ -46,6 +48,14 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Keep no beginnings of training texts in the model: explanations show no nearest documents.",
 )
+@click.option(
+    "--sample",
+    type=click.IntRange(0),
+    default=200_000,
+    show_default=True,
+    help="Learn from at most so many documents, drawn at random, and from all that people labelled; 0: from all.",
+)
+@engine_options
 @bad_row_option
 @setting_options
 @json_option
@@ -61,6 +71,10 @@ def command(
     seed: int | None,
     score: bool,
     no_excerpts: bool,
+    sample: int,
+    engine: str,
+    address: str | None,
+    workers: int | None,
     on_bad_row: str,
     as_json: bool,
     quiet: bool,
@@ -73,6 +87,9 @@ def command(
     test file those of the training file do, which is optimistic. Options below override [encoder] and
     [train] of the project; those of another method than the one used are refused.
 
+    With --engine ray the sample is drawn, matched and encoded by many workers, on one machine or a cluster; it is learnt from
+    here, and nothing is scored.
+
     \b
     Example:
       unruly fit spam -o spam.unruly
@@ -83,13 +100,25 @@ def command(
 
     screen = Screen(quiet, as_json)
     check_output(output)
+    check_engine(engine, address, workers)
     opened = open_project(project, encoder, on_bad_row)
     opened = _with_options(opened, method, seed, typed_settings(context))
     if prior is not None:
         if opened.method == "paper":
             raise InputError("--prior is not used by --method paper: leave one of them out")
         opened = replace(opened, prior=prior)
-    fitted = opened.fit(screen.progress(), score=score, excerpts=not no_excerpts)
+    if engine == "ray":
+        from unruly.distributed.learn import fit
+        from unruly.distributed.run import Placement
+
+        room = Path(f"{output.absolute()}.unfinished")
+        placement = Placement(address, workers)
+        model = fit(opened, room, sample=sample, placement=placement, progress=screen.progress())
+        model.save(output)
+        screen.answer({**model.summary_.to_plain(), "output": str(output)})
+        screen.say(str(model.summary_))
+        return
+    fitted = opened.fit(screen.progress(), score=score, excerpts=not no_excerpts, sample=sample)
     fitted.model.save(output)
     screen.answer({**fitted.to_plain(), "output": str(output)})
     screen.say(str(fitted))

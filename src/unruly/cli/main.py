@@ -30,6 +30,7 @@ COMMANDS = {
     "label": "Label a few documents of a project by hand, drawn so that they tell about all.",
     "fit": "Learn a classifier from a project's rules and texts, and save it.",
     "predict": "Label every text of a file.",
+    "encode": "Write every text of a file with the features that a model reads of it.",
     "evaluate": "Score a model against gold labels.",
     "explain": "Show why a text gets its label.",
     "show": "Show the documents behind any figure of a project.",

@@ -63,15 +63,70 @@ def split_option(command: Command) -> Command:
 
 
 def bad_row_option(command: Command) -> Command:
-    """`--on-bad-row`, where data is read."""
+    """`--on-bad-row`, where data is read, and `--skip-bad`, which is short for one of its values."""
+    short = click.option(
+        "--skip-bad",
+        is_flag=True,
+        expose_value=False,
+        callback=_skip_bad,
+        is_eager=True,
+        help="Short for --on-bad-row skip; of a folder, files that cannot be read are left out and named.",
+    )
     return click.option(
         "--on-bad-row",
         type=click.Choice(BAD_ROWS),
         default="keep",
         show_default=True,
+        callback=_on_bad_row,
         help="Rows that cannot be used: keep rows without a text and stop at malformed ones, skip both, or "
         "stop at either (error).",
-    )(command)
+    )(short(command))
+
+
+_SKIP_BAD = "unruly.skip_bad"  # where a command's context keeps the flag
+
+
+def _skip_bad(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    context.meta[_SKIP_BAD] = value
+
+
+def _on_bad_row(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    return "skip" if context.meta.get(_SKIP_BAD) else value
+
+
+def engine_options(command: Command) -> Command:
+    """`--engine`, `--address` and `--workers`, where the work can be spread over machines."""
+    engine = click.option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
+        help="ray: many workers, Parquet in, and a folder of Parquet files out.",
+    )
+    address = click.option(
+        "--address",
+        help="With --engine ray: the cluster (auto: the one of this machine); a local one if left out.",
+    )
+    workers = click.option(
+        "--workers",
+        type=click.IntRange(1),
+        help="With --engine ray: how many.  [default: one for each processor of the cluster]",
+    )
+    return engine(address(workers(command)))
+
+
+def check_engine(engine: str, address: str | None, workers: int | None) -> None:
+    """Refuse options of a cluster where there is none.
+
+    >>> check_engine("local", "auto", None)
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: --address and --workers are options of --engine ray: add it, or leave them out
+    """
+    if engine != "ray" and (address is not None or workers is not None):
+        raise InputError(
+            "--address and --workers are options of --engine ray: add it, or leave them out"
+        )
 
 
 def encoder_option(command: Command) -> Command:

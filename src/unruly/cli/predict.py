@@ -12,7 +12,9 @@ import click
 from unruly.cli.options import (
     TABLES,
     bad_row_option,
+    check_engine,
     check_output,
+    engine_options,
     functions_option,
     json_option,
     output_option,
@@ -61,6 +63,7 @@ STREAM = Path("-")
 @click.option(
     "--key-env", help="With --ask: the environment variable that holds the endpoint's key."
 )
+@engine_options
 @json_option
 @quiet_option
 def command(
@@ -77,6 +80,9 @@ def command(
     functions: tuple[Path, ...],
     ask: bool,
     key_env: str | None,
+    engine: str,
+    address: str | None,
+    workers: int | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -84,13 +90,18 @@ def command(
 
     The output keeps the columns and the order of DATA and adds label, confidence, one probability
     for each class, which of the two heads decided, and the sources that voted. DATA is a file of
-    texts, or a project or a WRENCH folder, whose test file is then used, or - for standard input (CSV
+    texts, a folder of Parquet files, or a project or a WRENCH folder, whose test file is then used, or - for standard input (CSV
     with a header, or JSON Lines); what comes by standard input goes to standard output unless -o names a file.
+
+    With --engine ray the rows of a Parquet file, or of a folder of them, are labelled by many workers on one machine or a
+    cluster, and -o names a folder, whose files hold the rows in their order. A worker that dies is replaced, and a run that
+    was stopped goes on when it is started again.
 
     \b
     Example:
       unruly predict spam.unruly comments.csv -o labelled.csv
       cat comments.jsonl | unruly predict spam.unruly - > labelled.jsonl
+      unruly predict spam.unruly comments/ -o labelled/ --engine ray --workers 8
     """
     from unruly.cli.documents import load_model, named
     from unruly.cli.vote import show_asked
@@ -98,6 +109,31 @@ def command(
     from unruly.texts.corpus import Corpus
 
     screen = Screen(quiet, as_json)
+    check_engine(engine, address, workers)
+    if engine == "ray":
+        if output is None or STREAM in (data, output):
+            raise click.UsageError("--engine ray reads and writes files: name the folder by -o")
+        if ask or defuse or missing != "label" or skipped is not None:
+            raise click.UsageError(
+                "--ask, --defuse, --missing and --skipped work without --engine ray only"
+            )
+        from unruly.cli.spreading import show_spread
+        from unruly.distributed.run import Placement, predict
+
+        found = named(data, split, text=text, id=id_)
+        spread = predict(
+            model,
+            found.path,
+            output,
+            text=found.text,
+            id=found.id,
+            on_bad_row=on_bad_row,  # type: ignore[arg-type]
+            functions=functions,
+            placement=Placement(address, workers),
+            progress=screen.progress(),
+        )
+        show_spread(spread, screen)
+        return
     if output is None and data != STREAM:
         raise click.UsageError("name the file to write by -o, or - for standard output")
     target = STREAM if output is None else output
@@ -147,7 +183,8 @@ def command(
             "documents": written.documents,
             "covered": written.covered,
             "missing": written.missing,
-            "skipped": len(written.skipped),
+            "skipped": len(written.skipped) - len(written.broken),
+            "broken": [str(bad) for bad in written.broken],
             "labels": written.labels,
             "columns": written.columns,
         }
@@ -157,7 +194,9 @@ def command(
         screen.remark(f"text column: {written.text}")
     if written.missing:
         screen.remark(f"{plural(written.missing, 'row')} without a text")
-    if written.skipped:
-        screen.remark(f"{plural(len(written.skipped), 'row')} skipped: {written.skipped[0]}")
+    if rows := [bad for bad in written.skipped if not bad.whole_file]:
+        screen.remark(f"{plural(len(rows), 'row')} skipped: {rows[0]}")
+    for bad in written.broken:
+        screen.remark(f"left out: {bad}")
     name = "standard output" if target == STREAM else str(target)
     screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")

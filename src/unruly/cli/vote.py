@@ -13,7 +13,9 @@ from unruly.cli.options import (
     SPLITS,
     TABLES,
     bad_row_option,
+    check_engine,
     check_output,
+    engine_options,
     json_option,
     output_option,
     quiet_option,
@@ -34,6 +36,12 @@ if TYPE_CHECKING:
 @click.option(
     "--plan", is_flag=True, help="Tell what language models would be asked and cost; send nothing."
 )
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="With --engine ray: a Parquet file, or a folder of them, in place of the project's own.",
+)
+@engine_options
 @bad_row_option
 @json_option
 @quiet_option
@@ -43,6 +51,10 @@ def command(
     split: str,
     no_cache: bool,
     plan: bool,
+    data: Path | None,
+    engine: str,
+    address: str | None,
+    workers: int | None,
     on_bad_row: str,
     as_json: bool,
     quiet: bool,
@@ -63,6 +75,7 @@ def command(
       unruly vote spam -o votes.parquet
       unruly vote spam --split test -o votes.csv
       unruly vote spam --plan
+      unruly vote spam -o votes/ --engine ray --workers 8
     """
     from unruly.cli.documents import open_project
     from unruly.project.voting import ask_split, plan_split, vote_split
@@ -70,12 +83,30 @@ def command(
     from unruly.votes.files import write_votes
 
     screen = Screen(quiet, as_json)
+    check_engine(engine, address, workers)
     cache = None if no_cache else Cache.default()
     if plan:
         show_plans(plan_split(open_project(project, on_bad_row=on_bad_row), split, cache), screen)
         return
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
+    if engine == "ray":
+        from unruly.cli.documents import named
+        from unruly.cli.spreading import show_spread
+        from unruly.distributed.run import Placement, vote
+
+        spread = vote(
+            project,
+            data or named(project, split).path,
+            output,
+            on_bad_row=on_bad_row,  # type: ignore[arg-type]
+            placement=Placement(address, workers),
+            progress=screen.progress(),
+        )
+        show_spread(spread, screen)
+        return
+    if data is not None:
+        raise click.UsageError("--data is an option of --engine ray")
     check_output(output, TABLES)
     opened = open_project(project, on_bad_row=on_bad_row)
     for planned in plan_split(opened, split, cache):
@@ -93,6 +124,7 @@ def command(
             "coverage": votes.coverage,
             "skipped": voted.texts.skipped,
             "asked": [asdict(one) for one in asked],
+            "broken": [str(bad) for bad in voted.texts.broken],
             "output": str(output),
         }
     )
@@ -102,6 +134,8 @@ def command(
     )
     if voted.texts.skipped:
         screen.remark(f"{plural(voted.texts.skipped, 'row')} skipped as unusable")
+    for bad in voted.texts.broken:
+        screen.remark(f"left out: {bad}")
 
 
 def show_asked(asked: Sequence[Asked], screen: Screen) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import unruly
 from unruly.denoising.denoised import DenoisedModel
 from unruly.errors import InputError
-from unruly.export import onnx_graph
+from unruly.export import onnx_graph, pipeline_graph
 from unruly.export.card import model_card
 from unruly.features.encoder import Features
 from unruly.files import written_whole
@@ -90,6 +90,7 @@ def export(
             shutil.copyfile(file, part / file.name)
         if graph is not None:
             (part / "model.onnx").write_bytes(graph)
+            _write_pipeline(fitted, part, source)
         given = [file.name for file in functions]
         extras = sorted(["serve", *extras_of(fitted)])
         _write(part / "Dockerfile", dockerfile(name, extras, given))
@@ -142,6 +143,29 @@ def _graph(fitted: Fitted, source: Path) -> tuple[bytes, int, float]:
             "documents, and is not written: please report it, or leave ONNX out by --no-onnx"
         )
     return graph, features.n, difference
+
+
+def _write_pipeline(fitted: Fitted, folder: Path, source: Path) -> None:
+    """For models that read texts by minilm alone: token ids to probabilities, compared with the model; and its tokenizer."""
+    learner, near = fitted.learner, fitted.neighbourhood
+    assert isinstance(learner, DenoisedModel)
+    encoding, rules = fitted.encoder, fitted.rules
+    encoder = None if encoding is None else pipeline_graph.minilm_of(encoding.stack)
+    if encoding is None or encoder is None or rules is None or not near.snippets:
+        return
+    graph = pipeline_graph.build(learner, encoder, encoding.stack.parts[0].scales)
+    texts = list(near.snippets[:CHECKED])
+    answers = fitted.predictions(Documents(Corpus.from_texts(texts), None))
+    difference = pipeline_graph.largest_difference(
+        graph, encoder, texts, answers.votes, answers.proba
+    )
+    if not difference <= CLOSE:
+        raise InputError(
+            f"{source}: the ONNX graph of the whole model differs from it by {difference:.2g} on {len(texts)} "
+            "documents, and is not written: please report it, or leave ONNX out by --no-onnx"
+        )
+    (folder / "pipeline.onnx").write_bytes(graph)
+    encoder.tokenizer.save(str(folder / "tokenizer.json"))
 
 
 def check_documents(fitted: Fitted) -> tuple[Features, Votes]:

@@ -114,7 +114,7 @@ class MiniLM:
         ):
             for start in range(0, len(texts), CHUNK):
                 part = texts[start : start + CHUNK]
-                ids = list(token_ids(self._tokenizer, part, self.max_tokens))
+                ids = list(token_ids(self.tokenizer, part, self.max_tokens))
                 groups = batches([len(row) for row in ids], BUDGET)
                 given = [np.stack([ids[row] for row in group]) for group in groups]
                 for group, values in zip(groups, pool.map(self._run, given), strict=True):
@@ -145,7 +145,8 @@ class MiniLM:
         return self.folder or find_weights()
 
     @cached_property
-    def _tokenizer(self) -> Any:
+    def tokenizer(self) -> Any:
+        """The official one, by its hash."""
         source = self._home / "tokenizer.json"
         pretrained.check_hash(source, TOKENIZER_SHA256)
         content = source.read_text(encoding="utf-8")
@@ -160,9 +161,9 @@ class MiniLM:
         # ONNX Runtime's own fusion of Add and LayerNormalization is eight times slower than the two.
         options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC
         options.log_severity_level = 3
-        return runtime.InferenceSession(self._graph(), options, providers=["CPUExecutionProvider"])
+        return runtime.InferenceSession(self.graph(), options, providers=["CPUExecutionProvider"])
 
-    def _graph(self) -> bytes:
+    def graph(self) -> bytes:
         """The graph, built on first use from the official weights and kept on disk behind its digest."""
         layers = "-".join(map(str, self.layers))
         folder = cache_folder() / "features" / "graphs"

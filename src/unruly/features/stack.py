@@ -114,13 +114,18 @@ class EncoderStack:
         return replace(self, parts=tuple(parts))
 
     def encode(
-        self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
+        self,
+        corpus: Corpus,
+        cache: Cache | None = None,
+        progress: Progress = SILENT,
+        *,
+        keyed: bool = True,
     ) -> Features:
-        """One block for each piece of each encoder and view."""
+        """One block for each piece of each encoder and view; `keyed`: with digests of the texts, which only fitting needs."""
         if not self.parts:
             raise not_fitted("the encoder is used before it was fitted: call fit(corpus) first")
         blocks = [part.blocks(corpus, cache, progress) for part in self.parts]
-        keys = text_digests(corpus.texts.to_list())
+        keys = text_digests(corpus.texts.to_list()) if keyed else None
         return Features(tuple(block for part in blocks for block in part), keys)
 
     def notes(self) -> tuple[EncoderFallback, ...]:
@@ -243,10 +248,15 @@ class Encoding:
         return cls(stack.name, stack)
 
     def features(
-        self, corpus: Corpus, cache: Cache | None = None, progress: Progress = SILENT
+        self,
+        corpus: Corpus,
+        cache: Cache | None = None,
+        progress: Progress = SILENT,
+        *,
+        keyed: bool = True,
     ) -> Features:
-        """The features of these documents."""
-        return self._ready().encode(corpus, cache, progress)
+        """The features of these documents; `keyed` where they may be fitted on."""
+        return self._ready().encode(corpus, cache, progress, keyed=keyed)
 
     def notes(self) -> tuple[EncoderFallback, ...]:
         """What the user should know of how texts are read."""
@@ -257,6 +267,11 @@ class Encoding:
             assert self._saved is not None
             self._stack = self._saved.opened()
         return self._stack
+
+    @property
+    def stack(self) -> EncoderStack:
+        """The encoders themselves; those of a loaded model are read now."""
+        return self._ready()
 
     def first(self) -> Encoder:
         """The first of the encoders, fitted: what rules that compare texts by meaning see texts with."""

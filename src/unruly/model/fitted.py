@@ -67,7 +67,12 @@ class Fitted:
         return self.learner.sources
 
     def features(
-        self, documents: Documents, cache: Cache | None = None, progress: Progress = SILENT
+        self,
+        documents: Documents,
+        cache: Cache | None = None,
+        progress: Progress = SILENT,
+        *,
+        keyed: bool = True,
     ) -> Features:
         """Features of new documents, made as those of the training documents were."""
         if documents.features is not None:
@@ -77,7 +82,7 @@ class Fitted:
             raise InputError(
                 "this model was fitted on features, not on texts: give it features of the same kind"
             )
-        return self._checked(self.encoder.features(documents.corpus, cache, progress))
+        return self._checked(self.encoder.features(documents.corpus, cache, progress, keyed=keyed))
 
     def _checked(self, given: Features) -> Features:
         widths = sum(width for _, width in self.blocks)
@@ -145,7 +150,7 @@ class Fitted:
     ) -> Predictions:
         """Everything that the model says of these documents."""
         votes = self.votes(documents, given, progress)
-        features = self.features(documents, cache, progress)
+        features = self.features(documents, cache, progress, keyed=False)
         return Predictions(self.learner.heads(features, votes), votes)
 
     def check(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, SettingsError
-from unruly.facts import BlankTexts, ClassBalance, DocumentsUnasked, Ledger
+from unruly.facts import BlankTexts, ClassBalance, DocumentsUnasked, LearntFromSample, Ledger
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
 from unruly.labelmodels.majority_vote import commonest_class
@@ -113,6 +113,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> Fit:
                 *given_up(request.votes),
                 *_unasked(request.votes),
                 *_blank(request.documents),
+                *_sampled(request.documents),
             ),
             ledger=ledger,
         ),
@@ -297,6 +298,14 @@ def _blank(documents: Documents) -> tuple[BlankTexts, ...]:
     if not blank or 2 * blank < len(texts):
         return ()
     return (BlankTexts(blank, len(texts)),)
+
+
+def _sampled(documents: Documents) -> tuple[LearntFromSample, ...]:
+    """Where the documents are a sample of more."""
+    corpus = documents.corpus
+    if corpus is None or corpus.drawn_from is None:
+        return ()
+    return (LearntFromSample(len(corpus), corpus.drawn_from),)
 
 
 def _neighbourhood(request: FitRequest, features: Features, heads: Heads) -> Neighbourhood:

@@ -27,6 +27,7 @@ ROWS = 10  # that a notebook shows
 DECIDED = {BOTH: "both", DENOISER: "denoiser", CLASSIFIER: "classifier"}
 BATCH_ROWS = 20_000
 Missing = Literal["label", "empty"]  # what a row without a text gets
+_DECIDERS = [DECIDED[code] for code in sorted(DECIDED)]  # by code
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,13 +122,22 @@ class Predictions:
         """The columns that `unruly predict` adds, without the id."""
         return pl.DataFrame(
             {
-                "label": pl.Series(self.labels, dtype=pl.String),
+                "label": pl.Series(self.classes, dtype=pl.String).gather(self.numbers),
                 "confidence": self.confidence,
                 **{f"probability_{c}": self.proba[:, r] for r, c in enumerate(self.classes)},
-                "decided_by": pl.Series(self.decided_by, dtype=pl.String),
-                "sources": pl.Series(self.voters, dtype=pl.List(pl.String)),
+                "decided_by": pl.Series(_DECIDERS).gather(self.heads.decided_by.astype(np.int64)),
+                "sources": self._sources(),
             }
         )
+
+    def _sources(self) -> pl.Series:
+        """(n,): the voters as lists of names; rows on which the same sources voted share one."""
+        packed = np.packbits(self.votes.voted, axis=1)  # (n, bytes)
+        rows = np.ascontiguousarray(packed).view(f"V{max(1, packed.shape[1])}").ravel()
+        _, first, which = np.unique(rows, return_index=True, return_inverse=True)
+        names = np.array(self.votes.sources, dtype=object)
+        lists = [names[self.votes.voted[row]].tolist() for row in first]
+        return pl.Series(lists, dtype=pl.List(pl.String)).gather(which.ravel())
 
 
 def _names(row: dict[str, Any]) -> str:
@@ -190,8 +200,13 @@ class Written:
     labels: dict[str, int]  # how many documents were given each class
     columns: dict[str, str]  # each added column -> its name in the file
     missing: int = 0  # rows without a text
-    skipped: tuple[BadRow, ...] = ()  # rows that were left out
+    skipped: tuple[BadRow, ...] = ()  # rows, and files of a folder, that were left out
     text: str = ""  # the column that was read as the text
+
+    @property
+    def broken(self) -> tuple[BadRow, ...]:
+        """Files of a folder that could not be read."""
+        return tuple(bad for bad in self.skipped if bad.whole_file)
 
 
 def predict_file(
@@ -217,6 +232,19 @@ def predict_file(
     target = Path(out)
     format_of(target)
     stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
+    return predict_stream(model, stream, target, missing=missing, defuse=defuse, progress=progress)
+
+
+def predict_stream(
+    model: Predictor,
+    stream: CorpusStream,
+    target: Path,
+    *,
+    missing: Missing = "label",
+    defuse: bool = False,
+    progress: Progress = SILENT,
+) -> Written:
+    """The same for a file that has been looked through already, or for a part of one."""
     run = _Run(model, stream, target, missing, defuse)
     with stage(progress, "labelling", stream.rows, "texts"):
         run.writer.write(run.batches(progress))

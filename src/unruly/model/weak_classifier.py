@@ -62,7 +62,8 @@ class WeakClassifier:
 
     Up to `keep_documents` training documents (the beginning of each, its id and its features) are kept in
     the model, so that explanations can show the nearest ones; 0 keeps none. With `cache` the features and votes
-    of texts are kept on disk (in `$UNRULY_CACHE`, else the user's cache folder) for the next time.
+    of texts are kept on disk (in `$UNRULY_CACHE`, else the user's cache folder) for the next time; a `Cache` of
+    your own keeps features elsewhere.
 
     After `fit`: `classes_` (the order of all probabilities), `sources_`, `reliability_` (k,),
     `history_`, `summary_`, `ledger_` (what gold was used, for what), `encoder_`, `settings_`, and
@@ -90,7 +91,7 @@ class WeakClassifier:
         seed: int = 0,
         settings: MethodSettings | None = None,
         keep_documents: int = KEEP_DOCUMENTS,
-        cache: bool = True,
+        cache: bool | Cache = True,
     ) -> None:
         self.encoder = encoder
         self.method = method
@@ -128,7 +129,11 @@ class WeakClassifier:
         progress = usual_progress() if progress is None else progress
         settings = self._checked_settings()
         documents = Documents.of(X)
-        rules = RuleBook.behind(votes) if sources is None else RuleBook.of(sources, self.cache)
+        rules = (
+            RuleBook.behind(votes)
+            if sources is None
+            else RuleBook.of(sources, self.cache is not False)
+        )
         cast, numbered = fitting.cast_votes(documents, votes, rules, progress)
         check_rows(documents, cast)
         encoder = fitting.encoding_of(self.encoder, documents, self._cache(), progress)
@@ -207,6 +212,16 @@ class WeakClassifier:
         fitted, given = self._fitted(), Documents.of(documents)
         cast = fitted.named_votes(given, votes)
         return fitted.predictions(given, cast, self._cache() if cached else None, progress)
+
+    @property
+    def feature_width(self) -> int:
+        """How many numbers a document becomes before it is classified."""
+        return sum(width for _, width in self._fitted().blocks)
+
+    def encode(self, X: Any, *, cached: bool = True, progress: Progress = SILENT) -> Any:
+        """(n, d): the features that the model reads of these documents, as float32."""
+        cache = self._cache() if cached else None
+        return self._fitted().features(Documents.of(X), cache, progress, keyed=False).matrix()
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy against gold labels `y`, or those of the corpus when `y` is left out.
@@ -510,6 +525,8 @@ class WeakClassifier:
         return settings_for(self.method, self.settings)
 
     def _cache(self) -> Cache | None:
+        if not isinstance(self.cache, bool):
+            return self.cache
         if not self.cache:
             return None
         from unruly.features.cache import Cache  # brings SciPy and scikit-learn, for lsa

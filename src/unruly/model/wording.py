@@ -12,6 +12,7 @@ from unruly.facts import (
     DocumentsGivenUp,
     DocumentsUnasked,
     EncoderFallback,
+    LearntFromSample,
     Note,
     SourceBelowChance,
 )
@@ -69,6 +70,11 @@ def sentence(note: Note) -> str:
             return (
                 f"{note.source} was not asked about {note.documents:,} of {plural(note.of, 'document')}, which counts "
                 "neither for nor against it: `unruly vote` asks, as far as the budget goes."
+            )
+        case LearntFromSample():
+            return (
+                f"The model was learnt from {note.documents:,} of {plural(note.of, 'document')}, drawn at random: "
+                "--sample 0 learns from all, at more time and memory."
             )
     assert_never(note)
 

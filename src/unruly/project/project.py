@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 FILE_NAME = "unruly.toml"
+SAMPLE = 200_000  # training documents that are learnt from, unless another number is asked for
 
 Prior = str | tuple[float, ...] | Mapping[str, Any] | StatedBalance | None
 EncoderSpec = str | Mapping[str, Any] | tuple[str | Mapping[str, Any], ...]
@@ -194,20 +195,38 @@ class Project:
             settings=self.settings,
         )
 
+    def sample(self, most: int = SAMPLE, progress: Progress = SILENT) -> Corpus:
+        """The training documents or, of more than `most`, so many drawn at random and all that people labelled; 0: all.
+
+        A folder in WRENCH's layout is always read whole.
+        """
+        if is_wrench(self.data.path("train", self.folder)):
+            return self.corpus("train")
+        labelled = frozenset(self.label_file().standing())
+        return self.scan("train").sample(most, self.seed, labelled, progress)
+
     def fit(
-        self, progress: Progress = SILENT, *, score: bool = True, excerpts: bool = True
+        self,
+        progress: Progress = SILENT,
+        *,
+        score: bool = True,
+        excerpts: bool = True,
+        sample: int = SAMPLE,
     ) -> FittedProject:
         """Vote, fit, and score: on the test file, or without one on the training file's own labels.
 
-        Without `excerpts` the model keeps no beginnings of training texts.
+        Without `excerpts` the model keeps no beginnings of training texts. Of more than `sample` training documents so
+        many are learnt from (see `sample`), which the model's summary then says; 0 learns from all, as do features that
+        come in the order of the documents.
         """
         from unruly.project.voting import blamed_on_its_line
         from unruly.rules.cache import Cache
 
-        corpus = self.corpus("train")
+        model = self.classifier()
+        aligned = any(encoder.aligned for encoder in model.encoder.encoders)
+        corpus = self.corpus("train") if aligned else self.sample(sample, progress)
         with blamed_on_its_line(self):
             votes = self.sources.vote(corpus, progress, Cache.default())
-        model = self.classifier()
         if not excerpts:
             model.set_params(keep_documents=0)
         labels = self.labels(corpus)

@@ -23,6 +23,7 @@ from unruly.rules.asking import ask, plans, prompt_of
 from unruly.rules.cache import Cache
 from unruly.rules.describe import descriptions_of
 from unruly.texts.corpus import Corpus
+from unruly.texts.table import BadRow
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
@@ -37,6 +38,7 @@ class TextCounts:
     blank: int = 0  # without a text, or nothing but white space
     duplicates: int = 0  # repeat an earlier text
     skipped: int = 0  # rows of the file that could not be used
+    broken: tuple[BadRow, ...] = ()  # files of a folder that could not be read
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,9 @@ class _Noted:
                 self.golds.append(batch.gold)
             blank = batch.texts.str.strip_chars() == ""
             self.digests.append(batch.texts.filter(~blank).hash().to_numpy())
-            self.odd.append(TextCounts(int(blank.sum()), skipped=len(batch.skipped)))
+            broken = tuple(bad for bad in batch.skipped if bad.whole_file)
+            skipped = len(batch.skipped) - len(broken)
+            self.odd.append(TextCounts(int(blank.sum()), skipped=skipped, broken=broken))
             yield batch
 
     def counts(self) -> TextCounts:
@@ -99,6 +103,7 @@ class _Noted:
             blank=sum(part.blank for part in self.odd),
             duplicates=len(digests) - len(np.unique(digests)),
             skipped=sum(part.skipped for part in self.odd),
+            broken=tuple(bad for part in self.odd for bad in part.broken),
         )
 
     def gold(self) -> NDArray[np.int16] | None:

@@ -181,7 +181,8 @@ def _documents(given: object, limits: Limits) -> Asked:
     _check_number(len(given), "documents", limits)
     rows = [_row(document, row, limits) for row, document in enumerate(given)]
     names = list(dict.fromkeys(name for row in rows for name in row if name != TEXT))
-    columns = {name: _column(name, [row.get(name) for row in rows]) for name in names}
+    found = (_column(name, [row.get(name) for row in rows]) for name in names)
+    columns = {column.name: column for column in found}
     return Asked([row[TEXT] for row in rows], pl.DataFrame(columns) if names else None)
 
 
@@ -195,12 +196,12 @@ def _row(document: object, row: int, limits: Limits) -> dict[str, Any]:
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
+    """A column; values of several kinds as the JSON that they are, for most columns are read by no rule."""
     try:
-        return pl.Series(name, values, strict=True)
+        return pl.Series(_whole(name), values, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        raise refused(
-            f"the column {name[:40]!r} holds values of several kinds: send one kind in all documents"
-        ) from None
+        spelt = [None if value is None else json.dumps(value) for value in values]
+        return pl.Series(_whole(name), spelt, dtype=pl.String)
 
 
 def _top_k(parameters: object) -> int | None:
@@ -211,7 +212,7 @@ def _top_k(parameters: object) -> int | None:
     _known(parameters, ("top_k", "function_to_apply", "truncation", "return_all_scores"))
     if parameters.get("top_k") is None:
         return None
-    top_k = _whole_number(parameters["top_k"])
+    top_k = whole_number(parameters["top_k"])
     if top_k is None or top_k < 1:
         raise refused(
             f"top_k is {_kind(parameters['top_k'])}: it must be a whole number from 1, or null for all"
@@ -220,14 +221,14 @@ def _top_k(parameters: object) -> int | None:
 
 
 def _count(plain: Mapping[str, Any], key: str, usual: int) -> int:
-    value = _whole_number(plain.get(key, usual))
+    value = whole_number(plain.get(key, usual))
     if value is None or not 0 <= value <= MOST_SHOWN:
         found = _kind(plain[key])
         raise refused(f"{key} is {found}: it must be a whole number from 0 to {MOST_SHOWN}")
     return value
 
 
-def _whole_number(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
     """A whole number, also one that is written 3.0; None for all else."""
     if isinstance(value, float) and value.is_integer():
         return int(value)

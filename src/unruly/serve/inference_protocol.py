@@ -10,7 +10,7 @@ from typing import Any
 
 import unruly
 from unruly.serve.answers import Answers
-from unruly.serve.asking import Asked, predict_request
+from unruly.serve.asking import Asked, predict_request, whole_number
 from unruly.serve.problems import refused
 from unruly.serve.settings import Limits
 
@@ -37,7 +37,7 @@ def model_metadata(name: str, checksum: str, classes: int) -> dict[str, Any]:
 
 
 def infer_request(plain: Mapping[str, Any], limits: Limits) -> Asked:
-    """`POST /v2/models/NAME/infer`: one input, a vector of texts.
+    """`POST /v2/models/NAME/infer`: one input, a vector of texts; how many there are is told by the data, not the shape.
 
     >>> tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["call me"]}
     >>> infer_request({"inputs": [tensor]}, Limits()).texts
@@ -47,15 +47,17 @@ def infer_request(plain: Mapping[str, Any], limits: Limits) -> Asked:
     if not isinstance(inputs, list) or len(inputs) != 1 or not isinstance(inputs[0], dict):
         raise refused("inputs must be a list of one tensor, the texts")
     tensor = inputs[0]
+    if not isinstance(tensor.get("name"), str):
+        raise refused("the input has no name: any string will do")
     if tensor.get("datatype") != "BYTES":
         raise refused("the datatype of the input must be BYTES: texts as JSON strings")
     data = tensor.get("data")
     if not isinstance(data, list):
         raise refused("the input has no data: a list of texts is needed")
-    data = [text for row in data for text in (row if isinstance(row, list) else [row])]
+    data = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in data]
     shape = tensor.get("shape")
-    if shape not in ([len(data)], [len(data), 1]):
-        raise refused(f"the input has {len(data)} texts, so its shape must be [{len(data)}]")
+    if not isinstance(shape, list) or not all(whole_number(n) is not None for n in shape):
+        raise refused(f"the shape of the input must be a list of whole numbers: [{len(data)}]")
     return predict_request({"texts": data}, limits)[0]
 
 

@@ -177,12 +177,13 @@ def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schem
     parameters: Schema = {"type": ["object", "null"], "properties": {"top_k": top_k}}
     parameters["additionalProperties"] = False
     count: Schema = {"type": "integer", "minimum": 0, "maximum": 100}
-    tensor = _object(
+    alone: Schema = {"type": "array", "items": text, "minItems": 1, "maxItems": 1}
+    tensor = _some(
         {
             "name": {"type": "string"},
             "datatype": {"const": "BYTES"},
             "shape": _list({"type": "integer"}),
-            "data": many,
+            "data": {**many, "items": {"anyOf": [text, alone]}},
         }
     )
     return {

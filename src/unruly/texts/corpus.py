@@ -49,6 +49,7 @@ class Corpus:
     classes: tuple[str, ...] | None = None  # the names behind the gold numbers, where known
     missing: NDArray[np.bool_] | None = None  # (n,): rows without a text; None: there are none
     skipped: tuple[BadRow, ...] = ()  # rows of the file that are not among the documents
+    drawn_from: int | None = None  # of a sample: how many documents it was drawn from
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -102,12 +103,12 @@ class Corpus:
 
         `text`, `id` and `label` are column names. The text column is found when it is obvious; ids
         are row numbers when no column is named. Labels are class names or numbers of `classes`;
-        without `classes`, the labels found are the classes. A folder in WRENCH's layout gives its
-        training split.
+        without `classes`, the labels found are the classes. A folder of Parquet files is read as one, in the
+        order of their names; a folder in WRENCH's layout gives its training split.
 
         `on_bad_row` decides on rows that cannot be used. "keep" keeps rows without a text, marked in
         `missing`, and stops at malformed ones; "skip" leaves out both, and rows without an id or with
-        a label that is no class: `skipped` lists them; "error" stops at either.
+        a label that is no class, and files of a folder that cannot be read: `skipped` lists them; "error" stops at either.
         """
         from unruly.texts.stream import CorpusStream
         from unruly.texts.wrench import is_wrench
@@ -312,6 +313,7 @@ class Corpus:
             classes=self.classes,
             missing=None if self.missing is None else self.missing[index],
             skipped=self.skipped,
+            drawn_from=self.drawn_from,
         )
 
 

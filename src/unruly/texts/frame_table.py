@@ -66,6 +66,25 @@ def parquet_table(path: Path) -> FrameTable:
     return FrameTable(path, "Parquet", scan, "the file has columns, but no rows")
 
 
+class ParquetPart(FrameTable):
+    """Some rows of a Parquet file, as one worker of many reads them; `first` numbers the first of them among all documents."""
+
+    def __init__(self, path: Path, start: int, rows: int, first: int) -> None:
+        with polars_errors(path, "Parquet"):
+            scan = pl.scan_parquet(path, glob=False, low_memory=True).slice(start, rows)
+        super().__init__(path, "Parquet", scan, "the file has no such rows")
+        self._start, self._first = start, first
+
+    def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
+        """These rows in order, numbered from `first`."""
+        for part in super().batches(layout, rows):
+            yield Rows(part.frame, part.spelt, part.numbers + self._first)
+
+    def where(self, row: int) -> Where:
+        """Where the user finds the row of this number."""
+        return Where(self.name, row=row - self._first + self._start)
+
+
 def arrow_table(path: Path) -> FrameTable:
     """An Arrow IPC file (also called Feather), or an Arrow stream such as Hugging Face's cache keeps."""
     with open(path, "rb") as file:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
 from unruly.progress import SILENT, Progress, stage
+from unruly.sampling import sample_rows
 from unruly.texts.columns import Layout, find_layout
 from unruly.texts.corpus import BATCH_ROWS, Corpus
 from unruly.texts.frames import assemble, duplicate_id, warn_of_shifted_labels
@@ -117,6 +118,42 @@ class CorpusStream:
             for rows in self.table.batches(self.layout, self.batch_rows):
                 parts.append(rows)
                 progress.advance(rows.frame.height)
+        return self._joined(parts)
+
+    def sample(
+        self, most: int, seed: int = 0, ids: Collection[str] = (), progress: Progress = SILENT
+    ) -> Corpus:
+        """At most so many documents, drawn at random, in the file's order; all of them where there are no more, or for 0.
+
+        Documents with one of these ids, written as strings, are taken in any case. No more than the sample and one
+        batch are in memory.
+        """
+        if not most or self.rows <= most:
+            return self.read(progress)
+        drawn = sample_rows(self.rows, most, seed)
+        with stage(progress, f"reading {self.name}", self.rows, "rows"):
+            parts = list(self.picked(drawn, ids, progress))
+        return replace(self._joined(parts), drawn_from=self.rows)
+
+    def picked(
+        self, numbers: NDArray[np.int64], ids: Collection[str] = (), progress: Progress = SILENT
+    ) -> Iterator[Rows]:
+        """The rows with these numbers (sorted), or with one of these ids as strings, batch by batch."""
+        for rows in self.table.batches(self.layout, self.batch_rows):
+            at = np.minimum(np.searchsorted(numbers, rows.numbers), max(0, len(numbers) - 1))
+            kept = numbers[at] == rows.numbers if len(numbers) else rows.numbers < 0
+            if ids:
+                kept = kept | self._ids(rows).cast(pl.String).is_in(list(ids)).to_numpy()
+            frame = rows.frame.filter(kept)
+            yield Rows(frame, frame, rows.numbers[kept], rows.skipped)
+            progress.advance(rows.frame.height)
+
+    def _ids(self, rows: Rows) -> pl.Series:
+        """The ids of these rows: those of the file, else their numbers."""
+        return pl.Series(rows.numbers) if self.layout.id is None else rows.frame[self.layout.id]
+
+    def _joined(self, parts: Sequence[Rows]) -> Corpus:
+        """The rows of all parts as one corpus."""
         frame = pl.concat(rows.frame for rows in parts)
         numbers = np.concatenate([rows.numbers for rows in parts])
         skipped = tuple(bad for rows in parts for bad in rows.skipped)

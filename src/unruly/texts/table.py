@@ -24,11 +24,12 @@ OnBadRow = Literal["error", "skip", "keep"]
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that was left out, and why."""
+    """A row that was left out, and why; or, of a folder, a file."""
 
     row: int  # its number in the file, from 0
     reason: str
     where: Where
+    whole_file: bool = False  # not one row, but all of a file, or all from some row on
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
@@ -76,7 +77,8 @@ class Table(Protocol):
 def open_table(path: str | Path, progress: Progress = SILENT, *, skip: bool = False) -> Table:
     """Look through a file once, whatever its format, and refuse what cannot be read.
 
-    With `skip`, records that are malformed are left out and counted, instead of stopping the file.
+    With `skip`, records that are malformed are left out and counted, instead of stopping the file; of a folder of
+    Parquet files, those that cannot be read.
 
     >>> open_table("nowhere.csv")
     Traceback (most recent call last):
@@ -84,10 +86,13 @@ def open_table(path: str | Path, progress: Progress = SILENT, *, skip: bool = Fa
     unruly.errors.InputError: nowhere.csv: there is no such file
     """
     from unruly.texts.csv_table import CsvTable, separator_of
+    from unruly.texts.folder_table import FolderTable, parquet_files
     from unruly.texts.frame_table import SHEETS, arrow_table, json_table, parquet_table, sheet_table
     from unruly.texts.jsonl_table import JsonLinesTable
 
     file = Path(path)
+    if file.is_dir() and parquet_files(file):
+        return FolderTable(file, skip)
     check_file(file)
     match ending(file):
         case ".csv":
@@ -128,7 +133,7 @@ def check_file(path: Path) -> None:
     here = Where(str(path))
     if path.is_dir():
         raise InputError(
-            "a folder, but not one in WRENCH's layout (train.json, label.json): name a file in it",
+            "a folder without Parquet files, and not in WRENCH's layout (train.json, label.json): name a file in it",
             where=here,
         )
     if not path.exists():

@@ -1,0 +1,181 @@
+"""`fit` on a cluster: documents are drawn, matched and encoded by the workers; one machine learns from them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.distributed.cluster import Cluster, Work, connected
+from unruly.distributed.jobs import NUMBER, Columns, DrawJob, votes_file
+from unruly.distributed.parts import planned
+from unruly.distributed.run import HERE, Placement, work_through
+from unruly.errors import InputError
+from unruly.features.cache import Cache
+from unruly.features.encoder import Encoder
+from unruly.features.saving import Permitted, encoder_from_bytes, encoder_to_bytes
+from unruly.progress import SILENT, Progress, stage
+from unruly.project.project import SAMPLE, Project
+from unruly.sampling import sample_rows
+from unruly.texts.corpus import Corpus
+from unruly.texts.folder_table import parquet_files
+from unruly.votes.files import read_votes
+from unruly.votes.votes import Votes
+
+if TYPE_CHECKING:
+    from unruly.model.weak_classifier import WeakClassifier
+
+TEXTS = 1_000  # encoded by one worker at a time
+
+
+def fit(
+    project: str | Path | Project,
+    folder: str | Path,
+    *,
+    sample: int = SAMPLE,
+    placement: Placement = HERE,
+    progress: Progress = SILENT,
+) -> WeakClassifier:
+    """Learn from a sample of the project's training documents, which may be a folder of Parquet files.
+
+    Drawn at random by the project's seed, all that people labelled included. `folder` must be seen by all workers
+    under this name; it is made, and removed at the end.
+    """
+    opened = project if isinstance(project, Project) else Project.read(project)
+    if opened.file is None:
+        raise InputError("workers read the project from its file: write it, and name the folder")
+    if sample < 1:
+        raise InputError(f"a sample of {sample} documents: at least one is needed")
+    model, room = opened.classifier(), Path(folder).absolute()
+    if any(encoder.aligned for encoder in model.encoder.encoders):
+        raise InputError(
+            "features that come in the order of the documents cannot be drawn from: name a column of the documents"
+        )
+    room.mkdir(parents=True)
+    try:
+        with connected(placement.address, placement.workers) as cluster:
+            corpus, votes = _drawn(cluster, opened, room, sample, placement, progress)
+            model.set_params(cache=ClusterFeatures(room / "_encoded", cluster=cluster))
+            labels = opened.labels(corpus)
+            clean = labels if labels.labels else None
+            model.fit(corpus, votes, sources=opened.sources, clean=clean, progress=progress)
+            model.set_params(cache=True)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+    return model
+
+
+def _drawn(
+    cluster: Cluster,
+    project: Project,
+    room: Path,
+    sample: int,
+    placement: Placement,
+    progress: Progress,
+) -> tuple[Corpus, Votes]:
+    """The documents that are learnt from, and the votes on them."""
+    data = project.data
+    skip = data.on_bad_row == "skip"
+    plan = planned(data.path("train", project.folder), placement.part_rows, skip)
+    drawn = room / "_drawn.parquet"
+    pl.DataFrame({"row": sample_rows(plan.rows, sample, project.seed)}).write_parquet(drawn)
+    columns = Columns(data.text, data.id, "skip" if skip else "keep")
+    labelled = tuple(project.label_file().standing())
+    home = str(project.folder.resolve())
+    job = DrawJob(str(room), columns, home, str(drawn), labelled)
+    work_through(cluster, job, plan, room, progress, "drawing documents and matching rules")
+    corpus = Corpus.read(
+        room,
+        text=data.text,
+        id=data.id or NUMBER,
+        label=_label(room, data.label),
+        classes=project.classes,
+    )
+    votes = Votes.concat([read_votes(votes_file(path)) for path in parquet_files(room)])
+    whole = len(corpus) >= plan.rows
+    return (corpus if whole else replace(corpus, drawn_from=plan.rows)), votes
+
+
+def _label(room: Path, label: str | None) -> str | None:
+    """The label column, where the documents have it."""
+    return label if label in pl.read_parquet_schema(parquet_files(room)[0]) else None
+
+
+@dataclass(frozen=True)
+class ClusterFeatures(Cache):
+    """Stands where the cache of features stands: what is asked for is encoded by the workers, and kept until the end."""
+
+    cluster: Cluster | None = None
+    known: dict[tuple[str | None, int], NDArray[np.float32]] = field(default_factory=dict)
+
+    def fitted(
+        self, encoder: Encoder, texts: Sequence[str], progress: Progress = SILENT
+    ) -> Encoder:
+        """Fitted by this machine: the statistics are small."""
+        return encoder.fit(texts, progress)
+
+    def encode(
+        self, encoder: Encoder, texts: Sequence[str], progress: Progress = SILENT
+    ) -> NDArray[np.float32]:
+        """(n texts, width), made by the workers; a class of the user's own encodes here."""
+        if ":" in encoder.kind:
+            return encoder.encode(texts, progress)
+        key = encoder.identity, hash(tuple(texts))
+        if key not in self.known:
+            self.known[key] = self._spread(encoder, texts, progress)
+        return self.known[key]
+
+    def _spread(
+        self, encoder: Encoder, texts: Sequence[str], progress: Progress
+    ) -> NDArray[np.float32]:
+        assert self.cluster is not None
+        room = self.folder / str(len(self.known))
+        room.mkdir(parents=True)
+        plan, tensors = encoder_to_bytes(encoder)
+        (room / "encoder.json").write_bytes(plan)
+        (room / "encoder.safetensors").write_bytes(tensors)
+        starts = range(0, len(texts), TEXTS)
+        for start in starts:
+            some = pl.Series("text", texts[start : start + TEXTS], dtype=pl.String)
+            some.to_frame().write_parquet(room / f"{start}.parquet")
+        items = [{"start": start} for start in starts]
+        found: dict[int, NDArray[np.float32]] = {}
+        with stage(progress, f"encoding with {encoder.name}", len(texts), "texts"):
+            for answer in self.cluster.map(EncodeTexts(str(room)), items):
+                start = answer["start"]
+                found[start] = np.load(room / f"{start}.npy", allow_pickle=False)
+                progress.advance(len(found[start]))
+        return np.concatenate([found[start] for start in starts])
+
+
+@dataclass(frozen=True)
+class EncodeTexts:
+    """Encodes files of texts in a folder that all workers see."""
+
+    folder: str
+
+    def begin(self) -> Work:
+        """Read the encoder; one that names models of this machine may open them, for this user chose it."""
+        room = Path(self.folder)
+        plan = (room / "encoder.json").read_bytes()
+        tensors = (room / "encoder.safetensors").read_bytes()
+        model = dict(json.loads(plan)["state"]).get("model")
+        named = Permitted.of(model if isinstance(model, str) else None)
+        encoder = encoder_from_bytes(plan, tensors, named, self.folder)
+
+        def work(item: dict[str, Any]) -> dict[str, Any]:
+            start = item["start"]
+            texts = pl.read_parquet(room / f"{start}.parquet")["text"].to_list()
+            with (room / f".{start}.npy").open("wb") as file:
+                np.save(file, encoder.encode(texts))
+            (room / f".{start}.npy").rename(room / f"{start}.npy")
+            return item
+
+        return work

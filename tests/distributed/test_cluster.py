@@ -1,0 +1,110 @@
+"""A real Ray cluster on this machine: workers that are killed, versions that differ, addresses where nobody listens.
+
+Skipped where Ray is not installed: `pip install 'unruly[ray]'`, then `pytest tests/distributed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from tests.distributed.conftest import ROWS, Place
+
+from unruly.distributed import cluster
+from unruly.distributed.cluster import connected
+from unruly.distributed.learn import fit
+from unruly.distributed.run import Placement, predict, vote
+from unruly.errors import InputError
+from unruly.project.project import Project
+from unruly.project.voting import vote_split
+from unruly.votes.files import write_votes
+
+ray: Any = pytest.importorskip("ray")
+
+DEADLY = """
+import os
+from pathlib import Path
+
+import unruly
+
+MARK = Path(__file__).with_name("killed")
+
+
+@unruly.rule
+def deadly(row):
+    if "number 237" in row.text and not MARK.exists():
+        MARK.write_text(str(os.getpid()))
+        os.kill(os.getpid(), 9)
+    return "spam" if "subscribe" in row.text else None
+"""
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[None]:
+    """A cluster of two workers, for all tests of this file."""
+    with connected(workers=2):
+        yield
+
+
+@pytest.fixture
+def deadly(made: Place, tmp_path: Path) -> Path:
+    """The project with a rule that kills the worker which first sees document 237."""
+    folder = tmp_path / "deadly"
+    folder.mkdir()
+    toml = (made.project / "unruly.toml").read_text().replace("../data", str(made.data))
+    toml += '\n[[source]]\nname = "deadly"\n'
+    toml += 'rule = [{ function = { file = "rules.py", name = "deadly" } }]\n'
+    (folder / "unruly.toml").write_text(toml)
+    (folder / "rules.py").write_text(DEADLY)
+    return folder
+
+
+@pytest.mark.usefixtures("two")
+def test_a_killed_worker_costs_no_row(deadly: Path, tmp_path: Path) -> None:
+    placement = Placement(part_rows=20)
+    project = Project.read(deadly)
+    data = project.data.path("train", project.folder)
+    done = vote(deadly, data, tmp_path / "out", placement=placement)
+    assert (deadly / "killed").exists(), "no worker was killed: the test shows nothing"
+    write_votes(vote_split(project).votes, tmp_path / "one.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "out"), pl.read_parquet(tmp_path / "one.parquet"))
+    assert (done.documents, done.parts) == (ROWS, ROWS // 20)
+
+
+@pytest.mark.usefixtures("two")
+def test_the_model_goes_by_path_and_fits_on_the_cluster(made: Place, tmp_path: Path) -> None:
+    model = fit(made.project, tmp_path / "room", sample=200, placement=Placement(part_rows=50))
+    model.save(tmp_path / "m.unruly")
+    done = predict(tmp_path / "m.unruly", made.data, tmp_path / "out", text="comment", id="id")
+    labels = pl.read_parquet(tmp_path / "out")["label"].to_list()
+    texts = pl.read_parquet(made.data)["comment"].to_list()
+    assert labels == model.predict(texts).tolist()
+    assert done.documents == ROWS
+
+
+@pytest.mark.usefixtures("two")
+def test_an_error_on_a_worker_is_one_line_here(made: Place, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'nonsense'"):
+        predict(made.model, made.data, tmp_path / "out", text="nonsense")
+
+
+@pytest.mark.usefixtures("two")
+def test_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "__version__", "9")
+    message = r"has unruly 0\.1\.0.*this machine unruly 9.*the same"
+    with pytest.raises(InputError, match=message), connected():
+        pass
+
+
+def test_an_address_where_nobody_listens(two: None) -> None:
+    if ray.is_initialized():
+        ray.shutdown()
+    with (
+        pytest.raises(InputError, match=r"no Ray cluster can be reached at 127\.0\.0\.1:1 "),
+        connected("127.0.0.1:1"),
+    ):
+        pass

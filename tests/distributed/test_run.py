@@ -1,0 +1,145 @@
+"""Runs over parts, on a cluster that is this process: every row once and in its place, resumed, refused."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from tests.distributed.conftest import ROWS, Here, Place, use
+
+from unruly.distributed.parts import planned
+from unruly.distributed.run import Placement, encode, predict, unfinished, vote
+from unruly.errors import InputError, MissingExtraError
+from unruly.model.encoded_file import encode_file
+from unruly.model.predictions import predict_file
+from unruly.model.weak_classifier import load
+from unruly.project.project import Project
+from unruly.project.voting import vote_split
+from unruly.votes.files import write_votes
+
+SMALL = Placement(part_rows=30)
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=4), st.integers(1, 40))
+def test_parts_are_all_rows_in_order(sizes: list[int], rows: int) -> None:
+    with tempfile.TemporaryDirectory() as room:
+        for number, size in enumerate(sizes):
+            pl.DataFrame({"text": ["x"] * size}).write_parquet(Path(room) / f"{number}.parquet")
+        plan = planned(Path(room), rows)
+    assert [part.number for part in plan.parts] == list(range(len(plan.parts)))
+    covered = [row for part in plan.parts for row in range(part.first, part.first + part.rows)]
+    assert covered == list(range(sum(sizes))) == list(range(plan.rows))
+    assert max(part.rows for part in plan.parts) <= rows
+
+
+def test_predictions_are_those_of_one_process(here: Here, made: Place, tmp_path: Path) -> None:
+    done = predict(
+        made.model, made.data, tmp_path / "out", text="comment", id="id", placement=SMALL
+    )
+    predict_file(load(made.model), made.data, tmp_path / "one.parquet", text="comment", id="id")
+    assert_frame_equal(pl.read_parquet(tmp_path / "out"), pl.read_parquet(tmp_path / "one.parquet"))
+    assert (done.documents, done.parts, sum(done.labels.values())) == (ROWS, 16, ROWS)
+    assert {path.name[:5] for path in (tmp_path / "out").iterdir()} == {"part-"}
+
+
+def test_features_are_those_of_one_process(here: Here, made: Place, tmp_path: Path) -> None:
+    encode(made.model, made.data, tmp_path / "out", text="comment", id="id", placement=SMALL)
+    encode_file(load(made.model), made.data, tmp_path / "one.parquet", text="comment", id="id")
+    assert_frame_equal(pl.read_parquet(tmp_path / "out"), pl.read_parquet(tmp_path / "one.parquet"))
+
+
+def test_votes_are_those_of_one_process(here: Here, made: Place, tmp_path: Path) -> None:
+    done = vote(made.project, made.data, tmp_path / "out", placement=SMALL)
+    voted = vote_split(Project.read(made.project)).votes
+    write_votes(voted, tmp_path / "one.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "out"), pl.read_parquet(tmp_path / "one.parquet"))
+    assert done.covered == voted.covered.sum()
+
+
+def test_a_stopped_run_goes_on_where_it_was(
+    monkeypatch: pytest.MonkeyPatch, made: Place, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    use(monkeypatch, Here(None, 1, most=10))
+    with pytest.raises(KeyboardInterrupt):
+        predict(made.model, made.data, out, text="comment", id="id", placement=SMALL)
+    assert not out.exists()
+    (unfinished(out) / ".3-half").mkdir()  # what a killed worker leaves
+    with pytest.raises(InputError, match=r"out\.unfinished: holds parts of a run with another"):
+        predict(
+            made.model, made.data, out, text="comment", id="id", placement=Placement(part_rows=31)
+        )
+    use(monkeypatch, Here(None, 1))
+    done = predict(made.model, made.data, out, text="comment", id="id", placement=SMALL)
+    assert (done.documents, done.parts, done.resumed) == (ROWS, 16, 10)
+    assert pl.read_parquet(out)["id"].to_list() == list(range(ROWS))
+    assert not unfinished(out).exists()
+
+
+def test_an_output_that_exists_is_kept(here: Here, made: Place, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="already there"):
+        predict(made.model, made.data, tmp_path)
+    with pytest.raises(InputError, match="there is no such model file"):
+        predict(tmp_path / "none.unruly", made.data, tmp_path / "out")
+    with pytest.raises(InputError, match="many machines read Parquet only"):
+        predict(made.model, made.project / "comments.csv", tmp_path / "out")
+    with pytest.raises(InputError, match="not dict"):
+        predict(made.model, {}, tmp_path / "out")
+
+
+@pytest.mark.parametrize("damage", ["footer", "pages"])
+def test_a_broken_file_is_named_and_the_rest_is_done(
+    here: Here, made: Place, tmp_path: Path, damage: str
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    for path in made.data.iterdir():
+        frame = pl.read_parquet(path)
+        frame.write_parquet(data / path.name, compression="zstd", row_group_size=100)
+    content = bytearray((data / "2.parquet").read_bytes())
+    if damage == "footer":
+        content = content[:-10]
+    else:
+        content[200:900] = b"\0" * 700
+    (data / "2.parquet").write_bytes(content)
+    with pytest.raises(InputError, match=r"2\.parquet: cannot be read as Parquet"):
+        predict(made.model, data, tmp_path / "out", text="comment", id="id")
+    placement = Placement(part_rows=100)
+    out = tmp_path / "rest"
+    done = predict(
+        made.model, data, out, text="comment", id="id", on_bad_row="skip", placement=placement
+    )
+    assert [("2.parquet" in words) for words in done.broken] == [True]
+    kept = [i for i in range(ROWS) if not 200 <= i < 300]
+    assert pl.read_parquet(out)["id"].to_list() == kept
+    assert done.documents == len(kept)
+
+
+class Frame:
+    """A frame that writes itself, as daft's and Ray's do."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+
+    def write_parquet(self, folder: str) -> None:
+        Path(folder).mkdir()
+        pl.read_parquet(self.data).write_parquet(Path(folder) / "x.parquet")
+
+
+def test_a_frame_is_written_first(here: Here, made: Place, tmp_path: Path) -> None:
+    done = predict(made.model, Frame(made.data), tmp_path / "out", text="comment", id="id")
+    assert done.documents == ROWS
+    assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == ["out"]
+
+
+def test_without_ray_the_extra_is_named(
+    made: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'unruly\[ray\]'"):
+        predict(made.model, made.data, tmp_path / "out")
