@@ -36,6 +36,7 @@ def written_whole(path: str | Path) -> Iterator[Path]:
             f"cannot write there: the folder {target.parent} does not exist",
             where=Where(str(target)),
         )
+    check_no_device(target)
     _clear_leftovers(target)
     mark = f".{target.name}.{_MARK}{platform.node()}-{os.getpid()}-"
     try:
@@ -55,6 +56,14 @@ def written_whole(path: str | Path) -> Iterator[Path]:
             os.replace(part, target)
     finally:
         shutil.rmtree(room, ignore_errors=True)
+
+
+def check_no_device(target: Path) -> None:
+    """Refuse a pipe or a device as an output: moving a file into its place would take it away."""
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise InputError(
+            "cannot write there: it is a pipe or a device, name a file", where=Where(str(target))
+        )
 
 
 def _clear_leftovers(target: Path) -> None:

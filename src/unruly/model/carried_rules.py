@@ -33,6 +33,7 @@ from unruly.rules.plain import condition_from_plain
 from unruly.rules.prompt import Prompt
 from unruly.rules.similar import Similar
 from unruly.rules.source import Rule
+from unruly.wording import near_file
 
 Plainly = dict[str, Any]
 # Kinds that are read from a model as from a project file: all that they need stands in the table.
@@ -149,7 +150,10 @@ class Allowed:
         problem: RuleError | None = None
         for path in files:
             if not path.is_file():
-                raise RuleError("there is no such file", where=Where(str(path)))
+                hint = near_file(path)
+                raise RuleError(
+                    f"there is no such file{hint and ': ' + hint}", where=Where(str(path))
+                )
             digest = sha256(path)
             if wanted.digest in (None, digest):
                 table = {"function": {"file": path.name, "name": wanted.name}}

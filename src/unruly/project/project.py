@@ -306,6 +306,10 @@ def check_classes(classes: tuple[str, ...]) -> None:
     for name in classes:
         if not name.strip():
             raise ProjectError("a class has an empty name: give it one")
+        if name != name.strip():
+            raise ProjectError(
+                f"the class {name!r} begins or ends with a space: take it away, for labels are read without"
+            )
         if classes.count(name) > 1:
             raise ProjectError(f"the class {name!r} is named twice: name each class once")
 
