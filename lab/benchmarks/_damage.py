@@ -212,7 +212,11 @@ def _write(path: Path, kind: str, column: str, other: str) -> str:
 
 def _for_json(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(
-        [n for n, t in frame.schema.items() if t not in (pl.Binary, pl.Int128, pl.Time, pl.Duration)]
+        [
+            n
+            for n, t in frame.schema.items()
+            if t not in (pl.Binary, pl.Int128, pl.Time, pl.Duration)
+        ]
     )
 
 

@@ -152,6 +152,10 @@ def test_a_misspelt_name(
         ('train = "x', "must end with one on the same line"),
         ('train = "C:\\users"', "use single quotes, or double it"),
         ('classes = ["ham" "spam"]', "a comma between its items"),
+        (
+            "prior = { shares = [0.9, 0.1],\nexact = true }",
+            "what stands in { } must be on one line",
+        ),
     ],
 )
 def test_a_slip_in_toml(unruly: Unruly, project: Path, line: str, says: str) -> None:

@@ -213,6 +213,8 @@ def _remedy(line: str, at: int, what: str) -> str:
         return "a value is missing after the ="
     if what == "Illegal character '\\n'":
         return "a text that begins with a quote must end with one on the same line"
+    if what.startswith("Invalid initial character") and not line[at:].strip() and "{" in line:
+        return "what stands in { } must be on one line"
     if what == "Unclosed array":
         return "a list ends with ], and has a comma between its items"
     return ""
