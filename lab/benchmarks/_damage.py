@@ -94,7 +94,7 @@ def project_file(case: Path, rng: random.Random) -> Path:
     """A mutated project beside sound data."""
     (case / "words.txt").write_text("lovely\nsong\n")
     (case / "table.csv").write_text("vendor\nham\nx\n")
-    _written(case / "train.csv", "csv")
+    written(case / "train.csv", "csv")
     (case / "unruly.toml").write_bytes(mutated_text(PROJECT.encode(), rng))
     if rng.random() < 0.1:
         name = rng.choice(["words.txt", "table.csv"])
@@ -155,7 +155,7 @@ def table(case: Path, rng: random.Random) -> Path:
     kind = rng.choice(KINDS)
     name = f"train.{kind}"
     column, other = rng.choice(list(TABLE)), rng.choice(["", "", *TYPES])
-    _written(case / name, kind, column if other else "", other)
+    written(case / name, kind, column if other else "", other)
     data = (case / name).read_bytes()
     if not other or rng.random() < 0.5:
         data = damaged(data, rng)
@@ -178,7 +178,7 @@ def table(case: Path, rng: random.Random) -> Path:
 _SOUND: dict[tuple[str, str, str], bytes] = {}
 
 
-def _written(path: Path, kind: str, column: str = "", other: str = "") -> None:
+def written(path: Path, kind: str, column: str = "", other: str = "") -> None:
     """The table in one format; made once, in a fork, for polars must not run here."""
     key = (kind, column, other)
     if key not in _SOUND:

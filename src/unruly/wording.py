@@ -90,7 +90,7 @@ def near_file(path: Path) -> str:
         near = nearest(path.name, sorted(one.name for one in path.parent.iterdir()))
     except OSError:  # a folder that may be entered and not listed
         return ""
-    return "" if near is None else f"did you mean {listed([str(path.with_name(near))])}?"
+    return "" if near is None else f"did you mean {listed([near])}?"
 
 
 def index_of(name: str, known: Sequence[str], what: str) -> int:
