@@ -65,6 +65,8 @@ def main() -> None:
                 rng = random.Random(f"{args.seed} {what} {at}")
                 fault, outcome = _tried(room, files, rng)
                 counts[f"{what} {outcome}"] += 1
+                if (at + 1) % 100 == 0:
+                    print(f"{at + 1:,} of {number:,} {what}", file=sys.stderr, flush=True)
                 if fault:
                     failures += 1
                     print(f"FAILED {what} {at}: {fault}", flush=True)

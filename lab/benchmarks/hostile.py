@@ -17,6 +17,7 @@ import importlib
 import json
 import os
 import random
+import sys
 import tempfile
 import warnings
 import zipfile
@@ -92,6 +93,8 @@ def survey(files: int, seed: int) -> tuple[dict[str, Counter[str]], list[str]]:
             found = trial(partial(_use, path), PATIENCE, MEGABYTES)
             fault = _fault(found, room)
             counts[craft.kind][FAILED if fault else found.outcome] += 1
+            if (number + 1) % 50 == 0:
+                print(f"{number + 1} of {files} files", file=sys.stderr, flush=True)
             if fault:
                 failures.append(f"{number} ({craft.kind}): {fault}")
     return counts, failures

@@ -16,6 +16,7 @@ import csv
 import json
 import random
 import shutil
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -52,6 +53,8 @@ def main() -> None:
                 shutil.rmtree(room / "cache", ignore_errors=True)
             hit = scene.killed(rng.uniform(0, scene.seconds))
             counts[f"{scene.name} {'killed' if hit else 'done before'}"] += 1
+            if (number + 1) % 10 == 0:
+                print(f"{number + 1} of {args.kills} kills", file=sys.stderr, flush=True)
             if fault := scene.fault():
                 failures.append(fault)
                 print(f"FAILED {number} ({scene.name}): {fault}", flush=True)
