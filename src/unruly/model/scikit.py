@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -151,10 +151,10 @@ class GoldScorer:
     """
 
     def __init__(
-        self, gold: ArrayLike | Mapping[Any, Any] | Corpus, ids: Sequence[Any] | None = None
+        self, gold: ArrayLike | Mapping[Any, Any] | Corpus, ids: Iterable[Any] | None = None
     ) -> None:
         self.gold = gold
-        self.ids = ids
+        self.ids = None if ids is None else list(ids)
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
         """The accuracy of a fitted estimator on held-out documents."""
@@ -180,7 +180,7 @@ class GoldScorer:
             raise InputError(
                 f"{plural(len(labels), 'gold label')}, but {plural(len(self.ids), 'id')}: one for each is needed"
             )
-        return dict(zip(list(self.ids), labels, strict=True))
+        return dict(zip(self.ids, labels, strict=True))
 
     def _of(self, votes: Votes) -> list[Any]:
         """Labels by row number. Where the votes know their rows, ids that only look like row numbers are told."""
