@@ -91,7 +91,7 @@ TYPES: dict[str, pl.DataType] = {
 
 
 def project_file(case: Path, rng: random.Random) -> Path:
-    """A mutated project beside sound data."""
+    """A mutated project beside sound data: its folder."""
     (case / "words.txt").write_text("lovely\nsong\n")
     (case / "table.csv").write_text("vendor\nham\nx\n")
     written(case / "train.csv", "csv")
@@ -99,7 +99,7 @@ def project_file(case: Path, rng: random.Random) -> Path:
     if rng.random() < 0.1:
         name = rng.choice(["words.txt", "table.csv"])
         (case / name).write_bytes(damaged((case / name).read_bytes(), rng))
-    return case / "train.csv"
+    return case
 
 
 def mutated_text(data: bytes, rng: random.Random) -> bytes:
@@ -149,7 +149,7 @@ def mutated_text(data: bytes, rng: random.Random) -> bytes:
 
 
 def table(case: Path, rng: random.Random) -> Path:
-    """A sound project beside a damaged table."""
+    """A sound project beside a damaged table: the table."""
     (case / "words.txt").write_text("lovely\nsong\n")
     (case / "table.csv").write_text("vendor\nham\nx\n")
     kind = rng.choice(KINDS)

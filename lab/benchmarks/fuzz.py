@@ -151,7 +151,7 @@ def _commands(room: Path, case: Path, data: Path, rng: random.Random) -> str:
 
 
 def _readers(data: Path, rng: random.Random) -> None:
-    """One table through `Corpus.read`, and in batches through `Corpus.scan` to a file with a column added."""
+    """A project through `Project.read`; a table through `Corpus.read`, and `Corpus.scan` to a file with a column added."""
     chosen: dict[str, Any] = {"on_bad_row": rng.choice(["keep", "skip", "error"])}
     for role in ("text", "id", "label"):
         if rng.random() < 0.5:
@@ -159,6 +159,9 @@ def _readers(data: Path, rng: random.Random) -> None:
     if rng.random() < 0.5:
         chosen["classes"] = ["ham", "spam"]
     try:
+        if data.is_dir():
+            repr(unruly.Project.read(data))
+            return
         repr(unruly.Corpus.read(data, **chosen))
         stream = unruly.Corpus.scan(data, batch_rows=rng.choice([1, 2, 100]), **chosen)
         out = Path(f"added.{rng.choice(['csv', 'tsv', 'jsonl', 'parquet'])}")
