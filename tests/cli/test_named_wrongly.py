@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Done, Unruly, command_line
 
+from unruly.errors import UnrulyError
+from unruly.project.project import Project
+
 HEAD = '[task]\nclasses = ["ham", "spam"]\n[data]\ntrain = "texts.csv"\ntext = "text"\n'
 SOURCE = '[[source]]\nname = "a"\nrule = [{ label = "spam", keywords = ["free"] }]\n'
 CLOSED = "-dac_override,-dac_read_search,-net_bind_service"  # what makes root a user like others
@@ -207,3 +210,29 @@ def test_a_read_only_project(spam: Path, tmp_path: Path) -> None:
 def test_a_port_of_the_system(fitted: Path, tmp_path: Path) -> None:
     done = closed(tmp_path, "serve", fitted, "--port", "1")
     one_line(done, "port 1 may not be used by you: choose one above 1023")
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, r"a\u0000b"], ids=["long", "with a NUL"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD.replace("texts.csv", "{name}.csv") + SOURCE,
+        HEAD + 'labels = "{name}.csv"\n' + SOURCE,
+        HEAD + '[encoder]\nname = "{name}"\n' + SOURCE,
+        HEAD + '[encoder]\nname = "{name}.npy"\n' + SOURCE,
+        HEAD + SOURCE.replace('keywords = ["free"]', 'keywords_file = "{name}"'),
+        HEAD
+        + SOURCE.replace(
+            'keywords = ["free"]', 'lookup = {{ file = "{name}", columns = ["text"] }}'
+        ),
+    ],
+    ids=["train", "labels", "encoder", "features", "keywords", "lookup"],
+)
+def test_a_name_that_no_file_can_have(project: Path, text: str, name: str) -> None:
+    (project / "unruly.toml").write_text(
+        text.replace("{name}", name).replace("{{", "{").replace("}}", "}")
+    )
+    with pytest.raises(UnrulyError, match="the name of a file") as caught:
+        Project.read(project).fit()
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300

@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import RuleError, Where
+from unruly.errors import InputError, RuleError, Where
+from unruly.files import check_name
 from unruly.wording import did_you_mean, near_file
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain]"
@@ -166,7 +167,10 @@ class Place:
         """The path of a file that the value names, if it is there."""
         if not self.files:
             raise self.error("rules of a model file open no files")
-        path = self.folder / self.text(value)
+        try:
+            path = self.folder / check_name(self.text(value))
+        except InputError as error:
+            raise self.error(error.message) from None
         try:
             found = path.resolve(strict=True)
         except (RuntimeError, OSError) as error:
