@@ -170,6 +170,8 @@ def _strange(event: str, room: Path) -> bool:
         return kind != "exec" and "python" not in what
     if kind == "socket.connect":
         return True
+    if what.startswith(str(Path(unruly.__file__).parent)):  # a module of ours, whatever its name
+        return False
     return any(word in what for word in ("rules.py", "secret", "passwd", "evil"))
 
 
