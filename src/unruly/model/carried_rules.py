@@ -43,6 +43,7 @@ _CARRIED = frozenset(
 _BESIDE = frozenset(("match", "ignore_case", "engine", "seconds"))
 _LOOKUP = frozenset(("file", "columns", "keys", "either_order", "last_names", "ignore_case"))
 _DEEPEST = 50  # conditions within conditions
+_MOST = 2000  # conditions in one rule
 
 
 @dataclass(frozen=True)
@@ -261,6 +262,8 @@ def _condition(condition: Condition) -> Plainly:
 
 def rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: Allowed) -> Rule:
     """Back from JSON, opening nothing but what is allowed."""
+    if _count(plain["when"]) > _MOST:
+        raise _refused(place, f"the model file holds a rule of more than {_MOST:,} conditions")
     return Rule(
         _label_again(plain["label"], place),
         _condition_again(plain["when"], place, allowed),
@@ -268,6 +271,18 @@ def rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: Allowed) ->
         place.texts(plain["counter_examples"]),
         None if plain.get("not_label") is None else place.label(plain["not_label"]),
     )
+
+
+def _count(plain: object) -> int:
+    """How many conditions there are in one; counting ends soon after _MOST."""
+    waiting, found = [plain], 0
+    while waiting and found <= _MOST:
+        found += 1
+        table = waiting.pop()
+        if isinstance(table, Mapping):
+            inner = [table[key] for key in ("all", "any", "not") if key in table]
+            waiting += [part for one in inner for part in (one if isinstance(one, list) else [one])]
+    return found
 
 
 def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int = 0) -> Condition:
