@@ -7,6 +7,7 @@ hook notes every file that is opened, every process that is started and every co
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import select
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 OK, REFUSED, FAILED = "ok", "refused", "failed"
+HANGS = 30
 WATCHED = ("open", "subprocess.Popen", "os.system", "socket.connect", "exec", "ctypes.dlopen")
 
 
@@ -35,7 +37,8 @@ class Trial:
 def trial(work: Callable[[], str], seconds: float, megabytes: int = 0) -> Trial:
     """Run `work` in a fork. It gives a few words when all is well; an `UnrulyError` is a refusal.
 
-    After `seconds` it is killed; with `megabytes`, more memory than that cannot be had.
+    After `seconds` of the processor it is killed, and after HANGS times as many by the clock, for the machine may
+    be busy; with `megabytes`, more memory than that cannot be had.
     """
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -47,14 +50,16 @@ def trial(work: Callable[[], str], seconds: float, megabytes: int = 0) -> Trial:
         quiet = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(quiet, stream)
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
         _inside(work, writing, megabytes)
     os.close(writing)
-    answer, late = _answer(reading, start + seconds)
+    answer, late = _answer(reading, start + HANGS * seconds)
     if late:
         os.killpg(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    if late:
-        return Trial(FAILED, f"over {seconds:g} seconds", seconds, 0, ())
+    if late or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
+        what = "by the clock: it hangs" if late else "of the processor"
+        return Trial(FAILED, f"over {seconds:g} seconds {what}", seconds, 0, ())
     if not answer:
         return Trial(FAILED, f"died: status {status}", 0, 0, ())
     outcome, words, took, used, touched = json.loads(answer)

@@ -3,8 +3,8 @@
     python lab/benchmarks/fuzz.py [--projects 5000] [--tables 5000] [--seed 0] [--keep FOLDER] [--json]
 
 Project files with every kind of rule are mutated: bytes, lines, values and keys changed, repeated or left out.
-Tables with every kind of column are written as CSV, TSV, JSON Lines, Parquet and Arrow, gzipped and in other
-encodings, and damaged. Each goes through `check`, `vote`, `predict` and the Python readers in a process of its
+Tables with every kind of column are written as CSV, TSV, JSON Lines, JSON, Parquet and Arrow, gzipped and in other
+encodings, with columns of other types, and damaged. Each goes through `check`, `vote`, `predict` and the Python readers in a process of its
 own. Exit codes 0, 1 and 2 with at most one line of error are well. Files that fail are kept with --keep.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gzip
 import importlib
 import io
 import json
@@ -20,89 +19,26 @@ import os
 import random
 import re
 import shutil
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 import unruly
+from _damage import TABLE, project_file, table
 from _trial import FAILED, OK, trial
 from unruly.cli.main import run
 from unruly.errors import UnrulyError
 from unruly.project.starter import make_starter
+from unruly.texts.writing import RowWriter
 
 SECONDS = 5.0  # of the processor
 PATIENCE = 60.0
-KINDS = ("csv", "tsv", "jsonl", "parquet", "arrow")
-ENCODINGS = ("utf-16", "utf-16-le", "cp1252", "utf-8-sig", "utf-32", "shift_jis")
-PIECES = (
-    b'"', b"\n", b"\r", b",", b"\0", b"\xff", b"{", b"}", b"[", b"]", b"=", b"'''", b'"""', b"9" * 400, b'""', b"null",
-    b"1e999", b"-1", b"true", b"\xe2\x80\xae", b"\x1b[31m", b"../", b"\\", b"#", b"nan", b"1979-05-27",
-)  # fmt: skip
-PROJECT = """
-[task]
-classes = ["ham", "spam"]
-prior = "spam is about 1 in 3"
-
-[data]
-train = "train.csv"
-test = "train.csv"
-text = "text"
-id = "key"
-label = "label"
-
-[encoder]
-name = "lsa"
-dim = 16
-
-[train]
-method = "default"
-
-[[source]]
-name = "words"
-rule = [
-  { label = "spam", keywords = ["subscribe", "my channel"], match = "word", examples = ["please SUBSCRIBE"] },
-  { label = "ham", keywords_file = "words.txt" },
-]
-
-[[source]]
-name = "patterns"
-rule = [
-  { label = "spam", pattern = 'check\\s+.*out', ignore_case = true, counter_examples = ["hello"] },
-  { label = "ham", pattern = '(?<=a)b', engine = "python", seconds = 0.5 },
-]
-
-[[source]]
-name = "others"
-rule = [
-  { label = "ham", length = { max_words = 4 } },
-  { label = "spam", sequence = { first = ["would"], then = ["again"], within_words = 4, negators = ["never"] } },
-  { label = "spam", field = { column = "number", min = 2, max = 5 } },
-  { label = "ham", field = { column = "vendor", equal = "ham" } },
-  { label = "spam", lookup = { file = "table.csv", columns = ["vendor"] } },
-  { label = "ham", all = [{ keywords = ["song"] }, { not = { keywords = ["my"] } }] },
-  { label = "spam", any = [{ length = { min_chars = 400 } }, { pattern = "x{3}" }] },
-]
-
-[[source]]
-name = "crowd"
-rule = [{ column = { name = "vendor", map = { spam = "spam", ham = "ham" }, others = "abstain" } }]
-"""
-TABLE = {
-    "text": ["subscribe now", "c, d", 'q "x"', None, "é\nf", "", "=1+1", "check it out"],
-    "number": [1, 2, None, 4, 5, 6, -7, 2**62],
-    "label": ["ham", "spam", "ham", None, "spam", "ham", "ham", "spam"],
-    "vendor": ["ham", "spam", "ham", None, "spam", "x", "ham", "spam"],
-    "share": [0.5, 1.5, None, float("nan"), float("inf"), 4.0, 1e-300, 7.0],
-    "key": ["a", "b", "c", "d", "e", "f", "g", "h"],
-    "truth": [True, False, None, True, True, False, True, False],
-    "list": [[1], [2, 3], [], None, [1], [2], [None], [4]],
-    "struct": [{"a": 1}] * 8,
-    "bytes": [b"a", b"\xff", b"", None, b"c", b"d", b"\0", b"h"],
-}
 
 
 def main() -> None:
@@ -122,13 +58,15 @@ def main() -> None:
         room = Path(name)
         _prepare(room)
         for what, number, files in (
-            ("projects", args.projects, _project_file),
-            ("tables", args.tables, _table),
+            ("projects", args.projects, project_file),
+            ("tables", args.tables, table),
         ):
             for at in range(number):
                 rng = random.Random(f"{args.seed} {what} {at}")
                 fault, outcome = _tried(room, files, rng)
                 counts[f"{what} {outcome}"] += 1
+                if (at + 1) % 100 == 0:
+                    print(f"{at + 1:,} of {number:,} {what}", file=sys.stderr, flush=True)
                 if fault:
                     failures += 1
                     print(f"FAILED {what} {at}: {fault}", flush=True)
@@ -149,17 +87,18 @@ def _prepare(room: Path) -> None:
     made = trial(partial(_fit, room), 120)
     if made.outcome != OK:
         raise SystemExit(f"no model to begin with: {made.words}")
-    names = (
-        "cli.check",
-        "cli.vote",
-        "cli.predict",
-        "cli.documents",
-        "model.predictions",
-        "features.stack",
-    )
-    for library in (*(f"unruly.{name}" for name in names), "scipy.sparse.linalg", "fastexcel"):
+    case = room / "case"
+    case.mkdir()
+    data = project_file(case, random.Random(0))
+    for library in trial(partial(_loaded, room, case, data), 120).words.split():
         with contextlib.suppress(ImportError):
             importlib.import_module(library)
+
+
+def _loaded(room: Path, case: Path, data: Path) -> str:
+    """The modules that one case loads."""
+    _commands(room, case, data, random.Random(0))
+    return " ".join(sorted(sys.modules))
 
 
 def _fit(room: Path) -> str:
@@ -189,11 +128,7 @@ def _tried(
 def _commands(room: Path, case: Path, data: Path, rng: random.Random) -> str:
     """One case through the readers and the commands; their exit codes."""
     os.chdir(case)
-    try:
-        unruly.Corpus.read(data, text="text", on_bad_row=rng.choice(["keep", "skip", "error"]))
-    except UnrulyError as error:
-        if "\n" in str(error):
-            raise RuntimeError(f"more than one line: {error}") from None
+    _readers(data, rng)
     out = f"out.{rng.choice(['csv', 'tsv', 'jsonl', 'parquet'])}"
     bad = rng.choice([(), ("--on-bad-row", "skip"), ("--on-bad-row", "error")])
     codes = []
@@ -215,135 +150,28 @@ def _commands(room: Path, case: Path, data: Path, rng: random.Random) -> str:
     return "exit " + "/".join(codes)
 
 
-# --- Cases -------------------------------------------------------------------------------------------
-
-
-def _project_file(case: Path, rng: random.Random) -> Path:
-    """A mutated project beside sound data."""
-    (case / "words.txt").write_text("lovely\nsong\n")
-    (case / "table.csv").write_text("vendor\nham\nx\n")
-    _written(case / "train.csv", "csv")
-    (case / "unruly.toml").write_bytes(_mutated_text(PROJECT.encode(), rng))
-    if rng.random() < 0.1:
-        name = rng.choice(["words.txt", "table.csv"])
-        (case / name).write_bytes(_damaged((case / name).read_bytes(), rng))
-    return case / "train.csv"
-
-
-def _mutated_text(data: bytes, rng: random.Random) -> bytes:
-    """Lines, values and bytes changed."""
-    lines = data.split(b"\n")
-    for _ in range(rng.choice([0, 1, 1, 1, 2, 5])):
-        at = rng.randrange(len(lines))
-        match rng.randrange(6):
-            case 0:
-                del lines[at]
-            case 1:
-                lines.insert(rng.randrange(len(lines)), lines[at])
-            case 2:
-                values = (
-                    b'""',
-                    b"0",
-                    b"-1",
-                    b"[]",
-                    b"{}",
-                    b"true",
-                    b'["a"]',
-                    b"1e308",
-                    b"nan",
-                    b'"' + b"x" * 9000 + b'"',
-                )
-                lines[at] = re.sub(
-                    rb"= [^,}]+", b"= " + rng.choice(values).replace(b"\\", b""), lines[at], count=1
-                )
-            case 3:
-                lines[at] = re.sub(
-                    rb"\w+ =",
-                    rng.choice([b"labels =", b"when =", b"'' =", b"name ="]),
-                    lines[at],
-                    count=1,
-                )
-            case 4:
-                words = re.findall(rb"[\w.]+", lines[at]) or [b"x"]
-                new = rng.choice(
-                    [b"", b"\xc3\xa9", b"a" * 5000, b"*", b"(((", b"{1,999}", rng.choice(words) * 2]
-                )
-                lines[at] = lines[at].replace(rng.choice(words), new, 1)
-            case _:
-                lines[at] = _damaged(lines[at], rng)
-        if not lines:
-            lines = [b""]
-    return b"\n".join(lines)
-
-
-def _table(case: Path, rng: random.Random) -> Path:
-    """A sound project beside a damaged table."""
-    (case / "words.txt").write_text("lovely\nsong\n")
-    (case / "table.csv").write_text("vendor\nham\nx\n")
-    kind = rng.choice(KINDS)
-    name = f"train.{kind}"
-    _written(case / name, kind)
-    data = _damaged((case / name).read_bytes(), rng)
-    if kind in ("csv", "tsv", "jsonl"):
-        if rng.random() < 0.15:
-            data = data.decode("utf-8", "replace").encode(rng.choice(ENCODINGS), "replace")
-        if rng.random() < 0.2:
-            (case / name).unlink()
-            name, data = f"{name}.gz", _damaged(gzip.compress(data), rng)
-    (case / name).write_bytes(data)
-    text = PROJECT.replace("train.csv", name)
+def _readers(data: Path, rng: random.Random) -> None:
+    """A project through `Project.read`; a table through `Corpus.read`, and `Corpus.scan` to a file with a column added."""
+    chosen: dict[str, Any] = {"on_bad_row": rng.choice(["keep", "skip", "error"])}
     for role in ("text", "id", "label"):
-        if rng.random() < 0.15:
-            column = rng.choice([*TABLE, "nowhere"])
-            text = re.sub(rf'^{role} = ".*"$', f'{role} = "{column}"', text, flags=re.MULTILINE)
-    (case / "unruly.toml").write_text(text)
-    return case / name
-
-
-_SOUND: dict[str, bytes] = {}
-
-
-def _written(path: Path, kind: str) -> None:
-    """The table in one format; made once, in a fork, for polars must not run here."""
-    if kind not in _SOUND:
-        made = trial(partial(_write, path, kind), 60)
-        if made.outcome != OK:
-            raise SystemExit(f"no table to begin with: {made.words}")
-        _SOUND[kind] = path.read_bytes()
-    path.write_bytes(_SOUND[kind])
-
-
-def _write(path: Path, kind: str) -> str:
-    frame = pl.DataFrame(TABLE, strict=False)
-    match kind:
-        case "csv" | "tsv":
-            frame.drop("list", "struct", "bytes").write_csv(
-                path, separator="\t" if kind == "tsv" else ","
-            )
-        case "jsonl":
-            frame.drop("bytes").write_ndjson(path)
-        case "parquet":
-            frame.write_parquet(path)
-        case _:
-            frame.write_ipc(path)
-    return kind
-
-
-def _damaged(data: bytes, rng: random.Random) -> bytes:
-    """Bytes changed, put in, taken out and repeated."""
-    changed = bytearray(data)
-    for _ in range(rng.choice([0, 1, 1, 2, 5, 20])):
-        at = rng.randrange(len(changed)) if changed else 0
-        match rng.randrange(4):
-            case 0 if changed:
-                changed[at] = rng.randrange(256)
-            case 1:
-                changed[at:at] = rng.choice(PIECES)
-            case 2:
-                del changed[at : at + rng.randrange(1, 30)]
-            case _:
-                changed[at:at] = changed[: rng.randrange(60)]
-    return bytes(changed)
+        if rng.random() < 0.5:
+            chosen[role] = rng.choice(list(TABLE))
+    if rng.random() < 0.5:
+        chosen["classes"] = ["ham", "spam"]
+    try:
+        if data.is_dir():
+            repr(unruly.Project.read(data))
+            return
+        repr(unruly.Corpus.read(data, **chosen))
+        stream = unruly.Corpus.scan(data, batch_rows=rng.choice([1, 2, 100]), **chosen)
+        out = Path(f"added.{rng.choice(['csv', 'tsv', 'jsonl', 'parquet'])}")
+        RowWriter(stream, out, {"added": pl.UInt32()}).write(
+            (batch, batch.corpus.texts.str.len_chars().alias("added").to_frame())
+            for batch in stream.batches()
+        )
+    except UnrulyError as error:
+        if "\n" in str(error):
+            raise RuntimeError(f"more than one line: {error}") from None
 
 
 if __name__ == "__main__":

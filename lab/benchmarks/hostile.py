@@ -17,6 +17,7 @@ import importlib
 import json
 import os
 import random
+import sys
 import tempfile
 import warnings
 import zipfile
@@ -83,21 +84,23 @@ def survey(files: int, seed: int) -> tuple[dict[str, Counter[str]], list[str]]:
     failures: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         room = Path(name)
-        sound = _sound(room)
+        members = sound(room)
         os.chdir(room / "home")
         for number in range(files):
             craft = CRAFTS[number % len(CRAFTS)]
             path = room / "home" / "crafted.unruly"
-            path.write_bytes(craft.make(dict(sound), random.Random(f"{seed} {number}"), room))
+            path.write_bytes(craft.make(dict(members), random.Random(f"{seed} {number}"), room))
             found = trial(partial(_use, path), PATIENCE, MEGABYTES)
             fault = _fault(found, room)
             counts[craft.kind][FAILED if fault else found.outcome] += 1
+            if (number + 1) % 50 == 0:
+                print(f"{number + 1} of {files} files", file=sys.stderr, flush=True)
             if fault:
                 failures.append(f"{number} ({craft.kind}): {fault}")
     return counts, failures
 
 
-def _sound(room: Path) -> Members:
+def sound(room: Path) -> Members:
     """The members of a small model; beside it lie the files that a hostile one would like to open.
 
     Only forks work with polars: its threads do not come along into a fork.
@@ -167,6 +170,8 @@ def _strange(event: str, room: Path) -> bool:
         return kind != "exec" and "python" not in what
     if kind == "socket.connect":
         return True
+    if what.startswith(str(Path(unruly.__file__).parent)):  # a module of ours, whatever its name
+        return False
     return any(word in what for word in ("rules.py", "secret", "passwd", "evil"))
 
 
@@ -192,7 +197,7 @@ def packed(
     return body + hashlib.sha256(body).hexdigest().encode()
 
 
-def _in_order(members: Members) -> list[tuple[str, bytes]]:
+def in_order(members: Members) -> list[tuple[str, bytes]]:
     rest = sorted((name, data) for name, data in members.items() if name != "manifest.json")
     return [("manifest.json", members["manifest.json"]), *rest]
 
@@ -204,13 +209,13 @@ def _named(members: Members, rng: random.Random, room: Path) -> bytes:
         ["encoder/../", "encoder/../../", "../", "/", f"encoder/{room}/", f"{room}/", "encoder//", "encoder\\..\\",
          "C:\\", "encoder/./", "encoder/\0", "encoder/part0.json/", "~/", "encoder/%2e%2e/", "Encoder/", "\u2024\u2024/"]
     )  # fmt: skip
-    rest = [*_in_order(members), (start + target, b"import os")]
+    rest = [*in_order(members), (start + target, b"import os")]
     return packed(rest)
 
 
 def _compressed(members: Members, rng: random.Random, room: Path) -> bytes:
     """Bombs, links, members twice, other fields."""
-    listed = _in_order(members)
+    listed = in_order(members)
 
     def change(entry: zipfile.ZipInfo) -> None:
         if entry.filename == "training.json" or rng.random() < 0.2:
@@ -279,7 +284,7 @@ def _rules(members: Members, rng: random.Random, room: Path) -> bytes:
         if len(json.dumps(condition)) > 200_000:
             break
     plain["sources"][rng.randrange(len(plain["sources"]))]["rule"][0]["when"] = condition
-    return packed(_in_order({**members, "rules.json": json.dumps(plain).encode()}))
+    return packed(in_order({**members, "rules.json": json.dumps(plain).encode()}))
 
 
 def _tokenizer(rng: random.Random) -> dict[str, Any]:
@@ -371,7 +376,7 @@ def _encoders(members: Members, rng: random.Random, room: Path) -> bytes:
         model = json.loads(members["model.json"])
         model["parameters"]["encoder"] = "evil/model"
         changed["model.json"] = json.dumps(model).encode()
-    return packed(_in_order(changed))
+    return packed(in_order(changed))
 
 
 def _values(members: Members, rng: random.Random, room: Path) -> bytes:
@@ -381,7 +386,7 @@ def _values(members: Members, rng: random.Random, room: Path) -> bytes:
         name = rng.choice(names)
         plain = json.loads(members[name])
         members[name] = json.dumps(_changed(plain, rng)).encode()
-    return packed(_in_order(members))
+    return packed(in_order(members))
 
 
 def _changed(value: Any, rng: random.Random) -> Any:
@@ -411,7 +416,7 @@ def _arrays(members: Members, rng: random.Random, room: Path) -> bytes:
         data = bytearray(members[name])
         data[rng.randrange(min(len(data), 400))] = rng.randrange(256)
         members[name] = bytes(data)
-    return packed(_in_order(members))
+    return packed(in_order(members))
 
 
 def _other(array: np.ndarray, rng: random.Random) -> np.ndarray:
@@ -436,7 +441,7 @@ def _other(array: np.ndarray, rng: random.Random) -> np.ndarray:
 
 def _bytes(members: Members, rng: random.Random, room: Path) -> bytes:
     """Flipped, cut or repeated bytes of the whole file, its checksum put right."""
-    body = bytearray(packed(_in_order(members))[:-64])
+    body = bytearray(packed(in_order(members))[:-64])
     for _ in range(rng.choice([1, 3, 20])):
         at = rng.choice([rng.randrange(len(body)), len(body) - 1 - rng.randrange(900)])
         body[at] = rng.randrange(256)

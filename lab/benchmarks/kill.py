@@ -1,11 +1,12 @@
 """`kill -9` at random moments: outputs are absent or whole, caches usable, and the next run gives the same bytes.
 
-    python lab/benchmarks/kill.py [--kills 200] [--seed 0] [--texts 1500] [--json]
+    python lab/benchmarks/kill.py [--kills 200] [--scenes vote,fit,predict,llm,label,studio] [--seed 0] [--texts 1500] [--json]
 
-`vote`, `fit` and `predict` each run once undisturbed, which gives the bytes to expect and the time it takes. Then
-one of them is started again and again, now with an empty cache, now with the one that the killed runs
-left, and killed at a random moment. After each kill the output must be absent or equal to what is expected; then
-the command runs to its end, must give the expected bytes, and must leave no temporary folder behind.
+Each scene runs once undisturbed, which gives what to expect and the time it takes. Then the scenes are started in
+turns and killed at a random moment; commands now with an empty cache, now with the one that killed runs left.
+After a kill, files that commands write must be absent or as expected; answers that a person was told of must be on
+disk; and the next run must end well, give the bytes of an undisturbed one, ask a language model for no more than what
+was in flight, and leave no temporary folder behind.
 """
 
 from __future__ import annotations
@@ -13,37 +14,17 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
 import random
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
+from _scenes import Asks, Labels, Scene, Studio, Writes, finished, start
 from unruly.project.starter import make_starter
 
-
-@dataclass(frozen=True)
-class Command:
-    """One command, what it writes, the bytes to expect and how long it takes."""
-
-    name: str
-    arguments: tuple[str, ...]
-    output: str
-    expected: bytes = b""
-    seconds: float = 0.0
-
-
-COMMANDS = (
-    Command("vote", ("vote", "spam", "-o", "votes.parquet"), "votes.parquet"),
-    Command("fit", ("fit", "spam", "-o", "new.unruly", "--encoder", "lsa"), "new.unruly"),
-    Command("predict", ("predict", "spam.unruly", "spam/comments.csv", "-o", "out.csv"), "out.csv"),
-)
+SCENES = ("vote", "fit", "predict", "llm", "label", "studio")
 
 
 def main() -> None:
@@ -52,6 +33,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--scenes", default=",".join(SCENES), help="which, with commas between")
     parser.add_argument("--texts", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
@@ -62,15 +44,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         room = Path(name)
         _project(room, args.texts, rng)
-        commands = [_undisturbed(room, command) for command in COMMANDS]
+        scenes = [_scene(room, name) for name in args.scenes.split(",")]
+        for scene in scenes:
+            scene.undisturbed()
         for number in range(args.kills):
-            command = commands[number % len(commands)]
+            scene = scenes[number % len(scenes)]
             if rng.random() < 0.5:
                 shutil.rmtree(room / "cache", ignore_errors=True)
-            counts[_killed(room, command, rng.uniform(0, command.seconds))] += 1
-            if fault := _fault(room, command):
+            hit = scene.killed(rng.uniform(0, scene.seconds))
+            counts[f"{scene.name} {'killed' if hit else 'done before'}"] += 1
+            if (number + 1) % 10 == 0:
+                print(f"{number + 1} of {args.kills} kills", file=sys.stderr, flush=True)
+            if fault := scene.fault():
                 failures.append(fault)
-                print(f"FAILED {number} ({command.name}): {fault}", flush=True)
+                print(f"FAILED {number} ({scene.name}): {fault}", flush=True)
     print(", ".join(f"{what} {count}" for what, count in sorted(counts.items())))
     print(f"{args.kills} kills, {len(failures)} failures")
     if args.json:
@@ -91,67 +78,29 @@ def _project(room: Path, texts: int, rng: random.Random) -> None:
         rows.append(row)
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, *rows[:texts]])
-    _run(room, ("fit", "spam", "-o", "spam.unruly", "--encoder", "lsa"))
+    fit = ("fit", "spam", "-o", "spam.unruly", "--encoder", "lsa", "-q")
+    if problem := finished(start(room, fit)):
+        raise SystemExit(f"no model to begin with: {problem}")
 
 
-def _start(room: Path, arguments: tuple[str, ...]) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "UNRULY_CACHE": str(room / "cache"), "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "unruly", *arguments, "-q"],
-        cwd=room,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-
-
-def _run(room: Path, arguments: tuple[str, ...]) -> float:
-    """To the end; how many seconds it took."""
-    start = time.perf_counter()
-    process = _start(room, arguments)
-    _, said = process.communicate()
-    if process.returncode:
-        raise SystemExit(f"{' '.join(arguments)}: exit {process.returncode}: {said.decode()}")
-    return time.perf_counter() - start
-
-
-def _undisturbed(room: Path, command: Command) -> Command:
-    shutil.rmtree(room / "cache", ignore_errors=True)
-    seconds = _run(room, command.arguments)
-    expected = (room / command.output).read_bytes()
-    return Command(command.name, command.arguments, command.output, expected, seconds)
-
-
-def _killed(room: Path, command: Command, after: float) -> str:
-    """Start it without its output, kill it; whether it was done before that."""
-    (room / command.output).unlink(missing_ok=True)
-    process = _start(room, command.arguments)
-    try:
-        process.wait(after)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    assert process.stderr is not None
-    process.stderr.close()
-    return f"{command.name} {'killed' if process.returncode < 0 else 'done before'}"
-
-
-def _fault(room: Path, command: Command) -> str | None:
-    """What is not as it should be after a kill, and after the run that follows it."""
-    target = room / command.output
-    if target.exists() and target.read_bytes() != command.expected:
-        return "a half-written or other output"
-    process = _start(room, command.arguments)
-    _, said = process.communicate()
-    if process.returncode:
-        return f"the next run ends with {process.returncode}: {said.decode()[-300:]}"
-    if target.read_bytes() != command.expected:
-        return "the next run gives other bytes"
-    left = [path.name for path in room.rglob("*unruly-*")] + [
-        path.name for path in (room / "cache").rglob("part-*")
-    ]
-    return f"left behind: {left[:3]}" if left else None
+def _scene(room: Path, name: str) -> Scene:
+    match name:
+        case "vote":
+            arguments: tuple[str, ...] = ("vote", "spam", "-o", "votes.parquet", "-q")
+            return Writes(name, room, arguments, "votes.parquet")
+        case "fit":
+            arguments = ("fit", "spam", "-o", "new.unruly", "--encoder", "lsa", "-q")
+            return Writes(name, room, arguments, "new.unruly")
+        case "predict":
+            arguments = ("predict", "spam.unruly", "spam/comments.csv", "-o", "out.csv", "-q")
+            return Writes(name, room, arguments, "out.csv")
+        case "llm":
+            return Asks(room)
+        case "label":
+            return Labels(room)
+        case "studio":
+            return Studio(room)
+    raise SystemExit(f"--scenes {name}: there are {', '.join(SCENES)}")
 
 
 if __name__ == "__main__":

@@ -50,7 +50,9 @@ class ClassBalance:
     shares: tuple[float, ...]  # of the training documents, as the fit used them
     origin: BalanceOrigin
     labels: int = 0  # clean labels behind it
-    depends: float | None = None  # share of answers that other plausible shares would change
+    depends: float | None = (
+        None  # share of answers that other plausible shares would change; None: none are, or unknown
+    )
     left_open: tuple[
         str, ...
     ] = ()  # classes that nothing was stated of: the votes divide their share

@@ -36,6 +36,7 @@ def written_whole(path: str | Path) -> Iterator[Path]:
             f"cannot write there: the folder {target.parent} does not exist",
             where=Where(str(target)),
         )
+    check_no_device(target)
     _clear_leftovers(target)
     mark = f".{target.name}.{_MARK}{platform.node()}-{os.getpid()}-"
     try:
@@ -55,6 +56,30 @@ def written_whole(path: str | Path) -> Iterator[Path]:
             os.replace(part, target)
     finally:
         shutil.rmtree(room, ignore_errors=True)
+
+
+def check_name(name: str) -> str:
+    """The name of a file as a user wrote it, or an error where no file system can hold it: asking would raise others.
+
+    >>> check_name("words.txt"), check_name("a" * 300)
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: 'aaaaaaaaaaaaaaaaaaaa…' is too long to be the name of a file
+    """
+    short = repr(name if len(name) <= 40 else f"{name[:20]}…")
+    if "\0" in name:
+        raise InputError(f"{short} cannot be the name of a file")
+    if len(name) > 4000 or any(len(os.fsencode(part)) > 255 for part in Path(name).parts):
+        raise InputError(f"{short} is too long to be the name of a file")
+    return name
+
+
+def check_no_device(target: Path) -> None:
+    """Refuse a pipe or a device as an output: moving a file into its place would take it away."""
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise InputError(
+            "cannot write there: it is a pipe or a device, name a file", where=Where(str(target))
+        )
 
 
 def _clear_leftovers(target: Path) -> None:

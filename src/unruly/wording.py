@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 
 from unruly.errors import InputError
 
@@ -75,6 +76,21 @@ def did_you_mean(word: object, known: Iterable[str], otherwise: str = "") -> str
     if near is not None:
         return f"did you mean {near!r}?"
     return f"{otherwise} {listed(names, most=40)}" if otherwise else ""
+
+
+def near_file(path: Path) -> str:
+    """What was meant by a path that is not there: the missing folder, or a name in it that is like this one.
+
+    >>> near_file(Path("/nowhere/comments.csv"))
+    'the folder /nowhere does not exist'
+    """
+    if not path.parent.is_dir():
+        return f"the folder {path.parent} does not exist"
+    try:
+        near = nearest(path.name, sorted(one.name for one in path.parent.iterdir()))
+    except OSError:  # a folder that may be entered and not listed
+        return ""
+    return "" if near is None else f"did you mean {listed([near])}?"
 
 
 def index_of(name: str, known: Sequence[str], what: str) -> int:

@@ -26,6 +26,7 @@ def test_told_to_people(unruly: Unruly, fitted: Path) -> None:
         "majority vote",
         "nearest",
         "gold labels",
+        "here: the vote's share",  # what the columns mean
     ):
         assert words in done.out
 
@@ -66,7 +67,9 @@ def test_a_document_of_a_file(unruly: Unruly, fitted: Path, tmp_path: Path) -> N
     assert [vote["source"] for vote in plain["votes"]] == ["subscribe"]
     missing = unruly("explain", fitted, "--data", data, "--id", "c3")
     assert missing.code == 2
-    assert "no document has the id 'c3' (the first are a1, b2)" in missing.err
+    assert (
+        "no document has the id 'c3' (ids are in column 'id', the first are a1, b2)" in missing.err
+    )
     assert "either a TEXT, or --data and --id" in unruly("explain", fitted).err
 
 
@@ -84,3 +87,17 @@ def test_one_text_needs_no_heavy_library(fitted: Path) -> None:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.stderr.strip() == "[]"
     assert after.ru_utime - before.ru_utime < 2.0  # 0.8 s of processor time on a plain machine
+
+
+def test_a_document_by_its_own_column_of_ids(unruly: Unruly, fitted: Path, tmp_path: Path) -> None:
+    data = tmp_path / "tickets.csv"
+    data.write_text("number,body,more\nT-1,subscribe to my channel,x\nT-2,lovely song,y\n")
+    wanted = ("explain", fitted, "--data", data, "--id", "T-2")
+    done = unruly(*wanted, "--id-column", "number", "--text-column", "body")
+    assert done.code == 0
+    assert "lovely" in done.out
+    done = unruly(*wanted, "--text-column", "body")
+    assert done.code == 2
+    assert "ids are row numbers, the first are 0, 1" in done.err
+    assert "--id-column" in done.err
+    assert unruly("explain", fitted, "hello", "--id-column", "number").code == 2

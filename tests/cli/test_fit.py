@@ -243,3 +243,19 @@ def test_interrupted_it_leaves_the_old_model(spam: Path, tmp_path: Path) -> None
     assert err.endswith("interrupted: nothing half-written is left\n")
     assert (tmp_path / "m.unruly").read_text() == "precious"
     assert {path.name for path in tmp_path.iterdir()} == {"cache", "m.unruly", "spam"}
+
+
+def test_a_model_with_functions_is_ready_with_the_path_that_works(
+    unruly: Unruly, spam: Path, tmp_path: Path
+) -> None:
+    (spam / "mine.py").write_text(
+        'from unruly import rule\n\n@rule\ndef loud(row):\n    return "spam" if row.text.isupper() else None\n'
+    )
+    text = (spam / "unruly.toml").read_text()
+    more = (
+        '[[source]]\nname = "loud"\nrule = [{ function = { file = "mine.py", name = "loud" } }]\n'
+    )
+    (spam / "unruly.toml").write_text(text + more)
+    done = unruly("fit", "spam", "-o", "m.unruly", "--encoder", "lsa")
+    assert 'try: unruly explain m.unruly --functions spam/mine.py "a text' in done.err
+    assert unruly("explain", "m.unruly", "--functions", "spam/mine.py", "BUY NOW").code == 0

@@ -187,6 +187,14 @@ def test_conditions_without_end() -> None:
         RuleBook.from_plain(payload(deep), Allowed())
 
 
+def test_a_rule_of_thousands_of_conditions_is_refused_before_it_is_made() -> None:
+    wide: dict[str, Any] = {"keywords": ["a"]}
+    for _ in range(12):
+        wide = {"any": [wide, wide]}
+    with pytest.raises(ModelFileError, match="a rule of more than 2,000 conditions"):
+        RuleBook.from_plain(payload(wide), Allowed())
+
+
 def test_what_stands_in_files_is_copied_in_and_no_path_is_left(folder: Path) -> None:
     (folder / "sub").mkdir()
     (folder / "sub" / "words.txt").write_text("click\n")

@@ -12,9 +12,12 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 from tests.model.planted import planted, quick
 
+from unruly import Rule, Source, Sources
 from unruly.errors import InputError, SettingsError
 from unruly.model.scikit import GoldScorer
 from unruly.model.weak_classifier import WeakClassifier
+from unruly.rules import Keywords
+from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
 
@@ -35,6 +38,35 @@ def test_a_map_from_ids_of_any_kind() -> None:
     assert GoldScorer(gold)(model, data.features, votes) == model.score(data.features, data.gold)
     with pytest.raises(InputError, match="as a map from ids"):
         GoldScorer(data.gold)(model, data.features, votes)
+
+
+def test_a_corpus_with_gold_or_labels_beside_their_ids() -> None:
+    data = planted(n=10)
+    ids = [f"doc{i}" for i in range(10)]
+    votes = Votes.from_array(data.matrix, classes=data.votes.classes, ids=ids)
+    model = quick().fit(data.features, votes)
+    rows = np.array([7, 2, 5])
+    expected = model.score(data.features[rows], data.gold[rows])
+    frame = pl.DataFrame({"id": ids, "text": ["x"] * 10, "label": data.gold}).sample(10, seed=1)
+    corpus = Corpus.from_frame(frame, text="text", id="id", label="label")
+    for scorer in (GoldScorer(corpus), GoldScorer(data.gold, ids=ids)):
+        assert scorer(model, data.features[rows], votes[rows]) == expected
+    with pytest.raises(InputError, match=r"no id of these votes, such as 'doc0'.* such as 0"):
+        GoldScorer(dict(enumerate(data.gold)))(model, data.features, votes)
+    with pytest.raises(InputError, match="10 gold labels, but 3 ids"):
+        GoldScorer(data.gold, ids=ids[:3])(model, data.features, votes)
+
+
+def test_ids_that_only_look_like_row_numbers_are_not_taken_for_them() -> None:
+    """Gold in the order of the documents would be read in the order of the ids."""
+    texts = ["free cash", "nice song", "free", "song"]
+    corpus = Corpus.from_frame(pl.DataFrame({"text": texts, "key": [2, 0, 3, 1]}), id="key")
+    rules = [Rule("spam", Keywords(["free"])), Rule("ham", Keywords(["song"]))]
+    votes = Sources(["ham", "spam"], [Source("a", rules)]).vote(corpus)
+    model = quick().set_params(encoder="lsa").fit(corpus, votes)
+    with pytest.raises(InputError, match=r"not row numbers.*ids=votes\.ids"):
+        GoldScorer([1, 0, 1, 0])(model, corpus[:2], votes[:2])
+    assert GoldScorer([1, 0, 1, 0], ids=votes.ids)(model, corpus, votes) == 1
 
 
 def test_a_bare_matrix_does_not_know_its_documents() -> None:

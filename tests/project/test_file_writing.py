@@ -49,7 +49,7 @@ columns = st.none() | words
 
 @st.composite
 def projects(draw: st.DrawFn) -> Project:
-    classes = draw(st.lists(words, min_size=2, max_size=5, unique=True))
+    classes = draw(st.lists(words.map(str.strip), min_size=2, max_size=5, unique=True))
     rules = st.lists(
         st.builds(
             Rule,

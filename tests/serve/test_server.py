@@ -108,6 +108,7 @@ def test_bad_requests_are_json_errors_and_the_server_goes_on(server: Running) ->
         assert (answer.status, answer.json["error_type"]) == (status, kind)
         assert answer.headers["content-type"] == "application/json"
     assert (server.get("/nix").status, server.get("/predict").status) == (404, 405)
+    assert "/predict is not asked by GET: use POST" in str(server.get("/predict").json)
     assert server.get("/nix").json["error_type"] == "not_found"
     assert server.metric('unruly_errors_total{kind="body_too_large"}') == 1
     assert server.post("/predict", {"inputs": TEXTS[0]}).status == 200

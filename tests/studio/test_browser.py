@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.test_browser import CHROMIUM, DRIVER, FLAGS
+from tests.chromium import needs_chromium
 
 from unruly.project.starter import make_starter
 
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM.exists() and DRIVER.exists()),
-    reason="chromium and chromedriver are not installed",
-)
+pytestmark = needs_chromium
 LONGEST = 60  # seconds that anything may take
 PAGES = (
     "/documents",
@@ -36,23 +33,6 @@ PAGES = (
     "/out",
     "/outside",
 )
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver")
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    for flag in FLAGS:
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
-    driver.set_window_size(1280, 900)
-    yield driver
-    driver.quit()
 
 
 class Served:

@@ -98,6 +98,25 @@ def test_labels_that_are_no_classes(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pl.Series([None, 1], dtype=pl.Time),  # a nanosecond, which Python does not know
+        pl.Series([None, 1], dtype=pl.Datetime("ns")),
+        pl.Series([None, 1], dtype=pl.Duration("ns")),
+        pl.Series([None, b"x"]),
+        pl.Series([None, [1]]),
+    ],
+    ids=lambda labels: str(labels.dtype),
+)
+def test_labels_of_types_that_are_no_classes(labels: pl.Series, tmp_path: Path) -> None:
+    path = tmp_path / "x.arrow"
+    pl.DataFrame({"text": ["a", "b"], "y": labels}).write_ipc(path)
+    with pytest.raises(InputError, match=r"x\.arrow.*label") as caught:
+        Corpus.read(path, label="y", classes=TWO)
+    assert "\n" not in str(caught.value)
+
+
 def test_missing_files_and_folders(tmp_path: Path) -> None:
     (tmp_path / "comments.csv").write_text("text\na\n")
     with pytest.raises(

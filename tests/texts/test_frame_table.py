@@ -86,3 +86,11 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     monkeypatch.setattr(frame_table, "LARGEST", 1_000_000)
     with pytest.raises(InputError, match="read whole: save it as CSV or Parquet"):
         Corpus.read(path)
+
+
+def test_a_number_that_no_column_can_hold(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(f'[{{"text": "a", "n": 1}}, {{"text": "b", "n": {"9" * 60}}}]')
+    with pytest.raises(InputError, match=r"x\.json: cannot be read as a table") as caught:
+        Corpus.read(path)
+    assert "\n" not in str(caught.value)

@@ -43,7 +43,8 @@ def command(
       unruly diff spam-monday spam
       unruly diff old.unruly new.unruly --data test.csv
     """
-    from unruly.cli.documents import is_model, load_model, named, open_project
+    from unruly.cli.documents import load_model, named, open_project
+    from unruly.model.container import is_model
     from unruly.project.difference import compare_models, compare_projects
 
     screen = Screen(quiet, as_json)

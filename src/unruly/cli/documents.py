@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from unruly.errors import InputError, UnrulyError
+from unruly.model.container import is_model
 from unruly.project.project import FILE_NAME, DataFiles, Project
 from unruly.rules.function import Function
 from unruly.texts.corpus import Corpus
@@ -83,14 +84,6 @@ def ending_of(data: bytes) -> str:
 def is_project(path: Path) -> bool:
     """Whether a project is named: its folder, or its TOML file."""
     return path.suffix == ".toml" or (path / FILE_NAME).is_file()
-
-
-def is_model(path: Path) -> bool:
-    """Whether the file is a model, by its first bytes."""
-    if not path.is_file() or path.suffix.lower() in (".xlsx", ".npz"):
-        return False
-    with path.open("rb") as file:
-        return file.read(4) == b"PK\x03\x04"
 
 
 def open_project(
@@ -177,12 +170,19 @@ def must_have_gold(documents: Named) -> Named:
     return found
 
 
-def one_document(path: Path, id: str, classes: Sequence[str]) -> Corpus:
+def one_document(
+    path: Path,
+    id: str,
+    classes: Sequence[str],
+    *,
+    text: str | None = None,
+    id_column: str | None = None,
+) -> Corpus:
     """A corpus of one: the document with this id (row numbers, where the data has no ids)."""
     split = "test"
     if is_project(path):
         split = "test" if Project.read(path).data.test is not None else "train"
-    found = named(path, split)
+    found = named(path, split, text=text, id=id_column)
     columns = list(open_table(found.path).schema) if not is_wrench(found.path) else []
     if found.id is None and "id" in columns:
         found = replace(found, id="id")
@@ -190,5 +190,9 @@ def one_document(path: Path, id: str, classes: Sequence[str]) -> Corpus:
     rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
     if not rows:
         first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())
-        raise InputError(f"{found.path}: no document has the id {id!r} (the first are {first})")
+        what = "ids are row numbers" if found.id is None else f"ids are in column {found.id!r}"
+        remedy = "" if id_column else ": name another column of ids by --id-column"
+        raise InputError(
+            f"{found.path}: no document has the id {id!r} ({what}, the first are {first}){remedy}"
+        )
     return corpus.take(rows)

@@ -21,6 +21,8 @@ from unruly.cli.screen import Screen
     help="A file or project: explain one of its documents, other columns included.",
 )
 @click.option("--id", "id_", help="With --data: which document, by its id or row number from 0.")
+@click.option("--id-column", help="With --data: the column with the ids; id, where there is one.")
+@click.option("--text-column", help="With --data: the column with the texts, where not obvious.")
 @click.option("--words", type=click.IntRange(0), default=8, help="How many words to show.")
 @click.option(
     "--neighbours", type=click.IntRange(0), default=5, help="How many near documents to show."
@@ -33,6 +35,8 @@ def command(
     text: str | None,
     data: Path | None,
     id_: str | None,
+    id_column: str | None,
+    text_column: str | None,
     words: int,
     neighbours: int,
     functions: tuple[Path, ...],
@@ -51,17 +55,20 @@ def command(
       unruly explain spam.unruly "check out my channel"
       unruly explain spam.unruly - --json < letter.txt
       unruly explain spam.unruly --data test.csv --id 17
+      unruly explain spam.unruly --data tickets.csv --id T-1042 --id-column number
     """
     from unruly.cli.documents import load_model, one_document
 
     screen = Screen(quiet, as_json)
     if (text is None) == (data is None) or (data is None) != (id_ is None):
         raise click.UsageError("give either a TEXT, or --data and --id")
+    if data is None and (id_column or text_column):
+        raise click.UsageError("--id-column and --text-column go with --data")
     loaded = load_model(model, functions, data)
     typed = os.fsencode(text or "").decode("utf-8", "replace")  # arguments may be any bytes
     given: object = sys.stdin.read() if text == "-" else typed
     if data is not None and id_ is not None:
-        given = one_document(data, id_, loaded.class_names)
+        given = one_document(data, id_, loaded.class_names, text=text_column, id_column=id_column)
     explanation = loaded.explain(given, words=words, neighbours=neighbours)
     screen.answer(explanation.to_plain())
     screen.say(str(explanation))

@@ -96,7 +96,7 @@ def command(
       unruly fit spam -o spam.unruly --prior "spam is about 1 in 8"
       unruly fit spam -o spam.unruly --encoder lsa --method paper --hidden 64
     """
-    from unruly.cli.documents import open_project
+    from unruly.cli.documents import function_files, open_project
 
     screen = Screen(quiet, as_json)
     check_output(output)
@@ -124,7 +124,8 @@ def command(
     screen.say(str(fitted))
     for line in fitted.remarks():
         screen.remark(line)
-    screen.remark(f'{output} is ready, try: unruly explain {output} "a text of yours"')
+    code = "".join(f" --functions {file}" for file in function_files(opened))
+    screen.remark(f'{output} is ready, try: unruly explain {output}{code} "a text of yours"')
 
 
 def _with_options(

@@ -11,7 +11,7 @@ import click
 from unruly.cli.options import functions_option, json_option, quiet_option
 from unruly.cli.screen import Screen
 from unruly.errors import InputError
-from unruly.wording import plural
+from unruly.wording import near_file, plural
 
 if TYPE_CHECKING:
     from unruly.cli.label_keys import Keyboard, Lines
@@ -80,6 +80,7 @@ def command(
 
     screen = Screen(quiet, as_json)
     opened = open_project(project)
+    opened.label_file().check_writable()
     if import_ is not None:
         _import(opened, import_, screen)
         return
@@ -132,7 +133,8 @@ def _import(project: Project, path: Path, screen: Screen) -> None:
     from unruly.labelling.labels import LabelFile
 
     if not path.exists():
-        raise InputError(f"{path}: there is no such file")
+        hint = near_file(path)
+        raise InputError(f"{path}: there is no such file{hint and ': ' + hint}")
     file = project.label_file()
     corpus = project.corpus("train")
     theirs = LabelFile.open(path, file.names)

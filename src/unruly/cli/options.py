@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from unruly.errors import InputError
+from unruly.files import check_no_device
 
 Command = TypeVar("Command", bound=Callable[..., object])
 SPLITS = ("train", "valid", "test")
@@ -159,6 +160,7 @@ def check_output(path: Path, endings: Sequence[str] = ()) -> None:
         raise InputError(f"{path}: cannot write {what}: use {known}")
     if path.is_dir():
         raise InputError(f"{path}: cannot write there: it is a folder, name a file")
+    check_no_device(path)
     if not path.parent.is_dir():
         raise InputError(f"{path}: cannot write there: the folder {path.parent} does not exist")
     if not os.access(path.parent, os.W_OK | os.X_OK):

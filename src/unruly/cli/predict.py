@@ -23,7 +23,7 @@ from unruly.cli.options import (
     text_options,
 )
 from unruly.cli.screen import Screen
-from unruly.wording import plural
+from unruly.wording import listed, plural
 
 STREAM = Path("-")
 
@@ -191,7 +191,7 @@ def command(
     )
     labels = ", ".join(f"{name} {count:,}" for name, count in written.labels.items())
     if text is None and file.text is None:
-        screen.remark(f"text column: {written.text}")
+        screen.remark(f"text column: {listed([written.text])}")
     if written.missing:
         screen.remark(f"{plural(written.missing, 'row')} without a text")
     if rows := [bad for bad in written.skipped if not bad.whole_file]:

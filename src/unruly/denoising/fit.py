@@ -201,7 +201,7 @@ def _balance_fact(
         shares=tuple(used.tolist()),
         origin=known.origin,
         labels=labels,
-        depends=0.0 if math.isinf(known.labels) else float(changed.mean()),
+        depends=None if math.isinf(known.labels) else float(changed.mean()),
         left_open=() if stated is None else tuple(classes[c] for c in stated.left_open),
     )
 

@@ -15,6 +15,7 @@ from unruly.errors import InputError
 from unruly.features.encoder import TEXT, Features, State, column_view
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus
+from unruly.wording import near_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,8 @@ class PrecomputedFeatures:
         """Rows from a `.npy` file or from a list column of a Parquet file."""
         file = Path(path)
         if not file.is_file():
-            raise InputError(f"{file}: there is no such file of features")
+            hint = near_file(file)
+            raise InputError(f"{file}: there is no such file of features{hint and ': ' + hint}")
         if file.suffix == ".npy":
             try:
                 array = np.load(file, allow_pickle=False)

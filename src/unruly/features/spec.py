@@ -22,6 +22,7 @@ from unruly.features.stack import EncoderStack
 from unruly.features.static import FILES as STATIC_FILES
 from unruly.features.static import Static
 from unruly.features.transformer import Transformer
+from unruly.files import check_name
 from unruly.wording import did_you_mean
 
 Options = Mapping[str, Any]
@@ -236,5 +237,8 @@ def _text(name: str, options: Options, option: str, needed: str) -> str:
 
 
 def _path(name: str, folder: Path | None) -> Path:
-    place = Path(name).expanduser()
+    try:
+        place = Path(check_name(name)).expanduser()
+    except InputError as error:
+        raise SettingsError(f"encoder: {error.message}") from None
     return place if folder is None or place.is_absolute() else folder / place

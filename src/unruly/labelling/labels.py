@@ -147,6 +147,15 @@ class LabelFile:
                 answers.append(answer)
         return cls(file, tuple(answers), tuple(unreadable), names)
 
+    def check_writable(self) -> None:
+        """Refuse, before anything is asked, a file that answers cannot be written to."""
+        file = self.path if self.path.exists() else self.path.parent
+        if file.exists() and not os.access(file, os.W_OK):
+            what = "the file" if file is self.path else f"the folder {file}"
+            raise InputError(
+                f"cannot write there: {what} is read-only", where=Where(str(self.path))
+            )
+
     def append(self, *answers: Answer) -> LabelFile:
         """Write lines to the end of the file and wait until they are on disk.
 

@@ -33,6 +33,7 @@ from unruly.rules.plain import condition_from_plain
 from unruly.rules.prompt import Prompt
 from unruly.rules.similar import Similar
 from unruly.rules.source import Rule
+from unruly.wording import near_file
 
 Plainly = dict[str, Any]
 # Kinds that are read from a model as from a project file: all that they need stands in the table.
@@ -42,6 +43,7 @@ _CARRIED = frozenset(
 _BESIDE = frozenset(("match", "ignore_case", "engine", "seconds"))
 _LOOKUP = frozenset(("file", "columns", "keys", "either_order", "last_names", "ignore_case"))
 _DEEPEST = 50  # conditions within conditions
+_MOST = 2000  # conditions in one rule
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,10 @@ class Allowed:
         problem: RuleError | None = None
         for path in files:
             if not path.is_file():
-                raise RuleError("there is no such file", where=Where(str(path)))
+                hint = near_file(path)
+                raise RuleError(
+                    f"there is no such file{hint and ': ' + hint}", where=Where(str(path))
+                )
             digest = sha256(path)
             if wanted.digest in (None, digest):
                 table = {"function": {"file": path.name, "name": wanted.name}}
@@ -257,6 +262,8 @@ def _condition(condition: Condition) -> Plainly:
 
 def rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: Allowed) -> Rule:
     """Back from JSON, opening nothing but what is allowed."""
+    if _count(plain["when"]) > _MOST:
+        raise _refused(place, f"the model file holds a rule of more than {_MOST:,} conditions")
     return Rule(
         _label_again(plain["label"], place),
         _condition_again(plain["when"], place, allowed),
@@ -264,6 +271,18 @@ def rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: Allowed) ->
         place.texts(plain["counter_examples"]),
         None if plain.get("not_label") is None else place.label(plain["not_label"]),
     )
+
+
+def _count(plain: object) -> int:
+    """How many conditions there are in one; counting ends soon after _MOST."""
+    waiting, found = [plain], 0
+    while waiting and found <= _MOST:
+        found += 1
+        table = waiting.pop()
+        if isinstance(table, Mapping):
+            inner = [table[key] for key in ("all", "any", "not") if key in table]
+            waiting += [part for one in inner for part in (one if isinstance(one, list) else [one])]
+    return found
 
 
 def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int = 0) -> Condition:

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 
 from unruly.errors import ModelFileError
 from unruly.files import written_whole
+from unruly.wording import near_file
 
 FORMAT = 2  # 2: one checksum; encoders as values and arrays
 MANIFEST = "manifest.json"
@@ -103,10 +104,7 @@ def open_container(path: str | Path) -> Container:
     """Read a file, and check that it is whole, of a known format, and holds nothing but what belongs there."""
     place = Path(path)
     if not place.is_file():
-        what = "a folder, not a model file" if place.is_dir() else "there is no such file"
-        raise ModelFileError(
-            f"{place}: {what}: name a file made by `unruly fit -o` or model.save()"
-        )
+        raise ModelFileError(_no_file(place))
     try:
         with place.open("rb") as file:
             with zipfile.ZipFile(file) as archive:  # before a file of another kind is read whole
@@ -117,6 +115,23 @@ def open_container(path: str | Path) -> Container:
             return _opened(place, data, archive)
     except (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile):
         raise _not_whole(place) from None
+
+
+def _no_file(place: Path) -> str:
+    remedy = "name a file made by `unruly fit -o` or model.save()"
+    if place.is_dir():
+        return f"{place}: a folder, not a model file: {remedy}"
+    if place.exists():
+        return f"{place}: a pipe or a device, not a model file: {remedy}"
+    return f"{place}: there is no such file: {near_file(place) or remedy}"
+
+
+def is_model(path: Path) -> bool:
+    """Whether the file is a model, by its first bytes."""
+    if not path.is_file() or path.suffix.lower() in (".xlsx", ".npz", ".ods"):
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"
 
 
 def _opened(place: Path, data: bytes, archive: zipfile.ZipFile) -> Container:

@@ -11,6 +11,9 @@ from unruly.html import escape, html_table, marked_html
 from unruly.model.fitted import Neighbour
 from unruly.wording import plural
 
+LEGEND = "here: the vote's share of the weight on this document; overall: the source's share over all documents"
+LEGEND_OF_ODDS = "; odds: the factor by which it moves the odds of its class"
+
 
 @dataclass(frozen=True)
 class Vote:
@@ -181,6 +184,7 @@ class Explanation:
         return [
             head,
             *(row.rstrip() for row in rows),
+            LEGEND + (LEGEND_OF_ODDS if with_odds else ""),
             f"majority vote {most}" + ("" if by is None else f"; by reliability {by}"),
         ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from unruly.errors import InputError, SettingsError
 from unruly.model.methods import SETTINGS, MethodSettings
 from unruly.options import Checked
-from unruly.votes.votes import Votes
-from unruly.wording import did_you_mean
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import PickedRows, Votes
+from unruly.wording import did_you_mean, plural
 
 INNER = "settings__"  # before the name of a single setting
 CONTAINERS = ("default", "pandas", "polars")
@@ -137,8 +138,8 @@ class GoldScorer:
     """Accuracy of each fold against gold labels that no fit has seen.
 
     scikit-learn splits `X` and the votes; the ids of the held-out votes tell which gold labels belong
-    to them. `gold` is in the order of the documents when ids are row numbers, as they are by default;
-    else a map from ids.
+    to them. `gold` is a corpus with gold labels, a map from ids to labels, or labels in the order of `ids`;
+    without `ids`, of the documents, whose ids are row numbers unless a column of ids was named.
 
     >>> from sklearn.model_selection import cross_val_score
     >>> from unruly import Votes, WeakClassifier
@@ -149,8 +150,11 @@ class GoldScorer:
     array([1., 1.])
     """
 
-    def __init__(self, gold: ArrayLike | Mapping[Any, Any]) -> None:
+    def __init__(
+        self, gold: ArrayLike | Mapping[Any, Any] | Corpus, ids: Iterable[Any] | None = None
+    ) -> None:
         self.gold = gold
+        self.ids = None if ids is None else list(ids)
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
         """The accuracy of a fitted estimator on held-out documents."""
@@ -158,18 +162,47 @@ class GoldScorer:
             raise InputError(
                 "GoldScorer needs votes that know their documents' ids: pass Votes.from_array(matrix) as y"
             )
-        return float(estimator.score(X, self._of(y.ids)))
+        known = self._by_id()
+        return float(estimator.score(X, self._of(y) if known is None else _found(known, y.ids)))
 
-    def _of(self, ids: pl.Series) -> list[Any]:
+    def _by_id(self) -> Mapping[Any, Any] | None:
+        """The labels by id, where ids are known."""
         if isinstance(self.gold, Mapping):
-            return [self.gold.get(key) for key in ids.to_list()]
-        labels = np.asarray(self.gold)
-        rows = ids.to_list()
-        if not all(isinstance(row, int) and 0 <= row < len(labels) for row in rows):
+            return self.gold
+        if isinstance(self.gold, Corpus):
+            if self.gold.gold is None:
+                raise InputError("the corpus that GoldScorer was given has no gold labels")
+            return dict(zip(self.gold.ids.to_list(), self.gold.gold.tolist(), strict=True))
+        if self.ids is None:
+            return None
+        labels = np.asarray(self.gold).tolist()
+        if len(labels) != len(self.ids):
             raise InputError(
-                "the votes' ids are not row numbers: give the gold labels as a map from ids to labels"
+                f"{plural(len(labels), 'gold label')}, but {plural(len(self.ids), 'id')}: one for each is needed"
+            )
+        return dict(zip(self.ids, labels, strict=True))
+
+    def _of(self, votes: Votes) -> list[Any]:
+        """Labels by row number. Where the votes know their rows, ids that only look like row numbers are told."""
+        labels, rows = np.asarray(self.gold), votes.ids.to_list()
+        numbers = all(isinstance(row, int) and 0 <= row < len(labels) for row in rows)
+        made = votes.provenance
+        if not numbers or (isinstance(made, PickedRows) and made.row.tolist() != rows):
+            raise InputError(
+                "the votes' ids are not row numbers: give the gold labels as GoldScorer(corpus), as "
+                "GoldScorer(gold, ids=votes.ids), or as a map from ids to labels"
             )
         return list(labels[rows].tolist())
+
+
+def _found(known: Mapping[Any, Any], ids: pl.Series) -> list[Any]:
+    wanted = ids.to_list()
+    if wanted and not any(key in known for key in wanted):
+        raise InputError(
+            f"no id of these votes, such as {wanted[0]!r}, is among the ids of the gold labels, such as "
+            f"{next(iter(known), None)!r}: the two must be of one kind"
+        )
+    return [known.get(key) for key in wanted]
 
 
 class VotesScored(UserWarning):

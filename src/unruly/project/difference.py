@@ -87,7 +87,7 @@ class Difference:
             )
         if self.labels is not None:
             lines.append(
-                f"{plural(self.labels, 'document')} of {self.documents:,} get another label"
+                f"{plural(self.labels, 'document')} of {self.documents:,} get{'s' if self.labels == 1 else ''} another label"
             )
         return "\n".join(lines)
 

@@ -36,7 +36,7 @@ from unruly.rules.describe import described_source, descriptions_of
 from unruly.rules.plain import source_from_plain, source_to_plain
 from unruly.rules.source import Source
 from unruly.rules.sources import Sources
-from unruly.wording import did_you_mean
+from unruly.wording import did_you_mean, near_file
 
 SECTIONS = ("task", "data", "source", "encoder", "train")
 
@@ -75,12 +75,17 @@ def project_file(path: Path) -> Path:
     if file.is_file():
         return file
     if path.is_dir():
+        if file.exists() or path.name == FILE_NAME:
+            raise ProjectError(
+                f"{FILE_NAME} is no file, but a folder, a pipe or a device", where=Where(str(path))
+            )
         raise ProjectError(
             f"no {FILE_NAME} in this folder: `unruly new NAME` makes a project",
             where=Where(str(path)),
         )
     raise ProjectError(
-        f"there is no such project: `unruly new {path}` makes one", where=Where(str(path))
+        f"there is no such project: {near_file(path) or f'`unruly new {path}` makes one'}",
+        where=Where(str(path)),
     )
 
 

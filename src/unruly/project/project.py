@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from unruly.errors import InputError, ProjectError, SettingsError, Where
+from unruly.files import check_name
 from unruly.labelling.answers import Labelled, labelled, problem_lines
 from unruly.labelling.labels import FILE_NAME as LABELS
 from unruly.labelling.labels import LabelFile
@@ -64,7 +65,7 @@ class DataFiles:
             raise ProjectError(
                 f'the project names no {split} file: add {split} = "..." under [data] in unruly.toml'
             )
-        return folder / name
+        return folder / check_name(name)
 
     def read(self, split: str, folder: Path, classes: tuple[str, ...]) -> Corpus:
         """One split, whole."""
@@ -169,7 +170,7 @@ class Project:
         """The answers of people, in `labels.csv` or the file that `[data] labels` names; none if it is not there yet."""
         given = {"id": self.data.id, "label": self.data.label}
         names = {own: name for own, name in given.items() if name is not None}
-        return LabelFile.open(self.folder / (self.data.labels or LABELS), names)
+        return LabelFile.open(self.folder / check_name(self.data.labels or LABELS), names)
 
     def labels(self, corpus: Corpus) -> Labelled:
         """The labels of the training documents `corpus`; a file that the project names must be there."""
@@ -306,6 +307,10 @@ def check_classes(classes: tuple[str, ...]) -> None:
     for name in classes:
         if not name.strip():
             raise ProjectError("a class has an empty name: give it one")
+        if name != name.strip():
+            raise ProjectError(
+                f"the class {name!r} begins or ends with a space: take it away, for labels are read without"
+            )
         if classes.count(name) > 1:
             raise ProjectError(f"the class {name!r} is named twice: name each class once")
 

@@ -54,7 +54,7 @@ class Table:
         >>> Table.parse("[task]\\nclasses = ham", "unruly.toml")
         Traceback (most recent call last):
         ...
-        unruly.errors.ProjectError: unruly.toml:2: not valid TOML (column 11): Invalid value
+        unruly.errors.ProjectError: unruly.toml:2: not valid TOML (column 11): Invalid value: text needs quotes: "ham"
         """
         try:
             values = tomllib.loads(text)
@@ -181,13 +181,43 @@ def _syntax(file: str, text: str, message: str) -> ProjectError:
     """The parser's complaint; its line is known from its text alone."""
     match = _AT_LINE.match(message)
     if match:
-        found = f"not valid TOML (column {match['column']}): {match['what']}"
-        return ProjectError(found, where=Where(file, int(match["line"])))
+        line, column = int(match["line"]), int(match["column"])
+        found = f"not valid TOML (column {column}): {match['what']}"
+        hint = _remedy(text.split("\n")[line - 1].removesuffix("\r"), column - 1, match["what"])
+        return ProjectError(found + (hint and f": {hint}"), where=Where(file, line))
     line = text.rstrip("\n").count("\n") + 1
     found = message.removesuffix(" (at end of document)")
     return ProjectError(
         f"not valid TOML: {found} (at the end of the file)", where=Where(file, line)
     )
+
+
+def _remedy(line: str, at: int, what: str) -> str:
+    r"""What most likely is wrong with a line that the parser stopped at, where that can be told.
+
+    >>> _remedy("train = comments.csv", 8, "Invalid value")
+    'text needs quotes: "comments.csv"'
+    >>> _remedy("quiet = True", 8, "Invalid value")
+    'write true in small letters'
+    >>> _remedy(r'train = "C:\users"', 14, "Invalid hex value")
+    'a backslash in double quotes begins an escape: use single quotes, or double it'
+    """
+    if "hex value" in what or "Unescaped" in what:
+        return "a backslash in double quotes begins an escape: use single quotes, or double it"
+    word = re.match(r"[^\s,#\[\]{}\"'=]+", line[at:])
+    if what == "Invalid value" and word:
+        if (small := word[0].lower()) in ("true", "false"):
+            return f"write {small} in small letters"
+        return f'text needs quotes: "{word[0]}"'
+    if what == "Invalid value":
+        return "a value is missing after the ="
+    if what == "Illegal character '\\n'":
+        return "a text that begins with a quote must end with one on the same line"
+    if what.startswith("Invalid initial character") and not line[at:].strip() and "{" in line:
+        return "what stands in { } must be on one line"
+    if what == "Unclosed array":
+        return "a list ends with ], and has a comma between its items"
+    return ""
 
 
 def lines_of(text: str) -> dict[Place, int]:

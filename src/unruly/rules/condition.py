@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import RuleError, Where
-from unruly.wording import did_you_mean
+from unruly.errors import InputError, RuleError, Where
+from unruly.files import check_name
+from unruly.wording import did_you_mean, near_file
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain]"
 Table: TypeAlias = "Mapping[str, Plain]"
@@ -166,18 +167,22 @@ class Place:
         """The path of a file that the value names, if it is there."""
         if not self.files:
             raise self.error("rules of a model file open no files")
-        path = self.folder / self.text(value)
+        try:
+            path = self.folder / check_name(self.text(value))
+        except InputError as error:
+            raise self.error(error.message) from None
         try:
             found = path.resolve(strict=True)
         except (RuntimeError, OSError) as error:
-            loop = isinstance(error, RuntimeError) or "symbolic links" in str(error)
-            raise self.error(
-                f"the link {value} leads back to itself: point it at a real file"
-                if loop
-                else f"there is no file {value} in {self.folder}: check the name and the folder"
-            ) from None
+            if isinstance(error, RuntimeError) or "symbolic links" in str(error):
+                raise self.error(
+                    f"the link {value} leads back to itself: point it at a real file"
+                ) from None
+            hint = near_file(path) or "check the name and the folder"
+            raise self.error(f"there is no file {value} in {self.folder}: {hint}") from None
         if not found.is_file():
-            raise self.error(f"{value} is a folder, not a file")
+            kind = "a folder" if found.is_dir() else "a pipe or a device"
+            raise self.error(f"{value} is {kind}, not a file")
         return path
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from unruly.errors import RuleError
 from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table
 from unruly.rules.expressions import find_all_spans, merged, words_of
+from unruly.wording import near_file
 
 Match = Literal["word", "substring"]
 _MOST_TOGETHER = 300  # words in one expression: beyond this `many_words` is faster
@@ -130,7 +131,8 @@ def read_words(path: Path) -> tuple[str, ...]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
-        raise RuleError(f"there is no file {path}: check the name and the folder") from None
+        hint = near_file(path) or "check the name and the folder"
+        raise RuleError(f"there is no file {path}: {hint}") from None
     except UnicodeDecodeError as error:
         raise RuleError(f"{path}: not UTF-8 (byte {error.start}): save it as UTF-8") from None
     words = tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))

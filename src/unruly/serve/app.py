@@ -229,7 +229,11 @@ def _note(request: Request, asked: Asked) -> None:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    what = {404: "there is no such path: GET /docs lists them", 405: "not by this method"}
+    allowed = (error.headers or {}).get("Allow", "").replace(", HEAD", "").replace("HEAD, ", "")
+    what = {
+        404: "there is no such path: GET /docs lists them",
+        405: f"{request.url.path} is not asked by {request.method}: use {allowed.replace(', ', ' or ')}",
+    }
     message = what.get(error.status_code, str(error.detail))
     kind = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
     problem = Problem(error.status_code, kind, message, error.headers)

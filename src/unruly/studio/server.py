@@ -10,9 +10,11 @@ from pathlib import Path
 
 from unruly.errors import InputError
 from unruly.extras import need
+from unruly.model.container import is_model
 from unruly.project.beginning import project_of
 from unruly.serve.listening import address, listening
 from unruly.studio.security import Access
+from unruly.wording import near_file
 
 FIRST_PORT = 8765
 _TRIES = 50
@@ -56,7 +58,12 @@ def project_named(path: Path) -> Path | None:
     if path.is_dir() or path.suffix == ".toml":
         return path
     if not path.is_file():
-        raise InputError(f"{path}: there is no such project or file of texts")
+        hint = near_file(path)
+        raise InputError(f"{path}: there is no such project or file of texts{hint and ': ' + hint}")
+    if is_model(path):
+        raise InputError(
+            f"{path}: this is a model, and a project or a file of texts is needed: name its folder"
+        )
     return project_of(path)
 
 

@@ -156,8 +156,7 @@ def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> N
     for value in _different(labels, where):
         number = class_number(value, classes)
         if number is None:
-            row = 0 if len(labels) == 1 else int((labels == value).arg_true()[0])
-            raise InputError(not_a_class(value, classes), where=where(row))
+            raise InputError(not_a_class(value, classes), where=where(_first_row(labels, value)))
         if not _unknown(value):
             numbers[value] = number
     if not numbers:
@@ -166,6 +165,12 @@ def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> N
         list(numbers), list(numbers.values()), default=UNKNOWN, return_dtype=pl.Int16
     )
     return found.to_numpy().astype(np.int16)
+
+
+def _first_row(labels: pl.Series, value: object) -> int:
+    """Where a value stands first. As Python has it: polars does not find times again that Python rounds."""
+    shown = repr(value)  # NaN is not equal to itself
+    return next((row for row, own in enumerate(labels.to_list()) if repr(own) == shown), 0)
 
 
 def counted_from_one(

@@ -110,7 +110,13 @@ def json_table(path: Path) -> FrameTable:
             where=Where(str(path)),
         )
     with polars_errors(path, "JSON"):
-        frame = pl.DataFrame(found, infer_schema_length=None)
+        try:
+            frame = pl.DataFrame(found, infer_schema_length=None)
+        except (OverflowError, TypeError, ValueError) as error:  # of values that no column can hold
+            first = next(iter(str(error).splitlines()), "")[:200]
+            raise InputError(
+                f"cannot be read as a table: {first}", where=Where(str(path))
+            ) from None
     return FrameTable(path, "JSON", frame.lazy(), "there is no row")
 
 

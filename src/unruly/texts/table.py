@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, Where
 from unruly.progress import SILENT, Progress
 from unruly.texts.columns import Layout
-from unruly.wording import nearest
+from unruly.wording import near_file
 
 ENDINGS = ".csv, .tsv, .jsonl, .ndjson (each also .gz), .parquet, .arrow, .feather, .ipc, .json, .xlsx, .ods"
 
@@ -137,16 +137,14 @@ def check_file(path: Path) -> None:
             where=here,
         )
     if not path.exists():
-        raise InputError(f"there is no such file{_near(path)}", where=here)
+        hint = near_file(path)
+        raise InputError(f"there is no such file{hint and ': ' + hint}", where=here)
+    if not path.is_file() and path.resolve() != Path(os.devnull):
+        raise InputError(
+            "a pipe or a device, which cannot be read twice: save it as a file, or name - for standard input",
+            where=here,
+        )
     if not os.access(path, os.R_OK):
         raise InputError("you may not read this file: change its permissions", where=here)
     if path.stat().st_size == 0:
         raise InputError("the file is empty: expected one document a row", where=here)
-
-
-def _near(path: Path) -> str:
-    """A hint when the folder holds a file of nearly that name, or is itself missing."""
-    if not path.parent.is_dir():
-        return f": the folder {path.parent} does not exist"
-    near = nearest(path.name, (p.name for p in path.parent.iterdir()))
-    return f": did you mean {near}?" if near else ""
