@@ -116,6 +116,36 @@ def test_a_folders_own_features_stand_in_the_line_of_the_encoder() -> None:
     assert datasets(found) == ("youtube", "spouse_bert")
 
 
+def test_the_default_stands_beside_the_others_whatever_reads_its_texts() -> None:
+    mixed = [
+        outcome("youtube", "bert-mlp", 0.9),
+        outcome("youtube", "default", 0.95, {"encoder": "auto"}),
+    ]
+    found = cells(mixed, "main")
+    assert {variant.encoder for variant in found} == {"minilm"}
+    assert "unruly's default: minilm with lsa" in conditions(mixed)
+
+
+def test_figures_from_fewer_documents_are_marked_and_counted() -> None:
+    part = outcome("imdb", "ulmfit", 0.6, documents=(2000, 2000, 2500))
+    whole = outcome("imdb", "paper", 0.7, documents=(20000, 2500, 2500))
+    beside = [part, whole]
+    assert (cell([part], beside), cell([whole], beside)) == ("60.0 †", "70.0")
+    assert cell([part], [part]) == "60.0"
+    said = conditions(beside)
+    assert "†: fewer training documents than others have on that data set" in said
+    assert "imdb 2,000 (ULMFiT (miniature))" in said
+    assert "imdb 20,000 / 2,500 (20k / 2.5k)" in said
+    assert "†" not in conditions([whole])
+
+
+def test_fewer_seeds_are_told_by_data_set_and_line() -> None:
+    several = [outcome("yelp", "paper", 0.8, {"seed": seed}) for seed in range(3)]
+    one = outcome("imdb", "paper", 0.8, {"selection": "gold"})
+    said = conditions([*several, one])
+    assert "3 seeds (fewer on imdb 1: The paper's method, epoch by gold) here" in said
+
+
 def test_conditions_are_the_papers_beside_ours() -> None:
     said = conditions([outcome("yelp", "paper", 0.8, documents=(6000, 800, 800))])
     assert "yelp 6,000 / 800 (30.4k / 3.8k)" in said

@@ -18,6 +18,7 @@ from unruly_lab.bench.tables import (
     conditions,
     datasets,
     difference,
+    fewer,
     gold_mark,
     gold_use,
     markdown,
@@ -33,6 +34,7 @@ RARE = {"spouse": 1}  # data sets with a rare class: its number; F1 stands besid
 def method_rows(found: Cells, papers: Papers) -> str:
     """The table: for each method our rows, each with its use of gold, then the paper's."""
     names, named = datasets(found), several_encoders(found)
+    every = [o for by_dataset in found.values() for several in by_dataset.values() for o in several]
     header = ["method", "true labels used for"]
     for name in names:
         header.append(name)
@@ -41,7 +43,7 @@ def method_rows(found: Cells, papers: Papers) -> str:
     rows = []
     for method in dict.fromkeys(variant.method for variant in found):
         for variant in (variant for variant in found if variant.method == method):
-            rows.append(_ours(variant, variant.title(named), found[variant], names))
+            rows.append(_ours(variant.title(named), found[variant], names, every))
         if any((method, paper.known(name)) in papers for name in names):
             rows.append(_theirs(method, papers, names))
     return markdown(header, rows)
@@ -76,12 +78,15 @@ def beyond_chance(several: Sequence[Outcome], theirs: float, dataset: str) -> bo
 
 
 def _ours(
-    variant: Variant, title: str, by_dataset: Mapping[str, list[Outcome]], names: Sequence[str]
+    title: str,
+    by_dataset: Mapping[str, list[Outcome]],
+    names: Sequence[str],
+    every: Sequence[Outcome],
 ) -> list[str]:
     row = [title, gold_use([o for several in by_dataset.values() for o in several])]
     for name in names:
         several = by_dataset.get(name, [])
-        row.append(str(Spread.of(o.accuracy for o in several)))
+        row.append(f"{Spread.of(o.accuracy for o in several)}{fewer(several, every)}")
         if name in RARE:
             row.append(str(Spread.of(o.f1[RARE[name]] for o in several)))
     return row
