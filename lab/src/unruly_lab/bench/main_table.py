@@ -192,17 +192,17 @@ def validation(outcomes: Sequence[Outcome]) -> str | None:
     if not known:
         return None
     named = several_encoders(found)
+    shown = [o for by_dataset in found.values() for several in by_dataset.values() for o in several]
     body = [
         (
             variant.title(named),
             gold_use([o for several in by_dataset.values() for o in several]),
-            *(str(Spread.of(o.valid_accuracy for o in by_dataset.get(name, ()))) for name in known),
+            *(_validated(by_dataset.get(name, ()), shown) for name in known),
         )
         for variant, by_dataset in found.items()
     ]
     theirs = [f"*{paper.VALIDATION[paper.known(name) or name]:.1f}*" for name in known]
     body.append(("*the paper*", "*choice of the epoch, hyper-parameters*", *theirs))
-    shown = [o for by_dataset in found.values() for several in by_dataset.values() for o in several]
     return page(
         "Validation accuracy",
         "Accuracy on the validation documents in per cent, mean ± standard deviation over seeds. Where the epoch "
@@ -210,3 +210,7 @@ def validation(outcomes: Sequence[Outcome]) -> str | None:
         markdown(("method", "true labels used for", *known), body),
         conditions(shown),
     )
+
+
+def _validated(several: Sequence[Outcome], every: Sequence[Outcome]) -> str:
+    return f"{Spread.of(o.valid_accuracy for o in several)}{fewer(several, every)}"
