@@ -139,11 +139,20 @@ def test_figures_from_fewer_documents_are_marked_and_counted() -> None:
     assert "†" not in conditions([whole])
 
 
-def test_fewer_seeds_are_told_by_data_set_and_line() -> None:
+def test_fewer_seeds_are_told_by_data_set() -> None:
     several = [outcome("yelp", "paper", 0.8, {"seed": seed}) for seed in range(3)]
     one = outcome("imdb", "paper", 0.8, {"selection": "gold"})
     said = conditions([*several, one])
-    assert "3 seeds (fewer on imdb 1: The paper's method, epoch by gold) here" in said
+    assert "3 seeds, some lines fewer on imdb (from 1): a figure without ± is that of one" in said
+    assert conditions(several).count("3 seeds here") == 1
+
+
+def test_the_method_as_printed_stands_before_the_other_softmax() -> None:
+    voters = outcome("yelp", "paper-voters", 0.8, {"selection": "gold"})
+    printed = outcome("yelp", "paper", 0.7, {"selection": "gold"}, gold_used=GOLD_EPOCH)
+    assert [variant.attention for variant in cells([voters, printed], "main")] == ["", "voters"]
+    said = main_table.table([voters, printed]) or ""
+    assert "The paper's method, epoch by gold: yelp 17.5 points below the paper's 87.5." in said
 
 
 def test_conditions_are_the_papers_beside_ours() -> None:

@@ -193,10 +193,10 @@ def over_voters(run: Run) -> Run:
     return replace(run, method="paper", settings=(*run.settings, (ATTENTIONS[0], "voters")))
 
 
-def _place(o: Outcome) -> tuple[int, bool, int]:
+def _place(o: Outcome) -> tuple[int, bool, str, int]:
     names = [known.name for known in SYSTEMS]
     at = names.index(o.run.method) if o.run.method in names else len(names)
-    return at, o.run.selection == "gold", o.run.seed
+    return at, o.run.selection == "gold", attention(o.run), o.run.seed
 
 
 def _encoder_beside_given(outcomes: Sequence[Outcome]) -> Callable[[str], str]:
@@ -253,7 +253,7 @@ TUNED = (
 # Values of ours that were chosen while looking at gold labels, none of them test labels.
 CHOSEN_WITH_GOLD = {
     "neuralqpp": "starting weights (agnews validation labels)",
-    "default": "constants (validation labels of these data sets)",
+    "default": "constants (gold labels of these data sets in view)",
 }
 
 
@@ -331,18 +331,19 @@ def _line_of(o: Outcome) -> str:
 
 
 def _seeds(outcomes: Sequence[Outcome]) -> str:
-    """How many seeds there are, and how many fewer on some data set, with the lines that have them."""
+    """How many seeds there are, and on which data sets some line has fewer."""
     found: dict[tuple[str, str], set[int]] = {}
     for o in outcomes:
         found.setdefault((o.run.dataset, _line_of(o)), set()).add(o.run.seed)
     top = max((len(seeds) for seeds in found.values()), default=0)
-    short: dict[tuple[str, int], list[str]] = {}
-    for (dataset, title), seeds in found.items():
-        if len(seeds) < top:
-            short.setdefault((dataset, len(seeds)), []).append(title)
+    least = {d: min(len(s) for (of, _), s in found.items() if of == d) for d, _ in found}
+    short = [f"{d} (from {least[d]})" for d in in_order(least) if least[d] < top]
     shown = "one seed" if top == 1 else f"{top} seeds"
-    rest = "; ".join(f"{dataset} {n}: {', '.join(t)}" for (dataset, n), t in short.items())
-    return f"{shown} (fewer on {rest})" if rest else shown
+    if not short:
+        return shown
+    return (
+        f"{shown}, some lines fewer on {', '.join(short)}: a figure without ± is that of one seed,"
+    )
 
 
 USES = {
