@@ -111,7 +111,7 @@ def _section(
         measured = {d: claim.measure(found, line, d) for d in columns}
         ours = {d: value for d, value in measured.items() if value is not None}
         if ours:
-            marks = {d: fewer(found.outcomes(line, d), every) for d in columns}
+            marks = {d: fewer(found.outcomes(line, d), every) for d in ours}
             body.append(_row(line.title(), ours, columns, marks=marks))
     header = (claim.unit, *columns, "mean")
     return "\n\n".join([f"### {claim.said}", markdown(header, body), f"Why: {claim.why}"])

@@ -178,9 +178,9 @@ def chart(outcomes: Sequence[Outcome]) -> str | None:
     _bars(left, names, found, matched=True)
     _bars(right, names, found, matched=False)
     _papers(left, names, found)
-    heading(right, "all documents")
-    left.set_ylabel("wrong labels of training documents, %")
-    heading(left, "matched documents (more than p votes)")
+    heading(right, "all training documents")
+    left.set_ylabel("wrong labels, %")
+    heading(left, "matched training documents (more than p votes)")
     legend(drawing, 1)
     return svg_of(drawing, "noise")
 
