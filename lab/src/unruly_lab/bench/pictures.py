@@ -60,12 +60,14 @@ def axes(figure: Figure, where: tuple[int, int, int] = (1, 1, 1)) -> Axes:
 
 
 def legend(figure: Figure, columns: int = 3) -> None:
-    """One legend above all panels; what several of them name alike stands there once."""
+    """One legend above all panels, in fewer columns where its words are long; like names stand there once."""
     handles: dict[str, Any] = {}
     for ax in figure.axes:
         found, labels = ax.get_legend_handles_labels()
         for handle, label in zip(found, labels, strict=True):
             handles.setdefault(label, handle)
+    wide = max(map(len, handles), default=0) + 6  # letters, the mark counted
+    columns = min(columns, max(1, int(_LETTERS_AN_INCH * figure.get_figwidth() / wide)))
     figure.legend(
         list(handles.values()),
         list(handles),
