@@ -134,7 +134,7 @@ def test_figures_from_fewer_documents_are_marked_and_counted() -> None:
     assert cell([part], [part]) == "60.0"
     said = conditions(beside)
     assert "†: fewer training documents than others have on that data set" in said
-    assert "imdb 2,000 (ULMFiT (miniature))" in said
+    assert "on that data set: imdb 2,000." in said
     assert "imdb 20,000 / 2,500 (20k / 2.5k)" in said
     assert "†" not in conditions([whole])
 
@@ -143,7 +143,7 @@ def test_fewer_seeds_are_told_by_data_set() -> None:
     several = [outcome("yelp", "paper", 0.8, {"seed": seed}) for seed in range(3)]
     one = outcome("imdb", "paper", 0.8, {"selection": "gold"})
     said = conditions([*several, one])
-    assert "3 seeds, some lines fewer on imdb (from 1): a figure without ± is that of one" in said
+    assert "3 seeds here, fewer for some lines on imdb (a figure without ± is of one seed);" in said
     assert conditions(several).count("3 seeds here") == 1
 
 
@@ -433,7 +433,10 @@ def test_data_statistics_by_hand() -> None:
         in said
     )
     assert "| a | youtube | 75.0 | 66.7 |" in said
-    assert "all 4 sources here: accuracy 58.3, coverage 62.5; in the paper 67.5 and 23.3." in said
+    assert (
+        "all 2 sources of the paper's data sets here: accuracy 58.3, coverage 62.5; in the paper 67.5 and 23.3."
+        in said
+    )
 
 
 def test_a_source_that_never_votes_has_no_accuracy() -> None:

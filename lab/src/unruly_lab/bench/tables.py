@@ -296,7 +296,7 @@ def conditions(outcomes: Iterable[Outcome]) -> str:
     encoders = sorted({ENCODERS.get(o.run.encoder, o.run.encoder) for o in every})
     said = (
         f"Features: {', '.join(encoders)} here, bert-base-uncased in the paper; "
-        f"{_seeds(every)} here, how many in the paper is not said."
+        f"{_seeds(every)}; how many in the paper is not said."
     )
     if less := _less(every):
         said += f" †: fewer training documents than others have on that data set: {less}."
@@ -313,16 +313,12 @@ def conditions(outcomes: Iterable[Outcome]) -> str:
 
 
 def _less(outcomes: Sequence[Outcome]) -> str:
-    """Which methods have fewer training documents than others on a data set, and how many."""
+    """The data sets on which some figures are from fewer training documents than others, and how many."""
     said = []
     for dataset in in_order(o.run.dataset for o in outcomes):
-        mine = [o for o in outcomes if o.run.dataset == dataset]
-        short: dict[int, dict[str, None]] = {}
-        for o in mine:
-            if o.documents[0] < most(mine)[0]:
-                short.setdefault(o.documents[0], {})[_line_of(o)] = None
-        said += [f"{dataset} {n:,} ({', '.join(titles)})" for n, titles in short.items()]
-    return "; ".join(said)
+        sizes = sorted({o.documents[0] for o in outcomes if o.run.dataset == dataset})
+        said += [f"{dataset} {n:,}" for n in sizes[:-1]]
+    return ", ".join(said)
 
 
 def _line_of(o: Outcome) -> str:
@@ -336,13 +332,12 @@ def _seeds(outcomes: Sequence[Outcome]) -> str:
     for o in outcomes:
         found.setdefault((o.run.dataset, _line_of(o)), set()).add(o.run.seed)
     top = max((len(seeds) for seeds in found.values()), default=0)
-    least = {d: min(len(s) for (of, _), s in found.items() if of == d) for d, _ in found}
-    short = [f"{d} (from {least[d]})" for d in in_order(least) if least[d] < top]
-    shown = "one seed" if top == 1 else f"{top} seeds"
+    short = in_order(dataset for (dataset, _), seeds in found.items() if len(seeds) < top)
+    shown = "one seed here" if top == 1 else f"{top} seeds here"
     if not short:
         return shown
     return (
-        f"{shown}, some lines fewer on {', '.join(short)}: a figure without ± is that of one seed,"
+        f"{shown}, fewer for some lines on {', '.join(short)} (a figure without ± is of one seed)"
     )
 
 
