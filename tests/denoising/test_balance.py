@@ -66,6 +66,13 @@ def test_good_predictions_make_a_label_worth_several() -> None:
     assert abs(good.shares[1] - truth.mean()) < 0.05
 
 
+def test_a_few_labels_without_an_error_claim_no_certainty() -> None:
+    truth = np.arange(400) % 2
+    rows = np.arange(10)
+    found = from_labels(ASSUMED, lambda _: np.eye(2)[truth], rows, truth[rows], np.full(10, 0.1))
+    assert 10 < found.labels - ASSUMED_LABELS < 200
+
+
 def test_wrong_predictions_do_no_harm() -> None:
     labels = np.array([0] * 18 + [1] * 2)
     wrong = np.tile([0.1, 0.9], (500, 1))
