@@ -22,6 +22,13 @@ def test_votes_shares_count_each_document_once_and_no_class_is_zero() -> None:
     assert vote_shares(one_sided).tolist() == [3.5 / 4, 0.5 / 4]
 
 
+def test_documents_without_a_vote_say_nothing_of_the_balance() -> None:
+    cast = [[0], [0], [1]]
+    covered = SparseVotes.of(Votes.from_array(cast))
+    beside = SparseVotes.of(Votes.from_array(cast + [[-1]] * 50))
+    assert vote_shares(beside).tolist() == vote_shares(covered).tolist() == [2.5 / 4, 1.5 / 4]
+
+
 def test_labels_pull_a_wrong_balance_to_the_right_one() -> None:
     labels = np.array([0] * 90 + [1] * 10)
     blind = np.full((1000, 2), 0.5)
@@ -57,6 +64,13 @@ def test_good_predictions_make_a_label_worth_several() -> None:
     )
     assert good.labels - ASSUMED_LABELS > 1.5 * (blind.labels - ASSUMED_LABELS)
     assert abs(good.shares[1] - truth.mean()) < 0.05
+
+
+def test_a_few_labels_without_an_error_claim_no_certainty() -> None:
+    truth = np.arange(400) % 2
+    rows = np.arange(10)
+    found = from_labels(ASSUMED, lambda _: np.eye(2)[truth], rows, truth[rows], np.full(10, 0.1))
+    assert 10 < found.labels - ASSUMED_LABELS < 200
 
 
 def test_wrong_predictions_do_no_harm() -> None:

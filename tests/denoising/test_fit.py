@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 from tests.denoising.planted import drawn, skewed
 
+from unruly.denoising.balance import ASSUMED_LABELS, Balance, from_labels, vote_shares
+from unruly.denoising.em import Task, expectation_maximisation
 from unruly.denoising.fit import denoise
+from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
 from unruly.errors import InputError
 from unruly.facts import BalanceOrigin, ClassBalance, ClassesWithoutVotes, GoldUse, Use
 from unruly.prior import StatedBalance
+from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 
 
@@ -84,6 +88,39 @@ def test_the_balance_says_where_it_comes_from() -> None:
     assert assumed.depends >= stated.depends > 0
     assert sum(known.shares) == pytest.approx(1)
     assert abs(known.shares[1] - 0.2) < abs(assumed.shares[1] - 0.2)
+
+
+def test_label_weights_undo_how_the_labelled_documents_were_drawn() -> None:
+    features, votes, truth = skewed(800, 0.15, [0.6, 0.65], signal=0.4)
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.permutation(np.flatnonzero(truth == c))[:40] for c in (0, 1)])
+    clean, weights = np.full(800, -1), np.zeros(800)
+    clean[rows] = truth[rows]
+    weights[rows] = np.where(truth[rows] == 1, 0.15, 0.85)  # as many of each were drawn
+    alike = denoise(features, votes, clean=clean).balance.shares[1]
+    weighed = denoise(features, votes, clean=clean, label_weights=weights).balance.shares[1]
+    assert alike > 0.3
+    assert weighed == pytest.approx(0.15, abs=0.06)
+
+
+def test_the_balance_is_judged_by_posteriors_that_have_not_seen_the_labels() -> None:
+    features, votes, truth = skewed(800, 0.15, [0.6, 0.65], signal=0.4)
+    rows = np.arange(120)
+    clean = np.where(np.arange(800) < 120, truth, -1)
+    sparse, settings = SparseVotes.of(votes), Settings()
+    fold = content_folds(features, settings.folds, 0)
+    blind = Task(
+        tuple(
+            CrossFitting.of(b.values, fold, settings.folds, settings.l2) for b in features.blocks
+        ),
+        features.weights,
+        sparse,
+        np.full(800, -1),
+    )
+    start = Balance(vote_shares(sparse), ASSUMED_LABELS, BalanceOrigin.ASSUMED)
+    fitted = expectation_maximisation(blind, start, settings)
+    known = from_labels(start, fitted.under, rows, truth[rows], np.full(120, 1 / 120))
+    assert denoise(features, votes, clean=clean).balance.shares == pytest.approx(known.shares)
 
 
 def test_votes_as_the_stated_balance_are_the_votes_shares() -> None:

@@ -195,6 +195,17 @@ def test_uncovered_documents_get_the_prior(make: Make) -> None:
 
 
 @every_model
+def test_votes_of_the_same_sources_in_another_order_are_refused(make: Make) -> None:
+    votes, _ = planted_votes(300, ACCURACIES, 0.5, seed=3)
+    model = make("uniform").fit(votes)
+    turned = Votes.from_array(
+        votes.matrix[:, ::-1], classes=votes.classes, sources=votes.sources[::-1]
+    )
+    with pytest.raises(InputError, match="votes of the same sources, in the same order"):
+        model.predict_proba(turned)
+
+
+@every_model
 def test_soft_votes_count_by_their_probability(make: Make) -> None:
     votes, _ = planted_votes(2000, ACCURACIES, 0.6, seed=4)
     column = votes.matrix[:, 0]

@@ -75,6 +75,23 @@ def test_letters_of_other_scripts_are_letters() -> None:
     assert matched(rule, documents) == [True, False, False, True, True]
 
 
+def test_any_white_space_may_stand_within_a_phrase() -> None:
+    documents = ["check out", "check   out", "Check\n\tout", "checkout", "check it out"]
+    assert matched(Keywords(["check out"]), documents) == [True, True, True, False, False]
+    assert matched(Keywords(["check  out"], "substring"), documents[:3]) == [True, True, True]
+
+
+def test_marks_are_no_wild_cards() -> None:
+    documents = ["a.b", "axb", "c++", "ccc", "(ab)", "ab", "[x]", "x"]
+    rule = Keywords(["a.b", "c++", "(ab)", "[x]"])
+    assert matched(rule, documents) == [True, False] * 4
+
+
+def test_the_span_of_a_phrase_is_the_whole_phrase() -> None:
+    rule = Keywords(["check", "check out", "check out this"])
+    assert rule.spans({TEXT: "check out this, check"}) == ((0, 14), (16, 21))
+
+
 def test_spans_count_characters_and_not_bytes() -> None:
     assert Keywords(["great"]).spans({TEXT: "ünï😀 great, GREAT"}) == ((5, 10), (12, 17))
 
@@ -85,7 +102,8 @@ def test_thousands_of_words_in_a_file(tmp_path: Path) -> None:
     rule = Keywords.from_file(path)
     assert len(rule.words) == 5000
     assert len(rule.patterns()) > 1
-    assert matched(rule, ["a word4999 here", "word5000", "a WORD1"]) == [True, False, True]
+    documents = ["a word4999 here", "word5000", "a WORD1", "word49991", "aword4999"]
+    assert matched(rule, documents) == [True, False, True, False, False]
 
 
 @pytest.mark.parametrize("bad", [[], [""], ["ok", "  "]])

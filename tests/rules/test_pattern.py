@@ -47,6 +47,12 @@ def test_the_python_engine_looks_around() -> None:
     assert rule.spans({TEXT: "é subscribe"}) == ((2, 11),)
 
 
+def test_backtracking_is_stopped_by_the_clock() -> None:
+    rule = Pattern(r"(a|aa)+\1c", engine="python", seconds=0.01)  # a second and more without it
+    with pytest.warns(UserWarning, match="gave up on 1 document"):
+        assert vote(rule, ["aac", "a" * 30]) == [1, -1]
+
+
 def test_the_linear_engine_is_not_hurt_by_a_bomb() -> None:
     assert vote(Pattern("^(a+)+$"), ["a" * 50_000 + "b"]) == [-1]
 

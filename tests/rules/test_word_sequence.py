@@ -57,6 +57,13 @@ def test_punctuation_is_no_word() -> None:
     assert holds(WordSequence(["would"], ["again"], within_words=1), "would don't again")
 
 
+def test_the_second_word_may_stand_lines_below() -> None:
+    text = "I would\nsay: watch it\r\nagain"
+    assert holds(WordSequence(["would"], ["again"]), text)
+    assert holds(WordSequence(["would"], ["again"], within_chars=30), text)
+    assert holds(WordSequence(["would"], ["again"], within_words=3), text)
+
+
 def test_a_negator_blocks() -> None:
     rule = WordSequence(["recommend"], ["it"], negators=["not", "never"], negators_within=2)
     assert holds(rule, "I recommend it")

@@ -73,7 +73,7 @@ def test_every_claim_has_a_reason_and_gold_is_told() -> None:
         claim.why.endswith(".") and ". " not in claim.why for claim in CLAIMS
     )  # one sentence
     assert "were chosen with gold of these sets in view" in text
-    assert "constants (validation labels of these data sets)" in text
+    assert "constants (gold labels of these data sets in view)" in text
 
 
 def test_the_papers_figures_are_those_of_its_tables() -> None:

@@ -143,7 +143,10 @@ def test_noise_and_the_parameter_study_say_what_gold_took_part() -> None:
     assert "the paper's reduction (by gold)" in (noise.chart(one) or "").replace("&apos;", "'")
     run = {"experiment": "parameters", "settings": (("c1", 0.5),), **by_gold}
     study = parameter_study.chart(seeds("youtube", "paper", 0.9, run=run, gold_used=GOLD)) or ""
-    assert "gold: choice of the epoch" in study
+    assert "gold: choice of the epoch" in " ".join(re.findall(r">([^<>]+)</text>", study))
+    assert (
+        max(map(len, re.findall(r">([^<>]+)</text>", study))) < 90
+    )  # all of it inside the picture
     without = {"experiment": "parameters", "settings": (("c1", 0.5),)}
     assert "no gold" in (parameter_study.chart(seeds("youtube", "paper", 0.9, run=without)) or "")
 

@@ -12,10 +12,11 @@ import pytest
 from lab.tests.bench.handmade import SIZES, outcome, write_tiny
 
 from unruly.errors import InputError
+from unruly.model.weak_classifier import WeakClassifier
 from unruly_lab.bench.datasets import Folder
 from unruly_lab.bench.measuring import system_for
 from unruly_lab.bench.plan import QUICK, Plan
-from unruly_lab.bench.runs import GIVEN, Failure, Outcome, Run
+from unruly_lab.bench.runs import AUTO, GIVEN, Failure, Outcome, Run
 
 
 @pytest.fixture
@@ -66,6 +67,16 @@ def test_folders_with_features_and_priors(folders: tuple[Folder, ...]) -> None:
     assert (one.encoder, two.encoder) == (GIVEN, "minilm")
     assert (one.prior, two.prior) == (None, (0.9, 0.1))
     assert one.rows == two.rows == 30
+
+
+def test_the_default_reads_texts_as_unruly_fit_does(folders: tuple[Folder, ...]) -> None:
+    for split, n in SIZES.items():
+        np.save(folders[0].path / f"{split}_features.npy", np.zeros((n, 2)))
+    methods = ("bert-mlp", "default")
+    found = {(r.dataset, r.method): r.encoder for r in Plan(folders, methods, seeds=1).runs()}
+    assert found["two", "default"] == AUTO == WeakClassifier().encoder
+    assert found["two", "bert-mlp"] == "minilm"
+    assert found["one", "default"] == GIVEN
 
 
 def test_each_seed_draws_its_own_documents_where_a_draw_is_made(

@@ -116,6 +116,45 @@ def test_a_folders_own_features_stand_in_the_line_of_the_encoder() -> None:
     assert datasets(found) == ("youtube", "spouse_bert")
 
 
+def test_the_default_stands_beside_the_others_whatever_reads_its_texts() -> None:
+    mixed = [
+        outcome("youtube", "bert-mlp", 0.9),
+        outcome("youtube", "default", 0.95, {"encoder": "auto"}),
+    ]
+    found = cells(mixed, "main")
+    assert {variant.encoder for variant in found} == {"minilm"}
+    assert "unruly's default: minilm with lsa" in conditions(mixed)
+
+
+def test_figures_from_fewer_documents_are_marked_and_counted() -> None:
+    part = outcome("imdb", "ulmfit", 0.6, documents=(2000, 2000, 2500))
+    whole = outcome("imdb", "paper", 0.7, documents=(20000, 2500, 2500))
+    beside = [part, whole]
+    assert (cell([part], beside), cell([whole], beside)) == ("60.0 †", "70.0")
+    assert cell([part], [part]) == "60.0"
+    said = conditions(beside)
+    assert "†: fewer training documents than others have on that data set" in said
+    assert "on that data set: imdb 2,000." in said
+    assert "imdb 20,000 / 2,500 (20k / 2.5k)" in said
+    assert "†" not in conditions([whole])
+
+
+def test_fewer_seeds_are_told_by_data_set() -> None:
+    several = [outcome("yelp", "paper", 0.8, {"seed": seed}) for seed in range(3)]
+    one = outcome("imdb", "paper", 0.8, {"selection": "gold"})
+    said = conditions([*several, one])
+    assert "3 seeds here, fewer for some lines on imdb (a figure without ± is of one seed);" in said
+    assert conditions(several).count("3 seeds here") == 1
+
+
+def test_the_method_as_printed_stands_before_the_other_softmax() -> None:
+    voters = outcome("yelp", "paper-voters", 0.8, {"selection": "gold"})
+    printed = outcome("yelp", "paper", 0.7, {"selection": "gold"}, gold_used=GOLD_EPOCH)
+    assert [variant.attention for variant in cells([voters, printed], "main")] == ["", "voters"]
+    said = main_table.table([voters, printed]) or ""
+    assert "The paper's method, epoch by gold: yelp 17.5 points below the paper's 87.5." in said
+
+
 def test_conditions_are_the_papers_beside_ours() -> None:
     said = conditions([outcome("yelp", "paper", 0.8, documents=(6000, 800, 800))])
     assert "yelp 6,000 / 800 (30.4k / 3.8k)" in said
@@ -394,7 +433,10 @@ def test_data_statistics_by_hand() -> None:
         in said
     )
     assert "| a | youtube | 75.0 | 66.7 |" in said
-    assert "all 4 sources here: accuracy 58.3, coverage 62.5; in the paper 67.5 and 23.3." in said
+    assert (
+        "all 2 sources of the paper's data sets here: accuracy 58.3, coverage 62.5; in the paper 67.5 and 23.3."
+        in said
+    )
 
 
 def test_a_source_that_never_votes_has_no_accuracy() -> None:

@@ -18,7 +18,12 @@ from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.rules.word_sequence import WordSequence
 from unruly.votes.votes import Votes
-from unruly_lab.peers.seed_keywords import complete_seeds, seeds_from_rules, seeds_from_votes
+from unruly_lab.peers.seed_keywords import (
+    complete_seeds,
+    seeds_from_rules,
+    seeds_from_votes,
+    with_words_of_votes,
+)
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -90,3 +95,27 @@ def test_a_class_without_any_seed_is_named() -> None:
         complete_seeds((("song",), ("nowhere",)), ["a song", "two songs"], votes)
     with pytest.raises(InputError, match="keywords for 1 classes"):
         complete_seeds((("song",),), ["a song"], votes)
+
+
+def test_the_words_of_a_keyword_source_are_found_by_its_votes() -> None:
+    rng = np.random.default_rng(0)
+    filling = np.array(["about", "paper", "today", "people", "report"])
+    looked_for = (("goal", "striker"), ("bank", "profit"))
+    texts, cast = [], np.full((400, 2), -1)
+    for row in range(400):
+        words = rng.choice(filling, 4).tolist()
+        if row % 2:
+            label = int(rng.integers(2))
+            words.append(looked_for[label][int(rng.integers(2))])
+            cast[row, 0] = label
+        texts.append(" ".join(words))
+    cast[::3, 1] = 1  # by its place, whatever the words
+    found = with_words_of_votes((("kick",), ()), texts, cast)
+    assert [sorted(own) for own in found] == [["goal", "kick", "striker"], ["bank", "profit"]]
+
+
+def test_a_word_that_stands_in_other_documents_too_is_not_looked_for() -> None:
+    texts = ["goal team"] * 5 + ["team"] * 5
+    cast = np.array([[0]] * 5 + [[-1]] * 5)
+    assert with_words_of_votes(((), ()), texts, cast) == (("goal",), ())
+    assert with_words_of_votes(((), ()), texts, cast, least=6) == ((), ())

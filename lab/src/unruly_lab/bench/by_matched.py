@@ -15,6 +15,7 @@ from unruly_lab.bench.tables import (
     cells,
     conditions,
     datasets,
+    fewer,
     gold_words,
     markdown,
     page,
@@ -80,7 +81,16 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         return None
     named = several_encoders(found)
     titled = {w.title(named): [o for d in c.values() for o in d] for w, c in found.items()}
-    blocks = lines(outcomes)
+    every = [o for several in titled.values() for o in several]
+    marks = {
+        (d, w.title(named)): fewer(several, every)
+        for w, c in found.items()
+        for d, several in c.items()
+    }
+    blocks = {
+        d: {f"{title}{marks[d, title]}": groups for title, groups in by_title.items()}
+        for d, by_title in lines(outcomes).items()
+    }
     return page(
         TITLE,
         "Test accuracy in per cent, mean ± standard deviation over seeds, on documents with so many votes. The "
@@ -89,7 +99,7 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         *(_block(dataset, by_title) for dataset, by_title in blocks.items()),
         "\n".join(f"- {said}" for said in _sentences(found, named) if said),
         gold_words(titled),
-        conditions([o for several in titled.values() for o in several]),
+        conditions(every),
     )
 
 

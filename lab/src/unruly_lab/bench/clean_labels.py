@@ -72,7 +72,7 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         for variant, by_dataset in by_variant.items():
             title = f"{100 * share:g} %, {variant.title(named)}"
             papers = papers_row(variant.method, paper.CLEAN.get(share, {}))
-            body += rows(title, by_dataset, papers, columns)
+            body += rows(title, by_dataset, papers, columns, every)
             said.append(sentence(title, by_dataset, papers))
     return page(
         TITLE,

@@ -221,13 +221,13 @@ def _gap(points: float) -> str:
 
 
 def _average(facts: Sequence[DatasetFacts]) -> str:
-    sources = [source for one in facts for source in one.sources]
+    sources = [source for one in facts if paper.known(one.name) for source in one.sources]
     right = [source.accuracy for source in sources if not math.isnan(source.accuracy)]
     if not right:
         return ""
     coverage = 100 * sum(source.coverage for source in sources) / len(sources)
     return (
-        f"Average over all {len(sources)} sources here: accuracy {100 * sum(right) / len(right):.1f}, coverage "
+        f"Average over all {len(sources)} sources of the paper's data sets here: accuracy {100 * sum(right) / len(right):.1f}, coverage "
         f"{coverage:.1f}; in the paper {paper.SOURCES_MEAN_ACCURACY} and {paper.SOURCES_MEAN_COVERAGE}."
     )
 

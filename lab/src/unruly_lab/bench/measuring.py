@@ -23,8 +23,9 @@ from unruly.model.metrics import calibration_error, confusion, f1_scores, macro_
 from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
+from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
-from unruly_lab.bench.datasets import Dataset, Split
+from unruly_lab.bench.datasets import Dataset, Folder, Split
 from unruly_lab.bench.paper_figures import MATCHED_ABOVE, known
 from unruly_lab.bench.runs import Matched, Noise, Outcome, Run, Setting
 from unruly_lab.compare.scores import without_votes
@@ -272,24 +273,35 @@ def _held_out(run: Run, dataset: Dataset, fitted: Fitted) -> float:
 KEYWORD_METHODS = ("westclass", "westclass-published")
 
 
-def keywords_of(rules: Path | None, dataset: str, classes: tuple[str, ...]) -> Keywords:
-    """The words of `rules/<dataset>/unruly.toml`, for each class; None where there is no such file."""
+def keywords_of(rules: Path | None, folder: Folder, classes: tuple[str, ...]) -> Keywords:
+    """The words of `rules/<data set>/unruly.toml`, for each class; None where there is no such file.
+
+    Where the data has votes of sources that the file does not have (the paper prints four of the nine of
+    agnews), their words are found by those votes.
+    """
     if rules is None:
         return None
-    names = (dataset, known(dataset) or dataset)
+    names = (folder.name, known(folder.name) or folder.name)
     found = [path for name in names if (path := rules / name / "unruly.toml").is_file()]
     if not found:
         return None
-    from unruly_lab.peers.seed_keywords import seeds_from_rules
+    from unruly_lab.peers.seed_keywords import seeds_from_rules, with_words_of_votes
 
     sources = Project.read(found[0]).sources
     if sorted(sources.classes) != sorted(classes):
         raise InputError(
-            f"{found[0]}: its classes are {', '.join(sources.classes)}, but those of {dataset} are "
+            f"{found[0]}: its classes are {', '.join(sources.classes)}, but those of {folder.name} are "
             f"{', '.join(classes)}: name them alike"
         )
     words = dict(zip(sources.classes, seeds_from_rules(sources), strict=True))
-    return tuple(words[name] for name in classes)
+    seeds = tuple(words[name] for name in classes)
+    votes = Votes.from_wrench(folder.path, "train")
+    written = {source.name for source in sources.sources}
+    missing = [j for j, name in enumerate(votes.sources) if name not in written]
+    if len(missing) in (0, votes.k):  # none of them: the names of one of the two tell nothing
+        return seeds
+    texts = Corpus.from_wrench(folder.path, "train").texts
+    return with_words_of_votes(seeds, texts, votes.matrix[:, missing])
 
 
 def origin(keywords: Keywords) -> str:

@@ -25,6 +25,7 @@ from unruly_lab.bench.tables import (
     cells,
     conditions,
     datasets,
+    fewer,
     gold_words,
     markdown,
     page,
@@ -43,6 +44,7 @@ class NoiseLine:
     title: str
     dataset: str
     gold: str  # the title, and what gold took part
+    mark: str  # where it has fewer training documents than others
     matched: tuple[Spread, Spread]  # before, after: documents with more than p votes
     voted: tuple[Spread, Spread]  # documents with a vote
     all: tuple[Spread, Spread]
@@ -62,8 +64,9 @@ def lines(outcomes: Sequence[Outcome]) -> tuple[NoiseLine, ...]:
     """Every method that denoises, on every data set."""
     found = cells(outcomes, "main", METHODS)
     named = several_encoders(found)
+    every = [o for by_dataset in found.values() for several in by_dataset.values() for o in several]
     return tuple(
-        _line(variant, named, dataset, found[variant])
+        _line(variant, named, dataset, found[variant], every)
         for variant in found
         for dataset in datasets(found)
         if dataset in found[variant]
@@ -71,7 +74,11 @@ def lines(outcomes: Sequence[Outcome]) -> tuple[NoiseLine, ...]:
 
 
 def _line(
-    variant: Variant, named: bool, dataset: str, by_dataset: Mapping[str, Sequence[Outcome]]
+    variant: Variant,
+    named: bool,
+    dataset: str,
+    by_dataset: Mapping[str, Sequence[Outcome]],
+    every: Sequence[Outcome],
 ) -> NoiseLine:
     several = by_dataset[dataset]
     before, after = [o.noise_before for o in several], [o.noise_after for o in several]
@@ -79,7 +86,8 @@ def _line(
     return NoiseLine(
         title,
         dataset,
-        titled_with_gold(title, [o for every in by_dataset.values() for o in every]),
+        titled_with_gold(title, [o for own in by_dataset.values() for o in own]),
+        fewer(several, every),
         (Spread.of(n.matched for n in before), Spread.of(n.matched for n in after)),
         (Spread.of(n.voted for n in before), Spread.of(n.voted for n in after)),
         (Spread.of(n.all for n in before), Spread.of(n.all for n in after)),
@@ -116,7 +124,7 @@ def _row(line: NoiseLine) -> tuple[str, ...]:
     theirs = f"{paper.NOISE_REDUCTION[known]:.2f}" if known else NOTHING
     p = str(paper.MATCHED_ABOVE[known]) if known else "0"
     matched, voted, everywhere = (_cells(pair) for pair in (line.matched, line.voted, line.all))
-    return (line.title, line.dataset, p, *matched, theirs, *voted, *everywhere)
+    return (line.title, f"{line.dataset}{line.mark}", p, *matched, theirs, *voted, *everywhere)
 
 
 def _cells(pair: tuple[Spread, Spread]) -> tuple[str, str, str]:
@@ -170,9 +178,9 @@ def chart(outcomes: Sequence[Outcome]) -> str | None:
     _bars(left, names, found, matched=True)
     _bars(right, names, found, matched=False)
     _papers(left, names, found)
-    heading(right, "all documents")
-    left.set_ylabel("wrong labels of training documents, %")
-    heading(left, "matched documents (more than p votes)")
+    heading(right, "all training documents")
+    left.set_ylabel("wrong labels, %")
+    heading(left, "matched training documents (more than p votes)")
     legend(drawing, 1)
     return svg_of(drawing, "noise")
 

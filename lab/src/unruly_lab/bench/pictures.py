@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,7 @@ CYCLE = (BLUE, ORANGE, GREEN, RED, PINK, SKY, INK)
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 LETTERS = 11.0
+_LETTERS_AN_INCH = 10
 WIDTH, HEIGHT = 560.0, 340.0  # points
 Figure = Any  # matplotlib is imported when something is drawn
 Axes = Any
@@ -58,12 +60,14 @@ def axes(figure: Figure, where: tuple[int, int, int] = (1, 1, 1)) -> Axes:
 
 
 def legend(figure: Figure, columns: int = 3) -> None:
-    """One legend above all panels; what several of them name alike stands there once."""
+    """One legend above all panels, in fewer columns where its words are long; like names stand there once."""
     handles: dict[str, Any] = {}
     for ax in figure.axes:
         found, labels = ax.get_legend_handles_labels()
         for handle, label in zip(found, labels, strict=True):
             handles.setdefault(label, handle)
+    wide = max(map(len, handles), default=0) + 6  # letters, the mark counted
+    columns = min(columns, max(1, int(_LETTERS_AN_INCH * figure.get_figwidth() / wide)))
     figure.legend(
         list(handles.values()),
         list(handles),
@@ -78,8 +82,9 @@ def legend(figure: Figure, columns: int = 3) -> None:
 
 
 def along(figure: Figure, text: str) -> None:
-    """What the horizontal axes of all panels show."""
-    figure.supxlabel(text, fontsize=LETTERS, color=INK)
+    """What the horizontal axes of all panels show; in several lines where the picture is narrow."""
+    wrapped = textwrap.fill(text, int(_LETTERS_AN_INCH * figure.get_figwidth()))
+    figure.supxlabel(wrapped, fontsize=LETTERS, color=INK)
 
 
 def heading(ax: Axes, text: str) -> None:

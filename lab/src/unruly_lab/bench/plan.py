@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from unruly_lab.bench.datasets import Folder
 from unruly_lab.bench.measuring import KEYWORD_METHODS, Keywords, origin
 from unruly_lab.bench.paper_figures import CLEAN_SHARES, RANGES, Chosen, Ranges
-from unruly_lab.bench.runs import GIVEN, Failure, Outcome, Run, Setting
+from unruly_lab.bench.runs import AUTO, GIVEN, Failure, Outcome, Run, Setting
 from unruly_lab.bench.trials import STUDY, Trial, changes, propose, scored
 from unruly_lab.peers.systems import SYSTEMS, entry
 
@@ -44,8 +44,8 @@ QUICK: dict[str, tuple[Setting, ...]] = {
 }
 
 
-PAPER = "paper"
-CLEAN_METHODS = (PAPER, "default", "bert-mlp-gold")
+PAPER, DEFAULT = "paper", "default"
+CLEAN_METHODS = (PAPER, DEFAULT, "bert-mlp-gold")
 # They keep no epoch, so validation labels have nothing to choose.
 WITHOUT_EPOCHS = (
     "majority-vote",
@@ -54,7 +54,7 @@ WITHOUT_EPOCHS = (
     "dawid-skene",
     "matrix-completion",
     "denoiser",
-    "default",
+    DEFAULT,
 )
 
 Chain = Generator[Run, Outcome | Failure, None]  # each run of it may depend on the ones before
@@ -163,6 +163,7 @@ class Plan:
         return replace(
             base,
             method=method,
+            encoder=AUTO if method == DEFAULT and base.encoder != GIVEN else base.encoder,
             experiment=experiment,
             selection=selection,
             clean=clean,

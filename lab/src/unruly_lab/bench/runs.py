@@ -19,6 +19,9 @@ from unruly.facts import GoldUse, Use
 EXPERIMENTS = ("main", "clean", "parameters", "search")
 SELECTIONS = ("none", "gold")
 GIVEN = "given"  # the encoder's name where the folder brings its own features
+AUTO = (
+    "auto"  # what `unruly fit` reads texts with unless it is told: unruly's default is run with it
+)
 
 Value = int | float | str | bool | None
 Setting = tuple[str, Value]

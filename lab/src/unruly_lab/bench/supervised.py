@@ -49,7 +49,7 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
     body, said = [], []
     for title, variant in titled.items():
         papers = papers_row(variant.method, paper.SUPERVISED)
-        body += rows(title, found[variant], papers, columns)
+        body += rows(title, found[variant], papers, columns, every)
         said.append(sentence(title, found[variant], papers))
     said += [
         _gain(variant, found, named) for variant in in_pairs if variant.method.endswith("-denoised")

@@ -15,7 +15,7 @@ from enum import StrEnum
 from unruly.facts import Use
 from unruly_lab.bench import paper_figures as paper
 from unruly_lab.bench.paper_figures import DATASETS
-from unruly_lab.bench.runs import GIVEN, Outcome, Run
+from unruly_lab.bench.runs import AUTO, GIVEN, Outcome, Run
 from unruly_lab.bench.trials import PARAMETERS
 from unruly_lab.peers.systems import SYSTEMS, entry
 
@@ -193,17 +193,19 @@ def over_voters(run: Run) -> Run:
     return replace(run, method="paper", settings=(*run.settings, (ATTENTIONS[0], "voters")))
 
 
-def _place(o: Outcome) -> tuple[int, bool, int]:
+def _place(o: Outcome) -> tuple[int, bool, str, int]:
     names = [known.name for known in SYSTEMS]
     at = names.index(o.run.method) if o.run.method in names else len(names)
-    return at, o.run.selection == "gold", o.run.seed
+    return at, o.run.selection == "gold", attention(o.run), o.run.seed
 
 
 def _encoder_beside_given(outcomes: Sequence[Outcome]) -> Callable[[str], str]:
-    """A folder's own features stand in the line of the one encoder that the others were run with."""
-    named = {o.run.encoder for o in outcomes} - {GIVEN}
-    only = named.pop() if len(named) == 1 else GIVEN
-    return lambda encoder: only if encoder == GIVEN else encoder
+    """A folder's own features, and the default's, stand in the line of the one encoder of the other runs."""
+    named = {o.run.encoder for o in outcomes} - {GIVEN, AUTO}
+    if len(named) != 1:
+        return lambda encoder: encoder
+    only = named.pop()
+    return lambda encoder: only if encoder in (GIVEN, AUTO) else encoder
 
 
 def _fullest(several: Sequence[Outcome]) -> list[Outcome]:
@@ -220,6 +222,22 @@ def shared_draw(o: Outcome) -> bool:
     return o.run.draw is None and o.run.rows is not None and o.documents[0] >= o.run.rows
 
 
+def most(outcomes: Iterable[Outcome]) -> tuple[int, int, int]:
+    """Training, validation and test documents of the run that has most."""
+    return max(o.documents for o in outcomes)
+
+
+def fewer(several: Sequence[Outcome], beside: Iterable[Outcome]) -> str:
+    """A mark for figures from fewer training documents than others on the same data set."""
+    mine = [o for o in beside if several and o.run.dataset == several[0].run.dataset]
+    return FEWER if mine and most(several)[0] < most(mine)[0] else ""
+
+
+FEWER = " †"
+ENCODERS = {
+    GIVEN: "the folder's own features",
+    AUTO: "auto (unruly's default: minilm with lsa, as `unruly fit` reads texts)",
+}
 SAME = 0.05  # points that the paper's own rounding hides
 # They use the paper's hyper-parameters for its data sets, as the method itself or as the maker of labels.
 TUNED = (
@@ -235,7 +253,7 @@ TUNED = (
 # Values of ours that were chosen while looking at gold labels, none of them test labels.
 CHOSEN_WITH_GOLD = {
     "neuralqpp": "starting weights (agnews validation labels)",
-    "default": "constants (validation labels of these data sets)",
+    "default": "constants (gold labels of these data sets in view)",
 }
 
 
@@ -269,21 +287,19 @@ def differences(title: str, ours: Mapping[str, Spread], papers: Mapping[str, flo
 def conditions(outcomes: Iterable[Outcome]) -> str:
     """Where our measurement is not the paper's: documents, encoder, seeds. Facts of the data, no excuses."""
     every = list(outcomes)
-    here = {o.run.dataset: o.documents for o in every}
     sizes = []
-    for dataset in in_order(here):
+    for dataset in in_order(o.run.dataset for o in every):
         if (known := paper.known(dataset)) is not None:
             theirs = paper.STATISTICS[known]
-            sizes.append(
-                f"{dataset} {here[dataset][0]:,} / {here[dataset][2]:,} ({theirs.train:g}k / {theirs.test:g}k)"
-            )
-    encoders = sorted(
-        {"the folder's own features" if o.run.encoder == GIVEN else o.run.encoder for o in every}
-    )
+            train, _, test = most(o for o in every if o.run.dataset == dataset)
+            sizes.append(f"{dataset} {train:,} / {test:,} ({theirs.train:g}k / {theirs.test:g}k)")
+    encoders = sorted({ENCODERS.get(o.run.encoder, o.run.encoder) for o in every})
     said = (
         f"Features: {', '.join(encoders)} here, bert-base-uncased in the paper; "
-        f"{_seeds(every)} here, how many in the paper is not said."
+        f"{_seeds(every)}; how many in the paper is not said."
     )
+    if less := _less(every):
+        said += f" †: fewer training documents than others have on that data set: {less}."
     if any(map(shared_draw, every)):
         said += (
             " Where fewer training documents were taken than the paper has, one draw of them served "
@@ -296,19 +312,33 @@ def conditions(outcomes: Iterable[Outcome]) -> str:
     return said
 
 
+def _less(outcomes: Sequence[Outcome]) -> str:
+    """The data sets on which some figures are from fewer training documents than others, and how many."""
+    said = []
+    for dataset in in_order(o.run.dataset for o in outcomes):
+        sizes = sorted({o.documents[0] for o in outcomes if o.run.dataset == dataset})
+        said += [f"{dataset} {n:,}" for n in sizes[:-1]]
+    return ", ".join(said)
+
+
+def _line_of(o: Outcome) -> str:
+    run = over_voters(o.run)
+    return Variant(run.method, run.selection, "", attention=attention(run)).title()
+
+
 def _seeds(outcomes: Sequence[Outcome]) -> str:
-    """How many seeds there are, and which methods have fewer on some data set."""
+    """How many seeds there are, and on which data sets some line has fewer."""
     found: dict[tuple[str, str], set[int]] = {}
     for o in outcomes:
-        found.setdefault((o.run.method, o.run.dataset), set()).add(o.run.seed)
-    most = max((len(seeds) for seeds in found.values()), default=0)
-    fewer: dict[str, int] = {}
-    for (method, _), seeds in found.items():
-        if len(seeds) < most:
-            fewer[method] = min(len(seeds), fewer.get(method, most))
-    shown = "one seed" if most == 1 else f"{most} seeds"
-    rest = ", ".join(f"{entry(method).title} {least}" for method, least in fewer.items())
-    return f"{shown} (but {rest})" if rest else shown
+        found.setdefault((o.run.dataset, _line_of(o)), set()).add(o.run.seed)
+    top = max((len(seeds) for seeds in found.values()), default=0)
+    short = in_order(dataset for (dataset, _), seeds in found.items() if len(seeds) < top)
+    shown = "one seed here" if top == 1 else f"{top} seeds here"
+    if not short:
+        return shown
+    return (
+        f"{shown}, fewer for some lines on {', '.join(short)} (a figure without ± is of one seed)"
+    )
 
 
 USES = {
@@ -386,8 +416,11 @@ def papers_row(system: str, table: Mapping[paper.Cell, float]) -> dict[str, floa
     return {dataset: value for (name, dataset), value in table.items() if name == system}
 
 
-def cell(several: Sequence[Outcome]) -> str:
-    """Mean ± deviation of accuracy, and the poorest class's F1 where accuracy alone would flatter."""
+def cell(several: Sequence[Outcome], beside: Iterable[Outcome] = ()) -> str:
+    """Mean ± deviation of accuracy, and the poorest class's F1 where accuracy alone would flatter.
+
+    Figures from fewer training documents than others `beside` are marked.
+    """
     accuracy = Spread.of(o.accuracy for o in several)
     if not accuracy.n:
         return NOTHING
@@ -395,7 +428,8 @@ def cell(several: Sequence[Outcome]) -> str:
     means = [spread for c in classes if (spread := Spread.of(o.f1[c] for o in several)).n]
     poorest = min(means, key=lambda spread: spread.mean, default=accuracy)
     far = accuracy.mean - poorest.mean > FAR
-    return f"{accuracy} (F1 {poorest.percent:.1f})" if far else str(accuracy)
+    mark = fewer(several, beside)
+    return f"{accuracy}{mark} (F1 {poorest.percent:.1f})" if far else f"{accuracy}{mark}"
 
 
 def rows(
@@ -403,9 +437,10 @@ def rows(
     by_dataset: Mapping[str, Sequence[Outcome]],
     papers: Mapping[str, float],
     columns: Sequence[str],
+    beside: Sequence[Outcome] = (),
 ) -> list[tuple[str, ...]]:
     """Our row, and the paper's under it where it has figures for these data sets."""
-    ours = (title, *(cell(by_dataset.get(column, ())) for column in columns))
+    ours = (title, *(cell(by_dataset.get(column, ()), beside) for column in columns))
     theirs = [papers.get(paper.known(column) or "") for column in columns]
     if all(value is None for value in theirs):
         return [ours]

@@ -215,8 +215,8 @@ def _keywords(rules: Path | None, folders: tuple[Folder, ...]) -> dict[str, Keyw
 
     if rules is not None and not rules.is_dir():
         raise InputError(f"{rules}: there is no such folder of rules")
-    classes = {folder.name: Votes.from_wrench(folder.path, "test").classes for folder in folders}
-    return {name: keywords_of(rules, name, own) for name, own in classes.items()}
+    classes = {folder: Votes.from_wrench(folder.path, "test").classes for folder in folders}
+    return {folder.name: keywords_of(rules, folder, own) for folder, own in classes.items()}
 
 
 def _run(plan: Plan, store: Store, jobs: int, output: Path, progress: Progress) -> tuple[int, int]:

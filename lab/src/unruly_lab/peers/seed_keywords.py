@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -52,6 +54,71 @@ def seeds_from_rules(sources: Sources) -> Seeds:
             if isinstance(rule.label, str):
                 number = tuple(sources.classes).index(rule.label)
                 found[number] |= dict.fromkeys(_words(rule.when))
+    return _of_one_class(found)
+
+
+def with_words_of_votes(
+    seeds: Seeds,
+    texts: Iterable[str],
+    cast: NDArray[np.integer[Any]],
+    *,
+    sure: float = 0.98,
+    least: int = 3,
+    explained: float = 0.5,
+) -> Seeds:
+    """The seeds, and the words that k sources look for, found by their votes (n, k).
+
+    A keyword source votes wherever one of its words stands, so its words are those whose documents it
+    votes on alike, at least a share of `sure` of them. They are taken greedily, each for `least` documents or more
+    that no word before it explains. A source whose words explain less than a share of `explained` of its
+    votes looks for something else, and gives none.
+
+    >>> texts = [
+    ...     "a goal",
+    ...     "one goal",
+    ...     "goal or not",
+    ...     "a film",
+    ...     "bank",
+    ...     "the bank",
+    ...     "no bank",
+    ...     "a song",
+    ... ]
+    >>> cast = np.array([[0], [0], [0], [-1], [1], [1], [1], [-1]])
+    >>> with_words_of_votes(((), ("profit",)), texts, cast)
+    (('goal',), ('profit', 'bank'))
+    """
+    places: dict[str, list[int]] = {}
+    for row, text in enumerate(texts):
+        for word in dict.fromkeys(tokens(text)):
+            places.setdefault(word, []).append(row)
+    rows = {w: np.array(at) for w, at in places.items() if len(at) >= least and _telling(w)}
+    found = [dict.fromkeys(own) for own in seeds]
+    for said in cast.T:  # (n,): of one source
+        words = [_explaining(rows, said == r, sure, least) for r in range(len(seeds))]
+        reached = np.concatenate([rows[w] for own in words for w in own] or [np.empty(0, int)])
+        if len(np.unique(reached)) >= explained * max((said >= 0).sum(), 1):
+            for own, more in zip(found, words, strict=True):
+                own |= dict.fromkeys(more)
+    return _of_one_class(found)
+
+
+def _explaining(
+    rows: dict[str, NDArray[np.int64]], voted: NDArray[np.bool_], sure: float, least: int
+) -> list[str]:
+    """The words whose documents get this vote, those that explain most first."""
+    open_, words = voted.copy(), []
+    left = {w: at for w, at in rows.items() if voted[at].mean() >= sure}
+    while left:
+        best = max(left, key=lambda w: int(open_[left[w]].sum()))
+        if open_[left[best]].sum() < least:
+            break
+        words.append(best)
+        open_[left.pop(best)] = False
+    return words
+
+
+def _of_one_class(found: Sequence[dict[str, None]]) -> Seeds:
+    """For each class its words that are no other's."""
     return tuple(
         tuple(word for word in own if not any(word in other for other in found if other is not own))
         for own in found

@@ -12,8 +12,8 @@ factorised instead of sampled, and only the first `max_tokens` tokens of a docum
 place of plain gradient descent. `WeSTClass.published()` has the authors' optimiser, lengths and rounds
 instead, and takes as long as they take.
 
-The learning rate can be chosen without gold (`learning_rate=None`): each of a few is tried in pre-training,
-and the one with the smallest loss on a fifth of the pseudo-documents that it did not see is taken.
+The learning rate is chosen without gold, unless one is given: each of a few is tried in pre-training, and the
+one with the smallest loss on a fifth of the pseudo-documents that it did not see is taken.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class WeSTClass:
     hidden: int = 20
     batch_size: int = 256
     optimiser: Literal["adam", "sgd"] = "adam"  # sgd: with a momentum of 0.9
-    learning_rate: float | None = 1e-3  # None: chosen among `RATES` by unseen pseudo-documents
+    learning_rate: float | None = None  # None: chosen among `RATES` by unseen pseudo-documents
     self_rate: float | None = None  # of self-training; None: the same
     pretrain_epochs: int = 20
     self_train: bool = True
