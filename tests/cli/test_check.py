@@ -134,6 +134,7 @@ def test_empty_and_repeated_texts_are_counted(unruly: Unruly, spam: Path) -> Non
         "blank": 1,
         "duplicates": 2,
         "skipped": 0,
+        "broken": [],
     }
 
 
