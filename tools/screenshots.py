@@ -31,6 +31,7 @@ PAGES = {
     "out": "/out",
 }
 FOR_DOCS = ("documents", "rule")
+TYPED = ", visit"
 RTL = "هذه مراجعة جيدة جدا للفيلم وأنصح بمشاهدته مرة أخرى"
 
 
@@ -120,13 +121,18 @@ class Shown:
         driver.get(link)
         time.sleep(3)
 
-    def look(self, path: str, target: Path, *, width: int, height: int, dark: bool) -> None:
-        """One picture of one page."""
+    def look(
+        self, path: str, target: Path, *, width: int, height: int, dark: bool, typed: str = ""
+    ) -> None:
+        """One picture of one page, after some words were typed into its list of keywords."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         self.driver.get(self.base + path)
+        if typed:
+            self.driver.find_element("name", "keywords:keywords").send_keys(typed)
+            time.sleep(2)
         end = time.monotonic() + 20
         while time.monotonic() < end and any(
             word in self.driver.page_source
@@ -190,9 +196,9 @@ def _pictures(
             path = path.format(rule=rule)
             if not everything:
                 if page in FOR_DOCS:
-                    shown.look(
-                        path, target / f"studio-{page}.png", width=1280, height=800, dark=False
-                    )
+                    picture = target / f"studio-{page}.png"
+                    typed = TYPED if page == "rule" else ""
+                    shown.look(path, picture, width=1280, height=800, dark=False, typed=typed)
                 continue
             for width, height in ((1280, 900), (390, 844)):
                 for dark in (False, True):

@@ -36,6 +36,15 @@ def test_it_is_the_same_after_saving(task: tuple[DenoisedModel, Features, Votes]
     assert again.gold_used == model.gold_used
 
 
+def test_accuracies_of_other_sources_are_not_restored(
+    task: tuple[DenoisedModel, Features, Votes],
+) -> None:
+    model = task[0]
+    arrays = {**model.arrays(), "accuracy": model.accuracy[:-1]}
+    with pytest.raises(ValueError, match="not one row for each source"):
+        DenoisedModel.restore(arrays, model.facts())
+
+
 def test_the_answer_pools_both_heads(task: tuple[DenoisedModel, Features, Votes]) -> None:
     model, features, votes = task
     heads = model.heads(features, votes)

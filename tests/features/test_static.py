@@ -159,6 +159,16 @@ def test_a_bomb_is_refused_in_one_line(content: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("number", [10**9, -1, "7"])
+def test_a_token_far_beyond_the_vectors_is_refused(static_folder: Path, number: object) -> None:
+    path = static_folder / "tokenizer.json"
+    plain = json.loads(path.read_text())
+    plain["model"]["vocab"]["film"] = number
+    path.write_text(json.dumps(plain))
+    with pytest.raises(InputError, match=f"gives a token the number {number}, but there are"):
+        Static.open(static_folder)
+
+
 def test_what_real_models_have_is_taken() -> None:
     spaced = [replace(sign, f" {sign} ") for sign in string.punctuation]  # as model2vec writes
     check_tokenizer(tokenizer({"type": "Lowercase"}, *spaced, replace(r"\s+", " ", "Regex")), "x")

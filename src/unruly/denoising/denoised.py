@@ -182,6 +182,8 @@ class DenoisedModel:
         """The learner again, from its arrays and facts."""
         balance = note_from_plain(facts["balance"])
         assert isinstance(balance, ClassBalance)
+        if arrays["accuracy"].shape != (len(facts["sources"]), 3):
+            raise ValueError("the estimated accuracies are not one row for each source")
         texts = tuple(
             SoftmaxRegression(
                 arrays[f"text.{e}.centre"],

@@ -81,6 +81,7 @@ class Static:
                 option="max_tokens",
             )
         check_tokenizer(self.tokenizer, self.name)
+        _check_numbers(json.loads(self.tokenizer), len(self.vectors), self.name)
 
     @classmethod
     def open(cls, where: str | Path, max_tokens: int = 512) -> Static:
@@ -242,6 +243,22 @@ def check_tokenizer(content: str, where: str) -> None:
         if len(text) > len(pattern) and set(pattern) & set(before):
             raise _refused(where, f"replaces {pattern!r} in what it has put in before")
         before += text if len(text) > len(pattern) else ""
+
+
+def _check_numbers(tokenizer: Mapping[str, Any], vectors: int, where: str) -> None:
+    """Numbers of tokens far beyond the vectors: the library makes room for all numbers below the largest."""
+    model = tokenizer.get("model")
+    vocabulary = model.get("vocab") if isinstance(model, Mapping) else None
+    numbers = list(vocabulary.values()) if isinstance(vocabulary, Mapping) else []
+    added = tokenizer.get("added_tokens")
+    numbers += [token.get("id") for token in added or () if isinstance(token, Mapping)]
+    most = 2 * (vectors + len(numbers))
+    odd = [n for n in numbers if not isinstance(n, int) or not 0 <= n <= most]
+    if odd:
+        raise InputError(
+            f"{where}: the tokenizer gives a token the number {str(odd[0])[:20]}, but there are "
+            f"{vectors:,} vectors: use another model"
+        )
 
 
 def _steps(part: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:

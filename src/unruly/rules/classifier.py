@@ -22,6 +22,7 @@ from unruly.errors import RuleError
 from unruly.extras import need
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table, suggestion
+from unruly.wording import listed
 
 _BATCH = 32  # texts that a transformers model reads at a time
 _MEASURE = "__classifier:"
@@ -81,7 +82,7 @@ class Classifier:
         odd = next((target for target in self.map.values() if target not in classes), None)
         if odd is not None:
             raise RuleError(
-                f"the map leads to {odd!r}, which is not a class: the classes are {', '.join(classes)}"
+                f"the map leads to {odd!r}, which is not a class: the classes are {listed(classes, most=40)}"
                 f"{suggestion(odd, classes)}"
             )
         return self._column.struct.field("vote")

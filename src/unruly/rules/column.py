@@ -11,6 +11,7 @@ import polars as pl
 
 from unruly.errors import RuleError
 from unruly.rules.condition import Needs, Place, Plain, Row, RowFailure, Span, Table, suggestion
+from unruly.wording import listed
 
 Others = Literal["error", "abstain"]
 _SLACK = 0.01  # how far from 1 the sum of a document's probabilities may lie
@@ -55,7 +56,7 @@ class Column:
             if target not in classes:
                 raise RuleError(
                     f"the map of column {self.column!r} leads to {target!r}, which is not a class: "
-                    f"the classes are {', '.join(classes)}{suggestion(target, classes)}"
+                    f"the classes are {listed(classes, most=40)}{suggestion(target, classes)}"
                 )
         return pl.col(self._measure(classes).name)
 
@@ -113,7 +114,7 @@ class Probabilities:
         for name in self.columns:
             if name not in classes:
                 raise RuleError(
-                    f"{name!r} is not a class: the classes are {', '.join(classes)}"
+                    f"{name!r} is not a class: the classes are {listed(classes, most=40)}"
                     f"{suggestion(name, classes)}"
                 )
         missing = [c for c in classes if c not in self.columns]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, RuleError, Where
 from unruly.files import check_name
-from unruly.wording import did_you_mean, near_file
+from unruly.wording import did_you_mean, listed, near_file
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain]"
 Table: TypeAlias = "Mapping[str, Plain]"
@@ -158,7 +158,7 @@ class Place:
         """The value, if it is one of the task's classes."""
         if value not in self.classes:
             raise self.error(
-                f"{repr(value) if isinstance(value, str) else shown(value)} is not a class: the classes are {', '.join(self.classes)}"
+                f"{repr(value) if isinstance(value, str) else shown(value)} is not a class: the classes are {listed(self.classes, most=40)}"
                 f"{suggestion(value, self.classes)}"
             )
         return str(value)

@@ -24,6 +24,7 @@ from unruly.rules.column import refuse_label
 from unruly.rules.condition import TEXT, Needs, Plain, Row, Space, Span, Table, known_space
 from unruly.rules.source import Rule, Source
 from unruly.softmax import softmax
+from unruly.wording import listed
 
 NAME = "describe"  # of the source that `[task.describe]` makes
 SHARPNESS = 2.0  # of 1, 2 and 3, by the likelihood of gold on 1,200 training documents of agnews and yelp each
@@ -76,7 +77,7 @@ class Described:
             raise RuleError(
                 f"{missing[0]!r} has no description: describe every class"
                 if missing
-                else f"{odd[0]!r} is described, but is not a class: the classes are {', '.join(classes)}"
+                else f"{odd[0]!r} is described, but is not a class: the classes are {listed(classes, most=40)}"
             )
         return pl.col(self._measure(classes).name).struct.field("vote")
 

@@ -22,6 +22,7 @@ from unruly.prompts.endpoint import UNSURE, Endpoint, Question
 from unruly.prompts.store import AnswerStore
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
+from unruly.wording import listed
 
 KEYS = ("endpoint", "model", "ask", "answers", "budget", "price", "key_env", "in_flight", "seconds", "max_tokens", "seed")  # fmt: skip
 _GAP = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
@@ -128,7 +129,7 @@ class Prompt:
         odd = next((name for name in self.answers if name not in classes), None)
         if odd is not None:
             raise RuleError(
-                f"answers: {odd!r} is not a class: the classes are {', '.join(classes)}"
+                f"answers: {odd!r} is not a class: the classes are {listed(classes, most=40)}"
             )
         if len(self.answers) == 1 and len(classes) == 1:
             raise RuleError("answers: name the words of two classes or more")

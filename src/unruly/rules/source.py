@@ -21,7 +21,7 @@ from unruly.rules.condition import (
 from unruly.rules.expressions import words_of
 from unruly.rules.function import Function, is_rule_function
 from unruly.votes.votes import ABSTAIN, one_of
-from unruly.wording import plural
+from unruly.wording import listed, plural
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def class_number(label: str | None, classes: tuple[str, ...]) -> int:
     """The number of a class."""
     if label not in classes:
         raise RuleError(
-            f"{label!r} is not a class: the classes are {', '.join(classes)}{suggestion(label, classes)}"
+            f"{label!r} is not a class: the classes are {listed(classes, most=40)}{suggestion(label, classes)}"
         )
     return classes.index(label)
 

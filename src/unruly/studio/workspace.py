@@ -48,7 +48,7 @@ from unruly.studio.parsing import parse_source
 from unruly.studio.state import NONE, Answers, State, no_votes
 from unruly.studio.typed_votes import TypedVotes
 from unruly.votes.votes import Votes
-from unruly.wording import plural
+from unruly.wording import listed, plural
 
 FOLDER = ".studio"  # beside unruly.toml: drafts, saved filters, what can be undone
 
@@ -227,7 +227,7 @@ class Workspace:
             state = self._state
             if label is not None and label not in state.classes:
                 raise InputError(
-                    f"{label!r} is not a class: the classes are {', '.join(state.classes)}"
+                    f"{label!r} is not a class: the classes are {listed(state.classes, most=40)}"
                 )
             before = tuple((written_id(state.corpus.ids[row]), self._label_of(row)) for row in rows)
             after = tuple((own, label) for own, old in before if old != label)
