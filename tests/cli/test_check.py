@@ -138,6 +138,16 @@ def test_empty_and_repeated_texts_are_counted(unruly: Unruly, spam: Path) -> Non
     }
 
 
+def test_a_star_at_the_end_of_a_keyword_is_spoken_of(unruly: Unruly, spam: Path) -> None:
+    rules = (spam / "unruly.toml").read_text()
+    assert "a star is taken" not in unruly("check", spam).out
+    (spam / "unruly.toml").write_text(rules.replace('"cash"', '"cash", "rich*", "f***"', 1))
+    said = unruly("check", spam).out
+    assert "keyword 'rich*' of money: a star is taken as it stands" in said
+    assert r"write pattern = '\brich'" in said
+    assert json.loads(unruly("check", spam, "--json").out)["starred"] == [["money", "rich*"]]
+
+
 def test_watching_checks_again_at_every_save(spam: Path, tmp_path: Path) -> None:
     looks = saves(spam)
     next(looks)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from unruly.project.project import Project
 from unruly.project.toml_table import Table
 from unruly.project.voting import TextCounts, blamed_on_its_line, vote_split
 from unruly.rules.cache import Cache
+from unruly.rules.keywords import Keywords
 from unruly.rules.sources import ExampleFailure
 from unruly.votes.summary import Summary
 from unruly.wording import listed, plural
@@ -49,6 +52,7 @@ class Checked:
     texts: TextCounts = field(default_factory=TextCounts)
     disabled: tuple[str, ...] = ()  # sources that are left out because the file says so
     no_labels: str | None = None  # the label column that is named, where no file has labels in it
+    starred: tuple[tuple[str, str], ...] = ()  # (source, keyword): words that end with a star
 
     @property
     def holds(self) -> bool:
@@ -100,6 +104,13 @@ class Checked:
             found.append(
                 f"{listed(self.never_vote)} {none} no document: check the rules, or remove them"
             )
+        if self.starred:
+            source, word = self.starred[0]
+            more = f", and {len(self.starred) - 1} more like it" if len(self.starred) > 1 else ""
+            found.append(
+                f"keyword {word!r} of {source}{more}: a star is taken as it stands; for all words that begin so, write "
+                f"pattern = '\\b{word[:-1]}'"
+            )
         if self.no_labels is not None:
             found.append(
                 f"there are no labels in a column {self.no_labels!r}, so nothing is scored: correct label = ... under "
@@ -131,6 +142,7 @@ class Checked:
             "only_class": self.only_class,
             "unnamed": list(self.unnamed),
             "no_labels": self.no_labels,
+            "starred": [list(pair) for pair in self.starred],
             "texts": asdict(self.texts),
             "examples": self.examples,
             "failures": [failure.to_plain() for failure in self.failures],
@@ -157,7 +169,16 @@ def check_project(
         texts=voted.texts,
         disabled=project.sources.disabled,
         no_labels=project.data.label if voted.gold is None and not _other_files(project) else None,
+        starred=tuple(_starred(project)),
     )
+
+
+def _starred(project: Project) -> Iterator[tuple[str, str]]:
+    """Keywords such as crash*: in other tools the star stands for any letters."""
+    for source in project.sources.sources:
+        for rule in source.rules:
+            words = rule.when.words if isinstance(rule.when, Keywords) else ()
+            yield from ((source.name, word) for word in words if re.fullmatch(r"\w+\*", word))
 
 
 def _other_files(project: Project) -> bool:
