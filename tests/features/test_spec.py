@@ -117,3 +117,8 @@ def test_input_that_is_refused() -> None:
         encoder_from({"name": "static"})
     with pytest.raises(InputError, match=r"nowhere\.npy: there is no such file"):
         encoder_from("nowhere.npy")
+
+
+def test_the_home_of_nobody_is_refused() -> None:
+    with pytest.raises(SettingsError, match="~nobody-here has no home folder here"):
+        encoder_from(["~nobody-here/model"])

@@ -241,4 +241,9 @@ def _path(name: str, folder: Path | None) -> Path:
         place = Path(check_name(name)).expanduser()
     except InputError as error:
         raise SettingsError(f"encoder: {error.message}") from None
+    except RuntimeError:
+        user = name.partition("/")[0]
+        raise SettingsError(
+            f"encoder {name}: {user} has no home folder here: write the path out"
+        ) from None
     return place if folder is None or place.is_absolute() else folder / place
