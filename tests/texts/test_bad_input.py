@@ -169,3 +169,25 @@ def test_a_parquet_file_damaged_in_the_middle(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[20:2000] = bytes(1980)
     assert "x.parquet: cannot be read as" in str(path) + refused(path, bytes(data))
+
+
+def test_a_header_that_begins_like_a_compressed_file(tmp_path: Path) -> None:
+    # x^ are the first two bytes of some zlib streams, and a name that people give to columns.
+    (tmp_path / "x.csv").write_text("x^2,text\n4,four\n")
+    corpus = Corpus.read(tmp_path / "x.csv", text="text")
+    assert corpus.texts.to_list() == ["four"]
+    assert corpus.columns.columns == ["x^2"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        '{"text": {"q": 1}, "text": {"q": 1}}\n{"text": true}\n',  # kinds that nothing holds both of
+        "x\x01not json\n",  # the first bytes of a zlib stream
+    ],
+)
+def test_what_polars_cannot_read_is_one_line(lines: str, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text(lines)
+    with pytest.raises(InputError) as caught:
+        Corpus.read(tmp_path / "x.jsonl", on_bad_row="skip")
+    assert "\n" not in str(caught.value)

@@ -6,6 +6,7 @@ polars parses, piece by piece; `csv_records` cuts the bytes at record ends, and 
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
+from unruly.files import polars_errors
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout
 from unruly.texts.csv_records import BrokenQuote, CsvRecords, cut_records
@@ -138,14 +140,15 @@ class CsvTable:
         schema = dict.fromkeys(header, pl.String()) if header else None
         if not data:
             return pl.DataFrame(schema=schema)
-        return pl.read_csv(
-            data,
-            has_header=False,
-            separator=self.separator,
-            quote_char='"' if self.quoted else None,
-            infer_schema=False,
-            schema=schema,
-        )
+        with polars_errors(self.name, "TSV" if self.separator == "\t" else "CSV"):
+            return pl.read_csv(
+                BOM_UTF8 + data if data[:1] == b"x" else data,  # x^ may begin a zlib stream as well
+                has_header=False,
+                separator=self.separator,
+                quote_char='"' if self.quoted else None,
+                infer_schema=False,
+                schema=schema,
+            )
 
     def _names(self, frame: pl.DataFrame) -> list[str]:
         self.header = tuple("" if name is None else str(name) for name in frame.row(0))

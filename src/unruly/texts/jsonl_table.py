@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
+from unruly.files import polars_errors
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout
 from unruly.texts.encoding import LONGEST_RECORD, check_utf8, empty_file, pieces, size_of
@@ -77,7 +78,8 @@ class JsonLinesTable:
         self.path, self.skip = path, skip
         self.rows = 0
         empty = pl.DataFrame()
-        with stage(progress, f"checking {path}", size_of(path), "bytes"):
+        checking = stage(progress, f"checking {path}", size_of(path), "bytes")
+        with checking, polars_errors(path, "JSON Lines"):
             for lines in self._lines():
                 frame, _ = self._parse(lines, None)
                 self.rows += frame.height
@@ -146,7 +148,7 @@ class JsonLinesTable:
             return pl.DataFrame(schema=schema), lines
         try:
             return pl.read_ndjson(lines.objects, schema=schema, infer_schema_length=None), lines
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, OSError) as error:  # OSError: it looks compressed
             complaint = (str(error).splitlines() or ["unknown reason"])[0]
         faults = ((at, _fault(text)) for at, (_, _, text) in enumerate(lines.rows))
         bad = {at: fault for at, fault in faults if fault is not None}
