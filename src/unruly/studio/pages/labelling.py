@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from unruly.errors import InputError
-from unruly.labelling.labels import CANNOT_TELL, SKIPPED
+from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
 from unruly.studio.app import Asked, Studio, get, post
 from unruly.studio.cards import Card, cards
 from unruly.studio.pages.setup import the
