@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from unruly.errors import InputError
-from unruly.prompts.plan import Plan
-from unruly.rules.asking import ask, plans, prompt_of
+from unruly.prompts.budget import Plan
+from unruly.rules.asking import ask, plans
+from unruly.rules.prompt import prompt_of
 from unruly.rules.sources import Sources
 from unruly.studio.state import State
 from unruly.studio.training import Job, Trainer
