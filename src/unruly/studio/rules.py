@@ -11,11 +11,12 @@ from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
 from unruly.project.editing import source_names, source_text
-from unruly.prompts.plan import Plan
+from unruly.prompts.budget import Plan
 from unruly.rules.asking import ask as ask_model
-from unruly.rules.asking import plans, prompt_of
+from unruly.rules.asking import plans
 from unruly.rules.describe import NAME as DESCRIBE
 from unruly.rules.describe import descriptions_of
+from unruly.rules.prompt import prompt_of
 from unruly.rules.sources import Sources
 from unruly.sampling import Share, wilson
 from unruly.studio.documents import cards
