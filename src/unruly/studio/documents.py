@@ -203,17 +203,25 @@ def one(studio: Studio, request: PageRequest) -> Response:
 
 
 def reasons(studio: Studio, request: PageRequest) -> Response:
-    """The model's full explanation: slower than the rest of the page, so asked for after it."""
-    work = studio.workspace
-    row = _row(request.path["row"], work.state)
-    near = similar(work.state, row)
-    found = cards(work.state, [other for other, _ in near])
+    """The model's full explanation: slower than the rest of the page, so loaded after it."""
+    state, trainer = studio.workspace.state, studio.trainer
+    row = _row(request.path["row"], state)
     context = {
-        "state": work.state,
-        "explanation": studio.trainer.explained(row),
-        "similar": [(card, score) for card, (_, score) in zip(found, near, strict=True)],
+        "state": state,
+        "explanation": trainer.explained(row),
+        "card": cards(state, [row], [()])[0],
+        "changes": trainer.changes_on(row),
     }
     return studio.page("_reasons.html", context)
+
+
+def alike(studio: Studio, request: PageRequest) -> Response:
+    """Similar documents, loaded after the page as well."""
+    state = studio.workspace.state
+    near = similar(state, _row(request.path["row"], state))
+    found = cards(state, [other for other, _ in near])
+    pairs = [(card, score) for card, (_, score) in zip(found, near, strict=True)]
+    return studio.page("_similar.html", {"state": state, "similar": pairs})
 
 
 def marked(studio: Studio, request: PageRequest) -> Response:
@@ -283,6 +291,7 @@ ROUTES: Routes = [
     ("GET", "/documents", listing),
     ("GET", "/documents/{row}", one),
     ("GET", "/documents/{row}/reasons", reasons),
+    ("GET", "/documents/{row}/similar", alike),
     ("GET", "/marked", marked),
     ("POST", "/label/one", label),
     ("POST", "/label/all", label_all),

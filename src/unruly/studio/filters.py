@@ -81,13 +81,10 @@ def _rows(filter: Filter, state: State) -> NDArray[np.int64]:
     if filter.sort == "random":
         return state.shuffled[found[state.shuffled]]
     rows = np.flatnonzero(found)
-    if filter.sort == "doubt" and state.answers is not None:
-        return rows[np.argsort(-state.answers.doubt[rows], kind="stable")]
     if filter.sort == "doubt":
-        lead = np.sort(state.counts[rows], axis=1)
-        return rows[np.argsort(lead[:, -1] - lead[:, -2], kind="stable")]
+        return rows[np.argsort(-state.doubt[rows], kind="stable")]
     if filter.sort == "influence":
-        return rows[np.argsort(-state.counts[rows].sum(axis=1), kind="stable")]
+        return rows[np.argsort(-state.influence[rows], kind="stable")]
     if filter.sort and filter.sort != "order":
         raise InputError(f"sort = {filter.sort!r}: {did_you_mean(filter.sort, SORTS, 'one of')}")
     return rows

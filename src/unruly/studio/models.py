@@ -1,4 +1,4 @@
-"""The trained models of a project: every one kept in `models/` with its date, rules, labels and figures.
+"""The trained models of a project: every one kept in `models/`, and why two of them answer differently.
 
     models/2026-11-16T20-31-04.unruly    the model
     models/2026-11-16T20-31-04.json      when, the project file as it was, how many labels, the fit's summary
@@ -28,11 +28,13 @@ from unruly.progress import SILENT, Progress
 from unruly.project.project import FittedProject
 from unruly.rules.cache import Cache, entry_key
 from unruly.rules.function import Function
-from unruly.sampling import Share
+from unruly.sampling import Share, sample_rows
 from unruly.studio.state import NONE, Answers, State
+from unruly.texts.corpus import Corpus
 
 FOLDER = "models"
 ENDING = ".unruly"
+MOST_COMPARED = 2_000  # documents with another answer whose votes are compared
 
 
 @dataclass(frozen=True)
@@ -189,4 +191,83 @@ def source_estimates(summary: FitSummary | None) -> dict[str, Share]:
         if line.accuracy is not None
         and line.accuracy_low is not None
         and line.accuracy_high is not None
+    }
+
+
+@dataclass(frozen=True)
+class VoteChange:
+    """What one source says of a document under the old rules and under the new ones; None: no vote."""
+
+    source: str
+    before: str | None
+    after: str | None
+
+    def __str__(self) -> str:
+        if self.before is None:
+            return f"{self.source} now votes {self.after}"
+        if self.after is None:
+            return f"{self.source} no longer votes {self.before}"
+        return f"{self.source} votes {self.after}, before {self.before}"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Documents with another answer on which the same votes changed; without changed votes, the weights did it."""
+
+    votes: tuple[VoteChange, ...]
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ChangedAnswers:
+    """The answers in which two models differ, by what changed on these documents, most documents first."""
+
+    total: int
+    seen: int  # documents whose votes were compared
+    causes: tuple[Cause, ...]
+
+
+def changed_answers(
+    old: WeakClassifier, new: WeakClassifier, state: State, most: int = MOST_COMPARED
+) -> ChangedAnswers:
+    """Compare the votes of both models' rules on documents with another answer, of many on a sample."""
+    assert state.answers is not None
+    assert state.earlier is not None
+    rows = np.flatnonzero(state.answers.predicted != state.earlier.predicted)
+    seen = rows[sample_rows(len(rows), most)]
+    groups: dict[tuple[VoteChange, ...], list[int]] = {}
+    for row, changes in zip(seen.tolist(), vote_changes(old, new, state, seen), strict=True):
+        groups.setdefault(changes, []).append(row)
+    causes = [Cause(votes, tuple(found)) for votes, found in groups.items()]
+    causes.sort(key=lambda cause: (-len(cause.rows), str(cause.votes)))
+    return ChangedAnswers(len(rows), len(seen), tuple(causes))
+
+
+def vote_changes(
+    old: WeakClassifier, new: WeakClassifier, state: State, rows: NDArray[np.intp]
+) -> list[tuple[VoteChange, ...]]:
+    """For each document the votes that differ between the rules of two models."""
+    if not len(rows):
+        return []
+    corpus = state.corpus.take(rows)
+    before, after = (_votes_by_name(model, corpus) for model in (old, new))
+    silent: list[str | None] = [None] * len(rows)
+    found: list[list[VoteChange]] = [[] for _ in rows]
+    for name in dict.fromkeys([*before, *after]):
+        pairs = zip(before.get(name, silent), after.get(name, silent), strict=True)
+        for changes, (was, now) in zip(found, pairs, strict=True):
+            if was != now:
+                changes.append(VoteChange(name, was, now))
+    return [tuple(changes) for changes in found]
+
+
+def _votes_by_name(model: WeakClassifier, corpus: Corpus) -> dict[str, list[str | None]]:
+    rules = model._fitted().rules
+    if rules is None:  # trained on votes alone
+        return {}
+    votes = rules.vote(corpus)
+    names = [*votes.classes, None]  # -1: no vote
+    return {
+        source: [names[number] for number in votes.matrix[:, j].tolist()]
+        for j, source in enumerate(votes.sources)
     }

@@ -105,7 +105,8 @@ class Preview:
     examples: tuple[Example, ...]
     covered: int  # documents with a vote, after
     covered_before: int
-    majority: int  # documents whose majority vote changes
+    majority: Shown  # documents whose majority vote changes
+    moves: tuple[tuple[str | None, str | None], ...]  # of those shown: their majority before, after
     seconds: float
     sample_of: int | None = None  # counted on a sample of so many; None: on all
 
@@ -145,6 +146,7 @@ def preview_sampled(text: str, state: State, saved: str | None, most: int = AT_O
         added=_in_whole(found.added, sample),
         removed=_in_whole(found.removed, sample),
         contradicts=None if against is None else _in_whole(against, sample),
+        majority=_in_whole(found.majority, sample),
         sample_of=state.n,
     )
 
@@ -202,8 +204,10 @@ def _outcome(
     was = np.zeros(state.n, np.bool_) if old is None else old != ABSTAIN
     old_source = next((s for s in state.project.sources.sources if s.name == saved), None)
     effect = _effect(column, old, state)
+    moved = np.zeros(state.n, np.bool_)
+    moved[effect.rows] = True
     against = now if state.answers is None else now & (column != state.answers.predicted)
-    added, contradicts = _shown([now & ~was, against], source, state)
+    added, contradicts, majority = _shown([now & ~was, against, moved], source, state)
     (removed,) = _shown([was & ~now], old_source, state)
     return Preview(
         source=source.name,
@@ -222,24 +226,42 @@ def _outcome(
         by_others=_by_others(column, old, state),
         measured=None if state.truth is None else _agreement(column, state.truth),
         examples=_examples(source, state.classes),
-        covered=int(state.votes.covered.sum()) + effect[0],
+        covered=int(state.votes.covered.sum()) + effect.covered,
         covered_before=int(state.votes.covered.sum()),
-        majority=effect[1],
+        majority=majority,
+        moves=tuple(
+            (_name(before, state), _name(after, state))
+            for before, after in zip(
+                state.winner[effect.rows[:SHOWN]], effect.after[:SHOWN], strict=True
+            )
+        ),
         seconds=time.perf_counter() - start,
     )
 
 
-def _effect(
-    column: NDArray[np.int8], old: NDArray[np.int8] | None, state: State
-) -> tuple[int, int]:
-    """By how many the covered documents grow, and on how many majority vote changes."""
+@dataclass(frozen=True, eq=False)
+class _Effect:
+    """What an edit does to majority vote."""
+
+    covered: int  # documents with a vote that had none, less those that lose their only one
+    rows: NDArray[np.intp]  # documents whose majority vote changes
+    after: NDArray[np.int64]  # their class then, -1 where there is none
+
+
+def _effect(column: NDArray[np.int8], old: NDArray[np.int8] | None, state: State) -> _Effect:
     before = np.full(state.n, ABSTAIN, np.int8) if old is None else old
     rows = np.flatnonzero(column != before)  # on all others, nothing changes
     counts = other_counts(state, rows, before)
     add_votes(counts, column[rows])
     now = counts.any(axis=1)
     covered = int(now.sum()) - int(state.votes.covered[rows].sum())
-    return covered, int((winners(counts) != state.winner[rows]).sum())
+    after = winners(counts)
+    moved = after != state.winner[rows]
+    return _Effect(covered, rows[moved], after[moved])
+
+
+def _name(number: int, state: State) -> str | None:
+    return None if number == NONE else state.classes[number]
 
 
 def _by_others(

@@ -47,6 +47,7 @@ class SourceRow:
     overlaps: float = 0.0
     conflicts: float = 0.0
     alone: int = 0  # documents that no other source covers
+    decides: int = 0  # documents whose majority vote would be another without it, these included
     estimated: Share | None = None  # its accuracy, as the model estimates it without gold
     agreement: Share | None = None  # with the majority of the others, where there is no estimate
     measured: Share | None = None  # against labels
@@ -74,6 +75,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
             found.append(SourceRow(source.name, source.enabled, labels, reason))
             continue
         voted = state.votes.voted[:, line.j]
+        agreement, decides = _beside_others(state, line.j)
         score = line.score
         checked = 0 if score is None else score.correct + score.incorrect
         found.append(
@@ -88,21 +90,23 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
                 conflicts=line.conflicts,
                 alone=int((voted & alone).sum()),
                 estimated=estimates.get(source.name),
-                agreement=_agreement(state, line.j),
+                agreement=agreement,
+                decides=decides,
                 measured=wilson(score.correct, checked) if score is not None and checked else None,
             )
         )
     return tuple(found)
 
 
-def _agreement(state: State, j: int) -> Share | None:
-    """How often it names the class that the other sources have most votes for."""
+def _beside_others(state: State, j: int) -> tuple[Share | None, int]:
+    """How often it names the class that the others have most votes for; and how often it decides the majority."""
     column = state.votes.matrix[:, j]
     rows = np.flatnonzero(column >= 0)
     majority = winners(other_counts(state, rows, column))
     clear = majority != NONE
     hits = majority[clear] == column[rows][clear]
-    return wilson(int(hits.sum()), int(clear.sum())) if clear.any() else None
+    share = wilson(int(hits.sum()), int(clear.sum())) if clear.any() else None
+    return share, int((majority != state.winner[rows]).sum())
 
 
 def plan_of(name: str, state: State) -> Plan | None:
@@ -249,9 +253,19 @@ def _groups(outcome: Preview, state: State) -> list[tuple[str, str, int, Any]]:
         ("Matched" if new else "Newly matched", "", outcome.added),
         ("No longer matched", "", None if new else outcome.removed),
         ("Against the model", "the model says another class", outcome.contradicts),
+        ("Majority vote changes", "", outcome.majority),
     ]
+    moves = dict(zip(outcome.majority.rows, outcome.moves, strict=True))
     return [
-        (title, about, group.count, cards(state, group.rows, group.matches))
+        (
+            title,
+            about,
+            group.count,
+            [
+                (card, moves[card.row] if group is outcome.majority else None)
+                for card in cards(state, group.rows, group.matches)
+            ],
+        )
         for title, about, group in groups
         if group is not None and group.count
     ]

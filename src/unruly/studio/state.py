@@ -147,6 +147,24 @@ class State:
         return self.votes.summary(self.truth)
 
     @cached_property
+    def doubt(self) -> NDArray[np.floating[Any]]:
+        """(n,): how near the two likeliest classes are, 1 where they are even: by the model, else by the votes."""
+        if self.answers is not None:
+            return self.answers.doubt
+        top = np.partition(self.counts, -2, axis=1)[:, -2:]
+        return np.asarray(1 - (top[:, 1] - top[:, 0]) / np.maximum(top.sum(axis=1), 1))
+
+    @cached_property
+    def influence(self) -> NDArray[np.floating[Any]]:
+        """(n,): what a label here says about others: doubt × documents with the same votes, 0 without votes."""
+        chance = np.random.default_rng(0)
+        key = np.zeros(self.n, np.uint64)  # equal where all votes are
+        for column in self.votes.matrix.T:
+            key += chance.integers(2**63, size=129, dtype=np.uint64)[column]
+        _, place, alike = np.unique(key, return_inverse=True, return_counts=True)
+        return np.where(self.votes.covered, self.doubt * alike[place], 0.0)
+
+    @cached_property
     def shuffled(self) -> NDArray[np.int64]:
         """(n,): the rows in random order, always the same one."""
         return np.random.default_rng(0).permutation(self.n)

@@ -229,11 +229,23 @@ if (markable) {
   }, 500);
   document.addEventListener("selectionchange", soon);
   document.addEventListener("mousedown", (event) => { if (!event.target.closest("#popup")) $("#popup").hidden = true; });
+  const typed = $("[data-words]"), popup = $("#popup");
+  typed.addEventListener("input", debounced(() => offered(typed.value.trim(), typed), 120));
+  typed.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") $("input, button", popup)?.focus();
+    if (event.key === "Escape") { typed.value = ""; popup.hidden = true; }
+  });
+  popup.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { popup.hidden = true; typed.focus(); }
+  });
 }
-async function markedWords() {
-  const chosen = getSelection(), words = String(chosen).trim();
-  if (!words || words.length > 200 || !chosen.rangeCount) return;
-  const box = chosen.getRangeAt(0).getBoundingClientRect(), popup = $("#popup");
+function markedWords() {
+  const chosen = getSelection();
+  if (chosen.rangeCount) offered(String(chosen).trim(), chosen.getRangeAt(0));
+}
+async function offered(words, below) {  // the forms of some words, and the classes, to make a rule of
+  if (!words || words.length > 200) return;
+  const box = below.getBoundingClientRect(), popup = $("#popup");
   try {
     const { text } = await ask(`/marked?${new URLSearchParams({ words })}`);
     popup.innerHTML = text;
@@ -288,6 +300,7 @@ document.addEventListener("keydown", (event) => {
   else if (key === "k") move(-1);
   else if (key === "n") $("a[rel=next]")?.click();
   else if (key === "p") $("a[rel=prev]")?.click();
+  else if (key === "m") { const words = $("[data-words]"); if (words) { event.preventDefault(); words.focus(); } }
   else if (key === "u") step("/undo");
   else if (key === "U") step("/redo");
   else if (key === "?") $("#help")?.showModal();
