@@ -83,7 +83,7 @@ def test_labels_a_filter_only_when_the_count_holds(client: Any, studio: Studio) 
 def test_saves_a_filter(client: Any) -> None:
     page = client.post("/presets", data={"name": "songs", "words": "song"}).text
     assert "songs" in page
-    assert "Forget the filter songs" in page
+    assert "Delete the filter songs" in page
     assert "songs" not in client.post("/presets", data={"name": "songs", "forget": "1"}).text
 
 

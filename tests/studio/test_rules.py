@@ -93,7 +93,7 @@ def test_two_tabs_do_not_overwrite_each_other(client: Any, folder: Path) -> None
     )
     answer = client.post("/rules/save", data={**given, "toml": mine}, headers=PART)
     assert answer.status_code == 409
-    assert "changed meanwhile" in answer.text
+    assert "changed in the meantime" in answer.text
     assert '"gold"' in text_of(folder)
     assert '"coins"' not in text_of(folder)
 
@@ -132,7 +132,7 @@ def test_changes_of_a_source(client: Any, folder: Path) -> None:
     assert change("duplicate", "cash").status_code == 200
     assert 'name = "cash copy"' in text_of(folder)
     assert change("off", "cash").status_code == 200
-    assert "switched off" in client.get("/rules").text
+    assert "off: stays in the file" in client.get("/rules").text
     assert change("on", "cash").status_code == 200
     assert change("up", "subscribe").status_code == 200, "it is the first: nothing changes"
     assert change("down", "subscribe").status_code == 200

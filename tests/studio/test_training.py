@@ -152,7 +152,7 @@ def test_a_failure_is_told_and_one_thing_at_a_time(workspace: Workspace) -> None
         raise InputError("the disk is full")
 
     trainer.begin("failing", work)
-    with pytest.raises(InputError, match="running already"):
+    with pytest.raises(InputError, match="another job is running"):
         trainer.begin("more", work)
     go_on.set()
     trainer.wait(10)

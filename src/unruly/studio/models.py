@@ -39,7 +39,7 @@ MOST_COMPARED = 2_000  # documents with another answer whose votes are compared
 
 @dataclass(frozen=True)
 class KeptModel:
-    """A model on disk, and what is known of it without opening it."""
+    """A model on disk, with what is known without loading it."""
 
     path: Path
     when: datetime
@@ -59,7 +59,7 @@ class KeptModel:
 
     @property
     def summary(self) -> FitSummary | None:
-        """What the fit came to, where it was written down."""
+        """The fit summary, where it was saved."""
         return None if self.facts is None else FitSummary.from_plain(self.facts["summary"])
 
     @property
@@ -74,7 +74,7 @@ class KeptModel:
 
     @property
     def accuracy(self) -> Share | None:
-        """Against gold, where the project has any for testing."""
+        """Accuracy on the project's gold labels, where it has any."""
         scores = None if self.facts is None else self.facts.get("accuracy")
         return None if scores is None else Share(**scores)
 
@@ -93,13 +93,13 @@ def _kept(path: Path) -> KeptModel:
         when = datetime.fromisoformat(facts["when"])
         FitSummary.from_plain(facts["summary"])
     except (OSError, ValueError, KeyError, TypeError):
-        facts = None  # none was written, or it is damaged: the model itself counts
+        facts = None  # missing or damaged: the model itself is what counts
         when = datetime.fromtimestamp(path.stat().st_mtime)
     return KeptModel(path, when, facts)
 
 
 def keep(fit: FittedProject, state: State, now: datetime) -> KeptModel:
-    """Save a model with its date, so that no other is overwritten, and what is known of it beside it."""
+    """Save a model under its date, so that none is overwritten, with its facts in a JSON file."""
     folder = state.folder / FOLDER
     folder.mkdir(exist_ok=True)
     stem = _free(folder, now.strftime("%Y-%m-%dT%H-%M-%S"))
@@ -144,7 +144,7 @@ def answers_of(
     cache: Cache,
     progress: Progress = SILENT,
 ) -> Answers:
-    """What a model says of the project's documents; kept from run to run."""
+    """A model's answers on the project's documents, cached from run to run."""
     key = entry_key(["answers", _digest(path)], state.classes, state.frame.everything)
     kept = cache.get(key)
     if kept is not None and kept.height == state.n and kept.width == len(state.classes):
@@ -156,7 +156,7 @@ def answers_of(
 
 
 def kept_answers(path: Path, state: State, cache: Cache) -> Answers | None:
-    """What a model says, where it was asked before."""
+    """A model's cached answers; None where there are none."""
     try:
         key = entry_key(["answers", _digest(path)], state.classes, state.frame.everything)
         kept = cache.get(key)
@@ -182,7 +182,7 @@ def _digest(path: Path) -> str:
 
 
 def source_estimates(summary: FitSummary | None) -> dict[str, Share]:
-    """Each source's estimated accuracy with its interval, as the fit found it without gold."""
+    """Each source's estimated accuracy with its interval, from the fit, without gold."""
     if summary is None:
         return {}
     return {

@@ -38,16 +38,16 @@ QUICK = 0.02  # seconds for a few documents
 
 
 def slow_measures(source: Source, classes: tuple[str, ...]) -> tuple[Measure, ...]:
-    """What Python works out; long texts are left out, for few texts are long."""
+    """The measures evaluated in Python; `LongTexts` is left out, as few texts are long."""
     found = source.needs(classes).measures
     return tuple(measure for measure in found if not isinstance(measure, LongTexts))
 
 
 def seconds_for(source: Source, state: State) -> float:
-    """How long the votes on all documents take, by those on a few; 0 where polars works them out."""
+    """Estimated seconds for all documents, from a few; 0 where polars evaluates the source."""
     if not slow_measures(source, state.classes) or state.typed.knows(source, state.classes):
         return 0.0
-    _timed(source, state, FEW)  # what is loaded for the first text counts for none
+    _timed(source, state, FEW)  # the first call loads models: not counted
     seconds = _timed(source, state, FEW)
     if seconds < QUICK:
         return _timed(source, state, SOME) * state.n / SOME
@@ -87,7 +87,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Preview:
-    """Everything that an edit would change."""
+    """The effect of an edit."""
 
     source: str
     documents: int
@@ -113,7 +113,7 @@ class Preview:
 
 @dataclass(frozen=True)
 class Slow:
-    """A source that is too slow to be matched at every keystroke: it waits for a button."""
+    """A source too slow for every keystroke: it waits for a button."""
 
     source: str
     seconds: float  # that it would take
@@ -121,7 +121,7 @@ class Slow:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A text that is no source, and why."""
+    """A text that is not a valid source, and why."""
 
     message: str
     line: int | None = None

@@ -70,7 +70,7 @@ class Trainer:
 
     @property
     def status(self) -> JobStatus | None:
-        """How far the last piece of work is, where there was one."""
+        """The progress of the last job; None before the first."""
         return None if self._job is None else self._job.status
 
     @property
@@ -104,7 +104,7 @@ class Trainer:
         self.workspace.use_answers(answers, shown)
 
     def explained(self, row: int) -> Explanation | UnrulyError | None:
-        """Why the shown model answers as it does on a document, or the error; None without a model."""
+        """The shown model's explanation of one document, or the error; None without a model."""
         state, model = self.workspace.state, self.current
         if model is None or state.answers is None:
             return None
@@ -114,14 +114,18 @@ class Trainer:
             return error
 
     def summary(self) -> FitSummary | None:
-        """What the fit of the shown model came to."""
-        model = self.current
-        if model is None:
-            return None
-        return model.summary if model.facts is not None else self.opened(model).summary_
+        """The fit summary of the shown model."""
+        return None if self.current is None else self._summary(self.current)
+
+    def summaries(self) -> dict[Path, FitSummary]:
+        """The fit summaries of the shown model and the one before it."""
+        return {m.path: self._summary(m) for m in (self.current, self.before) if m is not None}
+
+    def _summary(self, model: KeptModel) -> FitSummary:
+        return model.summary or self.opened(model).summary_
 
     def open_newest(self) -> None:
-        """Show the newest model: at once where it was asked before, else in the background."""
+        """Show the newest model: at once where its answers are cached, else from the background."""
         models = self.models
         if not models:
             return
@@ -159,19 +163,19 @@ class Trainer:
         self.begin("training", work)
 
     def begin(self, what: str, work: Callable[[Job], None]) -> None:
-        """Do something in the background, one thing at a time."""
+        """Run a job in the background, one at a time."""
         with self._lock:
             if self._job is not None and self._job.status.running:
-                raise InputError("something is running already: wait for it, or cancel it")
+                raise InputError("another job is running: wait for it, or cancel it")
             self._job = Job(what, work)
 
     def cancel(self) -> None:
-        """Stop what is running; models on disk stay as they are."""
+        """Cancel the running job; models on disk stay as they are."""
         if self._job is not None:
             self._job.cancel()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Until what is running has ended."""
+        """Wait for the running job to end."""
         if self._job is not None:
             self._job.wait(seconds)
 
@@ -183,7 +187,7 @@ class Trainer:
         raise InputError(f"there is no model {name!r}")
 
     def difference(self) -> tuple[Difference, ChangedAnswers] | None:
-        """What the shown model has that the one before had not, and why its answers differ; None without two."""
+        """How the shown model and its answers differ from the one before it; None without two models."""
         state = self.workspace.state
         if self.current is None or self.before is None or state.earlier is None:
             return None
@@ -203,7 +207,7 @@ class Trainer:
         return vote_changes(*pair, state, np.array([row]))[0]
 
 
-SAMPLE = 5_000  # documents that the charts are drawn from
+SAMPLE = 5_000  # documents behind the charts
 MOST_DRAWN = 30  # models in the chart of all
 MOST_CAUSES = 8  # reasons for other answers that the page names
 SHOWN_CHANGES = 3  # documents of each
@@ -211,11 +215,11 @@ SHOWN_CHANGES = 3  # documents of each
 
 @dataclass(frozen=True)
 class LiveReport:
-    """What the report would begin with."""
+    """The beginning of the report."""
 
     verdict: Verdict
     charts: tuple[Chart, ...]
-    documents: int  # that they are drawn from
+    documents: int  # in the sample
 
 
 def live_report(trainer: Trainer) -> LiveReport | None:
@@ -293,7 +297,7 @@ def models_chart(models: Sequence[KeptModel]) -> Chart | None:
 
 
 def overview(studio: Studio, request: PageRequest) -> Response:
-    """The models, and what can be done with them."""
+    """The page of models."""
     work, trainer = studio.workspace, studio.trainer
     state = work.state
     context: dict[str, Any] = {
@@ -302,7 +306,7 @@ def overview(studio: Studio, request: PageRequest) -> Response:
         "job": trainer.status,
         "models": trainer.models,
         "current": trainer.current,
-        "summary_now": trainer.summary(),
+        "summaries": trainer.summaries(),
         "stale": trainer.stale,
         "rules": len(state.project.sources.sources),
         "labels": state.labelled.labels,
@@ -312,19 +316,19 @@ def overview(studio: Studio, request: PageRequest) -> Response:
 
 
 def progress(studio: Studio, request: PageRequest) -> Response:
-    """How far the work is."""
+    """The progress of the job."""
     return studio.page("_job.html", {"job": studio.trainer.status})
 
 
 def fit(studio: Studio, request: PageRequest) -> Response:
-    """Begin a fit."""
+    """Start a fit."""
     trainer = studio.trainer
     trainer.fit()
     return studio.page("_job.html", {"job": trainer.status})
 
 
 def cancel(studio: Studio, request: PageRequest) -> Response:
-    """Stop it."""
+    """Cancel the job."""
     studio.trainer.cancel()
     return PlainTextResponse("cancelling: no model is written")
 
@@ -337,7 +341,7 @@ def show(studio: Studio, request: PageRequest) -> Response:
 
 
 def charts(studio: Studio, request: PageRequest) -> Response:
-    """The verdict and the charts, which take a moment."""
+    """The verdict and the charts, loaded after the page."""
     trainer = studio.trainer
     found = trainer.workspace.state.once("live report", lambda: live_report(trainer))
     drawn = [*(() if found is None else found.charts), models_chart(trainer.models)]
@@ -348,7 +352,7 @@ def charts(studio: Studio, request: PageRequest) -> Response:
 
 
 def difference(studio: Studio, request: PageRequest) -> Response:
-    """What the shown model does otherwise than the one before it, and why."""
+    """How the answers of the shown model differ from those of the one before it, and why."""
     trainer, state = studio.trainer, studio.workspace.state
     if (found := trainer.difference()) is None:
         return PlainTextResponse("")
