@@ -1,11 +1,14 @@
 """Which planted bugs the tests catch: each mutant of lab/mutants is one small error, put in and tested.
 
-    python lab/benchmarks/mutants.py [ROOM ...] [--only WORDS] [--json]
+    python lab/benchmarks/mutants.py [ROOM ...] [--only WORDS] [--generated 40] [--seed 0] [--json]
 
 A room's mutants are in lab/mutants/ROOM.toml: a name, a file, and the texts to be replaced. Source and
 tests are copied to a temporary folder; each mutant is put into the copy, and the room's tests (or those
-that the mutant names, where the room's take long) run until one fails. A mutant that no test notices survives, and is printed. Before that, the tests must pass on
-the unchanged copy; a mutant whose text is no longer in the file is an error.
+that the mutant names, where the room's take long) run until one fails. A mutant that no test notices survives,
+and is printed. Before that, the tests must pass on the unchanged copy; a mutant whose text is no longer in the
+file is an error. With --generated, so many mutants are drawn at random from all that the operators of
+`_generated.py` make of the room's files, in place of the listed ones. Some of those change no result (a buffer
+size, say), so their score is a lower bound.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import argparse
 import importlib
 import json
 import os
+import random
 import shutil
 import signal
 import sys
@@ -23,6 +27,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
+
+import _generated
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = ROOT / "lab" / "mutants"
@@ -85,15 +91,42 @@ class Room:
         )
         return cls(path.stem, table.get("source", "src/unruly"), tests, mutants)
 
+    def generated(self, number: int, seed: int) -> tuple[Mutant, ...]:
+        """So many mutants, drawn at random from all that can be made of the room's files."""
+        below = ROOT / self.source
+        sources = {
+            str(path.relative_to(below)): path.read_text(encoding="utf-8")
+            for path in sorted((below / self.name).rglob("*.py"))
+        }
+        places = [
+            (file, place, words)
+            for file, source in sources.items()
+            for place, words in enumerate(_generated.places(source))
+        ]
+        drawn = random.Random(seed).sample(places, min(number, len(places)))
+        return tuple(
+            Mutant(
+                f"{file}, {words}",
+                file,
+                ((sources[file], _generated.planted(sources[file], place)),),
+                self.tests,
+            )
+            for file, place, words in sorted(drawn)
+        )
+
 
 def main() -> None:
-    """Run the mutants that were asked for and print the score of each room."""
+    """Run the mutants and print the score of each room."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     known = sorted(path.stem for path in MUTANTS.glob("*.toml"))
     parser.add_argument("rooms", nargs="*", default=known, help=f"of {', '.join(known)}; all")
     parser.add_argument("--only", help="mutants whose name holds these words")
+    parser.add_argument(
+        "--generated", type=int, metavar="N", help="draw so many instead of the list"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object as the last line"
     )
@@ -103,7 +136,8 @@ def main() -> None:
     found: dict[str, Any] = {}
     for name in args.rooms:
         room = Room.read(MUTANTS / f"{name}.toml")
-        mutants = [m for m in room.mutants if not args.only or args.only in m.name]
+        every = room.generated(args.generated, args.seed) if args.generated else room.mutants
+        mutants = [m for m in every if not args.only or args.only in m.name]
         survivors = [mutant.name for mutant in survived(room, mutants)]
         killed = len(mutants) - len(survivors)
         print(f"{name}: {killed} of {len(mutants)} killed ({killed / max(len(mutants), 1):.0%})")

@@ -1,6 +1,6 @@
 """What training costs: CPU seconds, peak memory and test accuracy on the same features and votes.
 
-    python lab/benchmarks/training.py --data DIR [--features DIR] [--authors CHECKOUT] [--json]
+    python lab/benchmarks/training.py --data DIR [--encoder minilm] [--authors CHECKOUT] [--json]
     python lab/benchmarks/training.py --scaling [--json]
 
 For each data set, one thread, each contestant in a process of its own:
@@ -11,10 +11,9 @@ For each data set, one thread, each contestant in a process of its own:
            Denoise-multi-weak-sources), driven as their own script does: 500 epochs, each followed by a
            test on gold validation labels, which choose the epoch
 Times are of training alone: no import, no encoding. Gold is used for scoring, and by the authors' code
-as said. --features DIR holds {data set}_{split}_{name}.npy for the first of --names that exists; without
-it texts are encoded with --encoder. spouse_bert brings its features. --who chooses contestants, for 500
-epochs take minutes on the larger sets. times_less is against the authors, or else the paper. --scaling trains on generated data,
-1,000 to 1,000,000 documents, 10 to 200 sources, 2 to 50 classes, from a memory-mapped file.
+as described. Texts are encoded with --encoder; spouse_bert brings its features. --who chooses contestants: 500
+epochs take minutes on the larger sets. times_less is against the authors, or else the paper. --scaling trains
+on generated data, 1,000 to 1,000,000 documents, 10 to 200 sources, 2 to 50 classes, from a memory-mapped file.
 """
 
 from __future__ import annotations
@@ -35,17 +34,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.features.cache import Cache
 from unruly.features.encoder import Block, Features
 from unruly.learner import Learner
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.cotraining import cotrain
 from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT
-from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
+from unruly_lab.bench.datasets import folder_of
+from unruly_lab.bench.runs import GIVEN
 
 DATA_SETS = ("spouse_bert", "youtube", "yelp", "spouse", "agnews", "imdb")
-SPLITS = ("train", "valid", "test")
 Split = tuple[Features, Votes, NDArray[np.int64]]
 
 
@@ -65,18 +65,12 @@ class Cost:
 
 
 def main() -> None:
-    """Measure what was asked for and print it."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--data", type=Path, help="folder of data sets in WRENCH's layout")
-    parser.add_argument("--features", type=Path, help="folder of ready .npy features")
-    parser.add_argument(
-        "--names", default="minilm6,potion", help="which of them, first that exists"
-    )
-    parser.add_argument(
-        "--encoder", default="lsa", help="encoder where there are no ready features"
-    )
+    parser.add_argument("--encoder", default="minilm", help="where a folder has no features")
     parser.add_argument("--authors", type=Path, help="checkout of the authors' repository")
     parser.add_argument("--who", default="paper,quick,default", help="contestants, with commas")
     parser.add_argument("--sets", default=",".join(DATA_SETS), help="data sets, with commas")
@@ -130,7 +124,7 @@ def _costs(args: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _measure(args: argparse.Namespace, who: str, data: str) -> Cost:
-    train, valid, test = (_load(args, data, split) for split in SPLITS)
+    train, valid, test = _splits(args.data, data, args.encoder)
     if who == "authors":
         accuracy, seconds = _authors(args.authors, PaperSettings.best(data), train, valid, test)
         epochs, gold = 500, "choice of the epoch"
@@ -140,6 +134,15 @@ def _measure(args: argparse.Namespace, who: str, data: str) -> Cost:
         uses = [f"{used.labels} for {used.use.value}" for used in learner.gold_used]
         epochs, gold = len(learner.history), "; ".join(uses) or "none"
     return Cost(data, who, train[1].n, train[0].width, seconds, epochs, _peak_mb(), accuracy, gold)
+
+
+def _splits(folder: Path, name: str, encoder: str) -> list[Split]:
+    """Training, validation and test documents, all of them."""
+    source = folder_of(folder, name)
+    dataset = source.load(GIVEN if source.brings_features else encoder, None, Cache())
+    assert dataset.valid is not None
+    parts = (dataset.train, dataset.valid, dataset.test)
+    return [(part.documents.features, part.documents.votes, part.gold) for part in parts]
 
 
 def _ours(who: str, data: str, train: Split) -> tuple[Learner, float]:
@@ -153,35 +156,6 @@ def _ours(who: str, data: str, train: Split) -> tuple[Learner, float]:
     start = time.process_time()
     learner = cotrain(train[0], train[1], settings)
     return learner, time.process_time() - start
-
-
-def _load(args: argparse.Namespace, data: str, split: str) -> Split:
-    rows = list(
-        json.loads((args.data / data / f"{split}.json").read_text(encoding="utf-8")).values()
-    )
-    classes = json.loads((args.data / data / "label.json").read_text(encoding="utf-8"))
-    votes = Votes.from_array([row["weak_labels"] for row in rows], classes=list(classes.values()))
-    return _features(args, data, split), votes, np.array([row["label"] for row in rows])
-
-
-def _features(args: argparse.Namespace, data: str, split: str) -> Features:
-    ready = [args.data / data / f"{split}_features.npy"]
-    if args.features:
-        names = [name for name in args.names.split(",") if _complete(args.features, data, name)]
-        ready += [args.features / f"{data}_{split}_{name}.npy" for name in names]
-    for path in ready:
-        if path.exists():
-            return Features.from_array(np.load(path))
-    from unruly.features.spec import (
-        encoder_from,  # heavy, and not to be counted where it is not used
-    )
-
-    corpora = {s: Corpus.from_wrench(args.data / data, s) for s in {"train", split}}
-    return encoder_from(args.encoder).fit(corpora["train"]).encode(corpora[split])
-
-
-def _complete(folder: Path, data: str, name: str) -> bool:
-    return all((folder / f"{data}_{split}_{name}.npy").exists() for split in SPLITS)
 
 
 def _peak_mb() -> float:

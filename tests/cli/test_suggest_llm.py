@@ -17,16 +17,15 @@ from unruly.errors import InputError, RuleError
 from unruly.project.llm_suggesting import LlmSuggester, language_model
 from unruly.project.project import Project
 from unruly.project.suggesting import Suggestions, read_refused
-from unruly.prompts.answers import Spoken
-from unruly.prompts.asking import Patience
-from unruly.prompts.rule_request import Proposed, RuleRequest
+from unruly.prompts.answers import Completion
+from unruly.prompts.asking import RetryPolicy
+from unruly.prompts.requests import Proposed, RuleRequest
 from unruly.rules import Keywords, Pattern
-from unruly.rules.asking import AGREED, urgency
-from unruly.rules.proposals import LanguageModel, condition_of, contested
+from unruly.rules.asking import AGREED, LanguageModel, condition_of, contested, urgency
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
-HASTY = Patience(attempts=2, first_pause=0.01, failures=2)
+HASTY = RetryPolicy(attempts=2, first_pause=0.01, failures=2)
 TOML = """\
 # a comment that stays
 encoder = "lsa"
@@ -83,7 +82,7 @@ def write(folder: Path, url: str, more: str = "") -> Path:
 
 def suggested(folder: Path, llm: LanguageModel | None = None) -> Suggestions:
     project = Project.read(folder)
-    return LlmSuggester.of(project, llm or language_model(project)).suggest(patience=HASTY)
+    return LlmSuggester.of(project, llm or language_model(project)).suggest(retries=HASTY)
 
 
 def test_rules_are_asked_for_tested_and_offered(server: StandIn, folder: Path) -> None:
@@ -97,7 +96,7 @@ def test_rules_are_asked_for_tested_and_offered(server: StandIn, folder: Path) -
     assert all(one.documents > 50 and one.accuracy.value > 0.8 for one in found.suggestions)
     assert found.proposals is not None
     assert len(found.proposals.rules) == 6
-    assert not found.proposals.turned_away
+    assert not found.proposals.rejected
     asked = next(text for text in server.texts if 'of the class "ham"' in text)
     assert "- spam: wants you to subscribe or buy cheap things" in asked
     assert "Words that are known already: lovely" in asked
@@ -127,7 +126,7 @@ def test_plan_sends_nothing_and_the_budget_of_the_source_holds(
     assert (plan.calls, plan.left_out, plan.cached, plan.texts, plan.leaves) == (1, 1, 0, 24, "")
     assert plan.cost.tokens > 200
     assert server.requests == 0
-    found = suggester.suggest(patience=HASTY)
+    found = suggester.suggest(retries=HASTY)
     assert found.proposals is not None
     assert (server.requests, found.proposals.asked.stopped) == (1, "the budget is spent")
     assert {one.label for one in found.suggestions} == {"ham"}  # what was answered is used
@@ -152,8 +151,8 @@ def test_texts_that_leave_the_machine_are_said(folder: Path, unruly: Unruly) -> 
         ({"keywords": ["x" * 81]}, "longer than 80 characters"),
         ({"keywords": ["cheap\u001b[31m"]}, "control characters"),
         ({"keywords": ["cheap\u202e"]}, "control characters"),
-        ({"patterns": ["(a{1,500}){1,50}b"]}, "at most 100 are taken"),
-        ({"patterns": ["(?:ab){60}", "x{1,101}"]}, "at most 100 are taken"),
+        ({"patterns": ["(a{1,500}){1,50}b"]}, "at most 100 are allowed"),
+        ({"patterns": ["(?:ab){60}", "x{1,101}"]}, "at most 100 are allowed"),
         ({"patterns": ["(unclosed"]}, "is not a regular expression"),
         ({"patterns": ["(?=cheap)"]}, "what the linear engine does not know"),
         ({"patterns": [".*", "x*", "", "(a|)"]}, "matches every text|blank"),
@@ -166,12 +165,12 @@ def test_what_cannot_be_a_rule_is_turned_away_with_the_reason(
     server.rules["spam"] = json.dumps(said)
     found = suggested(folder)
     assert found.proposals is not None
-    away = found.proposals.turned_away
+    away = found.proposals.rejected
     assert len(away) == len(next(iter(said.values())))
     for one in away:
         with pytest.raises(RuleError, match=why):
             raise RuleError(one.why)
-        assert one.said.isprintable()
+        assert one.text.isprintable()
     assert {one.label for one in found.suggestions} == {"ham"}
 
 
@@ -333,5 +332,5 @@ def test_whatever_a_model_says_becomes_a_small_rule_or_an_error(said: str, kind:
 @given(st.text() | st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)).map(json.dumps))  # fmt: skip
 def test_any_answer_can_be_read_or_not(content: str) -> None:
     request = RuleRequest("m", "spam", (("spam", ""),), (), ())
-    found = request.proposed(Spoken(content))
+    found = request.proposed(Completion(content))
     assert found is None or all(one.kind in ("keywords", "patterns") for one in found)

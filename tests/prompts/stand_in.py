@@ -150,7 +150,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         stand_in = self.server.stand_in
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        size = int(self.headers["Content-Length"])
+        data = self.rfile.read(size)
+        if len(data) < size:  # the client was killed while it was sending
+            self.close_connection = True
+            return
+        body = json.loads(data)
         how = stand_in.begin(body, dict(self.headers))
         try:
             self._misbehave(how, body)

@@ -22,10 +22,11 @@ import unruly
 from unruly.cli.main import run
 from unruly.errors import RuleError
 from unruly.project.project import Project
-from unruly.prompts.asking import Asked, Patience
-from unruly.prompts.budget import Budget, Cost, Price, Purse
+from unruly.prompts.answers import AnswerStore
+from unruly.prompts.asking import Asked, RetryPolicy
+from unruly.prompts.budget import Account, Budget, Cost, Price
 from unruly.prompts.endpoint import Endpoint
-from unruly.prompts.store import AnswerStore
+from unruly.prompts.requests import most_input
 from unruly.rules import Keywords, Prompt
 from unruly.rules.asking import ask, plans
 from unruly.rules.source import Rule, Source
@@ -34,7 +35,7 @@ from unruly.texts.corpus import Corpus
 
 CLASSES = ["ham", "spam"]
 TEXTS = [f"please subscribe {i}" if i % 3 == 0 else f"a lovely song {i}" for i in range(30)]
-HASTY = Patience(attempts=3, first_pause=0.01, failures=3)
+HASTY = RetryPolicy(attempts=3, first_pause=0.01, failures=3)
 
 
 @pytest.fixture(autouse=True)
@@ -58,8 +59,8 @@ def sources(asked: Prompt, *rules: Source) -> Sources:
     return Sources(CLASSES, [*rules, Source("llm", [Rule(None, asked)])])
 
 
-def asked(given: Sources, texts: list[str] = TEXTS, patience: Patience = HASTY) -> Asked:
-    (found,) = ask(given, Corpus.from_texts(texts), patience=patience)
+def asked(given: Sources, texts: list[str] = TEXTS, retries: RetryPolicy = HASTY) -> Asked:
+    (found,) = ask(given, Corpus.from_texts(texts), retries=retries)
     return found
 
 
@@ -180,7 +181,9 @@ def test_nobody_there() -> None:
     with StandIn() as gone:
         given = sources(prompt(gone, in_flight=2))
     found = asked(given)
-    assert found.stopped == "3 requests in a row failed: 127.0.0.1 cannot be reached"
+    assert found.stopped == (
+        "3 requests in a row failed: 127.0.0.1 cannot be reached (Connection refused)"
+    )
     assert found.spent == Cost()
 
 
@@ -198,7 +201,7 @@ def test_a_budget_of_calls_is_never_exceeded(server: StandIn, in_flight: int) ->
 
 def test_a_budget_of_tokens_and_money_is_never_exceeded(server: StandIn) -> None:
     server.seconds = 0.005
-    most = prompt(server).questions(pl.DataFrame({"__text": TEXTS[:1]}), ("ham", "spam"))[0].most_input + 32  # fmt: skip
+    most = most_input(prompt(server).questions(pl.DataFrame({"__text": TEXTS[:1]}), ("ham", "spam"))[0]) + 32  # fmt: skip
     limited = prompt(server, in_flight=16, budget=Budget(tokens=2 * most))
     found = asked(sources(limited))
     used = sum(sum(len(m["content"]) for m in body["messages"]) // 4 + 5 for body in server.bodies)
@@ -215,19 +218,19 @@ def test_a_budget_of_minutes_is_not_exceeded(server: StandIn) -> None:
     server.seconds = 0.05
     begun = time.monotonic()
     found = asked(sources(prompt(server, in_flight=1, budget=Budget(minutes=0.3 / 60))))
-    assert found.stopped == "the minutes are over"
+    assert found.stopped == "the time limit is reached"
     assert found.unasked > 10
     assert time.monotonic() - begun < 5
 
 
 def test_a_purse_gives_back_what_was_not_needed() -> None:
-    purse = Purse(Budget(tokens=100), Cost(tokens=20))
-    assert purse.set_aside(Cost(1, 60))
-    purse.settle(Cost(1, 60), Cost(1, 10))
-    assert purse.set_aside(Cost(1, 70))
-    purse.settle(Cost(1, 70), Cost(1, 70))
-    assert not purse.set_aside(Cost(1, 1))
-    assert purse.spent == Cost(2, 100)
+    account = Account(Budget(tokens=100), Cost(tokens=20))
+    assert account.reserve(Cost(1, 60))
+    account.settle(Cost(1, 60), Cost(1, 10))
+    assert account.reserve(Cost(1, 70))
+    account.settle(Cost(1, 70), Cost(1, 70))
+    assert not account.reserve(Cost(1, 1))
+    assert account.spent == Cost(2, 100)
 
 
 def test_documents_that_rules_do_not_cover_or_fight_over_come_first(server: StandIn) -> None:

@@ -35,6 +35,56 @@ def test_each_planted_bug_fits_the_code(mutants: Any, name: str) -> None:
         assert ast.parse(changed, mutant.file)
 
 
+@pytest.mark.parametrize("name", ROOMS)
+def test_each_generated_bug_is_another_program(mutants: Any, name: str) -> None:
+    room = mutants.Room.read(LAB / "mutants" / f"{name}.toml")
+    drawn = room.generated(12, 0)
+    assert len(drawn) == len({mutant.name for mutant in drawn}) == 12
+    assert [mutant.name for mutant in room.generated(12, 0)] == [mutant.name for mutant in drawn]
+    assert [mutant.name for mutant in room.generated(12, 1)] != [mutant.name for mutant in drawn]
+    for mutant in drawn:
+        text = (LAB.parent / room.source / mutant.file).read_text(encoding="utf-8")
+        before, after = ast.parse(text), ast.parse(mutant.applied(text))
+        assert ast.dump(before) != ast.dump(after), mutant.name
+
+
+def test_every_operator_finds_its_places_and_leaves_types_and_messages_alone(mutants: Any) -> None:
+    source = """LIMIT = 1
+def f(a: int | None = 2, *, c=0.5):
+    x: list[int] = []
+    x.append(a)
+    a += 1
+    assert a == 3
+    if a is not None and b:
+        raise ValueError(f"{a + 1}" + "no")
+    b = not c
+    c = -a < 4
+    return True if a in x else ~a & 7
+"""
+    made = mutants._generated
+    found = [words.partition(": ")[2] for words in made.places(source)]
+    assert found == [
+        "2 -> 3",
+        "0.5 -> 1.0",
+        "x.append(a) -> pass",
+        "a += 1 -> a -= 1",
+        "1 -> 2",
+        "a is not None and b -> a is not None or b",
+        "a is not None -> a is None",
+        "not c -> c",
+        "-a < 4 -> -a <= 4",
+        "-a -> a",
+        "4 -> 5",
+        "a in x -> a not in x",
+        "True -> False",
+        "~a & 7 -> ~a | 7",
+        "~a -> a",
+        "7 -> 8",
+    ]
+    for place, words in enumerate(found):
+        assert words.split(" -> ")[1] in made.planted(source, place).replace("\n    ", " ")
+
+
 def test_the_page_of_scores_counts_every_room(mutants: Any) -> None:
     page = (LAB / "docs" / "mutants.md").read_text(encoding="utf-8")
     rows = {

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from unruly.model.suggestions import MatchedText, RuleSuggestion
     from unruly.project.project import Project
     from unruly.project.suggesting import Place, Suggestions
-    from unruly.prompts.plan import Plan
-    from unruly.rules.proposals import Proposals
+    from unruly.prompts.budget import Plan
+    from unruly.rules.asking import Proposals
 
-TURNED_AWAY = 5  # proposals that cannot be rules, shown
+REJECTED = 5  # proposals that cannot be rules, shown
 
 
 @click.command()
@@ -223,9 +223,9 @@ def _show_proposals(proposals: Proposals, offered: int, screen: Screen) -> None:
     screen.say(
         f"\n{proposals.model} proposed {plural(len(proposals.rules), 'rule')}, {offered:,} of them hold on the texts{rest}"
     )
-    for one in proposals.turned_away[:TURNED_AWAY]:
-        screen.say(f"- not taken, {one.label}: {one.said!r}: {one.why}")
-    if (more := len(proposals.turned_away) - TURNED_AWAY) > 0:
+    for one in proposals.rejected[:REJECTED]:
+        screen.say(f"- not taken, {one.label}: {one.text!r}: {one.why}")
+    if (more := len(proposals.rejected) - REJECTED) > 0:
         screen.say(f"- and {more:,} more that cannot be rules")
 
 

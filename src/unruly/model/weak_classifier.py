@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from unruly.model.advice import Critique
     from unruly.model.suggestions import Refused, RuleSuggestion
     from unruly.prompts.asking import Asked
-    from unruly.prompts.plan import Plan
+    from unruly.prompts.budget import Plan
     from unruly.rules.source import Rule
     from unruly.rules.sources import Sources
     from unruly.texts.corpus import Corpus

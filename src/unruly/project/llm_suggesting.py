@@ -9,21 +9,20 @@ from unruly.errors import InputError
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.suggesting import Judged, Suggestions, judge, ranked
-from unruly.prompts.asking import Patience
-from unruly.prompts.budget import Budget
+from unruly.prompts.asking import RetryPolicy
+from unruly.prompts.budget import Budget, Plan
 from unruly.prompts.endpoint import Endpoint
-from unruly.prompts.plan import Plan
-from unruly.prompts.rule_request import RuleRequest
-from unruly.rules.asking import urgency_by_rules
-from unruly.rules.cache import Cache
-from unruly.rules.proposals import (
+from unruly.prompts.requests import RuleRequest
+from unruly.rules.asking import (
     LanguageModel,
     contested,
     first_prompt,
     plan_proposals,
     propose,
-    requests,
+    rule_requests,
+    urgency_by_rules,
 )
+from unruly.rules.cache import Cache
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
@@ -85,16 +84,16 @@ class LlmSuggester:
         judged = judge(project, model, progress)
         need = urgency_by_rules(project.sources, judged.corpus, Cache.default())
         rows = contested(judged.corpus, need, judged.posteriors)
-        wanted = requests(llm, project.sources, judged.corpus, rows)
-        return cls(project, llm, judged, tuple(wanted))
+        requests = rule_requests(llm, project.sources, judged.corpus, rows)
+        return cls(project, llm, judged, tuple(requests))
 
     def plan(self) -> Plan:
         """What asking would send and cost."""
         return plan_proposals(self.llm, self.requests)
 
     def suggest(
-        self, n: int = 20, progress: Progress = SILENT, patience: Patience | None = None
+        self, n: int = 20, progress: Progress = SILENT, retries: RetryPolicy | None = None
     ) -> Suggestions:
         """Ask for rules, and rank those that the corpus bears out, the best first."""
-        proposals = propose(self.llm, self.requests, progress, patience)
+        proposals = propose(self.llm, self.requests, progress, retries)
         return ranked(self.project, self.judged, n, proposals, progress)

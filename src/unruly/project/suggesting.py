@@ -30,12 +30,12 @@ from unruly.progress import SILENT, Progress
 from unruly.project.editing import ProjectText, add_source, add_words, source_names, write_edit
 from unruly.project.project import Project
 from unruly.project.voting import blamed_on_its_line
+from unruly.rules.asking import Proposals
 from unruly.rules.cache import Cache
 from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords
 from unruly.rules.pattern import Pattern
 from unruly.rules.plain import rule_to_plain, source_from_plain
-from unruly.rules.proposals import Proposals
 from unruly.rules.source import Rule, Source
 from unruly.rules.word_sequence import WordSequence
 from unruly.texts.corpus import Corpus

@@ -17,11 +17,12 @@ from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.toml_table import Table
 from unruly.prompts.asking import SPENT, Asked
-from unruly.prompts.endpoint import FORMS
-from unruly.prompts.plan import Plan
-from unruly.rules.asking import ask, plans, prompt_of
+from unruly.prompts.budget import Plan
+from unruly.prompts.requests import FORMS
+from unruly.rules.asking import ask, plans
 from unruly.rules.cache import Cache
 from unruly.rules.describe import descriptions_of
+from unruly.rules.prompt import prompt_of
 from unruly.texts.corpus import Corpus
 from unruly.texts.table import BadRow
 from unruly.texts.wrench import is_wrench

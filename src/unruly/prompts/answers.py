@@ -1,9 +1,13 @@
-"""Answers read: which of the words a model said, and how probable each was.
+"""Answers of language models: how one is read, and where all of them are kept.
 
-A reply holds JSON, `{"answer": "yes"}`, or plain text. Where the server gives log-probabilities, those of the token
-with which the answer begins tell the words apart:
+A completion holds JSON, `{"answer": "yes"}`, or plain text. Where the server gives log-probabilities, those of the
+token with which the answer begins give each word's probability:
 
-    p(word) = sum over alternatives of that token that begin this word and no other, exp(logprob), made to sum to 1
+    p(word) = sum of exp(logprob) over the alternatives of that token that begin this word and no other, normalised
+
+The store is one SQLite file. A request is entered before it is sent, with the most that it may cost, and completed the
+moment it is answered: one that a killed process left behind counts as paid, and is sent again. The library never deletes
+an answer, and never writes the key of an endpoint.
 """
 
 from __future__ import annotations
@@ -11,57 +15,76 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeAlias
 
-_BEGINS = re.compile(r'"answer"\s*:\s*"')
+from unruly.errors import InputError, Where
+from unruly.files import cache_folder
+from unruly.prompts.budget import Cost
+
+Alternatives: TypeAlias = "tuple[tuple[str, float], ...]"  # of one token: (text, log-probability)
+Tokens: TypeAlias = "tuple[tuple[str, Alternatives], ...]"
+
+_ANSWER_BEGINS = re.compile(r'"answer"\s*:\s*"')
 _AROUND = " \t\r\n\"'`.,:;!*()[]{}"
-_LEAST = 0.5  # of the probability must be on known words, or the alternatives tell nothing
+_LEAST = (
+    0.5  # probability that must fall on known words; below it the log-probabilities are not used
+)
+_LONGEST_SHOWN = 2000  # characters kept of a reply that is not a completion
+_KEYS_AT_ONCE = 500
+_SCHEMA = """
+create table if not exists answer (
+    key text primary key, source text not null, model text, content text, tokens text,
+    answered_by text, calls integer not null, tokens_paid integer not null, money real not null,
+    seconds real);
+create index if not exists by_source on answer (source);
+"""
 
 
 @dataclass(frozen=True)
-class Spoken:
-    """What a server's reply says, before anybody makes sense of it."""
+class Completion:
+    """What a server replied, before it is read as an answer."""
 
     content: str
-    tokens: tuple[
-        tuple[str, tuple[tuple[str, float], ...]], ...
-    ] = ()  # text, (alternative, logprob)
-    model: str = ""  # who answered
+    tokens: Tokens = ()
+    model: str = ""  # that answered, by its own name
     input_tokens: int | None = None
     output_tokens: int | None = None
 
     @classmethod
-    def of(cls, body: bytes) -> Spoken:
-        """From the body of a reply; what is damaged is kept as it is, to be read by a person."""
+    def of(cls, body: bytes) -> Completion:
+        """From the body of a reply; a damaged one is kept as text, for a person to read."""
         try:
             found = json.loads(body)
             choice = found["choices"][0]
             content = choice["message"]["content"]
             if not isinstance(content, str):
-                raise TypeError("no text")
+                raise TypeError("the content is no text")
             usage = found.get("usage") or {}
             return cls(
                 content,
-                _tokens(choice.get("logprobs")),
+                _tokens_of(choice.get("logprobs")),
                 str(found.get("model") or ""),
                 _count(usage.get("prompt_tokens")),
                 _count(usage.get("completion_tokens")),
             )
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-            return cls(body.decode("utf-8", "replace")[:2000])
+            return cls(body.decode("utf-8", "replace")[:_LONGEST_SHOWN])
 
     def word(self, words: Sequence[str]) -> str | None:
-        """The answer, if it is one of the words; None: it cannot be read.
+        """The answer, if it is one of the words; None where it cannot be read.
 
-        >>> Spoken('{"answer": "yes"}').word(["yes", "no"]), Spoken(" No.").word(["yes", "no"])
-        ('yes', 'no')
-        >>> (
-        ...     Spoken('{"answer": "maybe"}').word(["yes", "no"]),
-        ...     Spoken('{"answer": "ye').word(["yes"]),
-        ... )
-        (None, None)
+        >>> Completion('{"answer": "yes"}').word(["yes", "no"])
+        'yes'
+        >>> Completion(" No.").word(["yes", "no"])
+        'no'
+        >>> Completion('{"answer": "maybe"}').word(["yes", "no"]) is None
+        True
         """
         text = self.content
         try:
@@ -72,19 +95,21 @@ class Spoken:
                 text = found
         except (ValueError, RecursionError):
             pass
-        content = text.strip(_AROUND).casefold()
-        return next((word for word in words if word.casefold() == content), None)
+        answer = text.strip(_AROUND).casefold()
+        return next((word for word in words if word.casefold() == answer), None)
 
-    def shares(self, words: Sequence[str]) -> dict[str, float] | None:
-        """The probability of each word; None where the server did not say.
+    def probabilities(self, words: Sequence[str]) -> dict[str, float] | None:
+        """Of each word; None where the server gave no log-probabilities, or none that tell the words apart.
 
         >>> alternatives = (("yes", math.log(0.75)), ("no", math.log(0.25)))
-        >>> spoken = Spoken("yes", (("yes", alternatives),))
-        >>> {word: round(p, 2) for word, p in spoken.shares(["yes", "no", "unsure"]).items()}
+        >>> found = Completion("yes", (("yes", alternatives),)).probabilities(
+        ...     ["yes", "no", "unsure"]
+        ... )
+        >>> {word: round(p, 2) for word, p in found.items()}
         {'yes': 0.75, 'no': 0.25, 'unsure': 0.0}
         """
         text = "".join(token for token, _ in self.tokens)
-        begins = _BEGINS.search(text)
+        begins = _ANSWER_BEGINS.search(text)
         start = begins.end() if begins else len(text) - len(text.lstrip(_AROUND))
         end = 0
         for token, alternatives in self.tokens:
@@ -96,31 +121,31 @@ class Spoken:
 
 
 def _by_word(
-    before: str, alternatives: Sequence[tuple[str, float]], words: Sequence[str]
+    before: str, alternatives: Alternatives, words: Sequence[str]
 ) -> dict[str, float] | None:
     mass = dict.fromkeys(words, 0.0)
     for text, logprob in alternatives:
         if not text.startswith(before):
             continue
         piece = text[len(before) :].strip(_AROUND).casefold()
-        meant = [word for word in words if piece and word.casefold().startswith(piece)]
-        if len(meant) > 1:
-            return None  # the words begin alike: this token does not tell them apart
-        if meant:
-            mass[meant[0]] += math.exp(min(logprob, 0.0))
+        begun = [word for word in words if piece and word.casefold().startswith(piece)]
+        if len(begun) > 1:
+            return None  # two words begin alike: this token does not tell them apart
+        if begun:
+            mass[begun[0]] += math.exp(min(logprob, 0.0))
     total = sum(mass.values())
     return {word: p / total for word, p in mass.items()} if total >= _LEAST else None
 
 
-def _tokens(found: Any) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:
-    """The tokens of the answer with their alternatives; none where they are not as expected."""
+def _tokens_of(logprobs: Any) -> Tokens:
+    """The tokens of a completion with their alternatives; none where they are not as expected."""
     try:
         return tuple(
             (
                 str(item["token"]),
                 tuple((str(a["token"]), float(a["logprob"])) for a in item["top_logprobs"]),
             )
-            for item in found["content"]
+            for item in logprobs["content"]
         )
     except (KeyError, TypeError, ValueError):
         return ()
@@ -128,3 +153,128 @@ def _tokens(found: Any) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+class AnswerStore:
+    """One file of answers, and of what they cost; several processes may share it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._base = sqlite3.connect(
+                path, timeout=30, check_same_thread=False, isolation_level=None
+            )
+            self._base.execute("pragma journal_mode = wal")
+            self._base.execute("pragma synchronous = normal")
+            self._base.executescript(_SCHEMA)
+        except (sqlite3.Error, OSError) as error:
+            raise InputError(
+                f"answers of language models cannot be kept here ({error}): free disk space, delete the file, "
+                "or set UNRULY_CACHE to another folder",
+                where=Where(str(path)),
+            ) from None
+
+    @classmethod
+    def default(cls) -> AnswerStore:
+        """The user's own."""
+        return cls(cls.usual_path())
+
+    @staticmethod
+    def usual_path() -> Path:
+        """Where the user's own answers are."""
+        return cache_folder() / "answers" / "answers.sqlite"
+
+    def __enter__(self) -> AnswerStore:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._base.close()
+
+    def get(self, keys: Iterable[str]) -> dict[str, Completion]:
+        """The answers that are there, by key."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[str, Completion] = {}
+        for start in range(0, len(wanted), _KEYS_AT_ONCE):
+            part = wanted[start : start + _KEYS_AT_ONCE]
+            marks = ",".join("?" * len(part))
+            rows = self._run(
+                f"select key, content, tokens, answered_by from answer where content is not null and key in ({marks})",
+                part,
+            )
+            for key, content, tokens, by in rows:
+                found[key] = Completion(content, _tokens_from(tokens), by or "")
+        return found
+
+    def sending(self, key: str, source: str, model: str, most: Cost) -> None:
+        """A request is about to be sent, and may cost this much."""
+        self._run(
+            "insert into answer (key, source, model, calls, tokens_paid, money) values (?, ?, ?, ?, ?, ?) "
+            "on conflict (key) do update set calls = calls + excluded.calls, "
+            "tokens_paid = tokens_paid + excluded.tokens_paid, money = money + excluded.money",
+            (key, source, model, most.calls, most.tokens, most.money),
+        )
+
+    def refused(self, key: str, most: Cost) -> None:
+        """The server did not accept it, so it costs nothing."""
+        self._run(
+            "update answer set calls = calls - ?, tokens_paid = tokens_paid - ?, money = max(0, money - ?) "
+            "where key = ?",
+            (most.calls, most.tokens, most.money, key),
+        )
+
+    def answered(
+        self, key: str, completion: Completion, most: Cost, cost: Cost, seconds: float
+    ) -> None:
+        """The answer is here, and `cost` takes the place of `most`."""
+        change = cost - most
+        self._run(
+            "update answer set content = ?, tokens = ?, answered_by = ?, seconds = ?, calls = calls + ?, "
+            "tokens_paid = tokens_paid + ?, money = max(0, money + ?) where key = ?",
+            (
+                completion.content.encode("utf-8", "replace").decode(),
+                json.dumps(completion.tokens) if completion.tokens else None,
+                completion.model,
+                seconds,
+                change.calls,
+                change.tokens,
+                change.money,
+                key,
+            ),
+        )
+
+    def spent(self, source: str) -> Cost:
+        """What a source has cost so far."""
+        rows = self._run(
+            "select coalesce(sum(calls), 0), coalesce(sum(tokens_paid), 0), coalesce(sum(money), 0) "
+            "from answer where source = ?",
+            [source],
+        )
+        calls, tokens, money = rows[0]
+        return Cost(int(calls), int(tokens), float(money))
+
+    def mean_seconds(self, model: str) -> float | None:
+        """How long this model takes for an answer; None where it has given none yet."""
+        mean = self._run("select avg(seconds) from answer where model = ?", [model])[0][0]
+        return None if mean is None else float(mean)
+
+    def _run(self, command: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        with self._lock, self._errors():
+            return self._base.execute(command, values).fetchall()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise InputError(
+                f"answers of language models cannot be read or written ({error})",
+                where=Where(str(self.path)),
+            ) from None
+
+
+def _tokens_from(text: object) -> Tokens:
+    if not isinstance(text, str):
+        return ()
+    return tuple((token, tuple((a, p) for a, p in others)) for token, others in json.loads(text))

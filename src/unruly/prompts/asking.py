@@ -1,8 +1,9 @@
 """The run that asks: several requests in flight, retries, a circuit breaker, and nothing paid for that is not kept.
 
-Requests that a server turns away (429, 5xx) or that get lost are repeated after a pause that doubles, or as long as
-Retry-After says, during which nobody asks; where that is too long, the run stops. After so many given up in a row the run stops, keeps what it has and
-says why. On Ctrl-C and SIGTERM nothing more is sent, and the answers in flight are waited for.
+A request that the server turns away (429, 5xx) or that gets lost is repeated after a pause that doubles. Where the server
+sends Retry-After, nobody asks for so long; where that is too long, the run stops. After several requests in a row that
+were given up, it stops, keeps what it has and says why. On Ctrl-C and SIGTERM nothing more is sent, and answers in
+flight are waited for.
 """
 
 from __future__ import annotations
@@ -11,27 +12,27 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
 from types import FrameType
 
 from unruly.errors import RuleError
 from unruly.progress import SILENT, Progress, stage
-from unruly.prompts.answers import Spoken
-from unruly.prompts.budget import Budget, Cost, Price, Purse
-from unruly.prompts.endpoint import FORMS, Endpoint, Reply, Request
-from unruly.prompts.store import AnswerStore
+from unruly.prompts.answers import AnswerStore, Completion
+from unruly.prompts.budget import Account, Budget, Cost, Plan, Price
+from unruly.prompts.endpoint import Client, Endpoint, Reply
+from unruly.prompts.requests import FORMS, Request, most_input, usual_input
 from unruly.wording import duration
 
-TURNED_AWAY = (408, 409, 425, 429)  # and 5xx: not now
-SPENT, OVER = "the budget is spent", "the minutes are over"  # why a run may end as planned
-_SHAPE = (400, 415, 422)  # the request is not understood
+SPENT, OVER = "the budget is spent", "the time limit is reached"  # why a run may end as planned
+_NOT_NOW = (408, 409, 425, 429)  # and 5xx: worth another attempt
+_NOT_UNDERSTOOD = (400, 415, 422)  # worth a less demanding form
+_LOOK = 0.05  # seconds between two reports of progress
 
 
 @dataclass(frozen=True)
-class Patience:
-    """With a server that fails."""
+class RetryPolicy:
+    """For a server that fails."""
 
     attempts: int = 5  # for one request
     first_pause: float = 0.5  # seconds; doubled from one attempt to the next
@@ -40,15 +41,17 @@ class Patience:
     failures: int = 5  # requests given up in a row, before the run stops
     sleep: Callable[[float], None] = field(default=time.sleep, compare=False)
 
-    def pause(self, attempt: int, wanted: float | None) -> float:
-        """Seconds before the next attempt, `wanted` being the server's own word.
+    def pause(self, attempt: int, retry_after: float | None) -> float:
+        """Seconds before the next attempt.
 
-        >>> [Patience().pause(attempt, None) for attempt in range(3)], Patience().pause(0, 7.0)
-        ([0.5, 1.0, 2.0], 7.0)
+        >>> [RetryPolicy().pause(attempt, None) for attempt in range(3)]
+        [0.5, 1.0, 2.0]
+        >>> RetryPolicy().pause(0, retry_after=7.0)
+        7.0
         """
-        return (
-            wanted if wanted is not None else min(self.first_pause * 2**attempt, self.longest_pause)
-        )
+        if retry_after is not None:
+            return retry_after
+        return min(self.first_pause * 2.0**attempt, self.longest_pause)
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class Asked:
     spent: Cost  # all runs together
     stopped: str = ""  # why it ended before everything was asked; "" where it did not
     models: tuple[str, ...] = ()  # that answered under another name than the one asked for
-    forms: str = FORMS[0]  # how the server was asked in the end
-    unreadable: tuple[str, ...] = ()  # answers that are none: of a prompt, they abstain
+    forms: str = FORMS[0]  # of the last requests
+    unreadable: tuple[str, ...] = ()  # answers that cannot be read: the source abstains there
 
     @property
     def failed(self) -> bool:
@@ -73,22 +76,59 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """One source's questions, the most wanted first."""
+    """One source's requests, the most useful first."""
 
     source: str
     identity: str  # of the prompt: what its spending goes by
     endpoint: Endpoint
-    questions: Sequence[Request]
+    requests: Sequence[Request]
     budget: Budget
     price: Price
-    patience: Patience = field(default_factory=Patience)
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
     texts: int | None = None  # documents that all requests show together; None: one each
+
+    def most(self, request: Request) -> Cost:
+        """The most that a request may cost."""
+        return self.price.cost(most_input(request), request.max_tokens)
+
+    def plan(self, store: AnswerStore) -> Plan:
+        """What a run would do, without sending anything."""
+        distinct = {request.key: request for request in self.requests}
+        known, spent = store.get(distinct), store.spent(self.identity)
+        todo = [request for key, request in distinct.items() if key not in known]
+        total, calls = Cost(), 0
+        for request in todo:
+            if not self.budget.allows(spent + total + self.most(request)):
+                break
+            total += self.price.cost(usual_input(request), request.usual_output)
+            calls += 1
+        return Plan(
+            source=self.source,
+            model=self.requests[0].model if self.requests else "",
+            host=self.endpoint.host,
+            local=self.endpoint.local,
+            documents=len(self.requests) if self.texts is None else self.texts,
+            cached=len(known),
+            calls=calls,
+            left_out=len(todo) - calls,
+            cost=total,
+            seconds=self._seconds(calls, store),
+            spent=spent,
+            texts=calls if self.texts is None else self.texts if calls else 0,
+        )
+
+    def _seconds(self, calls: int, store: AnswerStore) -> float | None:
+        mean = store.mean_seconds(self.requests[0].model) if self.requests else None
+        if mean is None:
+            return None
+        seconds = mean * calls / self.endpoint.in_flight
+        return seconds if self.budget.minutes is None else min(seconds, 60 * self.budget.minutes)
 
     def run(self, store: AnswerStore, progress: Progress = SILENT) -> Asked:
         """Ask what the store does not have, as far as the budget goes."""
-        different = list({question.key: question for question in self.questions}.values())
-        known = store.get(question.key for question in different)
-        todo = [question for question in different if question.key not in known]
+        distinct = list({request.key: request for request in self.requests}.values())
+        known = store.get(request.key for request in distinct)
+        todo = [request for request in distinct if request.key not in known]
         run = _Run(self, store, todo)
         if todo:
             self.endpoint.key()  # refused before anything is sent
@@ -105,20 +145,17 @@ class Asking:
             stopped=run.stopped if run.answered < len(todo) else "",
             models=tuple(sorted(run.models)),
             forms=FORMS[run.form],
-            unreadable=self._unreadable(store, different),
+            unreadable=_unreadable(store, distinct),
         )
 
-    def _unreadable(self, store: AnswerStore, questions: Sequence[Request]) -> tuple[str, ...]:
-        answers = store.get(question.key for question in questions)
-        return tuple(
-            answers[question.key].content
-            for question in questions
-            if question.key in answers and not question.understands(answers[question.key])
-        )
 
-    def most(self, question: Request) -> Cost:
-        """The most that a request may cost."""
-        return self.price.cost(question.most_input, question.max_tokens)
+def _unreadable(store: AnswerStore, requests: Sequence[Request]) -> tuple[str, ...]:
+    answers = store.get(request.key for request in requests)
+    return tuple(
+        answers[request.key].content
+        for request in requests
+        if request.key in answers and not request.understands(answers[request.key])
+    )
 
 
 class _Run:
@@ -128,9 +165,8 @@ class _Run:
         self.asking, self.store = asking, store
         self.left: Iterator[Request] = iter(todo)
         self.size = len(todo)
-        self.purse = Purse(asking.budget, store.spent(asking.identity))
+        self.account = Account(asking.budget, store.spent(asking.identity))
         self.lock = threading.Lock()
-        self.done: SimpleQueue[bool] = SimpleQueue()  # one a request: whether it was answered
         self.answered = self.failed_in_a_row = self.form = 0
         self.stopped = ""
         self.fatal: RuleError | None = None
@@ -140,137 +176,138 @@ class _Run:
         self.deadline = None if minutes is None else time.monotonic() + 60 * minutes
 
     def go(self, progress: Progress) -> None:
-        """Work until nothing is left, or something stops it; on an interrupt, wait for what is in flight."""
+        """Work until nothing is left or something stops it; on an interrupt, wait for what is in flight."""
         count = min(self.asking.endpoint.in_flight, self.size)
         workers = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
         try:
             with _terminated_like_interrupted():
                 for worker in workers:
                     worker.start()
-                while any(worker.is_alive() for worker in workers):
-                    self._count(progress, 0.05)
+                self._watch(workers, progress)
         except BaseException:
             self.stop("interrupted")
             for worker in workers:
                 worker.join(self.asking.endpoint.seconds)
             raise
-        self._count(progress, 0.0)
 
-    def _count(self, progress: Progress, seconds: float) -> None:
-        try:
-            while True:
-                if self.done.get(timeout=seconds or None, block=bool(seconds)):
-                    progress.advance(1)
-        except Empty:
-            return
+    def _watch(self, workers: Sequence[threading.Thread], progress: Progress) -> None:
+        """Wait for the workers, and report what they have done."""
+        shown = 0
+        for worker in workers:
+            alive = True
+            while alive:
+                worker.join(_LOOK)
+                alive = worker.is_alive()
+                if (answered := self.answered) > shown:
+                    progress.advance(answered - shown)
+                    shown = answered
 
     def stop(self, why: str) -> None:
         """Send nothing more."""
         with self.lock:
             self.stopped = self.stopped or why
-        self.purse.close()
+        self.account.close()
 
     def _work(self) -> None:
         try:
-            while not self.stopped:
-                with self.lock:
-                    question = next(self.left, None)
-                if question is None:
-                    return
-                self._ask(question)
+            with closing(Client(self.asking.endpoint)) as client:
+                while not self.stopped:
+                    with self.lock:
+                        request = next(self.left, None)
+                    if request is None:
+                        return
+                    self._ask(client, request)
         except RuleError as error:
-            self._end(error)
-        except (
-            Exception
-        ) as error:  # a full disk, for example: it must reach the user, not a thread's grave
-            self._end(RuleError(str(error)))
+            self._fail(error)
+        except Exception as error:  # such as a full disk: the user must see it
+            self._fail(RuleError(str(error)))
 
-    def _end(self, error: RuleError) -> None:
+    def _fail(self, error: RuleError) -> None:
         with self.lock:
             self.fatal = self.fatal or error
         self.stop(str(error))
 
-    def _ask(self, question: Request) -> None:
-        """One document, with as many attempts as patience has."""
-        patience, attempt, problem = self.asking.patience, 0, ""
-        while attempt < patience.attempts and not self.stopped:
+    def _ask(self, client: Client, request: Request) -> None:
+        """One request, with as many attempts as the policy has."""
+        retries, attempt, problem = self.asking.retries, 0, ""
+        while attempt < retries.attempts and not self.stopped:
             self._wait(self.not_before - time.monotonic())
             form = self.form
-            found = self._send(question, form)
-            if found is None:
+            reply = self._send(client, request, form)
+            if reply is None or reply.status == 200:
                 return
-            if found.status == 200:
-                return
-            if found.status in _SHAPE and form < len(FORMS) - 1:
+            if reply.status in _NOT_UNDERSTOOD and form < len(FORMS) - 1:
                 with self.lock:
                     self.form = max(self.form, form + 1)
                 continue
-            if found.status and found.status not in TURNED_AWAY and found.status < 500:
-                raise self._refusal(found)
-            problem = found.problem or f"the server answers {found.status}"
-            pause = patience.pause(attempt, found.retry_after)
+            if reply.status and reply.status not in _NOT_NOW and reply.status < 500:
+                raise self._refusal(reply)
+            problem = reply.problem or f"the server answers {reply.status}"
             attempt += 1
-            if pause > patience.longest_wait:
-                self.stop(f"the server wants no request for {duration(pause)}")
-                continue
-            if found.retry_after is not None:  # the server's word is for everybody
-                with self.lock:
-                    self.not_before = max(self.not_before, time.monotonic() + pause)
-            elif attempt < patience.attempts:
-                self._wait(pause)
+            self._pause(attempt, reply)
         if not self.stopped:
             self._given_up(problem)
 
-    def _send(self, question: Request, form: int) -> Reply | None:
-        """One attempt; None where it may not be made any more."""
-        asking, most = self.asking, self.asking.most(question)
-        if not self.purse.set_aside(most):
+    def _pause(self, attempt: int, reply: Reply) -> None:
+        """Before the next attempt; Retry-After is for all workers."""
+        retries = self.asking.retries
+        pause = retries.pause(attempt - 1, reply.retry_after)
+        if pause > retries.longest_wait:
+            self.stop(f"the server wants no request for {duration(pause)}")
+        elif reply.retry_after is not None:
+            with self.lock:
+                self.not_before = max(self.not_before, time.monotonic() + pause)
+        elif attempt < retries.attempts:
+            self._wait(pause)
+
+    def _send(self, client: Client, request: Request, form: int) -> Reply | None:
+        """One attempt; None where none may be made any more."""
+        asking, most = self.asking, self.asking.most(request)
+        if not self.account.reserve(most):
             self.stop(SPENT)
             return None
         seconds = asking.endpoint.seconds
         if self.deadline is not None:
             seconds = min(seconds, self.deadline - time.monotonic())
         if seconds <= 0 or self.stopped:
-            self.purse.settle(most, Cost())
+            self.account.settle(most, Cost())
             self.stop(OVER)
             return None
-        self.store.sent(question.key, asking.identity, question.model, most)
+        self.store.sending(request.key, asking.identity, request.model, most)
         begun = time.monotonic()
-        reply = asking.endpoint.send(question, FORMS[form], seconds)
+        reply = client.send(request, FORMS[form], seconds)
         if reply.status == 200:
-            self._keep(question, reply, most, time.monotonic() - begun)
+            self._keep(request, reply, most, time.monotonic() - begun)
         elif reply.status or not reply.sent:
-            self.store.refused(question.key, most)
-            self.purse.settle(most, Cost())
+            self.store.refused(request.key, most)
+            self.account.settle(most, Cost())
         else:  # lost: it may have been paid for
-            self.purse.settle(most, most)
+            self.account.settle(most, most)
         return reply
 
-    def _keep(self, question: Request, reply: Reply, most: Cost, seconds: float) -> None:
-        spoken = Spoken.of(reply.body)
-        really = most
-        if spoken.input_tokens is not None and spoken.output_tokens is not None:
-            really = self.asking.price.cost(spoken.input_tokens, spoken.output_tokens)
-        self.store.answered(question.key, spoken, most, really, seconds)
-        self.purse.settle(most, really)
+    def _keep(self, request: Request, reply: Reply, most: Cost, seconds: float) -> None:
+        completion = Completion.of(reply.body)
+        cost = most
+        if completion.input_tokens is not None and completion.output_tokens is not None:
+            cost = self.asking.price.cost(completion.input_tokens, completion.output_tokens)
+        self.store.answered(request.key, completion, most, cost, seconds)
+        self.account.settle(most, cost)
         with self.lock:
             self.answered += 1
             self.failed_in_a_row = 0
-            if spoken.model not in ("", question.model):
-                self.models.add(spoken.model)
-        self.done.put(True)
+            if completion.model not in ("", request.model):
+                self.models.add(completion.model)
 
     def _given_up(self, problem: str) -> None:
         with self.lock:
             self.failed_in_a_row += 1
             many = self.failed_in_a_row
-        self.done.put(False)
-        if many >= self.asking.patience.failures:
+        if many >= self.asking.retries.failures:
             self.stop(f"{many} requests in a row failed: {problem}")
 
     def _refusal(self, reply: Reply) -> RuleError:
         endpoint = self.asking.endpoint
-        message = endpoint.explained(reply)
+        message = endpoint.refusal(reply)
         if reply.status in (401, 403):
             key = endpoint.key_env or "none: name one with key_env"
             return RuleError(f"{endpoint.host} refuses the key ({reply.status}; {key}): {message}")
@@ -281,13 +318,13 @@ class _Run:
         if self.deadline is not None:
             seconds = min(seconds, self.deadline - time.monotonic())
         while seconds > 0 and not self.stopped:
-            self.asking.patience.sleep(min(seconds, 0.2))
+            self.asking.retries.sleep(min(seconds, 0.2))
             seconds -= 0.2
 
 
 @contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM ends the run as Ctrl-C does: in order. Elsewhere than in the main thread, nothing is changed."""
+    """SIGTERM ends the run as Ctrl-C does. Outside the main thread, nothing is changed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

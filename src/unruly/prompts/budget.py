@@ -1,25 +1,27 @@
-"""Budgets that hold: what a request may cost at most is set aside before it is sent.
+"""Budgets that hold: the most that a request may cost is reserved before it is sent.
 
-    spent + set aside for all requests in flight + the most that the next may cost  <=  budget
+    spent + reserved for all requests in flight + the most that the next may cost  <=  budget
 
-The most is one token a byte sent and all the tokens that an answer may have. When the answer is there, what it
-really cost takes the place of what was set aside; a request that got lost counts with all of it.
+The most is one token for each byte sent, and the longest answer. When the answer arrives, its true cost takes the place of
+what was reserved; a request that got lost counts in full. `Plan` gives the likely cost before anything is sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from threading import Condition
+from typing import Any
 
 from unruly.errors import RuleError
+from unruly.wording import duration, plural
 
 MILLION = 1_000_000
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of requests."""
+    """What requests cost."""
 
     calls: int = 0
     tokens: int = 0
@@ -34,14 +36,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class Price:
-    """Of a million tokens, in whatever currency the budget is in."""
+    """Of a million tokens, in the currency of the budget."""
 
     input: float = 0.0
     output: float = 0.0
 
     def __post_init__(self) -> None:
         if self.input < 0 or self.output < 0:
-            raise RuleError("price: give what a million tokens cost, 0 or more")
+            raise RuleError("price: a million tokens cannot cost less than 0")
 
     def cost(self, input_tokens: int, output_tokens: int) -> Cost:
         """Of one request.
@@ -84,11 +86,11 @@ class Budget:
         return {name: value for name, value in given if value is not None}
 
 
-class Purse:
+class Account:
     """A budget that several threads spend from."""
 
     def __init__(self, budget: Budget, spent: Cost) -> None:
-        self._budget, self._spent, self._aside = budget, spent, Cost()
+        self._budget, self._spent, self._reserved = budget, spent, Cost()
         self._changed = Condition()
         self._closed = False
 
@@ -97,27 +99,76 @@ class Purse:
         """What is spent for good."""
         return self._spent
 
-    def set_aside(self, most: Cost) -> bool:
-        """Set aside what a request may cost; waits where requests in flight may yet give some back."""
+    def reserve(self, most: Cost) -> bool:
+        """Reserve what a request may cost; waits where requests in flight may turn out cheaper than reserved."""
         with self._changed:
             while not self._closed:
-                if self._budget.allows(self._spent + self._aside + most):
-                    self._aside += most
+                if self._budget.allows(self._spent + self._reserved + most):
+                    self._reserved += most
                     return True
-                if not self._aside.calls:
+                if not self._reserved.calls:
                     return False
                 self._changed.wait(0.5)
             return False
 
-    def settle(self, most: Cost, really: Cost) -> None:
-        """What was set aside for a request becomes what it really cost."""
+    def settle(self, most: Cost, cost: Cost) -> None:
+        """The true cost of a request takes the place of what was reserved for it."""
         with self._changed:
-            self._aside -= most
-            self._spent += really
+            self._reserved -= most
+            self._spent += cost
             self._changed.notify_all()
 
     def close(self) -> None:
-        """No more is spent."""
+        """Spend no more."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What asking one source would send. Tokens, money and time are estimates; the budget is kept whatever they are."""
+
+    source: str
+    model: str
+    host: str
+    local: bool  # no text leaves the machine
+    documents: int
+    cached: int  # requests answered already
+    calls: int  # requests to send, within the budget
+    left_out: int  # requests beyond it
+    cost: Cost  # of the calls
+    seconds: float | None  # None: this model has not been asked yet
+    spent: Cost  # by earlier runs
+    texts: int  # documents that the calls show
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+    @property
+    def leaves(self) -> str:
+        """Who gets to see the texts; "" where they stay on this machine."""
+        if self.local or not self.calls:
+            return ""
+        return f"the texts of {plural(self.texts, 'document')} leave this machine for {self.host}"
+
+    def __str__(self) -> str:
+        cost = f", about {self.cost.tokens:,} tokens"
+        cost += f", {_money(self.cost.money)} in money" if self.cost.money else ""
+        cost += "" if self.seconds is None else f", {duration(self.seconds)}"
+        beyond = f"; {self.left_out:,} beyond the budget" if self.left_out else ""
+        first = (
+            f"{self.source} ({self.model} at {self.host}): {plural(self.calls, 'request')} to send"
+            f"{cost if self.calls else ''}; {self.cached:,} answered already{beyond}"
+        )
+        return f"{first}\n{self.leaves}" if self.leaves else first
+
+
+def _money(amount: float) -> str:
+    """An amount as a person reads it, small ones included.
+
+    >>> _money(12.5), _money(0.000534)
+    ('12.50', '0.00053')
+    """
+    return f"{amount:,.2f}" if amount >= 0.1 else f"{amount:.2g}"

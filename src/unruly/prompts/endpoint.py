@@ -1,8 +1,7 @@
-"""One OpenAI-compatible endpoint, `/v1/chat/completions` over plain HTTP: what is sent, and what came back.
+"""One OpenAI-compatible endpoint, `/v1/chat/completions` over plain HTTP (`http.client`).
 
-Temperature 0, a seed, and a JSON schema whose enum is the answers and "unsure". A server that refuses
-log-probabilities, or schemas, is asked without them (`FORMS`). Redirects are not followed, so that texts go where
-the project says and nowhere else; the key stands in a header and in no message.
+Redirects are not followed, so that texts go where the project says and nowhere else. The key stands in a header, and in
+no message and no file.
 """
 
 from __future__ import annotations
@@ -10,138 +9,22 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import selectors
+import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from functools import cached_property
-from hashlib import blake2b
-from typing import Any, Protocol
-from urllib.parse import urlsplit
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from urllib.parse import SplitResult, quote, urlsplit
 
 from unruly.errors import RuleError
-from unruly.extras import need
-from unruly.prompts.answers import Spoken
+from unruly.prompts.requests import Request
 
-UNSURE = "unsure"
-FORMS = ("schema and log-probabilities", "schema", "plain text")  # from the best to what all know
-VERSION = 1  # of what is sent, in the key of an answer
-_TOP = 5  # alternatives of a token whose log-probabilities are asked for
 _MOST_BYTES = 1 << 20  # of a reply
-_ANSWER = 8  # tokens that an answer of one word is likely to have
-
-
-class Request(Protocol):
-    """What can be sent: a question about a document, or the wish for rules (`rule_request.py`)."""
-
-    @property
-    def model(self) -> str:
-        """Who is asked."""
-
-    @property
-    def key(self) -> str:
-        """The name of its answer."""
-
-    @property
-    def max_tokens(self) -> int:
-        """The longest answer."""
-
-    @property
-    def most_input(self) -> int:
-        """Tokens that the request cannot exceed."""
-
-    @property
-    def likely_input(self) -> int:
-        """Tokens that the request is likely to have."""
-
-    @property
-    def likely_output(self) -> int:
-        """Tokens that the answer is likely to have."""
-
-    def body(self, form: str) -> dict[str, Any]:
-        """The request in one of the forms."""
-
-    def understands(self, spoken: Spoken) -> bool:
-        """Whether this is an answer to it."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What one document's request says, beside who is asked."""
-
-    model: str
-    prompt: str  # rendered
-    words: tuple[str, ...]  # the answers, "unsure" last
-    seed: int
-    max_tokens: int
-
-    @cached_property
-    def key(self) -> str:
-        """The name of its answer: model, prompt and parameters, whatever the endpoint."""
-        parts = [VERSION, self.model, self.prompt, self.words, self.seed, self.max_tokens]
-        text = json.dumps(parts, ensure_ascii=False)
-        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
-
-    def body(self, form: str) -> dict[str, Any]:
-        """The request in one of the forms."""
-        listed = ", ".join(self.words[:-1])
-        orders = f'Answer with exactly one of: {listed}. Answer "{UNSURE}" where you cannot tell.'
-        words = {"type": "string", "enum": list(self.words)}
-        body = chat_body(self, orders, self.prompt, self.seed)
-        body |= {} if form == FORMS[2] else schema_of({"answer": words})
-        body |= {"logprobs": True, "top_logprobs": _TOP} if form == FORMS[0] else {}
-        return body
-
-    @property
-    def most_input(self) -> int:
-        """Tokens that the request cannot exceed."""
-        return most_tokens(self)
-
-    @property
-    def likely_input(self) -> int:
-        """Tokens that the request is likely to have."""
-        return likely_tokens(self)
-
-    @property
-    def likely_output(self) -> int:
-        """Tokens that the answer is likely to have."""
-        return min(_ANSWER, self.max_tokens)
-
-    def understands(self, spoken: Spoken) -> bool:
-        """Whether the answer is one of the words."""
-        return spoken.word(self.words) is not None
-
-
-def chat_body(request: Request, orders: str, prompt: str, seed: int) -> dict[str, Any]:
-    """What all requests have in common."""
-    return {
-        "model": request.model,
-        "messages": [{"role": "system", "content": orders}, {"role": "user", "content": prompt}],
-        "temperature": 0,
-        "seed": seed,
-        "max_tokens": request.max_tokens,
-    }
-
-
-def schema_of(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """`response_format`: a JSON object with exactly these properties."""
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    named = {"name": "answer", "strict": True, "schema": schema}
-    return {"response_format": {"type": "json_schema", "json_schema": named}}
-
-
-def most_tokens(request: Request) -> int:
-    """One a byte, for a token is a byte at least."""
-    return len(json.dumps(request.body(FORMS[0]), ensure_ascii=False).encode("utf-8", "replace"))
-
-
-def likely_tokens(request: Request) -> int:
-    """Four bytes each."""
-    said = (m["content"] for m in request.body(FORMS[2])["messages"])
-    return sum(len(text.encode("utf-8", "replace")) for text in said) // 4 + 8
+_PIECE = 1 << 16  # bytes of it that are read at a time
 
 
 @dataclass(frozen=True)
@@ -150,30 +33,29 @@ class Reply:
 
     status: int = 0  # of HTTP; 0 where there is no whole reply
     body: bytes = b""
-    retry_after: float | None = None  # seconds, where the server says
+    retry_after: float | None = None  # seconds, where the server says so
     problem: str = ""  # why there is no reply
     sent: bool = True  # False: the request never left, so it cannot have been paid for
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where to ask, and how patiently; `key_env` names the environment variable with the key."""
+    """Where to ask; `key_env` names the environment variable that holds the key."""
 
     url: str  # up to /v1
     key_env: str | None = None
-    seconds: float = 60.0
-    in_flight: int = 8
+    seconds: float = 60.0  # to wait for one reply
+    in_flight: int = 8  # requests at a time
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = self._parts
+        if parts.scheme not in ("http", "https") or not parts.hostname or not _has_port(parts):
             raise RuleError(
                 f'endpoint = {self.url!r}: expected an address such as "http://127.0.0.1:11434/v1"'
             )
         if parts.username or parts.password or parts.query:
             raise RuleError(
-                "endpoint holds a key or a password: name an environment variable with key_env, and keep the "
-                "key there"
+                "the endpoint holds a key or a password: put it into an environment variable, and name that with key_env"
             )
         if self.key_env is not None and parts.scheme == "http" and not self.local:
             raise RuleError(
@@ -182,12 +64,21 @@ class Endpoint:
         if not 1 <= self.in_flight <= 256:
             raise RuleError(f"in_flight = {self.in_flight}: give 1 to 256 requests at a time")
         if not self.seconds > 0:
-            raise RuleError(f"seconds = {self.seconds}: give the patience with one request")
+            raise RuleError(f"seconds = {self.seconds}: give the time to wait for one reply")
+
+    @cached_property
+    def _parts(self) -> SplitResult:
+        return urlsplit(self.url)
 
     @property
     def host(self) -> str:
-        """Whom texts are sent to."""
-        return urlsplit(self.url).hostname or ""
+        """Where texts are sent."""
+        return self._parts.hostname or ""
+
+    @property
+    def path(self) -> str:
+        """Of the requests."""
+        return quote(f"{self._parts.path.rstrip('/')}/chat/completions", safe="/%:@")
 
     @property
     def local(self) -> bool:
@@ -196,11 +87,10 @@ class Endpoint:
         >>> Endpoint("http://127.0.0.1:11434/v1").local, Endpoint("https://api.openai.com/v1").local
         (True, False)
         """
-        host = self.host
-        if host == "localhost":
+        if self.host == "localhost":
             return True
         try:
-            return ipaddress.ip_address(host).is_loopback
+            return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
 
@@ -208,44 +98,33 @@ class Endpoint:
         """The key, from the environment; refused where it is not there."""
         if self.key_env is None:
             return None
-        key = os.environ.get(self.key_env, "")
-        if not key.strip():
+        key = os.environ.get(self.key_env, "").strip()
+        if not key:
             raise RuleError(
                 f"the environment variable {self.key_env} is not set: put the key there"
             )
-        return key.strip()
-
-    def send(self, question: Request, form: str, seconds: float) -> Reply:
-        """Ask once; whatever goes wrong is a `Reply` that says so."""
-        urllib3, pool = self._http
-        key = self.key()
-        headers = {"Content-Type": "application/json", "Idempotency-Key": question.key}
-        headers |= {} if key is None else {"Authorization": f"Bearer {key}"}
-        try:
-            found = pool.urlopen(
-                "POST",
-                f"{urlsplit(self.url).path.rstrip('/')}/chat/completions",
-                body=json.dumps(question.body(form)).encode(),
-                headers=headers,
-                timeout=urllib3.Timeout(total=seconds),
-                redirect=False,
-                retries=False,
-                preload_content=False,
+        if not (key.isascii() and key.isprintable()):
+            raise RuleError(
+                f"the environment variable {self.key_env} holds characters that no key has: put the key alone there"
             )
-            body = found.read(_MOST_BYTES, decode_content=True)
-            whole = not found.read(1)
-            found.release_conn()
-        except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError):
-            return Reply(problem=f"{self.host} cannot be reached", sent=False)
-        except urllib3.exceptions.TimeoutError:
-            return Reply(problem=f"no answer within {seconds:g} s")
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            return Reply(problem=f"the connection broke ({type(error).__name__})")
-        if not whole:
-            return Reply(problem="the reply is too long")
-        return Reply(found.status, body, _retry_after(found.headers))
+        return key
 
-    def explained(self, reply: Reply) -> str:
+    def connection(self, seconds: float) -> HTTPConnection:
+        """A new connection, open."""
+        port = self._parts.port
+        made: HTTPConnection = (
+            HTTPSConnection(self.host, port, timeout=seconds, context=self._trusted)
+            if self._parts.scheme == "https"
+            else HTTPConnection(self.host, port, timeout=seconds)
+        )
+        made.connect()
+        return made
+
+    @cached_property
+    def _trusted(self) -> ssl.SSLContext:
+        return ssl.create_default_context()
+
+    def refusal(self, reply: Reply) -> str:
         """What a server says of a request that it refused, the key masked."""
         text = reply.body.decode("utf-8", "replace")
         try:
@@ -257,18 +136,93 @@ class Endpoint:
         text = text if key is None else text.replace(key, "***")
         return " ".join(text.split())[:200]
 
-    @cached_property
-    def _http(self) -> tuple[Any, Any]:
-        """The library, and connections to this one server that are kept open."""
-        urllib3 = need("urllib3", extra="prompt", purpose="prompts")
-        return urllib3, urllib3.connection_from_url(self.url, maxsize=self.in_flight, block=True)
+
+class Client:
+    """Sends one request after the other, over a connection that is kept open; each thread has its own."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._open: HTTPConnection | None = None
+        key = endpoint.key()
+        self._headers = {"Content-Type": "application/json"}
+        self._headers |= {} if key is None else {"Authorization": f"Bearer {key}"}
+
+    def send(self, request: Request, form: str, seconds: float) -> Reply:
+        """Ask once, within so many seconds; whatever goes wrong is a `Reply` that says so."""
+        deadline = time.monotonic() + seconds
+        try:
+            connection = self._connected(seconds)
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            return Reply(problem=f"{self._endpoint.host} cannot be reached ({why})", sent=False)
+        try:
+            connection.request(
+                "POST",
+                self._endpoint.path,
+                json.dumps(request.body(form)).encode(),
+                {**self._headers, "Idempotency-Key": request.key},
+            )
+            return self._read(connection, deadline)
+        except TimeoutError:
+            self.close()
+            return Reply(problem=f"no answer within {seconds:g} s")
+        except (HTTPException, OSError) as error:
+            self.close()
+            return Reply(problem=f"the connection broke ({type(error).__name__})")
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _connected(self, seconds: float) -> HTTPConnection:
+        """The open connection, or a new one where the server has closed it meanwhile."""
+        if self._open is not None and (self._open.sock is None or _readable(self._open)):
+            self.close()
+        if self._open is None:
+            self._open = self._endpoint.connection(seconds)
+        self._open.sock.settimeout(seconds)
+        return self._open
+
+    def _read(self, connection: HTTPConnection, deadline: float) -> Reply:
+        sock = connection.sock
+        with connection.getresponse() as response:
+            length = response.length  # None: in chunks, or to the end of the connection
+            parts, size = [], 0
+            while size != length and size <= _MOST_BYTES:
+                sock.settimeout(max(deadline - time.monotonic(), 1e-3))
+                part = response.read1(_PIECE if length is None else min(_PIECE, length - size))
+                if not part:
+                    break
+                parts.append(part)
+                size += len(part)
+            if size > _MOST_BYTES:
+                self.close()
+                return Reply(problem="the reply is too long")
+            if length is not None and size < length:
+                raise HTTPException("the reply breaks off")
+            return Reply(response.status, b"".join(parts), _retry_after(response))
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def _has_port(parts: SplitResult) -> bool:
+    """Whether the port is a number, or left out."""
+    try:
+        return parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+
+
+def _readable(connection: HTTPConnection) -> bool:
+    """Whether the server has sent something unasked: the end of the connection."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.sock, selectors.EVENT_READ)
+        return bool(selector.select(0))
+
+
+def _retry_after(response: HTTPResponse) -> float | None:
     """Seconds, from a header that holds seconds or a date."""
-    from email.utils import parsedate_to_datetime
-
-    given = headers.get("Retry-After")
+    given = response.headers.get("Retry-After")
     if given is None:
         return None
     try:
@@ -276,9 +230,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         pass
     try:
-        import datetime
-
         moment = parsedate_to_datetime(given)
-        return max(0.0, (moment - datetime.datetime.now(moment.tzinfo)).total_seconds())
+        return max(0.0, (moment - datetime.now(moment.tzinfo)).total_seconds())
     except (TypeError, ValueError):
         return None

@@ -16,12 +16,13 @@ from typing import Any
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.prompts.answers import Spoken
+from unruly.prompts.answers import AnswerStore, Completion
 from unruly.prompts.budget import Budget, Price
-from unruly.prompts.endpoint import UNSURE, Endpoint, Question
-from unruly.prompts.store import AnswerStore
+from unruly.prompts.endpoint import Endpoint
+from unruly.prompts.requests import UNSURE, Question
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.source import Source
 from unruly.wording import listed
 
 KEYS = ("endpoint", "model", "ask", "answers", "budget", "price", "key_env", "in_flight", "seconds", "max_tokens", "seed")  # fmt: skip
@@ -218,6 +219,12 @@ class Prompt:
             raise error if error.where and error.where.line else here.error(error.message) from None
 
 
+def prompt_of(source: Source) -> Prompt | None:
+    """The prompt that a source is made of, if it is."""
+    when = source.rules[0].when
+    return when if isinstance(when, Prompt) and len(source.rules) == 1 else None
+
+
 _MEASURE = "__prompt:"
 
 
@@ -241,25 +248,24 @@ class Replies:
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
         questions = self.prompt.questions(frame, self.classes)
-        answers: Mapping[str, Spoken] = {}
+        answers: Mapping[str, Completion] = {}
         if AnswerStore.usual_path().is_file():
-            store = AnswerStore.default()
-            answers = store.get(question.key for question in questions)
-            store.close()
+            with AnswerStore.default() as store:
+                answers = store.get(question.key for question in questions)
         rows = [self._row(answers.get(question.key)) for question in questions]
         return pl.Series(self.name, rows, dtype=_FIELDS)
 
-    def _row(self, spoken: Spoken | None) -> dict[str, object]:
-        if spoken is None:
+    def _row(self, completion: Completion | None) -> dict[str, object]:
+        if completion is None:
             return {"vote": None, "soft": None, "asked": False, "said": None, "read": None}
         meant = self.prompt.words(self.classes)
         words = (*meant, UNSURE)
-        word = spoken.word(words)
-        quiet = {"vote": None, "soft": None, "asked": True, "said": spoken.content[:200]}
+        word = completion.word(words)
+        quiet = {"vote": None, "soft": None, "asked": True, "said": completion.content[:200]}
         if word is None or word == UNSURE:
             return {**quiet, "read": word is not None}
         shares = [0.0] * len(self.classes)
-        for answer, p in (spoken.shares(words) or {word: 1.0}).items():
+        for answer, p in (completion.probabilities(words) or {word: 1.0}).items():
             if answer != UNSURE:
                 shares[self.classes.index(meant[answer])] += p
         total = sum(shares)

@@ -25,7 +25,7 @@ from unruly.wording import listed, plural
 
 if TYPE_CHECKING:
     from unruly.prompts.asking import Asked
-    from unruly.prompts.plan import Plan
+    from unruly.prompts.budget import Plan
 
 
 @dataclass(frozen=True, init=False)
