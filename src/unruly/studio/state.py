@@ -23,7 +23,7 @@ from unruly.rules.matching import Matcher, MatchFrame, matches_on
 from unruly.sampling import sample_rows
 from unruly.studio.typed_votes import TypedVotes
 from unruly.texts.corpus import Corpus
-from unruly.votes.summary import Summary
+from unruly.votes.summary import Summary, summarise
 from unruly.votes.votes import ABSTAIN, Match, Votes
 
 Kept = TypeVar("Kept")
@@ -144,7 +144,7 @@ class State:
     @cached_property
     def summary(self) -> Summary:
         """The source table."""
-        return self.votes.summary(self.truth)
+        return summarise(self.votes, self.truth)
 
     @cached_property
     def doubt(self) -> NDArray[np.floating[Any]]:
