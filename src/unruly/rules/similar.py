@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Space, Span, Table, known_space
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Space, Table, known_space
 from unruly.rules.keywords import read_words
 from unruly.wording import shortened
 
@@ -106,12 +106,6 @@ class Similar:
 
     def mask(self) -> pl.Expr:
         return pl.col(self._measure().name).struct.field("holds")
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         many = len(self.to) or len(self.ids)

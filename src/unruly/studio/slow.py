@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from unruly.rules.budget import LongTexts
 from unruly.rules.condition import Measure
 from unruly.rules.matching import MatchFrame
+from unruly.rules.pattern import LongTexts
 from unruly.rules.source import Source
 from unruly.sampling import sample_rows
 from unruly.studio.state import State
