@@ -12,10 +12,11 @@ import pytest
 
 from unruly.learner import Epoch
 from unruly.model.advice import count_pairs
-from unruly.report.charts.accuracy import by_votes_chart, noise_chart
-from unruly.report.charts.confidence import calibration_chart, confidence_chart
-from unruly.report.charts.matrices import MOST_SOURCES, agreement_map, confusion_chart
-from unruly.report.charts.sources import (
+from unruly.report.accuracy import by_votes_chart, calibration_chart, confidence_chart, noise_chart
+from unruly.report.facts import Facts
+from unruly.report.markup import Chart, figure
+from unruly.report.matrices import MOST_SOURCES, agreement_map, confusion_chart
+from unruly.report.sources import (
     SourceFacts,
     Weights,
     bubble_chart,
@@ -23,9 +24,7 @@ from unruly.report.charts.sources import (
     shared_area,
     weights_chart,
 )
-from unruly.report.charts.training import training_curves
-from unruly.report.facts import Facts
-from unruly.report.markup import Chart, figure
+from unruly.report.training_curves import training_curves
 from unruly.sampling import Share
 from unruly.votes.votes import Votes
 

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from tests.report.conftest import Made
 
 from unruly.learner import Heads
+from unruly.report.accuracy import MOST_VOTES, by_votes, confidence_of, noise
 from unruly.report.advice import removals
-from unruly.report.charts.accuracy import MOST_VOTES, by_votes, noise
-from unruly.report.charts.confidence import confidence_of
-from unruly.report.charts.sources import source_weights
 from unruly.report.facts import Facts, gather
+from unruly.report.sources import source_weights
 from unruly.votes.votes import Votes
 
 matrices = st.integers(1, 30).flatmap(

@@ -12,8 +12,9 @@ from tests.studio.conftest import client_of
 from unruly.errors import InputError
 from unruly.studio.app import Studio
 from unruly.studio.filters import Filter
+from unruly.studio.jobs import Job
 from unruly.studio.models import kept_models
-from unruly.studio.training import Job, Trainer
+from unruly.studio.training import Trainer
 from unruly.studio.workspace import Workspace
 
 

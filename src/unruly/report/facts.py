@@ -26,11 +26,10 @@ from unruly.model.inputs import Documents, corpus_gold
 from unruly.model.suggestions import RuleSuggestion, suggest_rules
 from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
+from unruly.report.accuracy import Confidence, Noise, VoteCount, by_votes, confidence_of, noise
 from unruly.report.advice import Removal, removals
-from unruly.report.charts.accuracy import Noise, VoteCount, by_votes, noise
-from unruly.report.charts.confidence import Confidence, confidence_of
-from unruly.report.charts.sources import SourceFacts, Weights, source_facts, source_weights
 from unruly.report.documents import ShownDocument, documents_to_show
+from unruly.report.sources import SourceFacts, Weights, source_facts, source_weights
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes

@@ -12,12 +12,8 @@ from unruly.files import written_whole
 from unruly.html import escape
 from unruly.model.fitted import Fitted
 from unruly.progress import SILENT, Progress
+from unruly.report.accuracy import by_votes_chart, calibration_chart, confidence_chart, noise_chart
 from unruly.report.advice import advice_section
-from unruly.report.charts.accuracy import by_votes_chart, noise_chart
-from unruly.report.charts.confidence import calibration_chart, confidence_chart
-from unruly.report.charts.matrices import agreement_map, confusion_chart
-from unruly.report.charts.sources import SourceFacts, bubble_chart, weights_chart
-from unruly.report.charts.training import training_curves
 from unruly.report.documents import documents_section
 from unruly.report.facts import Facts, gather
 from unruly.report.markup import (
@@ -31,6 +27,9 @@ from unruly.report.markup import (
     side_by_side,
     table,
 )
+from unruly.report.matrices import agreement_map, confusion_chart
+from unruly.report.sources import SourceFacts, bubble_chart, weights_chart
+from unruly.report.training_curves import training_curves
 from unruly.report.verdict import verdict_section
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes

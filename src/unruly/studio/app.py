@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -21,9 +21,10 @@ from unruly import __version__
 from unruly.errors import UnrulyError
 from unruly.rules.cache import Cache
 from unruly.sampling import Share
-from unruly.studio.queue import Queue
+from unruly.studio import documents, exports, labelling, rules, start, suggestions, training
+from unruly.studio.labelling import Queue
 from unruly.studio.security import Access, Guard
-from unruly.studio.suggesting import Advisor
+from unruly.studio.suggestions import Advisor
 from unruly.studio.training import Trainer
 from unruly.studio.workspace import ChangedOutsideError, Workspace
 from unruly.wording import duration
@@ -41,29 +42,28 @@ NAVIGATION = (
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A request, read: what stands in its address, its query and its form."""
+class PageRequest:
+    """What a handler reads of a request: the parts of its address, its query and its form."""
 
     path: Mapping[str, str]
     query: Mapping[str, str]
     form: Mapping[str, str]
     lists: Mapping[str, list[str]]  # of the query: all values of a name
-    part: str  # the part of a page that a script asks for; empty: the whole page
+    part: str  # not empty: the script wants a part of the page, not the whole
 
 
 @dataclass
 class Studio:
-    """What the handlers share. Before a project is made of a file of texts, there is no workspace."""
+    """What the handlers share. Until a project is open, there is no workspace and no trainer."""
 
     access: Access
     data: Path | None = None  # a file of texts, to make a project of
     cache: Cache | None = None
-    by: str = ""
-    workspace: Workspace | None = None
-    trainer: Trainer | None = None
+    by: str = ""  # who labels
     queue: Queue = field(default_factory=Queue)
     advisor: Advisor = field(default_factory=Advisor)
     templates: Environment = field(init=False)
+    _trainer: Trainer | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.templates = Environment(
@@ -77,9 +77,25 @@ class Studio:
 
     def open(self, project: Path) -> None:
         """Open a project, and show its newest model."""
-        self.workspace = Workspace(project, by=self.by, cache=self.cache)
-        self.trainer = Trainer(self.workspace, self.cache)
-        self.trainer.open_newest()
+        workspace = Workspace(project, by=self.by, cache=self.cache)
+        self._trainer = Trainer(workspace, self.cache)
+        self._trainer.open_newest()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a project is open."""
+        return self._trainer is not None
+
+    @property
+    def trainer(self) -> Trainer:
+        """Of the open project."""
+        assert self._trainer is not None
+        return self._trainer
+
+    @property
+    def workspace(self) -> Workspace:
+        """Of the open project."""
+        return self.trainer.workspace
 
     def page(self, name: str, context: Mapping[str, Any], status: int = 200) -> HTMLResponse:
         """A template, filled in."""
@@ -87,13 +103,12 @@ class Studio:
 
     def render(self, name: str, context: Mapping[str, Any]) -> str:
         """A template as text."""
-        work = self.workspace
+        work = self.workspace if self.is_open else None
         usual: dict[str, Any] = {
             "version": __version__,
             "navigation": NAVIGATION,
             "here": "",
             "workspace": work,
-            "trainer": self.trainer,
             "project": "" if work is None else work.folder.resolve().name,
             "hue": _hue(() if work is None else work.state.classes),
             "key_of": key_of,
@@ -102,27 +117,17 @@ class Studio:
         return str(self.templates.get_template(name).render({**usual, **context}))
 
 
-Handler = Callable[[Studio, Asked], Response]
-
-
-def get(path: str, handler: Handler) -> tuple[str, str, Handler]:
-    """A page."""
-    return "GET", path, handler
-
-
-def post(path: str, handler: Handler) -> tuple[str, str, Handler]:
-    """A write."""
-    return "POST", path, handler
+Handler = Callable[[Studio, PageRequest], Response]
+Routes = Sequence[tuple[str, str, Handler]]  # method, path, handler
 
 
 def application(studio: Studio) -> Guard:
     """The application, with the guard before it."""
-    from unruly.studio.pages import documents, labelling, out, rules, setup, suggestions, training
-
+    pages = (start, documents, rules, suggestions, labelling, training, exports)
     routes: list[BaseRoute] = [
         Route(path, _endpoint(studio, handler), methods=[method])
-        for module in (setup, documents, rules, suggestions, labelling, training, out)
-        for method, path, handler in module.ROUTES
+        for page in pages
+        for method, path, handler in page.ROUTES
     ]
     static = Mount("/static", StaticFiles(directory=HERE / "static"))
     app = Starlette(routes=[*routes, static])
@@ -134,36 +139,34 @@ def _endpoint(studio: Studio, handler: Handler) -> Callable[[Request], Any]:
 
     async def endpoint(request: Request) -> Response:
         body = (await request.body()).decode("utf-8", "replace")
-        asked = Asked(
+        read = PageRequest(
             path=dict(request.path_params),
             query=dict(request.query_params),
             form=dict(parse_qsl(body, keep_blank_values=True)),
             lists={name: request.query_params.getlist(name) for name in request.query_params},
             part=request.headers.get("x-part", ""),
         )
-        return await run_in_threadpool(_handled, studio, handler, asked)
+        return await run_in_threadpool(_handled, studio, handler, read)
 
     return endpoint
 
 
-def _handled(studio: Studio, handler: Handler, asked: Asked) -> Response:
-    from unruly.studio.pages import setup
-
+def _handled(studio: Studio, handler: Handler, request: PageRequest) -> Response:
     try:
-        if studio.workspace is None and handler not in setup.BEFORE_A_PROJECT:
+        if not studio.is_open and handler not in start.BEFORE_A_PROJECT:
             return RedirectResponse("/start", 303)
-        return handler(studio, asked)
+        return handler(studio, request)
     except ChangedOutsideError as error:
-        return _problem(studio, asked, str(error), 409)
+        return _problem(studio, request, str(error), 409)
     except UnrulyError as error:
-        return _problem(studio, asked, str(error), 422)
+        return _problem(studio, request, str(error), 422)
     except OSError as error:  # a full disk, a file that has gone
         what = f"{error.filename or 'a file'}: {error.strerror or error}: nothing was changed"
-        return _problem(studio, asked, what, 507)
+        return _problem(studio, request, what, 507)
 
 
-def _problem(studio: Studio, asked: Asked, message: str, status: int) -> Response:
-    if asked.part:
+def _problem(studio: Studio, request: PageRequest, message: str, status: int) -> Response:
+    if request.part:
         return PlainTextResponse(message, status)
     return studio.page("problem.html", {"message": message}, status)
 

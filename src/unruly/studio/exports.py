@@ -1,16 +1,24 @@
-"""What leaves the studio: labelled data and the report, written to `out/`; and the commands that do the same."""
+"""Out: labelled data, the model, the report and the project to take away, and the commands that do the same."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from unruly.errors import InputError
 from unruly.model.predictions import predict_file
 from unruly.progress import SILENT, Progress
-from unruly.studio.training import Job, Trainer
+from unruly.studio.jobs import Job
+from unruly.studio.training import Trainer
 from unruly.texts.wrench import is_wrench
+
+if TYPE_CHECKING:
+    from unruly.studio.app import PageRequest, Routes, Studio
+
 
 FOLDER = "out"
 LABELLED = ("labelled.csv", "labelled.parquet", "labelled.jsonl")
@@ -114,3 +122,39 @@ def make_export(trainer: Trainer, name: str, progress: Progress = SILENT) -> Pat
         raise InputError("a folder in WRENCH's layout has no rows to write again: name a file")
     predict_file(opened, path, target, text=data.text, id=data.id, progress=progress)
     return target
+
+
+def overview(studio: Studio, request: PageRequest) -> Response:
+    """What there is to take away."""
+    trainer = studio.trainer
+    context = {
+        "here": "out",
+        "state": studio.workspace.state,
+        "exports": exports(trainer),
+        "model": trainer.current,
+        "job": trainer.status,
+    }
+    return studio.page("out.html", context)
+
+
+def make(studio: Studio, request: PageRequest) -> Response:
+    """Write a file, in the background."""
+    name = request.form.get("name", "")
+    begin_export(studio.trainer, name)
+    return PlainTextResponse(f"writing {name}")
+
+
+def download(studio: Studio, request: PageRequest) -> Response:
+    """One of the files that the page lists, and no other."""
+    for export in exports(studio.trainer):
+        if export.name == request.path["name"] and export.path is not None:
+            kind = "application/octet-stream"
+            return FileResponse(export.path, media_type=kind, filename=export.name)
+    raise InputError(f"{request.path['name']!r} is not there: make it first")
+
+
+ROUTES: Routes = [
+    ("GET", "/out", overview),
+    ("POST", "/out", make),
+    ("GET", "/out/{name}", download),
+]

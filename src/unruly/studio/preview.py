@@ -1,6 +1,7 @@
 """What an edited source would do: its counts, what it newly matches, whom it contradicts, its examples.
 
-Only the edited source is matched, over all documents, with the same expressions as everywhere else.
+Only the edited source is matched, over all documents, with the same expressions as everywhere else. A source that
+Python evaluates text by text is timed on a few documents first, and waits for a button where it is slow.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import UnrulyError, Where
-from unruly.rules.matching import Matcher, matches_on
+from unruly.rules.condition import Measure
+from unruly.rules.matching import Matcher, MatchFrame, matches_on
+from unruly.rules.pattern import LongTexts
 from unruly.rules.source import Source
 from unruly.rules.sources import failures
-from unruly.sampling import Share, wilson
-from unruly.studio.parsing import parse_source
-from unruly.studio.slow import seconds_for
+from unruly.sampling import Share, sample_rows, wilson
+from unruly.studio.forms import parse_source
 from unruly.studio.state import (
     NONE,
     Sample,
@@ -28,7 +30,37 @@ from unruly.studio.state import (
     sample_of,
     winners,
 )
+from unruly.studio.typed_votes import TypedVotes
 from unruly.votes.votes import ABSTAIN, Match
+
+FEW, SOME = 4, 40  # documents on which a source is timed; some where a few were quick
+QUICK = 0.02  # seconds for a few documents
+
+
+def slow_measures(source: Source, classes: tuple[str, ...]) -> tuple[Measure, ...]:
+    """What Python works out; long texts are left out, for few texts are long."""
+    found = source.needs(classes).measures
+    return tuple(measure for measure in found if not isinstance(measure, LongTexts))
+
+
+def seconds_for(source: Source, state: State) -> float:
+    """How long the votes on all documents take, by those on a few; 0 where polars works them out."""
+    if not slow_measures(source, state.classes) or state.typed.knows(source, state.classes):
+        return 0.0
+    _timed(source, state, FEW)  # what is loaded for the first text counts for none
+    seconds = _timed(source, state, FEW)
+    if seconds < QUICK:
+        return _timed(source, state, SOME) * state.n / SOME
+    return seconds * state.n / FEW
+
+
+def _timed(source: Source, state: State, most: int) -> float:
+    rows = sample_rows(state.n, most)
+    documents = MatchFrame.of(state.corpus.take(rows))
+    start = time.perf_counter()
+    TypedVotes(documents).of(source, state.classes)
+    return time.perf_counter() - start
+
 
 AT_ONCE = 200_000  # documents that are matched at every keystroke; of more, a sample first
 SHOWN = 6  # documents of each kind

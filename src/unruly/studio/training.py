@@ -1,108 +1,39 @@
-"""Work in the background: a fit, or a model asked about all documents; with progress, and cancellable."""
+"""Train: a fit in the background, every model kept, the new one beside the last, the report's verdict and charts."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
+from unruly.features.cache import Cache as FeatureCache
 from unruly.model.explanation import Explanation
 from unruly.model.summary import FitSummary
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.difference import Difference, compare_models
+from unruly.report.accuracy import calibration_chart, confidence_chart
+from unruly.report.facts import Facts, gather
+from unruly.report.markup import Chart, figure
+from unruly.report.matrices import agreement_map, confusion_chart
+from unruly.report.sources import bubble_chart
+from unruly.report.training_curves import training_curves
+from unruly.report.verdict import Verdict, verdict
 from unruly.rules.cache import Cache
+from unruly.sampling import sample_rows
+from unruly.studio.filters import Filter
+from unruly.studio.jobs import Job, JobStatus
 from unruly.studio.models import KeptModel, answers_of, keep, kept_answers, kept_models, open_model
+from unruly.studio.state import NONE
 from unruly.studio.workspace import Workspace
 
-
-class Cancelled(Exception):
-    """Whoever waits for the work no longer wants it."""
-
-
-@dataclass(frozen=True)
-class JobStatus:
-    """How far the work is."""
-
-    what: str  # in words: "training", or "asking model"
-    stage: str = ""
-    done: int = 0
-    total: int | None = None
-    unit: str = ""
-    note: str = ""
-    seconds: float = 0.0
-    state: str = "running"  # running, done, cancelled, failed
-    error: str = ""
-
-    @property
-    def share(self) -> float | None:
-        """How much of the stage is done, where that is known."""
-        return min(1.0, self.done / self.total) if self.total else None
-
-    @property
-    def running(self) -> bool:
-        """Whether it goes on."""
-        return self.state == "running"
-
-
-class Job:
-    """One piece of work in a thread of its own; it is the `Progress` that the work reports to."""
-
-    def __init__(self, what: str, work: Callable[[Job], None]) -> None:
-        self._status = JobStatus(what)
-        self._started = time.monotonic()
-        self._cancel = threading.Event()
-        self._stages: list[tuple[str, int | None, str]] = []
-        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
-        self._thread.start()
-
-    @property
-    def status(self) -> JobStatus:
-        """How far it is."""
-        status = self._status
-        return (
-            replace(status, seconds=time.monotonic() - self._started) if status.running else status
-        )
-
-    def cancel(self) -> None:
-        """Stop at the next word of progress."""
-        self._cancel.set()
-
-    def wait(self, seconds: float | None = None) -> None:
-        """Until it has ended."""
-        self._thread.join(seconds)
-
-    def start(self, what: str, total: int | None, unit: str) -> None:
-        self._stages.append((what, total, unit))
-        self._status = replace(self._status, stage=what, done=0, total=total, unit=unit, note="")
-        self._stop_if_asked()
-
-    def advance(self, units: int, note: str = "") -> None:
-        self._status = replace(self._status, done=self._status.done + units, note=note)
-        self._stop_if_asked()
-
-    def finish(self) -> None:
-        if self._stages:
-            self._stages.pop()
-
-    def _stop_if_asked(self) -> None:
-        if self._cancel.is_set():
-            raise Cancelled
-
-    def _run(self, work: Callable[[Job], None]) -> None:
-        try:
-            work(self)
-            end = replace(self._status, state="done")
-        except Cancelled:
-            end = replace(self._status, state="cancelled")
-        except UnrulyError as error:
-            end = replace(self._status, state="failed", error=str(error))
-        except Exception as error:  # a thread has nobody else to tell
-            end = replace(self._status, state="failed", error=f"{type(error).__name__}: {error}")
-        self._status = replace(end, seconds=time.monotonic() - self._started)
+if TYPE_CHECKING:
+    from unruly.studio.app import PageRequest, Routes, Studio
 
 
 class Trainer:
@@ -229,3 +160,122 @@ class Trainer:
         """What differs between two models, their answers left out: the pages count those."""
         state = self.workspace.state
         return compare_models(open_model(old, state), open_model(new, state))
+
+
+SAMPLE = 5_000  # documents that the charts are drawn from
+
+
+@dataclass(frozen=True)
+class LiveReport:
+    """What the report would begin with."""
+
+    verdict: Verdict
+    charts: tuple[Chart, ...]
+    documents: int  # that they are drawn from
+
+
+def live_report(trainer: Trainer) -> LiveReport | None:
+    """The verdict on the shown model; None without one."""
+    model, state = trainer.current, trainer.workspace.state
+    if model is None:
+        return None
+    rows = sample_rows(state.n, SAMPLE)
+    test = state.project.corpus("test") if state.project.data.test else None
+    facts = gather(
+        model.path.name,
+        trainer.opened(model)._fitted(),
+        state.corpus.take(rows),
+        test,
+        cache=FeatureCache(),
+    )
+    return LiveReport(verdict(facts), _charts(facts), len(rows))
+
+
+def _charts(facts: Facts) -> tuple[Chart, ...]:
+    scores = facts.evaluation
+    found = [
+        bubble_chart(facts.sources),
+        agreement_map(facts.pairs),
+        confidence_chart(facts.confidence),
+        calibration_chart(
+            facts.confidence, None if scores is None else scores.everything.model.calibration_error
+        ),
+        None
+        if scores is None
+        else confusion_chart(scores.everything.model.confusion, facts.classes),
+        training_curves(facts.history),
+    ]
+    return tuple(chart for chart in found if chart is not None)
+
+
+def overview(studio: Studio, request: PageRequest) -> Response:
+    """The models, and what can be done with them."""
+    work, trainer = studio.workspace, studio.trainer
+    state = work.state
+    context: dict[str, Any] = {
+        "here": "train",
+        "state": state,
+        "job": trainer.status,
+        "models": trainer.models,
+        "current": trainer.current,
+        "summary_now": trainer.summary(),
+        "stale": trainer.stale,
+        "rules": len(state.project.sources.sources),
+        "labels": int((state.labels != NONE).sum()),
+        "changed": None if state.earlier is None else Filter(changed="yes").count(state),
+    }
+    return studio.page("train.html", context)
+
+
+def progress(studio: Studio, request: PageRequest) -> Response:
+    """How far the work is."""
+    return studio.page("_job.html", {"job": studio.trainer.status})
+
+
+def fit(studio: Studio, request: PageRequest) -> Response:
+    """Begin a fit."""
+    trainer = studio.trainer
+    trainer.fit()
+    return studio.page("_job.html", {"job": trainer.status})
+
+
+def cancel(studio: Studio, request: PageRequest) -> Response:
+    """Stop it."""
+    studio.trainer.cancel()
+    return PlainTextResponse("cancelled: nothing was written")
+
+
+def show(studio: Studio, request: PageRequest) -> Response:
+    """Show another model's answers."""
+    trainer = studio.trainer
+    trainer.show(trainer.find(request.form.get("name", "")))
+    return PlainTextResponse("asked: its answers are shown as soon as they are there")
+
+
+def charts(studio: Studio, request: PageRequest) -> Response:
+    """The verdict and the charts, which take a moment."""
+    trainer = studio.trainer
+    found = trainer.workspace.state.once("live report", lambda: live_report(trainer))
+    figures = () if found is None else tuple(figure(chart) for chart in found.charts)
+    return studio.page(
+        "_charts.html", {"found": found, "figures": figures, "state": studio.workspace.state}
+    )
+
+
+def difference(studio: Studio, request: PageRequest) -> Response:
+    """What changed from one model to another."""
+    trainer = studio.trainer
+    pair = [trainer.find(request.query.get(name, "")) for name in ("old", "new")]
+    found = trainer.compare(pair[0].path, pair[1].path)
+    return studio.page("_difference.html", {"lines": str(found).splitlines(), "pair": pair})
+
+
+ROUTES: Routes = [
+    ("GET", "/train", overview),
+    ("GET", "/train/progress", progress),
+    ("POST", "/train/fit", fit),
+    ("POST", "/train/cancel", cancel),
+    ("POST", "/train/show", show),
+    ("GET", "/train/charts", charts),
+    ("GET", "/train/difference", difference),
+]

@@ -42,9 +42,8 @@ from unruly.rules.cache import Cache
 from unruly.rules.matching import MatchFrame
 from unruly.rules.source import Rule
 from unruly.studio.filters import Filter, Preset, counted
-from unruly.studio.forms import free_name
+from unruly.studio.forms import free_name, parse_source
 from unruly.studio.history import History, LabelStep, PresetStep, RefusedStep, Step, TextStep
-from unruly.studio.parsing import parse_source
 from unruly.studio.state import NONE, Answers, State, no_votes
 from unruly.studio.typed_votes import TypedVotes
 from unruly.votes.votes import Votes

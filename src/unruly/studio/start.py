@@ -1,32 +1,34 @@
-"""The start: a project from a file of texts; and what every page asks: status, undo, redo, outside edits."""
+"""The start: a project from a file of texts; and what every page needs: status, undo, redo, edits made outside."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from unruly.errors import InputError, UnrulyError
 from unruly.project.beginning import begin_project, look_at
-from unruly.studio.app import Asked, Studio, get, post
 from unruly.studio.history import Step
-from unruly.studio.workspace import Workspace
+
+if TYPE_CHECKING:
+    from unruly.studio.app import PageRequest, Routes, Studio
 
 
-def start(studio: Studio, asked: Asked) -> Response:
+def start(studio: Studio, request: PageRequest) -> Response:
     """To the documents or, without a project yet, to the questions that make one."""
-    if studio.workspace is not None:
+    if studio.is_open:
         return RedirectResponse("/documents", 303)
     if studio.data is None:
         raise InputError("there is neither a project nor a file of texts")
     return studio.page("start.html", {"look": look_at(studio.data), "problem": "", "given": {}})
 
 
-def make(studio: Studio, asked: Asked) -> Response:
+def make(studio: Studio, request: PageRequest) -> Response:
     """Make the project."""
-    if studio.workspace is not None or studio.data is None:
+    if studio.is_open or studio.data is None:
         return RedirectResponse("/documents", 303)
-    form = asked.form
+    form = request.form
     classes = tuple(
         name.strip() for line in form.get("classes", "").splitlines() for name in line.split(",")
     )
@@ -50,15 +52,9 @@ def _again(studio: Studio, form: Mapping[str, str], problem: str) -> Response:
     return studio.page("start.html", context, 422)
 
 
-def the(studio: Studio) -> Workspace:
-    """The workspace, which is there on all other pages."""
-    assert studio.workspace is not None
-    return studio.workspace
-
-
-def status(studio: Studio, asked: Asked) -> Response:
+def status(studio: Studio, request: PageRequest) -> Response:
     """What the page polls: edits from outside, the work in the background, what can be undone."""
-    if studio.workspace is None or studio.trainer is None:
+    if not studio.is_open:
         return JSONResponse({})
     work, trainer = studio.workspace, studio.trainer
     if work.labels_changed():
@@ -87,37 +83,37 @@ def _what(step: Step | None) -> str | None:
     return None if step is None else step.what
 
 
-def undo(studio: Studio, asked: Asked) -> Response:
+def undo(studio: Studio, request: PageRequest) -> Response:
     """Take back the last edit or label."""
-    step = the(studio).undo()
+    step = studio.workspace.undo()
     return PlainTextResponse("nothing to undo" if step is None else f"undone: {step.what}")
 
 
-def redo(studio: Studio, asked: Asked) -> Response:
+def redo(studio: Studio, request: PageRequest) -> Response:
     """Do it again."""
-    step = the(studio).redo()
+    step = studio.workspace.redo()
     return PlainTextResponse("nothing to redo" if step is None else f"redone: {step.what}")
 
 
-def outside(studio: Studio, asked: Asked) -> Response:
+def outside(studio: Studio, request: PageRequest) -> Response:
     """What was changed in the project file by somebody else."""
-    return studio.page("outside.html", {"difference": the(studio).outside().splitlines()})
+    return studio.page("outside.html", {"difference": studio.workspace.outside().splitlines()})
 
 
-def load(studio: Studio, asked: Asked) -> Response:
+def load(studio: Studio, request: PageRequest) -> Response:
     """Take over the project file as it is on disk."""
-    the(studio).reload()
+    studio.workspace.reload()
     return RedirectResponse("/rules", 303)
 
 
 BEFORE_A_PROJECT = (start, make, status)
-ROUTES = [
-    get("/", start),
-    get("/start", start),
-    post("/start", make),
-    get("/status", status),
-    post("/undo", undo),
-    post("/redo", redo),
-    get("/outside", outside),
-    post("/outside", load),
+ROUTES: Routes = [
+    ("GET", "/", start),
+    ("GET", "/start", start),
+    ("POST", "/start", make),
+    ("GET", "/status", status),
+    ("POST", "/undo", undo),
+    ("POST", "/redo", redo),
+    ("GET", "/outside", outside),
+    ("POST", "/outside", load),
 ]

@@ -1,17 +1,26 @@
-"""The queue of documents to label, the most telling first, and how well the class balance is known."""
+"""Label: a queue of the documents that teach most, one question at a time, and a meter of the class balance."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
 
 from unruly.errors import InputError
 from unruly.facts import Use
 from unruly.labelling.answers import written_id
 from unruly.labelling.estimates import BalanceEstimate, estimate_balance
+from unruly.labelling.labels import CANNOT_TELL, SKIPPED
 from unruly.labelling.queue import Question, Questions, ask, from_votes
-from unruly.studio.state import State
+from unruly.studio.documents import Card, cards
+from unruly.studio.state import NONE, State
 from unruly.studio.training import Trainer
 from unruly.studio.workspace import Workspace
+
+if TYPE_CHECKING:
+    from unruly.studio.app import PageRequest, Routes, Studio
+
 
 AT_ONCE = 20  # questions in a draw
 WAYS = ("balance", "doubt", "random")
@@ -88,3 +97,49 @@ def balance_of(trainer: Trainer) -> BalanceEstimate | None:
     unseen = summary is not None and not summary.ledger.used_for(Use.TRAINING)
     proba = state.answers.proba if unseen and state.answers else from_votes(state.votes)
     return estimate_balance(state.labelled, proba, state.classes)
+
+
+def queue(studio: Studio, request: PageRequest) -> Response:
+    """The next question."""
+    if by := request.query.get("by"):
+        studio.queue.choose(by)
+    return studio.page("label.html", _context(studio, None))
+
+
+def answer(studio: Studio, request: PageRequest) -> Response:
+    """An answer; gives the next question, and what the rules said of this one."""
+    work = studio.workspace
+    given = request.form.get("row", "")
+    question = studio.queue.find(int(given) if given.isdecimal() else -1)
+    label = request.form.get("label", "")
+    if label not in (*work.state.classes, CANNOT_TELL, SKIPPED):
+        raise InputError(f"{label!r} is not a class")
+    work.answer(question, label)
+    last = cards(work.state, [question.row])[0]
+    return studio.page("_question.html", {**_context(studio, last), "said": label})
+
+
+def _context(studio: Studio, last: Card | None) -> dict[str, Any]:
+    work = studio.workspace
+    question = studio.queue.next(work)
+    card = None if question is None else cards(work.state, [question.row], [()], whole=True)[0]
+    return {
+        "here": "label",
+        "state": work.state,
+        "question": question,
+        "place": 0 if question is None else studio.queue.place(question),
+        "drawn": len(studio.queue.questions or ()),
+        "card": card,
+        "last": last,
+        "said": "",
+        "balance": balance_of(studio.trainer),
+        "labels": int((work.state.labels != NONE).sum()),
+        "problems": work.label_problems(),
+        "ways": WAYS,
+        "by": studio.queue.by,
+        "CANNOT_TELL": CANNOT_TELL,
+        "SKIPPED": SKIPPED,
+    }
+
+
+ROUTES: Routes = [("GET", "/label", queue), ("POST", "/label/answer", answer)]

@@ -1,15 +1,23 @@
-"""Suggested rules and the critique of old ones: looked for in the background, accepted or refused one by one."""
+"""Suggestions: new rules and the critique of old ones, searched for in the background, accepted or declined with one key."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
 
 from unruly.errors import InputError
 from unruly.model.suggestions import RuleSuggestion
 from unruly.model.wording import advice_sentence
 from unruly.project.suggesting import Place, Suggestions, accepted_text, for_class, suggest_on
-from unruly.studio.training import Job, Trainer
+from unruly.studio.jobs import Job
+from unruly.studio.training import Trainer
 from unruly.wording import plural
+
+if TYPE_CHECKING:
+    from unruly.studio.app import PageRequest, Routes, Studio
+
 
 MOST = 20
 
@@ -91,3 +99,43 @@ class Advisor:
             work.refuse(rule)
         self.decided.add(number)
         return f"{'accepted' if accepted else 'refused'}: {words}"
+
+
+def overview(studio: Studio, request: PageRequest) -> Response:
+    """What was found."""
+    return studio.page("suggestions.html", _context(studio, ""))
+
+
+def look(studio: Studio, request: PageRequest) -> Response:
+    """Look again, in the background."""
+    studio.advisor.look(studio.trainer)
+    return studio.page("_job.html", {"job": studio.trainer.status})
+
+
+def decide(studio: Studio, request: PageRequest) -> Response:
+    """Accept or refuse one; gives the list anew."""
+    number = request.form.get("number", "")
+    said = studio.advisor.decide(
+        studio.trainer,
+        int(number) if number.isdecimal() else 0,
+        request.form.get("what") == "accept",
+        request.form.get("class", ""),
+    )
+    return studio.page("_suggestions.html", _context(studio, said))
+
+
+def _context(studio: Studio, said: str) -> dict[str, object]:
+    return {
+        "here": "suggestions",
+        "state": studio.workspace.state,
+        "advisor": studio.advisor,
+        "job": studio.trainer.status,
+        "said": said,
+    }
+
+
+ROUTES: Routes = [
+    ("GET", "/suggestions", overview),
+    ("POST", "/suggestions/look", look),
+    ("POST", "/suggestions/decide", decide),
+]

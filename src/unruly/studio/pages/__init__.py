@@ -1,1 +1,0 @@
-"""The pages of the studio, one file each: handlers that ask the workspace and fill in a template."""

@@ -1,0 +1,325 @@
+"""Rules: the table of sources with their figures, and the editor of one source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from starlette.responses import PlainTextResponse, Response
+
+from unruly.errors import InputError, UnrulyError
+from unruly.project.editing import source_names, source_text
+from unruly.prompts.budget import Plan
+from unruly.rules.asking import ask as ask_model
+from unruly.rules.asking import plans
+from unruly.rules.describe import NAME as DESCRIBE
+from unruly.rules.describe import descriptions_of
+from unruly.rules.prompt import prompt_of
+from unruly.rules.sources import Sources
+from unruly.sampling import Share, wilson
+from unruly.studio.documents import cards
+from unruly.studio.form_kinds import KINDS, words_in
+from unruly.studio.forms import RuleForm, new_source
+from unruly.studio.jobs import Job
+from unruly.studio.models import source_estimates
+from unruly.studio.preview import Preview, Shown, Wrong, preview, preview_sampled
+from unruly.studio.state import NONE, State, other_counts, winners
+from unruly.studio.training import Trainer
+from unruly.studio.workspace import Workspace
+from unruly.wording import index_of
+
+if TYPE_CHECKING:
+    from unruly.studio.app import PageRequest, Routes, Studio
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """One source of the project, disabled ones included."""
+
+    name: str
+    enabled: bool
+    labels: tuple[str, ...]  # the classes that it votes for
+    reason: str  # its rules in a few words
+    votes: int = 0
+    coverage: float = 0.0
+    overlaps: float = 0.0
+    conflicts: float = 0.0
+    alone: int = 0  # documents that no other source covers
+    estimated: Share | None = None  # its accuracy, as the model estimates it without gold
+    agreement: Share | None = None  # with the majority of the others, where there is no estimate
+    measured: Share | None = None  # against labels
+
+
+def source_rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]:
+    """All sources in the order of the file."""
+    return state.once(("source rows", tuple(estimates.items())), lambda: _rows(state, estimates))
+
+
+def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]:
+    alone = state.votes.voted.sum(axis=1) == 1
+    lines = {row.source: row for row in state.summary.sources} if state.votes.k else {}
+    found = []
+    for source in state.project.sources.with_disabled:
+        reason = "; ".join(rule.when.reason() for rule in source.rules[:3])
+        line = lines.get(source.name)
+        if line is None or line.j is None:
+            classes = tuple(state.project.sources.classes)
+            labels = tuple(
+                dict.fromkeys(
+                    classes[c] for rule in source.rules for c in rule.named(classes) or ()
+                )
+            )
+            found.append(SourceRow(source.name, source.enabled, labels, reason))
+            continue
+        voted = state.votes.voted[:, line.j]
+        score = line.score
+        checked = 0 if score is None else score.correct + score.incorrect
+        found.append(
+            SourceRow(
+                name=source.name,
+                enabled=True,
+                labels=tuple(state.classes[c] for c in line.polarity),
+                reason=reason,
+                votes=int(voted.sum()),
+                coverage=line.coverage,
+                overlaps=line.overlaps,
+                conflicts=line.conflicts,
+                alone=int((voted & alone).sum()),
+                estimated=estimates.get(source.name),
+                agreement=_agreement(state, line.j),
+                measured=wilson(score.correct, checked) if score is not None and checked else None,
+            )
+        )
+    return tuple(found)
+
+
+def _agreement(state: State, j: int) -> Share | None:
+    """How often it names the class that the other sources have most votes for."""
+    column = state.votes.matrix[:, j]
+    rows = np.flatnonzero(column >= 0)
+    majority = winners(other_counts(state, rows, column))
+    clear = majority != NONE
+    hits = majority[clear] == column[rows][clear]
+    return wilson(int(hits.sum()), int(clear.sum())) if clear.any() else None
+
+
+def plan_of(name: str, state: State) -> Plan | None:
+    """What asking the saved source would send and cost; None where it is not a prompt."""
+    source = next((one for one in state.project.sources.sources if one.name == name), None)
+    if source is None or prompt_of(source) is None:
+        return None
+    (found,) = plans(Sources(state.classes, (source,)), state.corpus)
+    return found
+
+
+def ask_now(trainer: Trainer, name: str) -> None:
+    """Ask about the documents without an answer, as far as the budget goes; the votes then have the answers."""
+    state = trainer.workspace.state
+    source = next((one for one in state.project.sources.sources if one.name == name), None)
+    if source is None or prompt_of(source) is None:
+        raise InputError(f"{name!r} asks no language model: save it first")
+
+    def work(job: Job) -> None:
+        (done,) = ask_model(Sources(state.classes, (source,)), state.corpus, job)
+        trainer.workspace.reload()
+        if done.stopped:
+            raise InputError(f"{done.answered} answered, then it stopped: {done.stopped}")
+
+    trainer.begin(f"asking {name}", work)
+
+
+def table(studio: Studio, request: PageRequest) -> Response:
+    """All sources with their figures."""
+    work, trainer = studio.workspace, studio.trainer
+    assert trainer is not None
+    summary = trainer.summary()
+    context = {
+        "here": "rules",
+        "state": work.state,
+        "rows": source_rows(work.state, source_estimates(summary)),
+        "summary": work.state.summary if work.state.votes.k else None,
+        "model": trainer.current,
+        "stale": trainer.stale,
+        "written": set(source_names(work.state.text)),
+        "failures": work.state.once(
+            "failures", lambda: tuple(work.state.project.sources.check_examples())
+        ),
+    }
+    return studio.page("rules.html", context)
+
+
+def edit(studio: Studio, request: PageRequest) -> Response:
+    """The editor of one source."""
+    work = studio.workspace
+    name = request.query.get("name", "")
+    if name == DESCRIBE and name not in source_names(work.state.text):
+        return described(studio, request)
+    index_of(name, source_names(work.state.text), "source")  # refused where there is none
+    saved = source_text(work.state.text, name)
+    draft = work.draft(name)
+    return _editor(studio, name, saved, None if draft == saved else draft)
+
+
+def new(studio: Studio, request: PageRequest) -> Response:
+    """The editor of a new source, with words that were marked in a document where there are any."""
+    work = studio.workspace
+    words = request.lists.get("form") or words_in(request.query.get("words", "").replace(",", " "))
+    label = request.query.get("class", "")
+    if label not in work.state.classes:
+        label = work.state.classes[0]
+    text = new_source(words, label, source_names(work.state.text))
+    return _editor(studio, None, text, None if words else work.draft(""))
+
+
+def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> Response:
+    text = draft if draft is not None else saved
+    context = {
+        "here": "rules",
+        "state": studio.workspace.state,
+        "name": name,
+        "original": saved,
+        "text": text,
+        "drafted": draft is not None,
+        "form": (form := RuleForm.of_toml(text)),
+        "kinds": KINDS,
+        "asks": name is not None and form is not None and form.kind == "prompt",
+    }
+    return studio.page("rule.html", context)
+
+
+def form(studio: Studio, request: PageRequest) -> Response:
+    """The form that shows what stands in the TOML."""
+    found = RuleForm.of_toml(request.form.get("toml", ""))
+    if found is None:
+        raise InputError(
+            "this is more than a form shows (several rules, or conditions within each other): edit it as TOML"
+        )
+    context = {"form": found, "state": studio.workspace.state, "kinds": KINDS}
+    return studio.page("_rule_form.html", context)
+
+
+def shown(studio: Studio, request: PageRequest) -> Response:
+    """What the edited source would do."""
+    work = studio.workspace
+    given, toml = request.form, request.form.get("toml", "")
+    saved = given.get("saved") or None
+    state, lost = work.state, ""
+    try:
+        if given.get("way") == "form":
+            toml = RuleForm.of_fields(given).to_toml(toml)
+        if "typed" in given:  # before anything that takes time
+            lost = _kept(work, saved or "", toml)
+        if "exact" in given or "patient" in given:
+            outcome = preview(toml, state, saved, patient="patient" in given)
+        else:
+            outcome = preview_sampled(toml, state, saved)
+    except UnrulyError as error:
+        outcome = Wrong(error.message or str(error))
+    context: dict[str, Any] = {
+        "state": state,
+        "outcome": outcome,
+        "toml": toml,
+        "typed": "typed" in given,
+        "lost": lost,
+        "kind": "",
+        "fresh": saved is None and "typed" not in given,
+    }
+    if isinstance(outcome, Preview):
+        context |= {"kind": "preview", "groups": _groups(outcome, state)}
+    else:
+        context["kind"] = "wrong" if isinstance(outcome, Wrong) else "slow"
+    return studio.page("_preview.html", context)
+
+
+def _kept(work: Workspace, name: str, toml: str) -> str:
+    """Keep what was typed; why it cannot be, where the disk is full or must not be written."""
+    try:
+        work.keep_draft(name, toml)
+    except OSError as error:
+        return f"What you type cannot be kept ({error.strerror}): save it, or copy it elsewhere."
+    return ""
+
+
+def _groups(outcome: Preview, state: State) -> list[tuple[str, str, int, Any]]:
+    """The documents behind the counts: title, what it means, how many, and the first few."""
+    new = outcome.before is None
+    groups: list[tuple[str, str, Shown | None]] = [
+        ("Matched" if new else "Newly matched", "", outcome.added),
+        ("No longer matched", "", None if new else outcome.removed),
+        ("Against the model", "the model says another class", outcome.contradicts),
+    ]
+    return [
+        (title, about, group.count, cards(state, group.rows, group.matches))
+        for title, about, group in groups
+        if group is not None and group.count
+    ]
+
+
+def save(studio: Studio, request: PageRequest) -> Response:
+    """Write the source; gives the address to go on to."""
+    saved = request.form.get("saved") or None
+    studio.workspace.save_source(
+        request.form.get("toml", ""), saved, request.form.get("original", "")
+    )
+    return PlainTextResponse("/rules")
+
+
+def change(studio: Studio, request: PageRequest) -> Response:
+    """Rename, duplicate, move, switch or delete a source."""
+    given = request.form
+    studio.workspace.change_source(
+        given.get("what", ""), given.get("name", ""), given.get("value", "")
+    )
+    return PlainTextResponse(f"{given['name']}: {given['what']}")
+
+
+def described(studio: Studio, request: PageRequest) -> Response:
+    """What the classes mean: a source that votes for the class whose description is nearest."""
+    state = studio.workspace.state
+    found = (descriptions_of(source) for source in state.project.sources.with_disabled)
+    known = next((one for one in found if one is not None), {})
+    return studio.page("describe.html", {"here": "rules", "state": state, "known": known})
+
+
+def describe(studio: Studio, request: PageRequest) -> Response:
+    """Write it down; gives the address to go on to."""
+    work = studio.workspace
+    given = {name: request.form.get(f"about:{name}", "").strip() for name in work.state.classes}
+    work.describe({name: " ".join(about.split()) for name, about in given.items()})
+    return PlainTextResponse("the classes are described" if any(given.values()) else "removed")
+
+
+def plan(studio: Studio, request: PageRequest) -> Response:
+    """What asking the language model of a saved source would cost; empty for all other sources."""
+    found = plan_of(request.query.get("name", ""), studio.workspace.state)
+    return studio.page("_plan.html", {"plan": found})
+
+
+def ask(studio: Studio, request: PageRequest) -> Response:
+    """Ask it, in the background."""
+    ask_now(studio.trainer, request.form.get("name", ""))
+    return PlainTextResponse("asking, in the background")
+
+
+def discard(studio: Studio, request: PageRequest) -> Response:
+    """Forget what was typed and not saved."""
+    studio.workspace.keep_draft(request.form.get("name", ""), None)
+    return PlainTextResponse("draft discarded")
+
+
+ROUTES: Routes = [
+    ("GET", "/rules", table),
+    ("GET", "/rule", edit),
+    ("GET", "/rule/new", new),
+    ("POST", "/rules/preview", shown),
+    ("POST", "/rules/form", form),
+    ("POST", "/rules/save", save),
+    ("POST", "/rules/change", change),
+    ("POST", "/rules/discard", discard),
+    ("GET", "/rules/describe", described),
+    ("POST", "/rules/describe", describe),
+    ("GET", "/rules/plan", plan),
+    ("POST", "/rules/ask", ask),
+]
