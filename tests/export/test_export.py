@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -174,3 +176,17 @@ def test_the_whole_of_a_minilm_model_is_one_graph(tmp_path: Path) -> None:
     given = {"ids": ids, "positions": np.arange(ids.shape[1]), "votes": np.array([[1, -1]])}
     (found,) = session.run(["probabilities"], given)
     np.testing.assert_allclose(found, model.predict_proba([text]), atol=1e-5)
+
+
+def test_an_export_leaves_no_telemetry(
+    films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "cache"))
+    command = [sys.executable, "-m", "unruly", "export", str(films), "-o", str(tmp_path / "out")]
+    subprocess.run(command, check=True, capture_output=True)
+    assert (tmp_path / "out" / "model.onnx").exists()
+    assert list(home.rglob("*")) == []  # ONNX Runtime keeps a device id and events there

@@ -159,6 +159,30 @@ def test_labels_are_renewed_and_losses_are_not_nothing() -> None:
     assert moved > 0
 
 
+@pytest.mark.parametrize("batch_size", [None, 11])
+def test_an_epoch_counts_the_labels_that_it_changed(batch_size: int | None) -> None:
+    settings = replace(BASE, learning_rate=0.1, batch_size=batch_size)
+    changed = 0
+    for seed in range(4):
+        toy = Toy(seed)
+        data = prepare(
+            Features.from_array(toy.features),
+            toy.votes,
+            settings,
+            hidden=np.zeros(30, dtype=bool),
+            clean=check_labels(None, 30, M),
+            targets=None,
+            weights=None,
+        )
+        run = Epochs(data, toy.votes, settings, seed)
+        for t in range(1, EPOCHS + 1):
+            before = data.labels.copy()
+            counted = run.epoch(t).changed
+            assert counted == (data.labels != before).any(axis=1).sum()
+            changed += counted
+    assert changed > 0
+
+
 @pytest.mark.parametrize("attention", ["all", "voters"])
 @pytest.mark.parametrize("p", [0, 1, 2])
 def test_the_reported_reliability_is_that_of_the_kept_weights_over_matched_documents(

@@ -16,6 +16,7 @@ from unruly.features.encoder import Block, Features
 from unruly.paper.classifier import _LOOK, LiveRows, LiveUnits, Part
 from unruly.paper.cotraining import cotrain
 from unruly.paper.inference import CoTrained
+from unruly.paper.selection import sharpness
 from unruly.paper.settings import ABLATIONS, PaperSettings
 from unruly.votes.votes import Votes
 
@@ -486,6 +487,20 @@ def test_calibration_uses_labels_that_training_never_saw() -> None:
     assert learner.heads(features, votes).denoiser.max() > 0.8
     with pytest.raises(InputError, match="calibrate = true needs true labels"):
         cotrain(features, votes, replace(SHORT, calibrate=True))
+
+
+def test_calibration_weighs_the_labels_of_every_class() -> None:
+    """Labels of one class alone would call a head that always answers with it as sure as can be."""
+    features, votes, gold = planted(n=300, accuracies=(0.8, 0.7, 0.7), coverage=0.6)
+    labels = np.where(np.arange(300) < 200, gold, -1)
+    learner = cotrain(
+        features, votes, replace(SHORT, calibrate=True), valid=(features, votes, labels)
+    )
+    plain = replace(learner, sharpness=(1.0, 1.0))
+    rule, text = (scores[:200] for scores in plain.scores(features, votes))
+    true, voted = np.eye(2)[gold[:200]], votes.covered[:200]
+    expected = sharpness(rule[voted], true[voted])[0], sharpness(text, true)[0]
+    assert learner.sharpness == pytest.approx(expected)
 
 
 # --- where and how ----------------------------------------------------------------------------------

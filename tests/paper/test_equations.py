@@ -110,6 +110,12 @@ def test_softmax_over_all_leaks_mass_to_the_silent() -> None:
     np.testing.assert_allclose((equal * cast(cells))[:3], [1 / 3, 0, 1 / 3])
 
 
+def test_the_softmax_of_large_scores_neither_overflows_nor_vanishes() -> None:
+    scores = np.array([500, 500, -500, -501], np.float32)
+    share = softmax_by_row(scores, np.array([0, 0, 1, 1]))
+    np.testing.assert_allclose(share, [0.5, 0.5, 0.7310586, 0.2689414], rtol=1e-5)
+
+
 @pytest.mark.parametrize("attention", ["all", "voters"])
 def test_documents_without_a_vote_take_no_part_in_the_softmax(attention: str) -> None:
     matrix = np.array([[-1, -1], [0, -1], [-1, -1]], dtype=np.int8)

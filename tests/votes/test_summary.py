@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -242,3 +243,17 @@ def test_votes_on_one_document_are_right_together_so_the_totals_interval_is_wide
     assert width[1] == pytest.approx(width[0], rel=0.1)
     naive = wilson(280, 400)
     assert width[1] > 1.7 * (naive.high - naive.low)
+
+
+def test_numbers_that_seem_to_start_at_1_are_warned_of() -> None:
+    votes = Votes.from_array(np.zeros((12, 1), dtype=np.int8), classes=list("abcd"))
+    with pytest.warns(UserWarning, match=r"gold: the labels are 1 to 3, never 0.*read as b to d"):
+        votes.summary([1, 2, 3] * 4)
+
+
+def test_names_that_leave_out_the_first_class_are_not_warned_of() -> None:
+    votes = Votes.from_array(np.zeros((12, 1), dtype=np.int8), classes=list("abcd"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        votes.summary(["b", "c", "d"] * 4)
+        votes.summary([0, 2, 3] * 4)

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 from lab.tests.bench.handmade import Playing, write_tiny
 
+from unruly.features.cache import Cache
 from unruly_lab.bench import runner
 from unruly_lab.bench.datasets import Folder
+from unruly_lab.bench.measuring import make
 from unruly_lab.bench.plan import Plan
 from unruly_lab.bench.runner import Loader, run_plan
 from unruly_lab.bench.runs import Outcome, Run, Store
+from unruly_lab.peers.systems import SYSTEMS
 
 METHODS = ("majority-vote", "default", "paper")
 
@@ -78,6 +81,22 @@ def test_several_processes_outlive_the_death_of_one(
     here = Playing()
     run_plan(plan, Store(store.path.with_name("here.jsonl")), here)
     assert {o.run for o in store.outcomes()} | {dead.run} == set(here.asked)
+
+
+def test_systems_that_look_at_no_features_wait_for_no_encoder(tmp_path: Path) -> None:
+    """What they predict is the same with features, and without."""
+    folder = Folder(write_tiny(tmp_path / "tiny"))
+    loader = Loader({"tiny": folder}, {}, tmp_path / "cache")
+    unread = [one.name for one in SYSTEMS if not one.reads_features]
+    assert {"majority-vote", "denoiser", "westclass", "ulmfit"} <= set(unread)
+    read = folder.load("lsa", None, Cache(tmp_path / "cache"))
+    for name in ("dawid-skene", "denoiser", "westclass"):
+        run = Run("tiny", name, encoder="no-such-encoder")
+        made = loader.attempt(run)
+        assert isinstance(made, Outcome)
+        assert made.accuracy == make(run, read).accuracy
+    failed = loader.attempt(Run("tiny", "bert-mlp", encoder="no-such-encoder"))
+    assert "no-such-encoder" in failed.error  # type: ignore[union-attr]
 
 
 def test_errors_become_one_line(tmp_path: Path) -> None:

@@ -324,6 +324,18 @@ def test_the_search_takes_the_best_by_its_objective_never_by_test() -> None:
     )
 
 
+def test_a_search_names_the_softmax_that_is_not_as_printed() -> None:
+    over = (("attention", "voters"), ("c1", 0.3))
+    run = {"experiment": "search", "selection": "gold"}
+    several = [
+        outcome("youtube", "paper", 0.9, {**run, "settings": (("c1", 0.3),)}, valid_accuracy=0.9),
+        outcome("youtube", "paper", 0.8, {**run, "settings": over}, valid_accuracy=0.8),
+    ]
+    printed, voters = search.searches(several)
+    assert "voters" not in printed.objective
+    assert voters.objective.endswith("softmax over voters")
+
+
 def test_the_searchs_means_are_of_uniform_trials_alone() -> None:
     several = [trial(n % 8, 0.5, 0.5) for n in range(7)] + [trial(7, 0.9, 0.9)]
     (found,) = search.searches(several)

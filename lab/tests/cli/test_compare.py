@@ -23,7 +23,7 @@ def without_gold(project: Path) -> None:
 
 
 def test_the_quick_choice_as_json(unruly: Unruly, spam: Path) -> None:
-    done = unruly("compare", spam, "--encoder", "lsa", "--seeds", "1", "--json")
+    done = unruly("compare", spam, "--encoder", "lsa", "--seeds", "1", "--json", "--quiet")
     assert (done.code, done.err) == (0, "")
     plain = json.loads(done.out)
     assert [system["name"] for system in plain["systems"]] == list(QUICK)

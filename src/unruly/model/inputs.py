@@ -282,8 +282,8 @@ def _refuse_counted_from_one(
     """Numbers for classes with names that never are 0, but all others: counted from 1, most likely."""
     if counted_from_one(values, numbers, classes):
         raise InputError(
-            f"{what}: the numbers are 1 to {len(classes) - 1} and never 0, but classes count from 0: are they "
-            f"counted from 1? Give names ({', '.join(classes)}), or subtract 1"
+            f"{what}: the numbers are 1 to {len(classes) - 1}, never 0, but class numbers start at 0: do yours start "
+            f"at 1? Use class names ({', '.join(classes)}), or subtract 1"
         )
 
 

@@ -123,9 +123,7 @@ class _Sums:
 class Epochs:
     """The loop of Algorithm 1: one epoch after another, each in one step or in mini-batches."""
 
-    def __init__(
-        self, data: TrainingSet, votes: Votes, settings: PaperSettings, seed: int = 0
-    ) -> None:
+    def __init__(self, data: TrainingSet, votes: Votes, settings: PaperSettings, seed: int) -> None:
         self.data, self.votes, self.settings, self.seed = data, votes, settings, seed
         self.denoises = settings.ablation not in ("neural-only", "neural-self")
         self.classifies = settings.ablation != "rule-only"

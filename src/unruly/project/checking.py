@@ -19,7 +19,7 @@ from unruly.project.voting import TextCounts, blamed_on_its_line, vote_split
 from unruly.rules.cache import Cache
 from unruly.rules.keywords import Keywords
 from unruly.rules.sources import ExampleFailure
-from unruly.votes.summary import Summary
+from unruly.votes.summary import Summary, summarise
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
 
@@ -190,7 +190,7 @@ def check_project(
         failures = _located(project)
     voted = vote_split(project, split, progress, cache)
     return Checked(
-        summary=voted.votes.summary(voted.gold),
+        summary=summarise(voted.votes, voted.gold),
         examples=sum(len(rule.examples) + len(rule.counter_examples) for rule in rules),
         failures=failures,
         texts=voted.texts,

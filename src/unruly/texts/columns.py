@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -188,6 +189,18 @@ def counted_from_one(
     if len(found) < _ENOUGH or set(np.unique(found).tolist()) != set(range(1, len(classes))):
         return False
     return not set(map(str, labels.unique().to_list())).intersection(classes)
+
+
+def warn_if_counted_from_one(
+    labels: pl.Series, numbers: NDArray[np.integer], classes: Sequence[str], name: str
+) -> None:
+    """Warn where numbers for classes look as if they were counted from 1."""
+    if counted_from_one(labels, numbers, classes):
+        warnings.warn(
+            f"{name}: the labels are 1 to {len(classes) - 1}, never 0. Class numbers start at 0, so they are read as "
+            f"{classes[1]} to {classes[-1]}; if yours start at 1, use class names ({', '.join(classes)})",
+            stacklevel=5,
+        )
 
 
 def not_a_class(value: object, classes: Sequence[str]) -> str:

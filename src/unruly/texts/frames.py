@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,10 @@ from unruly.texts.columns import (
     WhereOf,
     class_number,
     classes_of,
-    counted_from_one,
     find_layout,
     gold_numbers,
     not_a_class,
+    warn_if_counted_from_one,
 )
 from unruly.texts.corpus import Corpus
 from unruly.texts.table import BadRow, OnBadRow, check_on_bad_row
@@ -190,16 +189,9 @@ def assemble(
 
 
 def warn_of_shifted_labels(corpus: Corpus, frame: pl.DataFrame, layout: Layout) -> None:
-    """Say so where the labels of a whole table look as if they were counted from 1."""
-    if corpus.gold is None or corpus.classes is None or layout.label is None:
-        return
-    if counted_from_one(frame[layout.label], corpus.gold, corpus.classes):
-        first, last = corpus.classes[1], corpus.classes[-1]
-        warnings.warn(
-            f"{corpus.name}: the labels are 1 to {len(corpus.classes) - 1} and never 0, and are read as {first} to "
-            f"{last}, for classes count from 0: if yours count from 1, write names ({', '.join(corpus.classes)})",
-            stacklevel=4,
-        )
+    """Warn where the labels of a whole table look as if they were counted from 1."""
+    if corpus.gold is not None and corpus.classes is not None and layout.label is not None:
+        warn_if_counted_from_one(frame[layout.label], corpus.gold, corpus.classes, corpus.name)
 
 
 def row_numbers(first: int, n: int) -> pl.Series:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unruly.errors import InputError
 from unruly.html import html_table
+from unruly.texts.columns import warn_if_counted_from_one
 from unruly.wording import plural
 
 if TYPE_CHECKING:
@@ -291,8 +292,13 @@ class Votes:
 
         `gold` is a class name or number for each document, None or -1 where unknown.
         """
-        from unruly.votes.summary import summarise
+        from unruly.votes.summary import checked_gold, summarise
 
+        if gold is not None:
+            named = np.asarray(gold).dtype.kind in "OUS"
+            gold = checked_gold(gold, self)
+            if not named:
+                warn_if_counted_from_one(pl.Series(gold), gold, self.classes, "gold")
         return summarise(self, gold)
 
     @property

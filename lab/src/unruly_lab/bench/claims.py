@@ -15,6 +15,7 @@ from unruly_lab.bench.by_matched import groups
 from unruly_lab.bench.clean_labels import by_share
 from unruly_lab.bench.main_table import ABLATIONS
 from unruly_lab.bench.runs import Outcome
+from unruly_lab.bench.search import uniform_spread
 from unruly_lab.bench.tables import (
     NOTHING,
     Cells,
@@ -42,6 +43,7 @@ class Measured:
 
     main: Cells
     clean: Mapping[float, Cells]
+    search: Cells
 
     def accuracy(self, method: str, line: Variant, dataset: str) -> float | None:
         """Per cent, of a system under the same choice of the epoch as the line, where it has the choice."""
@@ -69,11 +71,13 @@ class Claim:
     unit: str
     why: str
     default: bool = True  # whether it can be asked of unruly's default, too
+    average: float | None = None  # the paper's, where it prints no figure for each data set
 
 
 def table(outcomes: Sequence[Outcome]) -> str | None:
     """One small table for each claim; None without the paper's method."""
-    found = Measured(cells(outcomes, "main"), by_share(outcomes))
+    searched = cells(outcomes, "search", ("paper",))
+    found = Measured(cells(outcomes, "main"), by_share(outcomes), searched)
     mine = [variant for variant in found.main if variant.method in LINES]
     lines = sorted(mine, key=lambda v: (LINES.index(v.method), v.selection, v.attention))
     if not any(line.method == "paper" for line in lines):
@@ -104,7 +108,8 @@ def _section(
 ) -> str:
     names = {d: known for d in columns if (known := paper.known(d))}
     theirs = {d: claim.figures[own] for d, own in names.items() if own in claim.figures}
-    body = [_row("*the paper*", theirs, columns, "*")] if theirs else []
+    body = [_row("*the paper*", theirs, columns, "*", average=claim.average)]
+    body = body if theirs or claim.average is not None else []
     for line in lines:
         if line.method == "default" and not claim.default:
             continue
@@ -123,10 +128,11 @@ def _row(
     columns: Sequence[str],
     around: str = "",
     marks: Mapping[str, str] | None = None,
+    average: float | None = None,
 ) -> tuple[str, ...]:
     """A line of one claim; the mean is over the paper's five sets, where the line has them all."""
     own = [figures[name] for name in paper.DATASETS if name in figures]
-    mean = statistics.fmean(own) if len(own) == len(paper.DATASETS) else None
+    mean = statistics.fmean(own) if len(own) == len(paper.DATASETS) else average
     after = marks or {}
     shown = (f"{_shown(figures.get(d), around)}{after.get(d, '')}" for d in columns)
     return (title, *shown, _shown(mean, around))
@@ -165,6 +171,22 @@ def _denoised(found: Measured, line: Variant, dataset: str) -> float | None:
     before = Spread.of(o.noise_before.matched for o in several)
     after = Spread.of(o.noise_after.matched for o in several)
     return 100 * (before.mean - after.mean) if before.n and after.n else None
+
+
+def _denoised_all(found: Measured, line: Variant, dataset: str) -> float | None:
+    several = found.outcomes(line, dataset)
+    fewer_wrong = Spread.of(o.noise_before.all - o.noise_after.all for o in several)
+    return 100 * fewer_wrong.mean if fewer_wrong.n else None
+
+
+def _denoised_right(found: Measured, line: Variant, dataset: str) -> float | None:
+    after = Spread.of(o.noise_after.matched for o in found.outcomes(line, dataset))
+    return 100 * (1 - after.mean) if after.n else None
+
+
+def _robust(found: Measured, line: Variant, dataset: str) -> float | None:
+    spread = uniform_spread(found.search.get(line, {}).get(dataset, ()))
+    return 100 * spread.deviation if spread.n > 1 else None
 
 
 def _unmatched(found: Measured, line: Variant, dataset: str) -> float | None:
@@ -242,6 +264,23 @@ CLAIMS: tuple[Claim, ...] = (
         "overrules the votes; runs made before this was measured have no figure.",
     ),
     Claim(
+        "Its denoised labels are right on 84 % of the matched documents",
+        {},
+        _denoised_right,
+        "per cent right, training documents with more than p votes",
+        "the level is that of the votes: what denoising adds is in the claim above.",
+        average=paper.DENOISED_RIGHT,
+    ),
+    Claim(
+        "Over all training documents it reduces noise by 23.9 points on average",
+        {},
+        _denoised_all,
+        "points fewer wrong labels, all training documents",
+        "before denoising, a document without a vote counts here as a random guess; what the paper counted is not "
+        "said.",
+        average=paper.NOISE_REDUCTION_ALL,
+    ),
+    Claim(
         "It predicts documents without any vote better than BERT-MLP, by 9 points or more",
         {},
         _unmatched,
@@ -296,6 +335,15 @@ CLAIMS: tuple[Claim, ...] = (
         "points over the best ablation",
         "the heads' confidences are not on one scale (with two classes the denoiser's never passes 0.731), so "
         "that the classifier overrules a better denoiser ([by head](../docs/protocol.md)).",
+        default=False,
+    ),
+    Claim(
+        "It is robust to its hyper-parameters",
+        {d: paper.SEARCH[d].test_deviation for d in paper.DATASETS},
+        _robust,
+        "standard deviation of test accuracy over uniform trials, points",
+        "the grid holds choices with c2 = 0, which leave the classifier no labels: on agnews those alone fall to 60 %, and "
+        "all others lie within two points; on spouse the epoch that gold keeps decides.",
         default=False,
     ),
     Claim(

@@ -28,7 +28,7 @@ from unruly.texts.corpus import Corpus
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import Votes
 from unruly_lab.bench.data_statistics import DatasetFacts
-from unruly_lab.bench.runs import GIVEN
+from unruly_lab.bench.runs import GIVEN, UNREAD
 from unruly_lab.peers.systems import Documents
 
 SPLITS = ("train", "valid", "test")
@@ -119,6 +119,8 @@ class Folder:
         unfitted = None
         if encoder == GIVEN:
             features = {split: self._given(split, kept[split]) for split in self.splits}
+        elif encoder == UNREAD:
+            features = {split: nothing_read(len(rows)) for split, rows in kept.items()}
         else:
             unfitted = encoder_from(encoder.split("+"))
             fitted = unfitted.fit(corpora["train"], cache, progress)
@@ -147,6 +149,11 @@ class Folder:
         values = PrecomputedFeatures.from_file(path).values
         assert values is not None
         return Features.from_array(values[rows], path.stem)
+
+
+def nothing_read(n: int) -> Features:
+    """The features of n documents that no encoder has read: none."""
+    return Features.from_array(np.zeros((n, 0), np.float32), UNREAD)
 
 
 def folder_of(data: Path, name: str) -> Folder:

@@ -20,7 +20,8 @@ from unruly.progress import SILENT, Progress, stage
 from unruly_lab.bench.datasets import Dataset, Folder
 from unruly_lab.bench.measuring import Keywords, make
 from unruly_lab.bench.plan import Chain, Plan
-from unruly_lab.bench.runs import Failure, Outcome, Run, Store
+from unruly_lab.bench.runs import UNREAD, Failure, Outcome, Run, Store
+from unruly_lab.peers.systems import entry
 
 
 class Loader:
@@ -43,11 +44,12 @@ class Loader:
 
     def dataset(self, run: Run, progress: Progress = SILENT) -> Dataset:
         """The data set of a run, read and encoded."""
-        key = run.dataset, run.encoder, run.rows, run.draw
+        encoder = run.encoder if entry(run.method).reads_features else UNREAD
+        key = run.dataset, encoder, run.rows, run.draw
         if self._dataset is None or self._key != key:
             self._dataset = None  # its memory is free before the next is read
             folder = self._folders[run.dataset]
-            self._dataset = folder.load(run.encoder, run.rows, self._cache, progress, draw=run.draw)
+            self._dataset = folder.load(encoder, run.rows, self._cache, progress, draw=run.draw)
             self._key = key
         return self._dataset
 
@@ -186,7 +188,7 @@ class Worker:
 
 
 def serve(pipe: Connection, loader: Loader) -> None:
-    """What a worker does: make the runs that it is sent, until nobody sends any."""
+    """What a worker does: make the runs that it is sent, until no more come."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     with suppress(EOFError, ConnectionError):
         while True:
@@ -225,8 +227,9 @@ def _spread(
 
 def _prepare(plan: Plan, done: dict[Run, Outcome], loader: Loader, progress: Progress) -> None:
     """Encode each data set once, before several processes ask for it."""
-    wanted = {(run.dataset, run.draw): run for run in plan.searches()}
-    wanted |= {(run.dataset, run.draw): run for run in plan.runs() if run not in done}
+    runs = [*plan.searches(), *(run for run in plan.runs() if run not in done)]
+    reading = [run for run in runs if entry(run.method).reads_features]
+    wanted = {(run.dataset, run.encoder, run.draw): run for run in reading}
     for run in wanted.values():
         loader.dataset(run, progress)
 

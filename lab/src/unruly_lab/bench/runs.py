@@ -19,9 +19,8 @@ from unruly.facts import GoldUse, Use
 EXPERIMENTS = ("main", "clean", "parameters", "search")
 SELECTIONS = ("none", "gold")
 GIVEN = "given"  # the encoder's name where the folder brings its own features
-AUTO = (
-    "auto"  # what `unruly fit` reads texts with unless it is told: unruly's default is run with it
-)
+AUTO = "auto"  # what `unruly fit` reads texts with by default: unruly's default is run with it
+UNREAD = "unread"  # no features are made: the system does not look at any
 
 Value = int | float | str | bool | None
 Setting = tuple[str, Value]

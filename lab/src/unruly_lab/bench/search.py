@@ -49,6 +49,7 @@ class Searched:
     selection: str  # "gold" or "none"
     encoder: str  # empty where there is only one
     trials: tuple[Trial, ...]
+    attention: str = ""  # "voters" where the softmax of Eq. 1 is not as printed
 
     @property
     def uniform(self) -> tuple[Trial, ...]:
@@ -63,8 +64,9 @@ class Searched:
     @property
     def objective(self) -> str:
         """What the search went by, in words."""
-        said = OBJECTIVES[self.selection]
-        return f"{said} ({self.encoder})" if self.encoder else said
+        words = OBJECTIVES[self.selection]
+        words += "; softmax over voters" if self.attention == "voters" else ""
+        return f"{words} ({self.encoder})" if self.encoder else words
 
 
 def searches(outcomes: Sequence[Outcome]) -> tuple[Searched, ...]:
@@ -77,6 +79,7 @@ def searches(outcomes: Sequence[Outcome]) -> tuple[Searched, ...]:
             variant.selection,
             variant.encoder if named else "",
             _trials(found[variant][dataset]),
+            variant.attention,
         )
         for dataset in datasets(found)
         for variant in found
@@ -93,6 +96,11 @@ def _trials(several: Sequence[Outcome]) -> tuple[Trial, ...]:
         made[o.run.seed] += 1
         found.append(Trial(number, chosen_by(o.run), drawn_as(number), scored(o)))
     return tuple(found)
+
+
+def uniform_spread(several: Sequence[Outcome]) -> Spread:
+    """Test accuracy over the uniform trials of one search: how much the hyper-parameters matter."""
+    return _spread([t.scored.test for t in _trials(several) if t.drawn == UNIFORM])
 
 
 def _spread(values: Sequence[float | None]) -> Spread:

@@ -99,6 +99,7 @@ class System(Protocol):
 
 
 VOTES, PEERS, OURS = "label models", "peers", "ours"
+READ_TEXTS = ("westclass", "westclass-published", "ulmfit")
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,15 @@ class Entry:
     cites: str
     group: str
     needs_gold: bool = False  # trains on true labels
+
+    @property
+    def reads_features(self) -> bool:
+        """Whether it looks at features: label models see votes alone, and some peers the texts themselves.
+
+        >>> entry("bert-mlp").reads_features, entry("dawid-skene").reads_features
+        (True, False)
+        """
+        return self.group != VOTES and self.name not in READ_TEXTS
 
     def build(self) -> System:
         """A new system with its default hyper-parameters."""
