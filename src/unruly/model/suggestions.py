@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from unruly.model.advice import MOST_DOCUMENTS, keyword_lists, known_truth
 from unruly.model.candidates import find_candidates
 from unruly.progress import SILENT, Progress, stage
-from unruly.rules.condition import Condition, Table
+from unruly.rules.condition import Condition, Table, spans_of
 from unruly.rules.keywords import Keywords
 from unruly.rules.length import Length
 from unruly.rules.matching import MatchFrame
@@ -414,7 +414,7 @@ def _suggestion(
 
     def shown(i: int) -> MatchedText:
         row = int(one.rows[i])
-        spans = one.rule.when.spans(frame.row(row, named=True))
+        spans = spans_of(one.rule.when, frame.row(row, named=True))
         text = snippet(documents.corpus.texts[row], spans)
         label = votes.classes[int(given[i])]
         return MatchedText(documents.corpus.ids[row], text, label, float(p[i, r]))

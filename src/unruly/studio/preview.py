@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import UnrulyError, Where
-from unruly.rules.budget import LongTexts
 from unruly.rules.condition import Measure
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
+from unruly.rules.pattern import LongTexts
 from unruly.rules.source import Source
 from unruly.rules.sources import failures
 from unruly.sampling import Share, sample_rows, wilson
