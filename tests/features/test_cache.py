@@ -187,7 +187,9 @@ def test_fitted_encoders_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.warns(CacheWarning, match="the cache cannot be used .*: continuing without it") as w:
+    with pytest.warns(
+        CacheWarning, match="the cache cannot be used .*: continuing without it"
+    ) as w:
         check(Cache(tmp_path / "file").encode(Counting(), ["a"]), ["a"])
     assert len(w) == 1
     with pytest.warns(CacheWarning, match="continuing without it"):

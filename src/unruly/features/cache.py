@@ -87,10 +87,14 @@ class Cache:
                 found = _opened(whole)
                 self.trim(keep=whole)
         except OSError as error:
-            _warn(f"{self.folder}: the cache cannot be used ({error.strerror}): continuing without it")
+            _warn(
+                f"{self.folder}: the cache cannot be used ({error.strerror}): continuing without it"
+            )
             return encoder.encode(texts, progress)
         if found is None:
-            _warn(f"{self.folder}: the cache was deleted while it was written: continuing without it")
+            _warn(
+                f"{self.folder}: the cache was deleted while it was written: continuing without it"
+            )
             return encoder.encode(texts, progress)
         return np.asarray(found.values)
 
@@ -111,7 +115,9 @@ class Cache:
             with written_whole(place) as part:
                 part.write_bytes(_encoder_bytes(done))
         except OSError as error:
-            _warn(f"{self.folder}: the cache cannot be used ({error.strerror}): continuing without it")
+            _warn(
+                f"{self.folder}: the cache cannot be used ({error.strerror}): continuing without it"
+            )
         self.trim(keep=place)
         return done
 
