@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, MissingExtraError
 from unruly.sampling import wilson
-from unruly.votes.tally import tallies
+from unruly.votes.summary import tallies
 from unruly.votes.votes import Votes
 
 ABC = ["a", "b", "c"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from unruly.errors import InputError, UnrulyError
-from unruly.model.container import is_model
+from unruly.model.storage import is_model
 from unruly.project.project import FILE_NAME, DataFiles, Project
 from unruly.rules.function import Function
 from unruly.texts.corpus import Corpus

@@ -114,7 +114,11 @@ def _check_known(name: str, ctx: click.Context) -> None:
         return
     if name in ELSEWHERE:
         package = ELSEWHERE[name]
-        raise click.UsageError(f"unruly {name} is in {package}: pip install {package}", ctx)
+        raise click.UsageError(
+            f"unruly {name} comes with {package}, which is not installed: pip install {package}, or in a checkout "
+            "of unruly: pip install ./lab",
+            ctx,
+        )
     hint = did_you_mean(name, [*COMMANDS, *ELSEWHERE], "there are")
     raise click.UsageError(f"there is no command {name!r}: {hint}", ctx)
 

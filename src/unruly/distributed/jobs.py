@@ -116,7 +116,7 @@ class EncodeJob:
 
     def begin(self) -> PartWork:
         """Load the model."""
-        from unruly.model.encoded_file import encode_stream
+        from unruly.model.predictions import encode_stream
         from unruly.model.weak_classifier import load
 
         model = load(self.model, self.functions or None)

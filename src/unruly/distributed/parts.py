@@ -8,8 +8,7 @@ from typing import Any
 
 from unruly.errors import InputError, Where
 from unruly.texts.columns import find_layout
-from unruly.texts.folder_table import PARQUET, open_files, parquet_files
-from unruly.texts.frame_table import ParquetPart
+from unruly.texts.frame_table import PARQUET, ParquetPart, open_files, parquet_files
 from unruly.texts.stream import CorpusStream
 from unruly.texts.table import BadRow, OnBadRow, check_file
 

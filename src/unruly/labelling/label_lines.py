@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from unruly.errors import InputError, Where
-from unruly.texts.encoding import BOM
+from unruly.texts.table import BOM
 
 COLUMNS = ("id", "label", "when", "by", "why", "probability", "note")
 _CONFLICT = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")  # lines that git leaves in a conflict

@@ -31,7 +31,7 @@ from unruly.labelling.label_lines import (
     fit_to_continue,
     read_lines,
 )
-from unruly.texts.encoding import check_wide
+from unruly.texts.table import check_wide
 
 CANNOT_TELL, SKIPPED, WITHDRAWN = "(cannot tell)", "(skipped)", "(withdrawn)"
 NO_CLASS = (CANNOT_TELL, SKIPPED, WITHDRAWN)
