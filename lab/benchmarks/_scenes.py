@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlencode, urlsplit
 
-from unruly.labelling.labels import LabelFile
+from unruly.labelling.label_file import LabelFile
 from unruly.project.editing import source_names, source_text
 from unruly.project.project import Project
 

@@ -46,7 +46,7 @@ from unruly.features.encoder import Features
 from unruly.features.spec import encoder_from
 from unruly.labelling.answers import Labelled, labelled
 from unruly.labelling.estimates import estimate_balance
-from unruly.labelling.labels import Answer, LabelFile
+from unruly.labelling.label_file import Answer, LabelFile
 from unruly.labelling.queue import ask
 from unruly.labelling.queue import sizes as inclusion_sizes
 from unruly.learner import UNKNOWN, Learner

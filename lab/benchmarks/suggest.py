@@ -12,7 +12,7 @@ same oracle. Accepted rules are sources of their own; with --lists, words for on
 Printed are test accuracy of the default and coverage of the training documents after so many accepted rules,
 how many suggestions were read for each accepted one, and beside them majority vote and the default on all published
 rules. `top` is the precision of the first twenty suggestions on the published rules and the share of these whose true
-precision lies in the interval shown. Encoder lsa. Gold of training documents is the oracle's alone; gold of test
+precision lies in the interval shown, both in whole percents. Encoder lsa. Gold of training documents is the oracle's alone; gold of test
 documents is for scoring. With --prior the true class shares are stated, as a user who knows them would; with --labels
 so many random training documents are labelled before the first rule, as `unruly label` would have it. With --relabel
 the oracle accepts a rule for the class in which its precision is 60 % or more, also where that is not the one suggested.
@@ -248,7 +248,10 @@ def published(
     votes, view = posteriors(task, ())
     found = suggest_rules(train.corpus, votes, view, n=20, labels=task.clean)
     precision = np.array([task.precision(one.rule) for one in found])
-    inside = [o.accuracy.low <= p <= o.accuracy.high for o, p in zip(found, precision, strict=True)]
+    inside = [
+        round(o.accuracy.low, 2) <= round(p, 2) <= round(o.accuracy.high, 2)
+        for o, p in zip(found, precision, strict=True)
+    ]
     return {
         "majority": 100 * float(shares[np.arange(len(test.gold)), test.gold].mean()),
         "default": task.accuracy(()),

@@ -58,6 +58,23 @@ def wilson(hits: float, n: float, z: float = Z95) -> Share:
     return Share(share, max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale), n)
 
 
+def clopper_pearson(hits: float, n: float) -> Share:
+    """The exact interval of Clopper and Pearson (1934): it holds at least 95 %, also of a handful of documents.
+
+    >>> print(clopper_pearson(9, 10))
+    90.0% (55.5% to 99.7%)
+    >>> print(clopper_pearson(3.5, 3.5))
+    100.0% (34.9% to 100.0%)
+    """
+    from scipy.special import betaincinv
+
+    if n == 0:
+        return Share(math.nan, 0.0, 1.0, 0)
+    low = float(betaincinv(hits, n - hits + 1, 0.025)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 0.975)) if hits < n else 1.0
+    return Share(hits / n, low, high, n)
+
+
 def clustered(share: float, spread: float, trials: int, z: float = Z95) -> Interval | None:
     """An interval for a share whose trials come in clusters (the votes on one document).
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Done, Unruly, command_line
 
-from unruly.labelling.labels import LabelFile
+from unruly.labelling.label_file import LabelFile
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def test_answers_from_a_pipe(label: Unruly, spam: Path) -> None:
     assert "3 labels added, 3 in all" in done.out
     assert done.out.index("-> spam; votes: ") < done.out.index("2 of 5")
     assert "votes" not in done.out[: done.out.index("-> spam")]
-    assert "drawn by the votes alone" in done.err
-    assert "labels go by row number" in done.err
+    assert "drawn by the votes" in done.err
+    assert "labels are kept by row number" in done.err
 
 
 def test_a_second_run_asks_about_others_and_the_balance_is_told(
@@ -122,14 +122,14 @@ def test_what_is_no_answer_stops_with_one_line_and_keeps_the_others(
 ) -> None:
     done = label("spam\nspma\nham\n", "spam")
     assert done.code == 2
-    assert done.err.splitlines()[-1].startswith("error: answer in line 2: 'spma' is no class")
+    assert done.err.splitlines()[-1].startswith("error: answer in line 2: 'spma' is not a class")
     assert labels_in(spam) == ["spam"]
 
 
 def test_no_answer_at_all_is_one_line(label: Unruly, spam: Path) -> None:
     done = label("", "spam")
     assert done.code == 2
-    assert "standard input is no terminal and holds no answer" in done.err.splitlines()[-1]
+    assert "standard input is not a terminal and has no answers" in done.err.splitlines()[-1]
     assert not (spam / "labels.csv").exists()
 
 
@@ -261,16 +261,16 @@ def test_keys_in_a_terminal(terminal: object, spam: Path) -> None:
     screen.type("s")
     assert "-> spam; votes: " in screen.wait_for("[q] quit")
     screen.type("\x1b[A")  # an arrow
-    screen.wait_for("that key means nothing here")
+    screen.wait_for("that key has no meaning here")
     screen.type("z")
-    screen.wait_for("that key means nothing here")
+    screen.wait_for("that key has no meaning here")
     screen.type("+")
     screen.wait_for("note: ")
     screen.type("so funny\n")
     screen.type("h")
     screen.wait_for("3 of 4")
     screen.type("<")
-    screen.wait_for("taken back: ham")
+    screen.wait_for("undone: ham")
     screen.wait_for("[q] quit")
     screen.type("?")
     screen.wait_for("3 of 4")
@@ -391,4 +391,4 @@ def test_output_that_is_no_terminal(spam: Path, tmp_path: Path) -> None:
     os.close(parent)
     os.close(child)
     assert done.returncode == 2
-    assert done.stderr.startswith("error: the output is no terminal")
+    assert done.stderr.startswith("error: the output is not a terminal")

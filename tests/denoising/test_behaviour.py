@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,6 +32,23 @@ def test_rates_are_the_shrunk_counts(seed: int, m: int) -> None:
     added = extra * (1 + 4 * np.eye(m))  # one vote for each class, four more that are right
     expected = np.maximum((counts + added) / (total + (m + 4) * extra), 1e-6)
     assert source_behaviour(votes, q, mass).rates == pytest.approx(expected)
+
+
+@given(st.integers(0, 100), st.integers(2, 4))
+def test_documents_that_a_source_never_saw_do_not_count_as_its_abstentions(
+    seed: int, m: int
+) -> None:
+    votes, q, mass = random_task(seed, m)
+    dense = votes.onehot.toarray().reshape(60, 4, m)
+    hidden = np.random.default_rng(seed).random((60, 4)) < 0.3
+    unseen = hidden & (dense.sum(axis=2) == 0)  # (n, k)
+    weighted = q * mass[:, None]
+    counts = np.einsum("ijc,iy->jyc", dense, weighted)
+    total = np.einsum("ij,iy->jy", ~unseen, weighted)[:, :, None]  # (k, y, 1)
+    extra = weighted.sum(axis=0)[:, None] / weighted.sum()
+    expected = (counts + extra * (1 + 4 * np.eye(m))) / (total + (m + 4) * extra)
+    found = source_behaviour(replace(votes, unasked=unseen), q, mass).rates
+    assert found == pytest.approx(np.maximum(expected, 1e-6))
 
 
 @given(st.integers(0, 100), st.integers(2, 4))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.denoising.planted import drawn
 
 from unruly.denoising.fit import denoise
@@ -14,6 +16,7 @@ from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import (
+    BalanceEstimate,
     Real64,
     estimate_accuracy,
     estimate_balance,
@@ -115,7 +118,21 @@ def test_the_sentence_says_what_more_labels_would_do() -> None:
     found = estimate_balance(Labelled.alike(numbers), np.full((100, 2), 0.5), CLASSES)
     assert found is not None
     assert "known to ± 2" in found.sentence()
-    assert "25 more labels would make it" in found.sentence()
+    assert "16 more labels would make it" in found.sentence()  # of the 80 documents that are left
+
+
+def test_where_every_document_has_an_answer_the_shares_are_known() -> None:
+    numbers = np.array([0] * 45 + [1] * 15)
+    found = estimate_balance(Labelled.alike(numbers), np.full((60, 2), 0.5), CLASSES)
+    assert found is not None
+    assert found.half_widths == (0.0, 0.0)
+    assert found.sentence() == "the share of ham is 75%: every document has an answer"
+
+
+@given(st.integers(1, 500), st.integers(1, 500))
+def test_no_more_labels_are_asked_for_than_documents_are_left(labels: int, left: int) -> None:
+    found = BalanceEstimate(("a", "b"), (0.5, 0.5), (0.1, 0.1), labels, float(labels), left)
+    assert 1 <= found.more <= left
 
 
 def test_a_class_that_was_never_seen_is_not_known_exactly() -> None:

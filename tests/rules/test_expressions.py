@@ -49,21 +49,21 @@ def test_sizes(pattern: str, size: int) -> None:
     ],
 )
 def test_bombs_are_refused_before_they_are_compiled(bomb: str, engine: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(
         RuleError, match=r"the pattern '.*' is (too large|not a regular expression)"
     ):
         Pattern(bomb, engine=engine)  # type: ignore[arg-type]
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(
     "piece", ["(", "[", "[]", "(?", "(?<", "{1", "\\p{", "a|b", "(?#", ")", "\\"]
 )
 def test_reading_is_fast_whatever_the_pattern(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     read_expression((piece * 20_000)[:20_000], "python")
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.studio.conftest import client_of
 
-from unruly.labelling.labels import CANNOT_TELL, SKIPPED, LabelFile
+from unruly.labelling.label_file import CANNOT_TELL, SKIPPED, LabelFile
 from unruly.studio.app import Studio
 
 

@@ -176,7 +176,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("unruly.studio.workspace.Workspace._write_json", full)
-    monkeypatch.setattr("unruly.labelling.labels._add", full)
+    monkeypatch.setattr("unruly.labelling.label_file._add", full)
     monkeypatch.setattr("unruly.studio.workspace.write_edit", full)
     before = text_of(folder)
     part = client.post("/rules/preview", data={"toml": NEW, "saved": "", "typed": "1"}).text

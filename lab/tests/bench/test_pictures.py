@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lab.tests.bench.handmade import outcome, seeds
@@ -135,18 +137,32 @@ def test_a_dot_is_marked_by_the_part_that_gold_took(
     assert [words for words in map(str, GoldMark) if words in svg] == [mark]
 
 
+def lines(svg: str | None) -> list[str]:
+    """The lines of text in a picture; long ones are wrapped."""
+    return [html.unescape(line) for line in re.findall(r">([^<>]+)</text>", svg or "")]
+
+
+def test_a_study_of_two_methods_says_which_data_sets_each_has() -> None:
+    run: dict[str, Any] = {"experiment": "parameters", "selection": "gold"}
+    printed = seeds("spouse", "paper", 0.7, run={**run, "settings": (("c1", 0.5),)})
+    over = {**run, "settings": (("attention", "voters"), ("c1", 0.5))}
+    words = " ".join(lines(parameter_study.chart(printed + seeds("imdb", "paper", 0.8, run=over))))
+    assert "spouse: The paper's method, epoch by gold" in words
+    assert "imdb: The paper's method, epoch by gold, softmax over voters" in words
+    both = parameter_study.chart(printed + seeds("spouse", "paper", 0.8, run=over))
+    assert "spouse, The paper's method, epoch by gold" in " ".join(lines(both))
+
+
 def test_noise_and_the_parameter_study_say_what_gold_took_part() -> None:
     by_gold = {"selection": "gold"}
     one = seeds("youtube", "paper", 0.9, run=by_gold, gold_used=GOLD)
-    legend = "gold: choice of the epoch, the paper's hyper-parameters"
-    assert legend in (noise.chart(one) or "").replace("&#x27;", "'").replace("&apos;", "'")
-    assert "the paper's reduction (by gold)" in (noise.chart(one) or "").replace("&apos;", "'")
+    words = " ".join(lines(noise.chart(one)))
+    assert "gold: choice of the epoch, the paper's hyper-parameters" in words
+    assert "the paper's reduction (by gold)" in words
     run = {"experiment": "parameters", "settings": (("c1", 0.5),), **by_gold}
     study = parameter_study.chart(seeds("youtube", "paper", 0.9, run=run, gold_used=GOLD)) or ""
-    assert "gold: choice of the epoch" in " ".join(re.findall(r">([^<>]+)</text>", study))
-    assert (
-        max(map(len, re.findall(r">([^<>]+)</text>", study))) < 90
-    )  # all of it inside the picture
+    assert "gold: choice of the epoch" in " ".join(lines(study))
+    assert max(map(len, lines(study))) < 90  # all of it inside the picture
     without = {"experiment": "parameters", "settings": (("c1", 0.5),)}
     assert "no gold" in (parameter_study.chart(seeds("youtube", "paper", 0.9, run=without)) or "")
 

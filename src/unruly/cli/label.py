@@ -14,7 +14,7 @@ from unruly.errors import InputError
 from unruly.wording import near_file, plural
 
 if TYPE_CHECKING:
-    from unruly.cli.label_keys import Keyboard, Lines
+    from unruly.cli.label_screen import Keyboard, Lines
     from unruly.labelling.queue import Session
     from unruly.project.labelling import LabellingTask
     from unruly.project.project import Project
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     help="Which: balance (spread over the predicted classes, good for everything), doubt (the most "
     "doubtful), random, source:NAME (to check a source), class:NAME (predicted to be of a class).",
 )
-@click.option("--by-whom", help="Who answers, as the file keeps it.  [default: your user name]")
+@click.option("--by-whom", help="Your name, written beside each answer.  [default: your user name]")
 @click.option(
     "--model",
     type=click.Path(path_type=Path),
-    help="A model of the project: draws by its predictions, not by the votes alone.",
+    help="A model of the project: draw by its predictions instead of the votes alone.",
 )
 @click.option(
     "--import",
     "import_",
     type=click.Path(path_type=Path),
-    help="Add the labels of another file (CSV with id and label), and ask nothing.",
+    help="Add the labels of another file (CSV with id and label) and exit.",
 )
 @functions_option
 @json_option
@@ -58,12 +58,12 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Label a few documents of a project by hand, drawn so that they tell about all.
+    """Label a few documents of a project by hand, drawn so that estimates hold for all documents.
 
-    One document at a time, what rules matched marked; the votes are shown once you have answered, so that they
-    do not sway you. Each answer is in labels.csv (or the file under `labels` in [data]) before the next document
-    comes. `unruly fit` uses the labels without being asked. Answers may come from a pipe, one a line: a class,
-    skip, cannot tell, undo, `+ a note`, quit.
+    One document at a time, with rule matches highlighted; votes are shown after your answer, so that they do not
+    influence it. Each answer is saved to labels.csv (or the file under `labels` in [data]) before the next document
+    is shown. `unruly fit` uses the labels. Answers can also be piped in, one a line: a class, skip, cannot tell,
+    undo, `+ a note`, quit.
 
     \b
     Example:
@@ -73,8 +73,7 @@ def command(
       unruly label spam --import theirs.csv
     """
     from unruly.cli.documents import load_model, open_project
-    from unruly.cli.label_conversation import Conversation, View
-    from unruly.cli.label_keys import Lines
+    from unruly.cli.label_screen import Conversation, Lines, View
     from unruly.labelling.queue import parsed_kind
     from unruly.project.labelling import LabellingTask
 
@@ -94,10 +93,16 @@ def command(
         return
     _begin(screen, task, session)
     view = View(sys.stderr if as_json else sys.stdout)
-    session = Conversation(task, session, reader, view, screen.remark).run()
+    conversation = Conversation(task, session, reader, view, screen.remark)
+    try:
+        session = conversation.run()
+    except KeyboardInterrupt:
+        given = plural(len(conversation.session.given), "answer")
+        screen.remark(f"\n{given} kept in {session.file.path}")
+        raise
     if isinstance(reader, Lines) and not reader.number:
         raise InputError(
-            "standard input is no terminal and holds no answer: run it in a terminal, or send one answer a line"
+            "standard input is not a terminal and has no answers: run it in a terminal, or send one answer a line"
         )
     _end(screen, task, session, project)
 
@@ -107,19 +112,19 @@ def _name() -> str:
 
     try:
         return getpass.getuser()
-    except (OSError, KeyError, ImportError):  # nobody, as in some containers
+    except (OSError, KeyError, ImportError):  # no user name, as in some containers
         return ""
 
 
 def _reader(as_json: bool) -> Keyboard | Lines:
     """Keys where there is a terminal to show documents on, else lines."""
-    from unruly.cli.label_keys import Keyboard, Lines
+    from unruly.cli.label_screen import Keyboard, Lines
 
     if not sys.stdin.isatty():
         return Lines(sys.stdin)
     if not (sys.stderr if as_json else sys.stdout).isatty():
         raise InputError(
-            "the output is no terminal, so documents cannot be shown: run it in one, or send answers by a pipe"
+            "the output is not a terminal, so documents cannot be shown: run it in a terminal, or pipe the answers in"
         )
     try:
         import termios  # noqa: F401
@@ -130,7 +135,7 @@ def _reader(as_json: bool) -> Keyboard | Lines:
 
 def _import(project: Project, path: Path, screen: Screen) -> None:
     from unruly.labelling.answers import import_labels, problem_lines
-    from unruly.labelling.labels import LabelFile
+    from unruly.labelling.label_file import LabelFile
 
     if not path.exists():
         hint = near_file(path)
@@ -161,16 +166,16 @@ def _begin(screen: Screen, task: LabellingTask, session: Session) -> None:
         screen.remark(line)
     if task.model is None:
         screen.remark(
-            "drawn by the votes alone; with --model FILE a model's predictions draw better"
+            "documents are drawn by the votes; --model FILE draws better, by a model's predictions"
         )
     if task.numbered:
         screen.remark(
-            'labels go by row number: name an id column (id = "..." under [data]) before rows move'
+            'labels are kept by row number: name an id column (id = "..." under [data]) before you move rows'
         )
 
 
 def _end(screen: Screen, task: LabellingTask, session: Session, project: Path) -> None:
-    """What the answers came to, and what to do with them."""
+    """A summary of the answers, and the next step."""
     from unruly.labelling.answers import problem_lines
 
     labels = task.labelled(session.file)

@@ -33,7 +33,7 @@ _CLASH = -2  # two keys have the same
 class Occurrences:
     """Every n-gram of every text: document `row[i]` holds `key[i]`, once for each time it occurs."""
 
-    row: NDArray[np.int64]
+    row: NDArray[np.int32]
     key: Keys
 
     def counted(self) -> pl.DataFrame:
@@ -56,22 +56,22 @@ class WordGrams:
     @classmethod
     def learn(cls, texts: Sequence[str], least: int) -> WordGrams:
         """The words that occur in at least `least` texts."""
-        often = _tokens(texts).unique().group_by("word").agg(texts=pl.len())
-        kept = often.filter(pl.col("texts") >= least).select(pl.col("word").sort()).collect()
-        return cls(tuple(kept["word"]))
+        tokens = _tokens(texts)
+        frame = pl.LazyFrame({"row": tokens.row, "word": tokens.word}).unique()
+        often = frame.group_by("word").agg(texts=pl.len()).filter(pl.col("texts") >= least)
+        return cls(tuple(often.select(pl.col("word").sort()).collect()["word"]))
 
     def of(self, texts: Sequence[str]) -> Occurrences:
         """All words and pairs in these texts; a word that is not known breaks a pair."""
-        size = len(self.words)
-        known = self._known.lazy()
-        joined = _tokens(texts).join(known, on="word", how="left", maintain_order="left")
-        frame = joined.select("row", pl.col("id").fill_null(-1)).collect()
-        row, word = frame["row"].to_numpy(), frame["id"].to_numpy()
-        pair = (word[:-1] >= 0) & (word[1:] >= 0) & (row[:-1] == row[1:])
-        pairs = size + word[:-1][pair] * size + word[1:][pair]
-        seen = word >= 0
+        size, tokens = len(self.words), _tokens(texts)
+        known = tokens.word.cast(self._known, strict=False).to_physical()
+        word, row = known.cast(pl.Int32).fill_null(-1).to_numpy(), tokens.row
+        seen = np.flatnonzero(word >= 0)
+        follows = (np.diff(seen) == 1) & (np.diff(row[seen]) == 0)
+        pair = seen[:-1][follows]
+        pairs = size + word[pair] * np.int64(size) + word[pair + 1]
         return Occurrences(
-            np.concatenate([row[seen], row[:-1][pair]]), np.concatenate([word[seen], pairs])
+            np.concatenate([row[seen], row[pair]]), np.concatenate([word[seen], pairs])
         )
 
     @property
@@ -105,9 +105,9 @@ class WordGrams:
         return WordGrams(tuple(self.words[word] for word in used)), narrow
 
     @cached_property
-    def _known(self) -> pl.DataFrame:
-        words = pl.Series("word", self.words, dtype=pl.String)
-        return pl.DataFrame({"id": np.arange(len(words)), "word": words})  # (W,)
+    def _known(self) -> pl.Enum:
+        """A column of this type holds the numbers of words."""
+        return pl.Enum(self.words)
 
     def term(self, key: int) -> str:
         """The n-gram as a person reads it."""
@@ -161,7 +161,7 @@ class CharGrams:
             np.concatenate([part.key for part in found]),
         )
 
-    def _runs(self, letter: Keys, row: NDArray[np.int64], n: int) -> Occurrences:
+    def _runs(self, letter: Keys, row: NDArray[np.int32], n: int) -> Occurrences:
         """Runs of n that lie in one text and have no blank inside."""
         base = len(self.alphabet) + 1  # 0 is kept for "no character", so that lengths never clash
         last = len(letter) - n + 1
@@ -186,19 +186,27 @@ class CharGrams:
         return letters
 
 
-def _tokens(texts: Sequence[str]) -> pl.LazyFrame:
-    """Columns row and word: the words of all texts in order, in lower case."""
-    frame = pl.DataFrame({"row": np.arange(len(texts)), "word": _series(texts)}).lazy()
-    lists = frame.with_columns(pl.col("word").str.to_lowercase().str.extract_all(WORD))
-    return lists.filter(pl.col("word").list.len() > 0).explode("word")
+@dataclass(frozen=True, eq=False)
+class _Tokens:
+    """The words of all texts in order, in lower case."""
+
+    row: NDArray[np.int32]
+    word: pl.Series
 
 
-def _characters(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def _tokens(texts: Sequence[str]) -> _Tokens:
+    lists = _series(texts).str.to_lowercase().str.extract_all(WORD)
+    counts = lists.list.len()
+    row = np.repeat(np.arange(len(texts), dtype=np.int32), counts.to_numpy())
+    return _Tokens(row, lists.filter(counts > 0).explode())
+
+
+def _characters(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
     """The code points of all texts, each text between blanks and white space made one blank."""
     blanks = _series(texts).str.to_lowercase().str.replace_all(r"[\s\p{Cc}]+", " ")
     padded = [f" {text.strip()} " for text in blanks]
     codes = np.frombuffer("".join(padded).encode("utf-32-le", "replace"), dtype=np.uint32)
-    row = np.repeat(np.arange(len(padded)), [len(text) for text in padded]).astype(np.int64)
+    row = np.repeat(np.arange(len(padded), dtype=np.int32), [len(text) for text in padded])
     return codes, row
 
 
@@ -208,6 +216,20 @@ def _series(texts: Sequence[str]) -> pl.Series:
         return pl.Series("word", texts, dtype=pl.String)
     except UnicodeEncodeError:
         return pl.Series("word", [clean(text) for text in texts], dtype=pl.String)
+
+
+def _counted(
+    row: NDArray[np.int32], column: NDArray[np.int32], shape: tuple[int, int]
+) -> csr_matrix:
+    """How often each cell occurs; cells are sorted as single numbers, which takes half the time of rows and columns."""
+    wide = np.int32 if shape[0] * shape[1] < 2**31 else np.int64
+    cell = row * wide(shape[1]) + column
+    cell.sort()
+    first = np.flatnonzero(np.diff(cell, prepend=-1))
+    count = np.diff(first, append=len(cell)).astype(np.float32)
+    rows, columns = np.divmod(cell[first], max(1, shape[1]))
+    starts = np.searchsorted(rows, np.arange(shape[0] + 1))
+    return csr_matrix((count, columns, starts), shape=shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,10 +245,7 @@ class Terms:
         found = self.grams.of(texts)
         column = self.columns(found.key)
         known = np.flatnonzero(column >= 0)
-        cells = (found.row[known], column[known])
-        ones = np.ones(len(cells[0]), dtype=np.float32)
-        counts = csr_matrix((ones, cells), shape=(len(texts), len(self.keys)))
-        counts.sum_duplicates()
+        counts = _counted(found.row[known], column[known], (len(texts), len(self.keys)))
         value = (1 + np.log(counts.data)) * self.idf[counts.indices]
         row = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
         length = np.sqrt(np.bincount(row, weights=value**2, minlength=len(texts)))

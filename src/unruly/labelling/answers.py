@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.labelling.labels import NO_CLASS, SKIPPED, Answer, LabelFile, UnreadableLine, moment
+from unruly.labelling.label_file import NO_CLASS, SKIPPED, Answer, LabelFile, UnreadableLine, moment
 from unruly.learner import UNKNOWN
 from unruly.texts.columns import class_number
 from unruly.wording import listed, plural

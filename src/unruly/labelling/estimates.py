@@ -177,6 +177,7 @@ class BalanceEstimate:
     half_widths: tuple[float, ...]  # of the intervals
     labels: int  # behind it
     worth: float  # labels drawn evenly, without a model, that would tell as much
+    left: int  # documents without an answer
 
     @property
     def widest(self) -> int:
@@ -195,15 +196,25 @@ class BalanceEstimate:
     def sentence(self) -> str:
         """What is known, and what more labels would do.
 
-        >>> print(BalanceEstimate(("ham", "spam"), (0.7, 0.3), (0.09, 0.09), 10, 20.0).sentence())
+        >>> found = BalanceEstimate(("ham", "spam"), (0.7, 0.3), (0.09, 0.09), 10, 20.0, left=990)
+        >>> print(found.sentence())
         the share of ham is now known to ± 9 points (70%); 13 more labels would make it ± 6
         """
-        c, more = self.widest, math.ceil(self.labels * (1 / _NEARER**2 - 1))
-        half = 100 * self.half_widths[c]
+        c = self.widest
+        name, share, half = self.classes[c], self.shares[c], 100 * self.half_widths[c]
+        if not self.left:
+            return f"the share of {name} is {share:.0%}: every document has an answer"
         return (
-            f"the share of {self.classes[c]} is now known to ± {half:.0f} points ({self.shares[c]:.0%}); "
-            f"{plural(more, 'more label')} would make it ± {_NEARER * half:.0f}"
+            f"the share of {name} is now known to ± {half:.0f} points ({share:.0%}); "
+            f"{plural(self.more, 'more label')} would make it ± {_NEARER * half:.0f}"
         )
+
+    @property
+    def more(self) -> int:
+        """The labels that would make the interval a third narrower, of the documents that are left."""
+        all_documents = 1 / (self.labels + self.left)
+        wanted = _NEARER**2 * (1 / self.labels - all_documents) + all_documents
+        return math.ceil(1 / wanted - self.labels - 1e-9)  # rounding
 
 
 def estimate_balance(
@@ -212,7 +223,8 @@ def estimate_balance(
     """The shares of all documents; None where no label tells about all of them.
 
     `proba` (n, m) is a control variate, which must not have been learnt from these labels: predictions that are
-    often right make the interval narrower, and wrong ones do no harm (see `denoising.balance`).
+    often right make the interval narrower, and wrong ones do no harm (see `denoising.balance`). The share of the
+    documents that have no answer yet scales the variance: where all have one, the shares are known.
     """
     rows = labelled.rows
     if not len(rows):
@@ -224,11 +236,13 @@ def estimate_balance(
     known = from_labels(even, lambda _: q, rows, truth, weights / weights.sum())
     n = max(known.labels, 1.0)
     centre = (known.shares * n + 1) / (n + 2)  # a class that was never seen is not known exactly
-    half = Z95 * np.sqrt(centre * (1 - centre) / n)
+    left = int((~labelled.answered).sum())
+    half = Z95 * np.sqrt(centre * (1 - centre) / n * left / (left + len(rows)))
     return BalanceEstimate(
         classes=classes,
         shares=tuple(known.shares.tolist()),
         half_widths=tuple(np.minimum(half, 1.0).tolist()),
         labels=len(rows),
         worth=float(n),
+        left=left,
     )

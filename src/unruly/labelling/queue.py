@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from unruly.denoising.balance import vote_shares
 from unruly.errors import InputError
 from unruly.labelling.answers import written_id
-from unruly.labelling.labels import NO_CLASS, SKIPPED, WITHDRAWN, Answer, LabelFile
+from unruly.labelling.label_file import NO_CLASS, SKIPPED, WITHDRAWN, Answer, LabelFile
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import did_you_mean, index_of

@@ -40,13 +40,13 @@ from unruly.rules.matching import MatchFrame
 from unruly.rules.plain import rule_to_plain
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.sampling import Share, sample_rows, wilson
+from unruly.sampling import Share, clopper_pearson, sample_rows, wilson
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
 SHRINK = 2.0  # documents of the usual kind that are added to each candidate's matches
 MODEL_DOCUMENTS = 12.0  # what the model's view is worth at most, for its errors do not average out
-INTERVAL_DOCUMENTS = 4.0  # the same for the interval that is shown
+INTERVAL_DOCUMENTS = 8.0  # the same for the interval that is shown
 CAUTION = 0.5  # standard errors that are taken off
 LEAST = 0.5  # accuracy, below which nothing is suggested
 OVERLAP = 0.95  # of a candidate's matches with the same vote from one source
@@ -421,7 +421,7 @@ def _suggestion(
         documents=len(one.rows),
         uncovered=int((~votes.covered[one.rows]).sum()),
         changed=one.changed,
-        accuracy=replace(wilson(one.share * evidence, evidence), n=len(one.rows)),
+        accuracy=replace(clopper_pearson(one.share * evidence, evidence), n=len(one.rows)),
         measured=wilson(int((known == r).sum()), len(known)) if len(known) else None,
         usual=float(documents.usual[r]),
         fits=tuple(shown(i) for i in fits),

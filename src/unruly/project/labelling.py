@@ -13,7 +13,7 @@ from unruly.errors import InputError, UnrulyError, Where
 from unruly.facts import Use
 from unruly.labelling.answers import Labelled, labelled
 from unruly.labelling.estimates import BalanceEstimate, estimate_balance
-from unruly.labelling.labels import LabelFile
+from unruly.labelling.label_file import LabelFile
 from unruly.labelling.queue import Session, ask, from_votes
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project

@@ -12,8 +12,8 @@ import numpy as np
 from unruly.errors import InputError, ProjectError, SettingsError, Where
 from unruly.files import check_name
 from unruly.labelling.answers import Labelled, labelled, problem_lines
-from unruly.labelling.labels import FILE_NAME as LABELS
-from unruly.labelling.labels import LabelFile
+from unruly.labelling.label_file import FILE_NAME as LABELS
+from unruly.labelling.label_file import LabelFile
 from unruly.model.methods import MethodSettings, settings_for
 from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, parse_prior

@@ -94,10 +94,9 @@ class Keywords:
 
     def on(self, text: pl.Expr) -> pl.Expr:
         """The same test on another text."""
-        patterns = self.patterns()
-        if len(patterns) > 1:
+        if len(self.patterns()) > 1:
             return contains_any_word(text, self.words, whole=self.match == "word")
-        return text.str.contains(patterns[0])
+        return folded(text).str.contains(_folded_pattern(tuple(self.words), self.match))
 
     def spans(self, row: Row) -> tuple[Span, ...]:
         return self.spans_in([str(row[TEXT])])[0]
@@ -143,13 +142,24 @@ def read_words(path: Path) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=512)
 def _patterns(words: tuple[str, ...], match: Match) -> tuple[str, ...]:
-    # Longest first, so that the span shown for a phrase is the whole phrase.
-    distinct = sorted({" ".join(word.split()) for word in words}, key=lambda w: (-len(w), w))
-    alternatives = word_patterns(distinct) if match == "word" else [_flexible(w) for w in distinct]
+    alternatives = _alternatives(words, match)
     return tuple(
         f"(?i)(?:{'|'.join(alternatives[i : i + _MOST_TOGETHER])})"
         for i in range(0, len(alternatives), _MOST_TOGETHER)
     )
+
+
+@functools.lru_cache(maxsize=512)
+def _folded_pattern(words: tuple[str, ...], match: Match) -> str:
+    """Finds the words in folded texts, twenty times as fast: plain words are searched for many bytes at a time."""
+    plain = pl.select(folded(pl.lit(pl.Series(words)))).to_series().to_list()
+    return "|".join(_alternatives(plain, match))
+
+
+def _alternatives(words: Iterable[str], match: Match) -> list[str]:
+    # Longest first, so that the span shown for a phrase is the whole phrase.
+    distinct = sorted({" ".join(word.split()) for word in words}, key=lambda w: (-len(w), w))
+    return word_patterns(distinct) if match == "word" else [_flexible(w) for w in distinct]
 
 
 def word_patterns(words: Iterable[str]) -> list[str]:
@@ -195,11 +205,11 @@ def contains_any_word(text: pl.Expr, words: Sequence[str], whole: bool) -> pl.Ex
 
 def prepared(text: pl.Expr, whole: bool) -> pl.Expr:
     """A text, or a keyword, in which words of any case are plain bytes; of `whole` words, each between two marks."""
-    plain = _folded(text).str.replace_all(r"\s+", " ")
+    plain = folded(text).str.replace_all(r"\s+", " ")
     return plain.str.replace_all(r"\w+", f"{_START}${{0}}{_END}") if whole else plain
 
 
-def _folded(text: pl.Expr) -> pl.Expr:
+def folded(text: pl.Expr) -> pl.Expr:
     """Letters that differ in case only made one, as the regular expressions see it."""
     rest = _beyond_lower_case()
     return text.str.to_lowercase().str.replace_many(list(rest), list(rest.values()))
@@ -207,11 +217,10 @@ def _folded(text: pl.Expr) -> pl.Expr:
 
 @functools.lru_cache(maxsize=1)
 def _beyond_lower_case() -> dict[str, str]:
-    """Lower-case letters that are yet the same as another: ς and σ, ſ and s."""
-    found = {}
+    """Lower-case letters that are yet the same as another (ς and σ, ſ and s), and the one that becomes two (İ)."""
+    found = {"i\u0307": "\u0130"}
     for letter in map(chr, range(0x10000)):  # further on, lower case is all there is to it
-        folded, lower = letter.casefold(), letter.lower()
-        simple = folded if len(folded) == 1 else lower
-        if len(lower) == 1 and len(simple) == 1 and simple != lower:
+        simple, lower = letter.casefold(), letter.lower()
+        if len(lower) == len(simple) == 1 and simple.lower() != lower:
             found[lower] = simple
     return found

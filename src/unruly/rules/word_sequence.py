@@ -113,29 +113,33 @@ class WordSequence:
                 f'negated = "flip" needs two classes, not {len(classes)}: use "block", '
                 "and a rule of its own for the negated words"
             )
-        return (
-            pl.when(self._negation().group(self._found().contains()))
-            .then(pl.lit(1 - number, dtype=pl.Int8))
-            .when(self.mask())
-            .then(pl.lit(number, dtype=pl.Int8))
-        )
+        found, turn = self._found().contains(), 1 - 2 * number
+        return pl.when(found).then(number + turn * self._negated(found).cast(pl.Int8))
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        found, negation = self._found(), self._negation()
+        found, behind, negation = self._found(), self._behind_negator(), self._negation()
         total = Needs(measures=found.measures(), parts=found.size)
         if not self.negators:
             return total
+        total += Needs(measures=behind.measures(), parts=behind.size)
         return total + Needs(measures=negation.measures("group"), parts=negation.size)
 
     def mask(self) -> pl.Expr:
         found = self._found().contains()
-        return found & ~self._negation().group(found) if self.negators else found
+        return found & ~self._negated(found) if self.negators else found
+
+    def _negated(self, found: pl.Expr) -> pl.Expr:
+        """Whether the leftmost match is behind a negator: groups are slow, so first whether any match is."""
+        return self._negation().group(found & self._behind_negator().contains())
 
     def _found(self) -> LinearPattern:
         return LinearPattern(self._pattern())
 
     def _negation(self) -> LinearPattern:
         return LinearPattern(self._with_negator())
+
+    def _behind_negator(self) -> LinearPattern:
+        return LinearPattern(f"(?i){self._negator()}{self._pattern().removeprefix('(?i)')}")
 
     def _pattern(self) -> str:
         return f"(?i){_one_of(tuple(self.first))}{self._gap()}{_one_of(tuple(self.then))}"
@@ -144,8 +148,10 @@ class WordSequence:
         """The same with a negator before it, or without: what comes first in the text is found."""
         if not self.negators:
             return self._pattern()
-        negator = f"({_one_of(tuple(self.negators))}){_words_between(self.negators_within)}"
-        return f"(?i)(?:{negator})?{self._pattern().removeprefix('(?i)')}"
+        return f"(?i)(?:{self._negator()})?{self._pattern().removeprefix('(?i)')}"
+
+    def _negator(self) -> str:
+        return f"({_one_of(tuple(self.negators))}){_words_between(self.negators_within)}"
 
     def _gap(self) -> str:
         if self.within_words is not None:

@@ -11,7 +11,7 @@ from unruly.errors import InputError
 from unruly.facts import Use
 from unruly.labelling.answers import written_id
 from unruly.labelling.estimates import BalanceEstimate, estimate_balance
-from unruly.labelling.labels import CANNOT_TELL, SKIPPED
+from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
 from unruly.labelling.queue import Question, Questions, ask, from_votes
 from unruly.studio.documents import Card, cards
 from unruly.studio.state import NONE, State

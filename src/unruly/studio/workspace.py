@@ -18,7 +18,7 @@ from pathlib import Path
 from unruly.errors import InputError, UnrulyError
 from unruly.files import written_whole
 from unruly.labelling.answers import labelled, problem_lines, written_id
-from unruly.labelling.labels import WITHDRAWN, Answer, moment, timestamp
+from unruly.labelling.label_file import WITHDRAWN, Answer, moment, timestamp
 from unruly.labelling.queue import Question
 from unruly.model.suggestions import Refused
 from unruly.project.editing import (

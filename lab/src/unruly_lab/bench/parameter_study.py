@@ -125,16 +125,22 @@ def chart(outcomes: Sequence[Outcome]) -> str | None:
     found = curves(outcomes)
     if not found:
         return None
-    several = len(found) > 1
-    drawing = panels([_panel(p, found, several) for p in NAMES], across=2)
-    if not several:
-        along(drawing, next(iter(found)))  # which method this is, and what gold took part
+    sets = {title: list(by_parameter["c1"]) for title, by_parameter in found.items()}
+    named = [name for names in sets.values() for name in names]
+    repeats = len(set(named)) < len(named)  # then the curves themselves must say which method
+    drawing = panels([_panel(p, found, repeats) for p in NAMES], across=2)
+    if not repeats:  # which method this is, and what gold took part
+        along(drawing, "; ".join(_under(title, names, len(sets)) for title, names in sets.items()))
     return svg_of(drawing, "parameter-study")
 
 
-def _panel(parameter: str, found: dict[str, Curves], several: bool) -> Panel:
+def _under(title: str, names: Sequence[str], several: int) -> str:
+    return f"{', '.join(names)}: {title}" if several > 1 else title
+
+
+def _panel(parameter: str, found: dict[str, Curves], repeats: bool) -> Panel:
     drawn = {
-        f"{dataset}, {title}" if several else dataset: list(line.items())
+        f"{dataset}, {title}" if repeats else dataset: list(line.items())
         for title, by_parameter in found.items()
         for dataset, line in by_parameter[parameter].items()
     }

@@ -32,6 +32,7 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 LETTERS = 11.0
 _LETTERS_AN_INCH = 10
+_MARK = 6  # letters that the mark of a legend takes
 WIDTH, HEIGHT = 560.0, 340.0  # points
 Figure = Any  # matplotlib is imported when something is drawn
 Axes = Any
@@ -60,17 +61,18 @@ def axes(figure: Figure, where: tuple[int, int, int] = (1, 1, 1)) -> Axes:
 
 
 def legend(figure: Figure, columns: int = 3) -> None:
-    """One legend above all panels, in fewer columns where its words are long; like names stand there once."""
+    """One legend above all panels, each name once; long names take fewer columns, and several lines if need be."""
     handles: dict[str, Any] = {}
     for ax in figure.axes:
         found, labels = ax.get_legend_handles_labels()
         for handle, label in zip(found, labels, strict=True):
             handles.setdefault(label, handle)
-    wide = max(map(len, handles), default=0) + 6  # letters, the mark counted
-    columns = min(columns, max(1, int(_LETTERS_AN_INCH * figure.get_figwidth() / wide)))
+    wide = max(map(len, handles), default=0) + _MARK
+    across = int(_LETTERS_AN_INCH * figure.get_figwidth())
+    columns = min(columns, max(1, across // wide))
     figure.legend(
         list(handles.values()),
-        list(handles),
+        [textwrap.fill(label, across - _MARK) for label in handles],
         loc="outside upper left",
         ncols=columns,
         frameon=False,

@@ -1,20 +1,25 @@
-"""`labels.csv`: answers of people, one line each, appended; what is written is never changed.
+"""`labels.csv`: people's answers, one line each, appended; a line that was written is never changed.
 
     id,label,when,by,why,probability,note
     17,spam,2026-11-16T20:31:04.120Z,ada,balance#3f9c21,0.08,
     17,(withdrawn),2026-11-16T20:31:09.412Z,ada,balance#3f9c21,0.08,
 
-A line is on disk before the next document is shown. Git merges such a file line by line, and what it
-comes to (`LabelFile.standing`) does not depend on the order of its lines, for each says when it was written.
-`why` is how the document was drawn, and in which draw; `probability` with what probability, where that is
-known. Two columns suffice, `id` and `label`: files made elsewhere or edited by hand are read as well.
+A line is on disk before the next document is shown. Git merges such a file line by line, and its meaning
+(`LabelFile.standing`) does not depend on the order of its lines, because each has the time when it was written.
+`why` is how the document was drawn, and in which draw; `probability` its probability in that draw, where known.
+
+Two columns suffice, `id` and `label`. Files from spreadsheets, editors and git are read as well: commas,
+semicolons or tabs; a byte order mark; CRLF; Excel's quoting and its western encoding; columns in any order;
+git's conflict markers; a repeated header where files were joined; a last line cut short.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,26 +27,19 @@ from typing import Self
 
 from unruly.errors import InputError, Where
 from unruly.files import written_whole
-from unruly.labelling.label_lines import (
-    Line,
-    LineLayout,
-    completed,
-    continued,
-    decoded,
-    fit_to_continue,
-    read_lines,
-)
-from unruly.texts.table import check_wide
+from unruly.texts.table import BOM, check_wide
 
 CANNOT_TELL, SKIPPED, WITHDRAWN = "(cannot tell)", "(skipped)", "(withdrawn)"
 NO_CLASS = (CANNOT_TELL, SKIPPED, WITHDRAWN)
 FILE_NAME = "labels.csv"
+COLUMNS = ("id", "label", "when", "by", "why", "probability", "note")
 _ENDINGS = (".csv", ".tsv", ".txt", "")
+_CONFLICT = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")  # lines that git leaves in a conflict
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One line: what somebody said about a document."""
+    """One line: a person's answer about a document."""
 
     id: str
     label: str  # a class, or one of NO_CLASS
@@ -117,13 +115,13 @@ class LabelFile:
     path: Path
     answers: tuple[Answer, ...] = ()
     unreadable: tuple[UnreadableLine, ...] = ()
-    names: Mapping[str, str] = field(default_factory=dict)  # own name -> the file's, of a column
+    names: Mapping[str, str] = field(default_factory=dict)  # column names: ours -> the file's
 
     @classmethod
     def open(cls, path: str | Path, names: Mapping[str, str] | None = None) -> LabelFile:
         """Read a file; one that is not there yet has no answers.
 
-        `names`, as in `{"id": "key"}`: what its columns are called, where not as we call them.
+        `names`, as in `{"id": "key"}`: columns that go by other names in the file.
         """
         file, names = Path(path), names or {}
         if file.is_dir():
@@ -142,7 +140,7 @@ class LabelFile:
         for line in read_lines(decoded(data), str(file), names):
             answer = Answer.of(line.cells)
             if answer is None:
-                unreadable.append(_unreadable(line))
+                unreadable.append(UnreadableLine(line.number, line.text))
             else:
                 answers.append(answer)
         return cls(file, tuple(answers), tuple(unreadable), names)
@@ -166,7 +164,7 @@ class LabelFile:
                 "cannot write there: there is no such folder", where=Where(str(self.path))
             )
         before = self.path.read_bytes() if self.path.exists() else b""
-        if not fit_to_continue(before, self.names):
+        if not can_append(before, self.names):
             before = completed(before, self.names)
             with written_whole(self.path) as part:
                 part.write_bytes(before)
@@ -206,10 +204,6 @@ class LabelFile:
         return timestamp(max(others, default=_NEVER))
 
 
-def _unreadable(line: Line) -> UnreadableLine:
-    return UnreadableLine(line.number, line.text)
-
-
 def _order(answer: Answer) -> tuple[object, ...]:
     return (
         moment(answer.when),
@@ -222,7 +216,7 @@ def _order(answer: Answer) -> tuple[object, ...]:
 
 
 def _chance(text: str) -> float | None:
-    """A probability as written, with a comma where a spreadsheet put one; None where it is none."""
+    """A probability, perhaps with a decimal comma; None if it is not one."""
     try:
         chance = float(text.replace(",", "."))
     except ValueError:
@@ -251,7 +245,7 @@ def timestamp(after: datetime = _NEVER) -> str:
 
 
 def moment(when: str) -> datetime:
-    """A time as written; what is none counts as before all others.
+    """A time as written; anything else counts as before all others.
 
     >>> moment("2026-11-16T20:31:04Z") < moment("2026-11-16 21:31:05+01:00"), moment("monday").year
     (True, 1)
@@ -263,3 +257,155 @@ def moment(when: str) -> datetime:
     if found.year > _LAST_YEAR:
         return _NEVER
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line that was read: its values by column, none where it could not be split."""
+
+    number: int  # from 1
+    cells: Mapping[str, str]
+    text: str
+
+
+@dataclass(frozen=True)
+class LineLayout:
+    """The columns of a file in their order, and what stands between them."""
+
+    columns: tuple[str, ...] = COLUMNS
+    separator: str = ","
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """From the header; the default where there is none yet.
+
+        >>> LineLayout.of("ID;Label\\n17;spam\\n")
+        LineLayout(columns=('id', 'label'), separator=';')
+        """
+        header = next((line for line in text.splitlines() if _has_content(line)), None)
+        if header is None:
+            return cls()
+        separator = max((",", ";", "\t"), key=header.count)
+        cells = next(csv.reader([header], delimiter=separator))
+        return cls(tuple(cell.strip().casefold() for cell in cells), separator)
+
+    def named(self, names: Mapping[str, str]) -> LineLayout:
+        """The same with columns renamed to ours; `names`: our name -> the file's."""
+        other = {given.casefold(): own for own, given in names.items() if own not in self.columns}
+        return LineLayout(tuple(other.get(name, name) for name in self.columns), self.separator)
+
+    def is_header(self, cells: Sequence[str]) -> bool:
+        """Whether a line names the columns."""
+        return tuple(cell.strip().casefold() for cell in cells) == self.columns
+
+    def line(self, values: Mapping[str, str]) -> str:
+        r"""One line with its end; breaks within a value become blanks.
+
+        >>> LineLayout(("id", "note"), ";").line({"id": "17", "note": 'so "funny";\nreally'})
+        '17;"so ""funny""; really"\n'
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter=self.separator, lineterminator="\n")
+        writer.writerow([" ".join(values.get(name, "").splitlines()) for name in self.columns])
+        return text.getvalue()
+
+
+def _has_content(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith(_CONFLICT)
+
+
+def decoded(data: bytes) -> str:
+    """UTF-8 with or without a byte order mark; else Windows-1252, as western Excel saves it."""
+    data = data.removeprefix(BOM)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", errors="replace")
+
+
+def read_lines(text: str, name: str, names: Mapping[str, str] | None = None) -> Iterator[Line]:
+    """All lines below the header. `names`: our name -> the file's."""
+    layout = LineLayout.of(text)
+    columns = layout.named(names or {}).columns
+    header = False
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=layout.separator)
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:  # a NUL, or a field without an end
+            yield Line(reader.line_num, {}, str(error))
+            continue
+        if not any(cell.strip() for cell in cells) or cells[0].startswith(_CONFLICT):
+            continue
+        if not header:
+            _check_columns(columns, cells, name, names or {})
+            header = True
+        elif not layout.is_header(cells):  # files that were joined have it again
+            shown = layout.separator.join(cells)[:80]
+            yield Line(reader.line_num, dict(zip(columns, cells, strict=False)), shown)
+
+
+def _check_columns(
+    columns: Sequence[str], cells: Sequence[str], name: str, names: Mapping[str, str]
+) -> None:
+    for needed in ("id", "label"):
+        if needed not in columns:
+            called = names.get(needed, needed)
+            raise InputError(
+                f"no column is called {called!r} (there are {', '.join(cells)}): a file of labels begins with "
+                f"{','.join(COLUMNS)}, of which id and label suffice",
+                where=Where(name, 1),
+            )
+
+
+def continued(data: bytes, lines: Sequence[Mapping[str, str]], names: Mapping[str, str]) -> bytes:
+    """The bytes that append these lines to a file for which `can_append` holds."""
+    layout = LineLayout.of(decoded(data)).named(names)
+    text = _mended_end(data)
+    if not decoded(data).strip():
+        text += layout.line({name: name for name in layout.columns})
+    text += "".join(layout.line(line) for line in lines)
+    return text.replace("\n", "\r\n" if b"\r\n" in data else "\n").encode()
+
+
+def can_append(data: bytes, names: Mapping[str, str]) -> bool:
+    """Whether lines can be appended as they are: UTF-8, and all columns are there."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return False
+    return set(COLUMNS) <= set(LineLayout.of(text).named(names).columns)
+
+
+def completed(data: bytes, names: Mapping[str, str]) -> bytes:
+    """A file from elsewhere, rewritten in UTF-8 with the missing columns added."""
+    text = decoded(data)
+    layout = LineLayout.of(text)
+    known = layout.named(names).columns
+    more = [name for name in COLUMNS if name not in known]
+    rows = [
+        row for row in csv.reader(io.StringIO(text, newline=""), delimiter=layout.separator) if row
+    ]
+    width = len(layout.columns)
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=layout.separator, lineterminator="\n")
+    header = False
+    for row in rows:
+        if row[0].startswith(_CONFLICT):
+            writer.writerow(row)
+        elif not header:
+            writer.writerow([*row, *more])
+            header = True
+        elif not layout.is_header(row):
+            writer.writerow([*row[:width], *[""] * (width - len(row)), *[""] * len(more)])
+    return out.getvalue().encode()
+
+
+def _mended_end(data: bytes) -> str:
+    """What ends a line that was cut short, so that the next one starts on its own."""
+    if not data or data.endswith(b"\n"):
+        return ""
+    last = data.rsplit(b"\n", 1)[-1]
+    return '"\n' if last.count(b'"') % 2 else "\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import random
 from pathlib import Path
@@ -11,11 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unruly.errors import InputError
-from unruly.labelling.labels import (
+from unruly.labelling.label_file import (
+    COLUMNS,
     WITHDRAWN,
     Answer,
     LabelFile,
+    LineLayout,
+    can_append,
+    completed,
+    continued,
+    decoded,
     moment,
+    read_lines,
     timestamp,
 )
 
@@ -202,3 +211,30 @@ def test_times_that_are_none_or_far_off_come_first() -> None:
     assert moment("yesterday") == moment("") == moment("9999-12-31")
     file = LabelFile(Path("labels.csv"), (Answer("1", "ham", "2200-01-01T00:00:00Z"),))
     assert moment(file.now("1")) > moment("2200-01-01T00:00:00Z") > moment(file.now("2"))
+
+
+@given(st.dictionaries(st.sampled_from(COLUMNS), st.text(max_size=20)), st.sampled_from(",;\t"))
+def test_a_line_is_one_line(values: dict[str, str], separator: str) -> None:
+    line = LineLayout(separator=separator).line(values)
+    assert line.count("\n") == 1
+    assert len(next(csv.reader(io.StringIO(line, newline=""), delimiter=separator))) == len(COLUMNS)
+
+
+def test_an_empty_file_gets_a_header() -> None:
+    assert continued(b"", [{"id": "1", "label": "a"}], {}) == (
+        b"id,label,when,by,why,probability,note\n1,a,,,,,\n"
+    )
+
+
+def test_a_cut_line_is_closed_first() -> None:
+    whole = b"id,label,when,by,why,probability,note\n"
+    assert continued(whole + b'1,a,,,,,"he', [{"id": "2", "label": "b"}], {}).startswith(b'"\n2,b')
+    assert continued(whole + b"1,a", [{"id": "2", "label": "b"}], {}).startswith(b"\n2,b")
+
+
+def test_missing_columns_are_added_and_conflicts_kept() -> None:
+    data = b"<<<<<<< HEAD\nID;Label\n1;a\n=======\n2;b\n>>>>>>> theirs\n"
+    assert not can_append(data, {})
+    more = completed(data, {})
+    assert can_append(more, {})
+    assert [line.cells["label"] for line in read_lines(decoded(more), "labels.csv")] == ["a", "b"]

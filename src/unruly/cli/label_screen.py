@@ -1,26 +1,32 @@
-"""The conversation of `unruly label`: show a document, read a reply, write it down, tell the votes, go on.
+"""The screen of `unruly label`: show a document, read a reply, write it down, show the votes, go on.
 
-Lines follow each other as in any terminal, so it works over ssh, in narrow windows, and in a log.
+Lines follow each other as in any terminal, so it works over ssh, in narrow windows, and in a log. On a terminal
+one key is a reply; where there are more classes than keys, a number of fixed length. From a pipe one line is a
+reply: a class, its key, or a command.
 """
 
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING
+from enum import StrEnum
+from typing import IO, TYPE_CHECKING, TextIO
 
-from unruly.cli.label_keys import ClassKeys, Do, Keyboard, Lines, Reply
 from unruly.cli.screen import console, harmless
-from unruly.labelling.labels import CANNOT_TELL, SKIPPED
+from unruly.errors import InputError
+from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
 from unruly.labelling.queue import Question, Session
 from unruly.project.labelling import LabellingTask
 from unruly.project.showing import ShownDocument
+from unruly.wording import did_you_mean
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-
+_POOL = "abcdefghijklmnoprstuvwxyz0123456789"  # without q
+_DIGITS = "1234567890"
 _SENTENCE_EVERY = 5  # labels
 MANY_CLASSES = 20  # more are listed with the first document, and when asked for
 _LINES_AROUND = 9  # of the screen, for all but the text
@@ -34,9 +40,183 @@ _COMMANDS = (
 )
 
 
+class Do(StrEnum):
+    """What a person can do with a document."""
+
+    LABEL = "label"
+    SKIP = "skip"
+    CANNOT_TELL = "cannot tell"
+    UNDO = "undo"
+    NOTE = "note"
+    MORE = "more"  # of a long text
+    KEYS = "keys"  # show them
+    QUIT = "quit"
+
+
+KEYS = {
+    " ": Do.SKIP,
+    "?": Do.CANNOT_TELL,
+    "<": Do.UNDO,
+    "\x7f": Do.UNDO,
+    "\b": Do.UNDO,
+    "+": Do.NOTE,
+    ">": Do.MORE,
+    "=": Do.KEYS,
+    "q": Do.QUIT,
+    "\x04": Do.QUIT,
+}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a person wants, and the class or the note that goes with it."""
+
+    do: Do
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class ClassKeys:
+    """A code for each class, all of the same length, none the beginning of a command."""
+
+    classes: tuple[str, ...]
+    codes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, classes: Sequence[str]) -> ClassKeys:
+        """A letter of the name where one is free, else a digit, else any key; numbers for very many classes.
+
+        >>> ClassKeys.of(["ham", "spam", "scam", "spim", "5"]).codes
+        ('h', 's', 'c', 'p', '5')
+        >>> ClassKeys.of([f"intent {i}" for i in range(77)]).codes[:3]
+        ('01', '02', '03')
+        """
+        if len(classes) > len(_POOL):
+            width = len(str(len(classes)))
+            return cls(tuple(classes), tuple(f"{i + 1:0{width}}" for i in range(len(classes))))
+        free, codes = list(_POOL), dict[str, str]()
+        own = [name for name in classes if name in free]
+        for name in [*own, *(name for name in classes if name not in own)]:
+            wanted = [*name.casefold(), *_DIGITS, *_POOL]
+            codes[name] = next(key for key in wanted if key in free)
+            free.remove(codes[name])
+        return cls(tuple(classes), tuple(codes[name] for name in classes))
+
+    @property
+    def width(self) -> int:
+        """How many keys make a code."""
+        return len(self.codes[0])
+
+    def typed(self, code: str) -> Reply | None:
+        """What a code means; capitals do not matter."""
+        low = code.casefold()
+        if low in self.codes:
+            return Reply(Do.LABEL, self.classes[self.codes.index(low)])
+        return Reply(KEYS[low]) if low in KEYS else None
+
+    def line(self, text: str) -> Reply | None:
+        """What a line means: a class by its name or its key, a command by its word, `+ a note`.
+
+        >>> keys = ClassKeys.of(["ham", "spam"])
+        >>> [keys.line(x) for x in ("Spam", "h", "+ so funny", "eggs")]
+        [Reply(do=<Do.LABEL: 'label'>, text='spam'), Reply(do=<Do.LABEL: 'label'>, text='ham'), \
+Reply(do=<Do.NOTE: 'note'>, text='so funny'), None]
+        """
+        word = text.strip()
+        if word in self.classes:
+            return Reply(Do.LABEL, word)
+        same = [name for name in self.classes if name.casefold() == word.casefold()]
+        if len(same) == 1:
+            return Reply(Do.LABEL, same[0])
+        if word.startswith("+"):
+            return Reply(Do.NOTE, word[1:].strip())
+        if word.casefold() in set(Do) - {Do.LABEL, Do.NOTE}:
+            return Reply(Do(word.casefold()))
+        return self.typed(word)
+
+
+@dataclass(frozen=True)
+class Keyboard:
+    """Single keys of a terminal; between two reads the terminal is as it was."""
+
+    handle: int
+
+    def read(self, keys: ClassKeys) -> Reply | None:
+        """The next reply; None: a key without a meaning."""
+        first = self.key()
+        if keys.width == 1 or first not in _DIGITS:
+            return keys.typed(first) if first else None
+        code = first
+        while len(code) < keys.width:
+            key = self.key()
+            if not key or key not in _DIGITS:
+                return None
+            code += key
+        return keys.typed(code)
+
+    def key(self) -> str:
+        """One key; nothing for arrows and other keys that send several bytes."""
+        import termios
+        import tty
+
+        before = termios.tcgetattr(self.handle)
+        tty.setcbreak(self.handle, termios.TCSADRAIN)
+        try:
+            return self._key()
+        finally:
+            termios.tcsetattr(self.handle, termios.TCSADRAIN, before)
+
+    def _key(self) -> str:
+        select.select(
+            [self.handle], [], []
+        )  # ends by Ctrl-C; a read goes on after signals that polars handles
+        first = os.read(self.handle, 1)
+        if not first:
+            return "\x04"  # the terminal is gone
+        if first == b"\x1b":
+            while select.select([self.handle], [], [], 0.02)[0]:
+                os.read(self.handle, 64)
+            return ""
+        more = max(bin(first[0])[2:].zfill(8).find("0") - 1, 0)  # bytes of a UTF-8 character
+        return (first + b"".join(os.read(self.handle, 1) for _ in range(more))).decode(
+            errors="replace"
+        )
+
+    def note(self) -> str:
+        """A line of text."""
+        try:
+            return input("note: ")
+        except EOFError:
+            return ""
+
+
+@dataclass
+class Lines:
+    """Answers from a pipe or a file, one a line; blank lines do not count."""
+
+    stream: TextIO
+    number: int = 0  # of the last line read
+
+    def read(self, keys: ClassKeys) -> Reply:
+        """The next reply; the end means quit. A line that is no answer stops: later ones would hit wrong documents."""
+        for line in self.stream:
+            self.number += 1
+            if not line.strip():
+                continue
+            reply = keys.line(line)
+            if reply is None:
+                words = [*keys.classes, *(str(do) for do in Do if do not in (Do.LABEL, Do.NOTE))]
+                raise InputError(
+                    f"answer in line {self.number}: {line.strip()!r} is not a class: "
+                    f"{did_you_mean(line.strip(), words, 'there are')} All answers before it are saved"
+                )
+            return reply
+        return Reply(Do.QUIT)
+
+
 @dataclass
 class Conversation:
-    """Where a conversation has got to; what was answered is in the session, and on disk."""
+    """The state of the screen; the answers are in the session, and on disk."""
 
     task: LabellingTask
     session: Session
@@ -54,7 +234,7 @@ class Conversation:
         self.keys = ClassKeys.of(self.task.project.classes)
 
     def run(self) -> Session:
-        """Until there is no question left, or the person has had enough."""
+        """Ask until no question is left or the person quits."""
         while (question := self.session.question) is not None:
             self._show(question)
             reply = self.reader.read(self.keys)
@@ -75,7 +255,7 @@ class Conversation:
     def _follow(self, reply: Reply | None, question: Question) -> None:
         match None if reply is None else reply.do:
             case None:
-                self.view.say("that key means nothing here")
+                self.view.say("that key has no meaning here")
                 self.view.keys(self.keys, all_classes=self.all_keys)
             case Do.KEYS:
                 self.view.keys(self.keys)
@@ -92,17 +272,17 @@ class Conversation:
 
     def _undo(self) -> None:
         if not self.session.given:
-            self.view.say("there is no answer to take back")
+            self.view.say("there is no answer to undo")
             return
         last = self.session.given[-1]
         self.session, self.page, self.note = self.session.undo(), 0, ""
-        self.view.say(f"taken back: {last.label} for {last.id}")
+        self.view.say(f"undone: {last.label} for {last.id}")
 
     def _answer(self, reply: Reply, question: Question) -> None:
         same = self.task.on_disk.check(self.task.project.classes)  # each time: it may get worse
         if self.unchanged and not same:
             self.unchanged = False
-            self.remark("the rules have changed on disk: votes are shown as they were at the start")
+            self.remark("the rules have changed on disk: votes are still those of the start")
         label = {Do.SKIP: SKIPPED, Do.CANNOT_TELL: CANNOT_TELL}.get(reply.do, reply.text)
         self.session = self.session.answer(label, self.note)
         self.page, self.note = 0, ""
@@ -114,7 +294,7 @@ class Conversation:
                 self.view.say(found.sentence())
 
     def _model(self, row: int) -> str:
-        """What the model says of a document."""
+        """The model's prediction for a document."""
         if self.task.proba is None:
             return ""
         proba = self.task.proba[row]
@@ -122,7 +302,7 @@ class Conversation:
 
 
 def vote_line(shown: ShownDocument, label: str, model: str) -> str:
-    """After an answer: what it was, and what the rules and the model say."""
+    """After an answer: the answer, the votes and the model's prediction."""
     votes = ", ".join(f"{vote.source} {vote.label}" for vote in shown.votes) or "none"
     return "; ".join(part for part in (f"-> {label}", f"votes: {votes}", model) if part)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unruly.cli.label_keys import KEYS, ClassKeys, Do, Lines, Reply
+from unruly.cli.label_screen import KEYS, ClassKeys, Do, Lines, Reply
 from unruly.errors import InputError
 
 names = st.lists(st.text(min_size=1, max_size=6), min_size=2, max_size=127, unique=True)
@@ -61,5 +61,5 @@ def test_what_is_no_answer_is_refused_with_its_line() -> None:
     lines = Lines(io.StringIO("ham\nspma\n"))
     keys = ClassKeys.of(["ham", "spam"])
     lines.read(keys)
-    with pytest.raises(InputError, match="line 2: 'spma' is no class: did you mean 'spam'"):
+    with pytest.raises(InputError, match="line 2: 'spma' is not a class: did you mean 'spam'"):
         lines.read(keys)
