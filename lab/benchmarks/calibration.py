@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from _options import wrench_parser
 from unruly.denoising.fit import denoise
 from unruly.features.cache import Cache
-from unruly.learner import softmax
 from unruly.model.evaluation import calibration_error
+from unruly.softmax import softmax
 from unruly_lab.bench.datasets import folder_of
 
 SETS = "youtube,imdb,yelp,agnews,spouse,sms,trec,yoruba"

@@ -1,14 +1,14 @@
 """What every method gives back: a learner with two heads, and the history of its training.
 
 The denoiser answers from the votes of the sources, the classifier from the text; `Heads` holds both
-answers and the final one, probabilities by `softmax`. The saved model stores a `Learner`, whatever method trained it.
+answers and the final one. The saved model stores a `Learner` and asks it, whatever method trained it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,32 +17,6 @@ from unruly.errors import InputError, Where
 from unruly.facts import GoldUse, Note
 from unruly.features.encoder import Features
 from unruly.votes.votes import Votes
-
-Float = TypeVar("Float", np.float32, np.float64)
-
-
-def log_softmax(scores: NDArray[Float]) -> NDArray[Float]:
-    """(..., m): the logarithms of the probabilities; no overflow, whatever the scores.
-
-    >>> np.exp(log_softmax(np.array([1000.0, 1000.0]))).tolist()
-    [0.5, 0.5]
-    """
-    moved: NDArray[Float] = scores - scores.max(axis=-1, keepdims=True, initial=-np.inf)
-    moved -= np.log(np.exp(moved).sum(axis=-1, keepdims=True))
-    return moved
-
-
-def softmax(scores: NDArray[Float]) -> NDArray[Float]:
-    """(..., m): probabilities that sum to 1 along the last axis.
-
-    >>> softmax(np.array([[1.0, 0.0], [0.0, 0.0]])).round(3).tolist()
-    [[0.731, 0.269], [0.5, 0.5]]
-    """
-    raised: NDArray[Float] = scores - scores.max(axis=-1, keepdims=True, initial=-np.inf)
-    np.exp(raised, out=raised)
-    raised /= raised.sum(axis=-1, keepdims=True)
-    return raised
-
 
 BOTH, DENOISER, CLASSIFIER = 0, 1, 2
 UNKNOWN = -1  # the true class of a document that has no true label

@@ -13,7 +13,8 @@ from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError
 from unruly.features.encoder import Features
-from unruly.learner import BOTH, CLASSIFIER, DENOISER, softmax
+from unruly.learner import BOTH, CLASSIFIER, DENOISER
+from unruly.softmax import softmax
 from unruly.votes.votes import Votes
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from unruly.learner import softmax
 from unruly.paper.attention import (
     Attention,
     Segments,
@@ -29,6 +28,7 @@ from unruly.paper.pseudo_labels import majority_labels, pseudo_labels
 from unruly.paper.selection import sharpness
 from unruly.paper.settings import PaperSettings
 from unruly.paper.temporal_ensemble import TemporalEnsemble
+from unruly.softmax import softmax
 from unruly.votes.sparse import SparseVotes
 
 M = 3

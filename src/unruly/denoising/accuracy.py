@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from unruly.denoising.balance import STATED_LABELS
 from unruly.denoising.em import Posteriors
 from unruly.denoising.marginals import match_marginals
-from unruly.learner import softmax
 from unruly.sampling import Z95, sample_rows
+from unruly.softmax import softmax
 from unruly.votes.sparse import SparseVotes
 
 Real64 = NDArray[np.float64]

@@ -29,7 +29,8 @@ from unruly.facts import (
     note_to_plain,
 )
 from unruly.features.encoder import Features
-from unruly.learner import BOTH, CLASSIFIER, DENOISER, Epoch, Heads, check_known, softmax
+from unruly.learner import BOTH, CLASSIFIER, DENOISER, Epoch, Heads, check_known
+from unruly.softmax import softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 

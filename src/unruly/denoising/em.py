@@ -28,8 +28,9 @@ from unruly.denoising.behaviour import Behaviour, evidence, source_behaviour
 from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.regression import CrossFitting, Real
 from unruly.denoising.settings import Settings
-from unruly.learner import UNKNOWN, Gold, log_softmax, softmax
+from unruly.learner import UNKNOWN, Gold
 from unruly.progress import SILENT, Progress, stage
+from unruly.softmax import log_softmax, softmax
 from unruly.votes.sparse import SparseVotes
 
 Real64 = NDArray[np.float64]

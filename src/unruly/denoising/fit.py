@@ -41,10 +41,11 @@ from unruly.facts import (
     Use,
 )
 from unruly.features.encoder import Features
-from unruly.learner import UNKNOWN, Gold, check_features, check_labels, softmax
+from unruly.learner import UNKNOWN, Gold, check_features, check_labels
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.sampling import sample_rows
+from unruly.softmax import softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from unruly.errors import InputError, SettingsError, not_fitted
-from unruly.learner import softmax
 from unruly.prior import parse_prior
+from unruly.softmax import softmax
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.learner import log_softmax
 from unruly.paper.settings import PaperSettings
+from unruly.softmax import log_softmax
 
 Real = NDArray[np.float32]
 _TINY = 1e-30  # arithmetic on numbers near the end of float32 is a hundred times slower

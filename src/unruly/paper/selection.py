@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.features.encoder import Features
-from unruly.learner import UNKNOWN, Gold, check_labels, log_softmax
+from unruly.learner import UNKNOWN, Gold, check_labels
 from unruly.paper.inference import CoTrained
 from unruly.paper.settings import PaperSettings
+from unruly.softmax import log_softmax
 from unruly.votes.votes import Votes
 
 Judge = Callable[[CoTrained], float]  # higher is better

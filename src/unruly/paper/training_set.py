@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.features.encoder import Features
-from unruly.learner import Gold, check_features, log_softmax
+from unruly.learner import Gold, check_features
 from unruly.paper.attention import cast, even_split, outcomes, sum_by_source
 from unruly.paper.denoiser import Attended, contested
 from unruly.paper.pseudo_labels import majority_labels, pseudo_labels
 from unruly.paper.settings import PaperSettings
+from unruly.softmax import log_softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import ABSTAIN, Votes
 

@@ -20,10 +20,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import RuleError
-from unruly.learner import softmax
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import TEXT, Needs, Plain, Row, Space, Span, Table, known_space
 from unruly.rules.source import Rule, Source
+from unruly.softmax import softmax
 from unruly.wording import listed
 
 NAME = "describe"  # of the source that `[task.describe]` makes
