@@ -27,7 +27,7 @@ COMMANDS = {
     "new": "Make a starter folder.",
     "check": "Validate a project, run its rules' own examples, show its sources.",
     "vote": "Apply the rules to the texts and write the vote matrix.",
-    "label": "Label a few documents of a project by hand, drawn so that they tell about all.",
+    "label": "Label a few documents of a project by hand, drawn so that estimates hold for all documents.",
     "fit": "Learn a classifier from a project's rules and texts, and save it.",
     "predict": "Label every text of a file.",
     "encode": "Write every text of a file with the features that a model reads of it.",

@@ -217,7 +217,7 @@ def is_empty(text: str | None) -> bool:
 
 
 def _decision(decided_by: str) -> str:
-    return "both heads agree" if decided_by == "both" else f"the {decided_by} decides"
+    return "denoiser and classifier agree" if decided_by == "both" else f"the {decided_by} decides"
 
 
 def _odds(vote: Vote, with_odds: bool) -> str:

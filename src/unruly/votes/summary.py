@@ -163,7 +163,7 @@ class Summary:
     source_1  1  [0, 1]       0.500     0.500      0.250        2          0      1.000  [0.342, 1.000]
     total        [0, 1]       0.750     0.500      0.250        4          1      0.800  [0.507, 1.000]
     Polarity: 0 = ham, 1 = spam
-    majority vote: coverage 0.750, ties 0.250; of the 2 documents with one winner and gold, 1.000 right [0.342, 1.000]
+    majority vote: coverage 0.750, ties 0.250; accuracy 1.000 [0.342, 1.000] on 2 documents with gold and one winner
     """
 
     documents: int
@@ -251,12 +251,10 @@ class Summary:
         if vote.score is None:
             return line
         checked = vote.score.correct + vote.score.incorrect
-        right = (
-            f", {_share(vote.score.accuracy)} right {_interval(vote.score.interval)}"
-            if checked
-            else ""
-        )
-        return f"{line}; of the {plural(checked, 'document')} with one winner and gold{right}"
+        if not checked:
+            return f"{line}; no document has both gold and one winner"
+        found = f"{_share(vote.score.accuracy)} {_interval(vote.score.interval)}"
+        return f"{line}; accuracy {found} on {plural(checked, 'document')} with gold and one winner"
 
     def __str__(self) -> str:
         header, rows = self.cells()
