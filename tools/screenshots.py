@@ -1,7 +1,7 @@
-"""Pictures of the studio, by headless chromium: those of the docs, or every page to be looked at.
+"""Screenshots of the studio with headless chromium: those of the docs, or every page for review.
 
 python tools/screenshots.py docs                 # docs/studio-*.png
-python tools/screenshots.py /tmp/look --all      # every page, light and dark, desktop and phone, odd projects
+python tools/screenshots.py /tmp/look --all      # every page, light and dark, desktop, phone and wide, odd projects
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ PAGES = {
     "train": "/train",
     "out": "/out",
 }
+WIDE = 1920
+SIZES = ((1280, 900), (390, 844), (WIDE, 1000))
 FOR_DOCS = ("documents", "rule")
 TYPED = ", visit"
 RTL = "هذه مراجعة جيدة جدا للفيلم وأنصح بمشاهدته مرة أخرى"
@@ -49,18 +51,22 @@ def browser() -> Any:
 
 
 def furnished(folder: Path, environment: dict[str, str]) -> Path:
-    """The starter project with a model and a few labels."""
+    """The starter project with two models and a few labels."""
     project = make_starter(folder / "spam")
-    rows = "".join(f"{i},{'spam' if i % 3 else 'ham'}\n" for i in range(0, 24, 2))
-    command = [sys.executable, "-m", "unruly", "fit", str(project), "--encoder", "lsa", "-q"]
-    subprocess.run(
-        [*command, "-o", str(project / "spam.unruly")],
-        check=True,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-    )
+    file = project / "unruly.toml"
+    file.write_text('encoder = "lsa"\n' + file.read_text())
+    _fit(project, "first.unruly", environment)
+    gold = pl.read_csv(project / "comments.csv")["is_spam"].to_list()
+    rows = "".join(f"{i},{gold[i]}\n" for i in range(0, 24, 2))
     (project / "labels.csv").write_text("id,label\n" + rows)
+    file.write_text(file.read_text().replace('"song", ', ""))
+    _fit(project, "spam.unruly", environment)
     return project
+
+
+def _fit(project: Path, name: str, environment: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "unruly", "fit", str(project), "-q", "-o", str(project / name)]
+    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
 
 
 def empty(folder: Path) -> Path:
@@ -136,7 +142,7 @@ class Shown:
         end = time.monotonic() + 20
         while time.monotonic() < end and any(
             word in self.driver.page_source
-            for word in ("Matching…", "Drawing…", "Looking for reasons")
+            for word in ("Matching…", "Drawing…", "Looking for", "Comparing")
         ):
             time.sleep(0.2)
         time.sleep(0.5)
@@ -150,6 +156,15 @@ class Shown:
         ).click()
         time.sleep(4)
 
+    def compare(self) -> None:
+        """Have the first model shown, then the second, which is compared with it."""
+        for name in ("first", "spam"):
+            self.driver.get(self.base + "/train")
+            found = self.driver.find_elements("css selector", f"[aria-label='Show {name}']")
+            if found:
+                found[0].click()
+                time.sleep(3)
+
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(20)
@@ -158,7 +173,7 @@ class Shown:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("target", type=Path)
-    parser.add_argument("--all", action="store_true", help="every page, to be looked at")
+    parser.add_argument("--all", action="store_true", help="every page, for review")
     given = parser.parse_args()
     given.target.mkdir(parents=True, exist_ok=True)
     driver = browser()
@@ -173,6 +188,9 @@ def main() -> None:
                     crowded(folder),
                     "/rule?name=source_4_of_a_very_long_name_that_goes_on",
                 )
+                csv = folder / "reviews.csv"
+                pl.read_csv(projects["spam"][0] / "comments.csv").write_csv(csv)
+                projects["start"] = (csv, "")
             for name, (project, rule) in projects.items():
                 _pictures(name, project, rule, given.target, given.all, environment, driver)
     finally:
@@ -191,8 +209,9 @@ def _pictures(
     shown = Shown(project, environment, driver)
     try:
         if name == "spam" and everything:
+            shown.compare()
             shown.suggest()
-        for page, path in PAGES.items():
+        for page, path in {"start": "/start"}.items() if name == "start" else PAGES.items():
             path = path.format(rule=rule)
             if not everything:
                 if page in FOR_DOCS:
@@ -200,8 +219,10 @@ def _pictures(
                     typed = TYPED if page == "rule" else ""
                     shown.look(path, picture, width=1280, height=800, dark=False, typed=typed)
                 continue
-            for width, height in ((1280, 900), (390, 844)):
+            for width, height in SIZES:
                 for dark in (False, True):
+                    if width == WIDE and dark:
+                        continue
                     look = f"{name}-{page}-{width}-{'dark' if dark else 'light'}.png"
                     shown.look(path, target / look, width=width, height=height, dark=dark)
     finally:

@@ -17,6 +17,7 @@ Accuracy: in percent, on the test documents, of the model fitted with the labels
     2 random   the same with 2 n
     balance    n labels, drawn as above
     rounds     n labels in three such draws, the second and third under the model with the labels so far
+    mixed      n / 2 labels drawn as above, then the n / 2 most doubtful documents under the model with these
 ±: the standard error of the difference between `balance` and `2 random`, used for `2 counted` as well. Gold labels of training documents are the
 labels and the true shares, those of test documents score.
 
@@ -109,15 +110,15 @@ class Task:
             part.features, part.votes, clean=labels.numbers, label_weights=labels.weights
         )
 
-    def drawn(self, n: int, by: str, seed: int, rounds: int = 1) -> Learner:
-        """The model after n labels, drawn in so many rounds."""
+    def drawn(self, n: int, by: Sequence[str], seed: int) -> Learner:
+        """The model after n labels, drawn in as many rounds of equal size."""
         part, answers, learner = self.train, tuple[Answer, ...](), self.plain
         ids, classes = part.votes.ids.to_list(), part.votes.classes
-        for turn in range(rounds):
+        for turn, kind in enumerate(by):
             so_far = labelled(LabelFile(Path("labels.csv"), answers), ids, classes)
-            size = n * (turn + 1) // rounds - len(answers)
+            size = n * (turn + 1) // len(by) - len(answers)
             proba = learner.heads(part.features, part.votes).combined
-            asked = ask(part.votes, proba, size, by, answered=so_far.answered, seed=1000 * seed)
+            asked = ask(part.votes, proba, size, kind, answered=so_far.answered, seed=1000 * seed)
             when = f"2026-01-{turn + 1:02}"
             answers += tuple(
                 Answer(str(q.id), classes[part.gold[q.row]], when, "", q.why, q.probability)
@@ -165,10 +166,11 @@ def measure_accuracy(task: Task, n: int, seeds: int) -> Row:
     """How often the fitted model is right."""
     ways: dict[str, Callable[[int], Learner]] = {
         "none": lambda _: task.plain,
-        "random": lambda seed: task.drawn(n, "random", seed),
-        "2 random": lambda seed: task.drawn(2 * n, "random", seed),
-        "balance": lambda seed: task.drawn(n, "balance", seed),
-        "rounds": lambda seed: task.drawn(n, "balance", seed, ROUNDS),
+        "random": lambda seed: task.drawn(n, ["random"], seed),
+        "2 random": lambda seed: task.drawn(2 * n, ["random"], seed),
+        "balance": lambda seed: task.drawn(n, ["balance"], seed),
+        "rounds": lambda seed: task.drawn(n, ["balance"] * ROUNDS, seed),
+        "mixed": lambda seed: task.drawn(n, ["balance", "doubt"], seed),
     }
     return row_of(
         task,

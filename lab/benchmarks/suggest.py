@@ -1,18 +1,22 @@
 """What thirty suggested rules are worth, when somebody who knows the truth accepts the good ones.
 
     python lab/benchmarks/suggest.py --data DIR [--datasets youtube,...] [--documents 3000] [--steps 30]
-                                     [--seeds 2] [--lists] [--prior] [--labels 20] [--relabel] [--json]
+                                     [--seeds 2] [--lists] [--prior] [--labels 20] [--relabel] [--static DIR] [--errors]
+                                     [--no-random] [--json]
 
 Starts: `names`, one rule for each class with the words of its name; `third`, a random third of the data set's own
-rules (--seeds of them). At each step a model is fitted on the rules so far, `suggest_rules` ranks new ones without
+rules (--seeds of them). With --static, a folder of static word vectors, the encoders are static and lsa throughout, and
+`names` also has the source that `[task.describe]` makes where each class is described by its name. At each step a model is fitted on the rules so far, `suggest_rules` ranks new ones without
 gold, and an oracle with the training gold accepts the best whose precision is 60 % or more; those above it in the
 list are refused. `random` accepts, as often, a random word of the same frequency for its commonest class, with the
-same oracle. Accepted rules are sources of their own; with --lists, words for one class are one source.
+same oracle. `errors` is the usual way without suggestions: 100 random training documents are labelled, and each new rule is a word
+of a document that the model gets wrong, the one that goes most with its class on these 100, under the same oracle;
+the labels are read, not trained on. Accepted rules are sources of their own; with --lists, words for one class are one source.
 
 Printed are test accuracy of the default and coverage of the training documents after so many accepted rules,
 how many suggestions were read for each accepted one, and beside them majority vote and the default on all published
 rules. `top` is the precision of the first twenty suggestions on the published rules and the share of these whose true
-precision lies in the interval shown, both in whole percents. Encoder lsa. Gold of training documents is the oracle's alone; gold of test
+precision lies in the interval shown, both in whole percents. Encoder lsa. Gold of training documents is the oracle's alone, and that of the 100 for `errors`; gold of test
 documents is for scoring. With --prior the true class shares are stated, as a user who knows them would; with --labels
 so many random training documents are labelled before the first rule, as `unruly label` would have it. With --relabel
 the oracle accepts a rule for the class in which its precision is 60 % or more, also where that is not the one suggested.
@@ -24,18 +28,22 @@ import argparse
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from _options import wrench_parser
-from unruly import WeakClassifier
+from unruly import TextSpace, WeakClassifier
+from unruly.model.candidates import GRAMMAR
 from unruly.model.evaluation import majority_shares
 from unruly.model.suggestions import Refused, suggest_rules
 from unruly.project.suggesting import with_stand_in
+from unruly.rules.describe import NAME as DESCRIBE
+from unruly.rules.describe import described_source
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
@@ -47,6 +55,7 @@ SETS = ("youtube", "yelp", "agnews", "sms")
 SHOWN = (0, 1, 2, 5, 10, 15, 20, 25, 30)
 GOOD = 0.6  # precision from which the oracle accepts
 READ = 20  # suggestions that are read before the oracle gives up
+LABELLED = 100  # documents in which errors are read
 _WORD = re.compile(r"(?u)\b[^\W\d_][\w'’]+\b")
 
 
@@ -78,6 +87,16 @@ class Task:
     prior: tuple[float, ...] | None = None  # the class shares, where they are stated
     labels: int = 0  # random training documents with a label by hand
     relabel: bool = False  # whether a rule may be accepted for another class
+    static: str | None = None  # a folder of static word vectors
+
+    @cached_property
+    def described(self) -> Source | None:
+        """The source that compares documents with the names of the classes."""
+        if self.static is None or not self.names:
+            return None
+        about = {c: " ".join(_WORD.findall(c.lower())) or c for c in self.classes}
+        encoder = {"name": "static", "model": self.static}
+        return described_source(about, TextSpace(encoder, self.train.corpus, kept=True))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -95,12 +114,16 @@ class Task:
                 sources += [Source(f"list {label}", own)] if own else []
         else:
             sources += [Source(f"rule {i}", [rule]) for i, rule in enumerate(rules)]
+        if self.described is not None:
+            sources.append(self.described)
         matrix = split.votes.matrix[:, list(self.columns)]
         names = [split.votes.sources[j] for j in self.columns]
+        soft: Mapping[str, NDArray[np.float32]] = {}
         if sources:
             cast = Sources(self.classes, sources).vote(split.corpus)
             matrix, names = np.column_stack([matrix, cast.matrix]), [*names, *cast.sources]
-        return Votes.from_array(matrix, classes=self.classes, sources=names, ids=split.votes.ids)
+            soft = cast.soft
+        return Votes(matrix, tuple(names), self.classes, split.votes.ids, soft)
 
     @property
     def clean(self) -> NDArray[np.int64] | None:
@@ -149,12 +172,14 @@ class Walk:
         """Measure where that is shown."""
         if step in SHOWN:
             self.accuracy[step] = task.accuracy(self.rules)
-            covered = task.votes(task.train, self.rules).covered
-            self.coverage[step] = 100 * float(covered.mean())
+            votes = task.votes(task.train, self.rules)
+            hard = [j for j, name in enumerate(votes.sources) if name != DESCRIBE]
+            self.coverage[step] = 100 * float(votes.voted[:, hard].any(axis=1).mean())
 
 
 def classifier(task: Task) -> WeakClassifier:
-    return WeakClassifier("lsa", class_prior=task.prior, keep_documents=0)
+    static = [] if task.static is None else [{"name": "static", "model": task.static}]
+    return WeakClassifier([*static, "lsa"], class_prior=task.prior, keep_documents=0)
 
 
 def posteriors(task: Task, rules: Sequence[Rule]) -> tuple[Votes, NDArray[np.float32]]:
@@ -223,6 +248,51 @@ def at_random(task: Task, like: Walk, seed: int) -> Walk:
     return walk
 
 
+def from_errors(task: Task, steps: int) -> Walk:
+    """Rules from documents that the model gets wrong, among some that are labelled."""
+    walk, refused = Walk(), set[tuple[str, str]]()
+    walk.note(task, 0)
+    rows = np.random.default_rng(11).permutation(len(task.train.gold))[:LABELLED]
+    gold, texts = task.train.gold[rows], task.train.corpus.texts.to_list()
+    words = [set(_WORD.findall(texts[row].lower())) - GRAMMAR for row in rows]
+    while len(walk.rules) < steps:
+        wrong = np.flatnonzero(posteriors(task, walk.rules)[1][rows].argmax(axis=1) != gold)
+        rule = next(
+            filter(None, (_from(task, walk, int(i), gold, words, refused) for i in wrong)), None
+        )
+        if rule is None:
+            break
+        walk.rules.append(rule)
+        walk.note(task, len(walk.rules))
+    return walk
+
+
+def _from(
+    task: Task,
+    walk: Walk,
+    i: int,
+    gold: NDArray[np.int64],
+    words: Sequence[set[str]],
+    refused: set[tuple[str, str]],
+) -> Rule | None:
+    """A word of labelled document i for its class, the one that goes most with it on the labelled documents."""
+    label = task.classes[gold[i]]
+
+    def share(word: str) -> float:
+        has = np.array([word in own for own in words])
+        return float(((gold == gold[i]) & has).sum() + 1) / float(has.sum() + 2)
+
+    for word in sorted(words[i], key=lambda word: (-share(word), word))[:3]:
+        rule = Rule(label, Keywords((word,)))
+        if (label, word) in refused or rule in walk.rules:
+            continue
+        walk.read += 1
+        if task.precision(rule) >= GOOD:
+            return rule
+        refused.add((label, word))
+    return None
+
+
 def _documents(task: Task, rule: Rule) -> int:
     cast = Sources(task.classes, [Source("s", [rule])]).vote(task.train.corpus)
     return int(cast.covered.sum())
@@ -238,11 +308,10 @@ def third(votes: Votes, seed: int) -> tuple[int, ...]:
             return tuple(columns.tolist())
 
 
-def published(
-    train: Split, test: Split, prior: tuple[float, ...] | None, labels: int
-) -> dict[str, float]:
+def published(start: Task) -> dict[str, float]:
     """Majority vote and the default on all published rules, and the first twenty suggestions there."""
-    task = Task(train, test, tuple(range(train.votes.k)), False, False, prior, labels)
+    train, test = start.train, start.test
+    task = replace(start, columns=tuple(range(train.votes.k)), names=False)
     commonest = int(np.bincount(train.votes.matrix[train.votes.voted]).argmax())
     shares = majority_shares(test.votes, commonest)
     votes, view = posteriors(task, ())
@@ -281,25 +350,30 @@ def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
     test = Split.read(args.data / name, "test", args.documents)
     counts = np.bincount(train.gold, minlength=train.votes.m)
     prior = tuple((counts / counts.sum()).tolist()) if args.prior else None
-    whole = published(train, test, prior, args.labels)
+    start = Task(train, test, (), True, args.lists, prior, args.labels, args.relabel, args.static)
+    whole = published(start)
     print(f"{name}: " + ", ".join(f"{key} {value:.1f}" for key, value in whole.items()), flush=True)
     starts: list[tuple[str, tuple[int, ...], bool]] = [("names", (), True)]
     starts += [(f"third {s}", third(train.votes, s), False) for s in range(args.seeds)]
     found: dict[str, object] = {"published": whole}
-    for start, columns, names in starts:
-        task = Task(train, test, columns, names, args.lists, prior, args.labels, args.relabel)
+    for label, columns, names in starts:
+        task = replace(start, columns=columns, names=names)
         walk = suggested(task, args.steps)
-        print(line(start, walk), flush=True)
+        print(line(label, walk), flush=True)
         drawn = Walk() if args.no_random else at_random(task, walk, seed=0)
         if not args.no_random:
             print(line("  random", drawn), flush=True)
+        errors = from_errors(task, args.steps) if args.errors else Walk()
+        if args.errors:
+            print(line("  errors", errors), flush=True)
         rules = [f"{rule.label}: {rule.when.reason()}" for rule in walk.rules]
-        found[start] = {
+        found[label] = {
             "accuracy": walk.accuracy,
             "coverage": walk.coverage,
             "read": walk.read,
             "rules": rules,
             "random": {"accuracy": drawn.accuracy, "coverage": drawn.coverage, "read": drawn.read},
+            "errors": {"accuracy": errors.accuracy, "coverage": errors.coverage},
         }
     return found
 
@@ -314,6 +388,8 @@ def main() -> None:
     parser.add_argument("--prior", action="store_true", help="state the true class shares")
     parser.add_argument("--labels", type=int, default=0, help="random labels by hand")
     parser.add_argument("--relabel", action="store_true", help="rules for another class count")
+    parser.add_argument("--static", help="a folder of static word vectors")
+    parser.add_argument("--errors", action="store_true", help="rules from errors on labels beside")
     parser.add_argument("--no-random", action="store_true", help="without random words beside")
     args = parser.parse_args()
     began = time.process_time()

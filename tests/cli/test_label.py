@@ -312,6 +312,7 @@ def test_control_c_ends_it_while_it_waits_for_a_key(terminal: object, spam: Path
     assert not select.select([screen.handle], [], [], 0.5)[0]
     screen.type("\x03")
     assert screen.code() == 130
+    assert "2 answers kept in spam/labels.csv" in screen.shown
     assert labels_in(spam) == ["spam", "spam"]
 
 

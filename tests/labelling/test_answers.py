@@ -1,4 +1,4 @@
-"""What answers come to: one label a document, problems kept apart, and weights that keep totals unbiased."""
+"""What answers come to: one label a document, problems set aside, and weights that keep totals unbiased."""
 
 from __future__ import annotations
 
@@ -70,11 +70,10 @@ def test_each_kind_of_problem_is_one_line() -> None:
     ]
     lines = problem_lines(problems, "labels.csv")
     assert lines == [
-        "labels.csv: 1 line is not readable (line 3): left out",
-        "labels.csv: 2 labels are of documents that are not in the data (7, 8): kept apart",
-        "labels.csv: 1 label is no class of the project (eggs): kept apart",
-        "labels.csv: 1 document with labels that contradict each other (0: ada spam, somebody ham): "
-        "kept apart until they agree",
+        "labels.csv: 1 line ignored: not readable (line 3)",
+        "labels.csv: 2 labels set aside: their documents are not in the data (7, 8)",
+        "labels.csv: 1 label set aside: not a class of the project (eggs)",
+        "labels.csv: 1 document set aside until annotators agree (0: ada spam, unnamed ham)",
     ]
 
 

@@ -238,3 +238,10 @@ def test_missing_columns_are_added_and_conflicts_kept() -> None:
     more = completed(data, {})
     assert can_append(more, {})
     assert [line.cells["label"] for line in read_lines(decoded(more), "labels.csv")] == ["a", "b"]
+
+
+def test_a_completed_file_keeps_its_line_ends() -> None:
+    data = b'"ID";"Label"\r\n"3";"ham"\r\n'
+    whole = completed(data, {})
+    added = continued(whole, [{"id": "4", "label": "spam"}], {})
+    assert (whole + added).count(b"\n") == (whole + added).count(b"\r\n") == 3

@@ -109,8 +109,12 @@ def test_weighted_vote_takes_known_accuracies() -> None:
     assert (model.predict(votes) == gold).mean() > 0.93
     with pytest.raises(SettingsError, match="3 accuracies are given, but there are 4 sources"):
         WeightedVote(accuracies=[0.9, 0.8, 0.7]).fit(votes)
-    with pytest.raises(SettingsError, match="between 0 and 1"):
-        WeightedVote(accuracies=[0.9, 0.8, 0.7, 1.2]).fit(votes)
+    for beyond in (1.2, -0.1):
+        with pytest.raises(SettingsError, match="between 0 and 1"):
+            WeightedVote(accuracies=[0.9, 0.8, 0.7, beyond]).fit(votes)
+    sure = WeightedVote(accuracies=[0.0, 1.0, 0.5, 0.5]).fit(votes)  # always wrong, always right
+    assert sure.weights_[0] < -3
+    assert sure.weights_[1] > 3
     with pytest.raises(SettingsError, match="smoothing is -1"):
         WeightedVote(smoothing=-1).fit(votes)
 

@@ -34,6 +34,18 @@ def test_the_gradient_is_that_of_the_objective() -> None:
     assert error < 1e-5
 
 
+@pytest.mark.parametrize("m", [2, 4])
+def test_it_starts_from_sources_that_are_right_at_seventy_percent(m: int) -> None:
+    """Each vote is cast as often as it was seen, and 7/3 (m - 1) times as likely in its own class as in another."""
+    prior = np.arange(1, m + 1) / (m * (m + 1) / 2)
+    seen, column = np.linspace(0.05, 0.3, 2 * m), np.tile(np.arange(m), 2)
+    problem = Completion(np.zeros((2 * m, 2 * m)), seen, np.ones((2 * m, 2 * m), bool), prior, 0.1)
+    start = problem.trusting(np.eye(m)[column])
+    np.testing.assert_allclose(start @ prior, seen)
+    own, other = start[np.arange(2 * m), column], start[np.arange(2 * m), (column + 1) % m]
+    np.testing.assert_allclose(own / other, 7 / 3 * (m - 1))
+
+
 @pytest.mark.parametrize("prior", [[0.5, 0.5], [0.7, 0.3]])
 def test_without_the_pull_it_recovers_the_planted_rates(prior: list[float]) -> None:
     accuracies = [0.9, 0.8, 0.75, 0.7, 0.6]

@@ -120,6 +120,25 @@ def test_a_text_that_repeats_counts_once() -> None:
     assert not [s for s in found if "click" in s.condition]
 
 
+def test_soft_sources_cover_no_document(case: Case) -> None:
+    """A source that compares every text with the classes leaves the rules' gaps open."""
+    corpus, rules, votes, gold = case
+    truth = np.eye(2, dtype=np.float32)[gold]
+    column = gold.astype(np.int8)[:, None]
+    beside = Votes(
+        np.hstack([votes.matrix, column]),
+        (*votes.sources, "describe"),
+        CLASSES,
+        votes.ids,
+        {"describe": truth},
+    )
+    plain = suggest_rules(corpus, votes, truth, rules=rules, n=5)
+    found = suggest_rules(corpus, beside, truth, rules=rules, n=5)
+    assert [one.rule for one in found] == [one.rule for one in plain]
+    assert [one.uncovered for one in found] == [one.uncovered for one in plain]
+    assert max(one.uncovered for one in found) > 0
+
+
 def test_a_model_that_always_answers_alike_suggests_nothing(case: Case) -> None:
     corpus, rules, votes, _ = case
     always = np.tile([[1.0, 0.0]], (len(corpus), 1))

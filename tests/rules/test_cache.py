@@ -258,4 +258,4 @@ def test_two_processes_at_once(cache: Cache) -> None:
         "    assert votes.voted.sum() == 20\n"
     )
     both = [subprocess.Popen([sys.executable, "-c", code, str(cache.folder)]) for _ in range(2)]
-    assert [process.wait(timeout=60) for process in both] == [0, 0]
+    assert [process.wait(timeout=600) for process in both] == [0, 0]

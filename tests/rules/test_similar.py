@@ -129,10 +129,31 @@ def test_calibrated_is_a_flag_beside_a_share_or_the_share_itself(folder: Path) -
     assert reason == "similar to 1 example (the nearest 5.0%)"
 
 
+def test_a_counter_example_that_is_nearer_keeps_the_rule_quiet(folder: Path) -> None:
+    """`unlike` takes votes away and adds none; it is written, cached and saved like the rest."""
+    wide = RULES.replace("above = 0.05", "above = -0.5")
+    unlike = wide.replace("above = -0.5", 'unlike = ["refund my money"], above = -0.5')
+    before = project(folder, HEAD + wide)
+    cast = before.sources.vote(before.corpus(), cache=Cache.default())
+    assert cast.voted[:, 0].all()
+    found = project(folder, HEAD + unlike)
+    found.write(folder / "again.toml")
+    assert Project.read(folder / "again.toml") == found
+    votes = found.sources.vote(found.corpus(), cache=Cache.default())
+    assert np.mean(is_parcel(votes)) > 0.8
+    assert 0 < votes.voted[:, 0].mean() < 1
+    text = "the parcel never arrived please"
+    assert found.sources.vote([text, "refund my money"]).matrix[:, 0].tolist() == [0, -1]
+    reason = Similar(["a"], above=0.1, unlike=["b", "c"]).reason()
+    assert reason == "similar to 1 example, unlike 2 (above 0.10)"
+
+
+@pytest.mark.parametrize("unlike", ["", 'unlike = ["refund my money"], '])
 def test_a_calibrated_threshold_is_that_of_the_training_documents_and_is_saved(
-    folder: Path,
+    folder: Path, unlike: str
 ) -> None:
-    found = project(folder, HEAD + RULES.replace("above = 0.05", "calibrated = true, share = 0.25"))
+    limit = f"{unlike}calibrated = true, share = 0.25"
+    found = project(folder, HEAD + RULES.replace("above = 0.05", limit))
     cast = found.sources.vote(found.corpus())
     found.fit().model.save(folder / "m.unruly")
     again = unruly.load(folder / "m.unruly")
@@ -272,7 +293,7 @@ def test_an_encoder_of_given_features_cannot_read_examples(folder: Path) -> None
         ('{ to = ["x"], calibrated = true, share = true }', "expected a number, found bool"),
         ('{ to = ["x"], calibrated = 0.1, share = 0.1 }', "stated twice"),
         ('{ to = ["x"], calibrated = true, above = 0.1 }', "either above"),
-        ('{ to = ["x"], above = 0.1, share = 0.1 }', "share says how often"),
+        ('{ to = ["x"], above = 0.1, share = 0.1 }', "share goes with calibrated"),
         ('{ to = ["x"], abve = 0.1 }', "did you mean 'above'"),
         ('{ file = "none.txt", above = 0.1 }', "there is no file"),
     ],

@@ -197,7 +197,7 @@ def test_the_whole_story(browser: Any, served: Callable[[Path], Served], tmp_pat
     until(lambda: "in this draw" in text(browser), "a question")
     before = (tmp_path / "labels.csv").read_text()
     press(browser, "2")
-    until(lambda: "You said spam" in text(browser), "an answer")
+    until(lambda: "Your answer: spam" in text(browser), "an answer")
     assert len((tmp_path / "labels.csv").read_text()) > len(before)
 
     # Train, and take the data away
@@ -211,6 +211,35 @@ def test_the_whole_story(browser: Any, served: Callable[[Path], Served], tmp_pat
     browser.get(f"{studio.base}/out")
     css(browser, "button[aria-label='Make labelled.csv']").click()
     until((tmp_path / "out" / "labelled.csv").exists, "labelled data")
+    assert complaints(browser, studio.base) == ([], [])
+
+
+def test_a_rule_from_words_by_keyboard_alone(
+    browser: Any, served: Callable[[Path], Served], tmp_path: Path
+) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    folder = make_starter(tmp_path / "spam")
+    studio = served(folder)
+    browser.get(studio.link)
+    press(browser, "j")
+    press(browser, Keys.ENTER)
+    until(lambda: css(browser, "[data-words]"), "a document")
+    until(lambda: "Similar documents" in text(browser), "similar documents")
+    press(browser, "m")
+    press(browser, "subscribe")
+    until(lambda: css(browser, "#popup").is_displayed(), "the popup")
+    press(browser, Keys.ENTER)  # to the forms of the word
+    until(lambda: browser.switch_to.active_element.get_attribute("name") == "form", "its forms")
+    for _ in range(20):
+        if browser.switch_to.active_element.get_attribute("value") == "spam":
+            break
+        press(browser, Keys.TAB)
+    press(browser, Keys.ENTER)
+    until(lambda: "Majority vote changes" in text(browser, "#preview"), "a preview")
+    press(browser, Keys.CONTROL + "s")
+    until(lambda: browser.current_url.endswith("/rules"), "saved")
+    assert 'keywords = ["subscribe"' in (folder / "unruly.toml").read_text()
     assert complaints(browser, studio.base) == ([], [])
 
 
@@ -231,7 +260,7 @@ def test_a_killed_server_loses_nothing(
     until(lambda: "you: spam" in text(browser), "the label on the page")
     studio.stop()
     press(browser, "1")
-    until(lambda: "does not answer" in text(browser, "#toast"), "a word about it")
+    until(lambda: "does not respond" in text(browser, "#toast"), "a word about it")
     again = served(folder)
     browser.get(again.link)
     browser.get(f"{again.base}/rule?name=money")

@@ -48,6 +48,7 @@ def test_one_document_with_reasons(modelled: Studio) -> None:
         assert "Why the model says so" in reasons
         assert "Weight here" in reasons
         assert "Nearest training documents" in reasons
+        assert "Similar documents" in client.get("/documents/0/similar").text
         assert client.get("/documents/9999").status_code == 422
         assert client.get("/documents/x").status_code == 422
 
@@ -82,7 +83,7 @@ def test_labels_a_filter_only_when_the_count_holds(client: Any, studio: Studio) 
 def test_saves_a_filter(client: Any) -> None:
     page = client.post("/presets", data={"name": "songs", "words": "song"}).text
     assert "songs" in page
-    assert "Forget the filter songs" in page
+    assert "Delete the filter songs" in page
     assert "songs" not in client.post("/presets", data={"name": "songs", "forget": "1"}).text
 
 
@@ -121,6 +122,7 @@ def test_hostile_texts_are_texts(hostile: Any) -> None:
         "/documents",
         "/documents/0",
         "/documents/0/reasons",
+        "/documents/0/similar",
         "/documents?words=" + quote(HOSTILE),
         "/documents?source=" + quote(HOSTILE),
         "/marked?words=" + quote(HOSTILE),

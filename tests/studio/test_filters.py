@@ -88,8 +88,22 @@ def test_orders(state: State) -> None:
     assert state.answers is not None
     doubt = state.answers.doubt[Filter(sort="doubt").rows(state)]
     assert (np.diff(doubt) <= 0).all()
+    influence = state.influence[Filter(sort="influence").rows(state)]
+    assert (np.diff(influence) <= 0).all()
     assert Filter(sort="random").rows(state).tolist() != list(range(state.n))
     assert Filter().rows(state).tolist() == list(range(state.n))
+
+
+@pytest.mark.parametrize("with_model", [True, False])
+def test_influence_is_doubt_times_documents_with_the_same_votes(
+    state: State, with_model: bool
+) -> None:
+    shown = state if with_model else replace(state, answers=None)
+    for row in range(shown.n):
+        votes = shown.votes.matrix[row]
+        alike = sum((votes == other).all() for other in shown.votes.matrix)
+        expected = shown.doubt[row] * alike if (votes >= 0).any() else 0.0
+        assert shown.influence[row] == pytest.approx(expected)
 
 
 def test_words_are_words_not_patterns(state: State) -> None:

@@ -27,7 +27,7 @@ def test_asks_hides_and_reveals(client: Any, folder: Path) -> None:
     assert "<mark" not in question_of(page)
     row = row_of(page)
     after = client.post("/label/answer", data={"row": row, "label": "spam"}).text
-    assert "You said spam" in after
+    assert "Your answer: spam" in after
     assert row_of(after) != row
     (answer,) = LabelFile.open(folder / "labels.csv").answers
     assert answer.reason == "balance"

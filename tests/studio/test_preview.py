@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from unruly.studio.preview import Preview, Slow, Wrong, preview, preview_sampled
+from unruly.studio.preview import SHOWN, Preview, Slow, Wrong, preview, preview_sampled
 from unruly.studio.state import Answers, winners
 from unruly.studio.workspace import Workspace
 
@@ -48,7 +48,13 @@ def test_the_preview_is_what_saving_gives(workspace: Workspace, words: list[str]
     assert found.added.count == int((now & ~was).sum())
     assert found.removed.count == int((was & ~now).sum())
     assert found.covered == int(after.votes.covered.sum())
-    assert found.majority == int((winners(after.counts) != winners(before.counts)).sum())
+    moved = np.flatnonzero(winners(after.counts) != winners(before.counts))
+    assert found.majority.count == len(moved)
+    assert found.majority.rows == tuple(moved[:SHOWN].tolist())
+    names = (*before.classes, None)
+    assert found.moves == tuple(
+        (names[before.winner[row]], names[after.winner[row]]) for row in moved[:SHOWN].tolist()
+    )
     workspace.undo()
 
 

@@ -11,6 +11,8 @@ from tests.studio.conftest import client_of
 
 from unruly.project.editing import source_text
 from unruly.studio.app import Studio
+from unruly.studio.rules import source_rows
+from unruly.studio.state import winners
 
 PART = {"x-part": "1"}
 NEW = '[[source]]\nname = "songs"\n[[source.rule]]\nlabel = "ham"\nkeywords = ["song"]\n'
@@ -25,6 +27,19 @@ def test_the_table_has_figures(client: Any) -> None:
     assert "subscribe" in page
     assert "Agrees with others" in page
     assert "Measured by the label column" in page
+    assert "Decides majority" in page
+
+
+def test_a_source_decides_where_majority_vote_is_another_without_it(studio: Studio) -> None:
+    state = studio.workspace.state
+    for row in source_rows(state, {}):
+        j = state.votes.sources.index(row.name)
+        counts = state.counts.copy()
+        for i, vote in enumerate(state.votes.matrix[:, j].tolist()):
+            if vote >= 0:
+                counts[i, vote] -= 1
+        assert row.decides == int((winners(counts) != state.winner).sum())
+        assert row.decides >= row.alone
 
 
 def test_with_a_model_accuracy_is_estimated(modelled: Studio) -> None:
@@ -78,7 +93,7 @@ def test_two_tabs_do_not_overwrite_each_other(client: Any, folder: Path) -> None
     )
     answer = client.post("/rules/save", data={**given, "toml": mine}, headers=PART)
     assert answer.status_code == 409
-    assert "changed meanwhile" in answer.text
+    assert "changed in the meantime" in answer.text
     assert '"gold"' in text_of(folder)
     assert '"coins"' not in text_of(folder)
 
@@ -117,7 +132,7 @@ def test_changes_of_a_source(client: Any, folder: Path) -> None:
     assert change("duplicate", "cash").status_code == 200
     assert 'name = "cash copy"' in text_of(folder)
     assert change("off", "cash").status_code == 200
-    assert "switched off" in client.get("/rules").text
+    assert "off: stays in the file" in client.get("/rules").text
     assert change("on", "cash").status_code == 200
     assert change("up", "subscribe").status_code == 200, "it is the first: nothing changes"
     assert change("down", "subscribe").status_code == 200

@@ -51,7 +51,7 @@ def test_accepts_refuses_and_undoes(advised: Studio, folder: Path) -> None:
 
 
 def test_without_rules_or_before_looking(client: Any) -> None:
-    assert "Nothing looked for yet" in client.get("/suggestions").text
+    assert "No suggestions yet" in client.get("/suggestions").text
     assert client.post("/suggestions/decide", data={"number": "x"}).status_code == 422
 
 

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.studio.conftest import client_of
 
@@ -13,7 +14,8 @@ from unruly.errors import InputError
 from unruly.studio.app import Studio
 from unruly.studio.filters import Filter
 from unruly.studio.jobs import Job
-from unruly.studio.models import kept_models
+from unruly.studio.models import VoteChange, changed_answers, kept_models, vote_changes
+from unruly.studio.state import Answers
 from unruly.studio.training import Trainer
 from unruly.studio.workspace import Workspace
 
@@ -41,7 +43,7 @@ def test_a_fit_is_kept_and_shown(quick: None, workspace: Workspace, folder: Path
     assert fresh
     workspace.change_source("off", "money")
     workspace.label([0, 1], "spam")
-    assert trainer.stale
+    assert trainer.stale == "the rules changed and 2 labels were given"
     trainer.fit()
     trainer.wait(120)
     second, still = kept_models(folder)
@@ -50,12 +52,77 @@ def test_a_fit_is_kept_and_shown(quick: None, workspace: Workspace, folder: Path
     assert workspace.state.earlier is not None
     changed = (workspace.state.earlier.predicted != workspace.state.answers.predicted).sum()
     assert Filter(changed="yes").count(workspace.state) == changed
-    assert "money: removed" in str(trainer.compare(first.path, second.path))
+    found = trainer.difference()
+    assert found is not None
+    assert "money: removed" in str(found[0])
+    assert found[1].total == changed
+    assert sum(len(cause.rows) for cause in found[1].causes) == found[1].seen == changed
     again = Trainer(Workspace(folder))
     again.open_newest()
     assert again.current is not None
     assert again.current.path == second.path
     assert again.workspace.state.answers is not None, "kept answers are there at once"
+
+
+def test_why_answers_changed(quick: None, workspace: Workspace, folder: Path) -> None:
+    workspace.reload()
+    trainer = Trainer(workspace)
+    trainer.fit()
+    trainer.wait(120)
+    assert trainer.difference() is None, "one model: nothing to compare"
+    text = workspace.state.text.replace('"money"', '"wages"').replace(
+        'name = "wages"', 'name = "money"'
+    )
+    workspace.edit("money: another word", text)
+    trainer.fit()
+    trainer.wait(120)
+    state, before, after = workspace.state, trainer.before, trainer.current
+    assert before is not None
+    assert after is not None
+    old, new = trainer.opened(before), trainer.opened(after)
+    rows = np.arange(state.n)
+    words = state.corpus.texts.str.to_lowercase()
+    for row, changes in enumerate(vote_changes(old, new, state, rows)):
+        said = {change.source for change in changes}
+        assert said <= {"money"}
+        if changes:
+            assert "money" in words[row] or "wages" in words[row]
+    assert any(vote_changes(old, new, state, rows)), "the edit changed votes"
+    swapped = Answers("x", 1 - np.asarray(state.answers.proba)) if state.answers else None
+    workspace.use_answers(state.answers, swapped)  # as if every answer had changed
+    found = changed_answers(old, new, workspace.state)
+    assert found.total == state.n
+    assert {row for cause in found.causes for row in cause.rows} == set(range(state.n))
+    sizes = [len(cause.rows) for cause in found.causes]
+    assert sizes == sorted(sizes, reverse=True)
+    assert changed_answers(old, new, workspace.state, most=5).seen == 5
+    assert trainer.changes_on(0) == vote_changes(old, new, state, rows[:1])[0]
+
+
+def test_a_change_of_votes_in_words() -> None:
+    assert str(VoteChange("songs", None, "ham")) == "songs now votes ham"
+    assert str(VoteChange("songs", "ham", None)) == "songs no longer votes ham"
+    assert str(VoteChange("songs", "ham", "spam")) == "songs votes spam, before ham"
+
+
+def test_the_page_shows_what_changed_and_all_models(
+    quick: None, studio: Studio, folder: Path
+) -> None:
+    studio.workspace.reload()
+    studio.trainer.fit()
+    studio.trainer.wait(120)
+    studio.workspace.change_source("off", "about_the_song")
+    studio.trainer.fit()
+    studio.trainer.wait(120)
+    with client_of(studio) as client:
+        assert "/train/difference" in client.get("/train").text
+        part = client.get("/train/difference").text
+        changed = Filter(changed="yes").rows(studio.workspace.state)
+        assert f"{len(changed)} of 73 answers" in part
+        assert "about_the_song: removed" in part
+        assert "From model to model" in client.get("/train/charts").text
+        for row in changed[:2].tolist():
+            assert "The model before said" in client.get(f"/documents/{row}/reasons").text
 
 
 def test_work_is_cancelled_at_the_next_word_of_progress() -> None:
@@ -85,7 +152,7 @@ def test_a_failure_is_told_and_one_thing_at_a_time(workspace: Workspace) -> None
         raise InputError("the disk is full")
 
     trainer.begin("failing", work)
-    with pytest.raises(InputError, match="running already"):
+    with pytest.raises(InputError, match="another job is running"):
         trainer.begin("more", work)
     go_on.set()
     trainer.wait(10)

@@ -142,6 +142,15 @@ def test_without_gold_there_are_no_scores() -> None:
     assert str(summary).splitlines()[-1] == "majority vote: coverage 0.500, ties 0.500"
 
 
+def test_names_stand_to_the_left_and_figures_to_the_right() -> None:
+    votes = Votes.from_array([[0, 1], [-1, 1]], sources=["a", "a_long_name"])
+    lines = str(votes.summary()).splitlines()
+    assert lines[1].startswith("a            ")
+    assert lines[2].startswith("a_long_name  ")
+    right = lines[0].index("Coverage") + len("Coverage")
+    assert [line[right - 5 : right] for line in lines[1:3]] == ["0.500", "1.000"]
+
+
 def test_the_numbers_of_classes_are_explained_where_classes_have_names() -> None:
     named = Votes.from_array([[0, 1]], classes=["ham", "<spam>"]).summary()
     assert named.legend() == "Polarity: 0 = ham, 1 = <spam>"

@@ -1,4 +1,4 @@
-"""What a file of answers comes to for these documents: one label each, a weight, and what is kept apart.
+"""From a file of answers to one label a document, with a weight, and problems that are set aside.
 
 An estimate over all documents needs to know how the labelled ones were drawn. Draws follow each other: each
 takes documents that have no answer yet, under whatever model there is by then. With N documents, L_r those
@@ -49,7 +49,7 @@ class UnknownId:
 
 @dataclass(frozen=True)
 class UnknownClass:
-    """A label that is no class of the task."""
+    """A label that is not a class of the task."""
 
     id: str
     label: str
@@ -176,34 +176,30 @@ def problem_lines(problems: Sequence[Problem], name: str) -> list[str]:
     """One line for each kind of problem.
 
     >>> problem_lines([UnknownId("7"), UnknownId("9")], "labels.csv")
-    ['labels.csv: 2 labels are of documents that are not in the data (7, 9): kept apart']
+    ['labels.csv: 2 labels set aside: their documents are not in the data (7, 9)']
     """
     lines = []
     if bad := [p for p in problems if isinstance(p, UnreadableLine)]:
         where = listed((str(p.line) for p in bad), _EXAMPLES)
-        lines.append(f"{name}: {_are(len(bad), 'line')} not readable (line {where}): left out")
+        lines.append(f"{name}: {plural(len(bad), 'line')} ignored: not readable (line {where})")
     if gone := [p for p in problems if isinstance(p, UnknownId)]:
         ids = listed((p.id for p in gone), _EXAMPLES)
+        what = "its document is" if len(gone) == 1 else "their documents are"
         lines.append(
-            f"{name}: {_are(len(gone), 'label')} of documents that are not in the data ({ids}): kept apart"
+            f"{name}: {plural(len(gone), 'label')} set aside: {what} not in the data ({ids})"
         )
     if odd := [p for p in problems if isinstance(p, UnknownClass)]:
         names = listed(dict.fromkeys(p.label for p in odd), _EXAMPLES)
         lines.append(
-            f"{name}: {_are(len(odd), 'label')} no class of the project ({names}): kept apart"
+            f"{name}: {plural(len(odd), 'label')} set aside: not a class of the project ({names})"
         )
     if fights := [p for p in problems if isinstance(p, Contradiction)]:
         first = fights[0]
-        shown = ", ".join(f"{by or 'somebody'} {label}" for by, label in first.labels)
+        shown = ", ".join(f"{by or 'unnamed'} {label}" for by, label in first.labels)
         lines.append(
-            f"{name}: {plural(len(fights), 'document')} with labels that contradict each other "
-            f"({first.id}: {shown}): kept apart until they agree"
+            f"{name}: {plural(len(fights), 'document')} set aside until annotators agree ({first.id}: {shown})"
         )
     return lines
-
-
-def _are(n: int, what: str) -> str:
-    return f"{plural(n, what)} {'is' if n == 1 else 'are'}"
 
 
 @dataclass(frozen=True, eq=False)

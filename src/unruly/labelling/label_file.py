@@ -390,7 +390,8 @@ def completed(data: bytes, names: Mapping[str, str]) -> bytes:
     ]
     width = len(layout.columns)
     out = io.StringIO()
-    writer = csv.writer(out, delimiter=layout.separator, lineterminator="\n")
+    ending = "\r\n" if b"\r\n" in data else "\n"
+    writer = csv.writer(out, delimiter=layout.separator, lineterminator=ending)
     header = False
     for row in rows:
         if row[0].startswith(_CONFLICT):

@@ -243,7 +243,8 @@ def _condition(condition: Condition) -> Plainly:
             return Absent("encoder", condition.reason()).to_carry()
         case Similar():
             like = condition.resolved()
-            return {"carried_similar": {"to": list(like.to), "above": like.above}}
+            texts = {"to": list(like.to), "unlike": list(like.unlike)}
+            return {"carried_similar": {**texts, "above": like.above}}
         case Prompt():
             inner = dict(condition.to_plain()["prompt"])  # type: ignore[arg-type]
             inner.pop("key_env", None)  # whose key goes where is for the user to say
@@ -335,10 +336,11 @@ def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int =
             return Absent("encoder", place.text(place.table(table[kind])["name"]))
         case "carried_similar":
             inner = place.table(table[kind])
-            if set(inner) != {"to", "above"}:
+            if not {"to", "above"} <= set(inner) <= {"to", "unlike", "above"}:
                 raise _refused(place, "the examples to be like are not in the model file")
             examples, above = place.texts(inner["to"]), place.number(inner["above"])
-            return Similar(examples, above, space=place.space)
+            unlike = place.texts(inner.get("unlike", ()))
+            return Similar(examples, above, unlike=unlike, space=place.space)
         case "carried_prompt":
             inner = place.table(table[kind])
             about = place.table(inner["about"])

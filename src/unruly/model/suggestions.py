@@ -5,7 +5,7 @@ For a candidate condition that matches N documents, and a class c with mean post
     a = (Σ over matches of P(c | i) + 2 u) / (N + 2)      its accuracy, shrunk towards u
     strength = logit a - logit u - ½ / √(N' a (1 - a))    log-odds less half a standard error
     1 / N' = 1 / (N + 2) + 1 / 12                         the model's own errors do not average out
-    news = matches that no source votes on + Σ over the others of |P'(c | i) - P(c | i)|
+    news = matches that no rule votes on + Σ over the others of |P'(c | i) - P(c | i)|
     score = strength × log(1 + news)
 
 where P' is the posterior after one more vote for c that is right with probability a. Texts that repeat count
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from unruly.model.advice import MOST_DOCUMENTS, keyword_lists, known_truth
 from unruly.model.candidates import find_candidates
 from unruly.progress import SILENT, Progress, stage
-from unruly.rules.condition import Condition, Table
+from unruly.rules.condition import Condition, Table, spans_of
 from unruly.rules.keywords import Keywords
 from unruly.rules.length import Length
 from unruly.rules.matching import MatchFrame
@@ -42,7 +42,7 @@ from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.sampling import Share, clopper_pearson, sample_rows, wilson
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import Votes
+from unruly.votes.votes import ABSTAIN, Votes
 
 SHRINK = 2.0  # documents of the usual kind that are added to each candidate's matches
 MODEL_DOCUMENTS = 12.0  # what the model's view is worth at most, for its errors do not average out
@@ -257,9 +257,15 @@ class _Documents:
         return cls(corpus, votes, truth, usual, 1 / times[place])
 
     @cached_property
-    def firm(self) -> NDArray[np.bool_]:
-        """(k,): sources whose votes are not soft. Soft ones speak of every document, and repeat no rule."""
-        return np.array([source not in self.votes.soft for source in self.votes.sources], np.bool_)
+    def hard(self) -> NDArray[np.int8]:
+        """(n, f): the votes of rules; soft sources vote on every document, so they cover none and repeat no rule."""
+        firm = [j for j, name in enumerate(self.votes.sources) if name not in self.votes.soft]
+        return self.votes.matrix[:, firm]
+
+    @cached_property
+    def covered(self) -> NDArray[np.bool_]:
+        """(n,): documents that a rule votes on."""
+        return np.asarray((self.hard != ABSTAIN).any(axis=1))
 
     def matched(self, rules: Sequence[Rule]) -> list[tuple[Rule, NDArray[np.intp]]]:
         """The rules, each with the rows that it matches."""
@@ -280,10 +286,8 @@ class _Documents:
         p, weight = self.truth[rows], self.weight[rows]  # (v, m), (v,)
         accuracy, strength = _strength(weight @ p, weight.sum(), self.usual)
         after = _after(p, r, float(accuracy[r]), float(self.usual[r]))
-        same = (
-            (self.votes.matrix[rows][:, self.firm] == r).mean(axis=0) if len(rows) else np.zeros(1)
-        )
-        moved = np.where(self.votes.covered[rows], np.abs(after - p)[:, r], 1.0)
+        same = (self.hard[rows] == r).mean(axis=0) if len(rows) else np.zeros(1)
+        moved = np.where(self.covered[rows], np.abs(after - p)[:, r], 1.0)
         return _Figures(
             rule=rule,
             number=r,
@@ -341,7 +345,7 @@ def _shortlist(
     counts = np.asarray(found.T @ weight).ravel()  # (w,)
     hits = np.asarray(found.T @ (documents.truth * weight[:, None]))  # (w, m)
     accuracy, strength = _strength(hits, counts[:, None], documents.usual)
-    news = np.asarray(found.T @ np.where(votes.covered, SETTLED * weight, weight)).ravel()
+    news = np.asarray(found.T @ np.where(documents.covered, SETTLED * weight, weight)).ravel()
     score = strength * np.log1p(news)[:, None]  # (w, m)
     score[(strength <= 0) | (accuracy < least) | (documents.usual < RARE)[None, :]] = 0
     listed: list[tuple[Rule, NDArray[np.intp]]] = []
@@ -365,7 +369,8 @@ def _greedy(
     left = [documents.figures(rule, rows) for rule, rows in listed]
     left = [one for one in left if one.stands(least)]
     fresh, chosen = np.ones(votes.n), list[Rule]()
-    cast = np.bincount(votes.matrix[votes.voted], minlength=votes.m).astype(np.float64)  # (m,)
+    named = documents.hard[documents.hard != ABSTAIN]
+    cast = np.bincount(named, minlength=votes.m).astype(np.float64)  # (m,)
     while left and len(chosen) < n:
         needs = documents.needs(cast)
         scores = [
@@ -409,7 +414,7 @@ def _suggestion(
 
     def shown(i: int) -> MatchedText:
         row = int(one.rows[i])
-        spans = one.rule.when.spans(frame.row(row, named=True))
+        spans = spans_of(one.rule.when, frame.row(row, named=True))
         text = snippet(documents.corpus.texts[row], spans)
         label = votes.classes[int(given[i])]
         return MatchedText(documents.corpus.ids[row], text, label, float(p[i, r]))
@@ -419,7 +424,7 @@ def _suggestion(
         rule=one.rule,
         score=one.score,
         documents=len(one.rows),
-        uncovered=int((~votes.covered[one.rows]).sum()),
+        uncovered=int((~documents.covered[one.rows]).sum()),
         changed=one.changed,
         accuracy=replace(clopper_pearson(one.share * evidence, evidence), n=len(one.rows)),
         measured=wilson(int((known == r).sum()), len(known)) if len(known) else None,

@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unruly.errors import Where
+from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.toml_table import Table
@@ -17,6 +20,7 @@ from unruly.rules.cache import Cache
 from unruly.rules.keywords import Keywords
 from unruly.rules.sources import ExampleFailure
 from unruly.votes.summary import Summary, summarise
+from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
 
 
@@ -43,6 +47,26 @@ class LocatedFailure:
 
 
 @dataclass(frozen=True)
+class TooFrequent:
+    """A source that votes for a class more than twice as often as the class occurs, by the prior that was stated.
+
+    Were every document of the class among them, still at most `share / votes` of these votes could be right.
+    """
+
+    source: str
+    label: str
+    votes: float  # of the documents
+    share: float  # of the class, as stated
+
+    def __str__(self) -> str:
+        return (
+            f"{self.source} votes for {self.label} on {self.votes:.1%} of the documents, but the prior gives that class "
+            f"{self.share:.1%}: at most {self.share / self.votes:.0%} of these votes can be right; make the rule "
+            "stricter, or correct the prior"
+        )
+
+
+@dataclass(frozen=True)
 class Checked:
     """What `unruly check` found."""
 
@@ -53,6 +77,7 @@ class Checked:
     disabled: tuple[str, ...] = ()  # sources that are left out because the file says so
     no_labels: str | None = None  # the label column that is named, where no file has labels in it
     starred: tuple[tuple[str, str], ...] = ()  # (source, keyword): words that end with a star
+    too_frequent: tuple[TooFrequent, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -111,6 +136,7 @@ class Checked:
                 f"keyword {word!r} of {source}{more}: a star is taken as it stands; for all words that begin so, write "
                 f"pattern = '\\b{word[:-1]}'"
             )
+        found += [str(fact) for fact in self.too_frequent]
         if self.no_labels is not None:
             found.append(
                 f"there are no labels in a column {self.no_labels!r}, so nothing is scored: correct label = ... under "
@@ -143,6 +169,7 @@ class Checked:
             "unnamed": list(self.unnamed),
             "no_labels": self.no_labels,
             "starred": [list(pair) for pair in self.starred],
+            "too_frequent": [asdict(fact) for fact in self.too_frequent],
             "texts": asdict(self.texts),
             "examples": self.examples,
             "failures": [failure.to_plain() for failure in self.failures],
@@ -170,7 +197,21 @@ def check_project(
         disabled=project.sources.disabled,
         no_labels=project.data.label if voted.gold is None and not _other_files(project) else None,
         starred=tuple(_starred(project)),
+        too_frequent=tuple(_too_frequent(project, voted.votes)),
     )
+
+
+def _too_frequent(project: Project, votes: Votes) -> Iterator[TooFrequent]:
+    stated = parse_prior(project.prior, project.classes)
+    if stated is None or stated.of_votes:
+        return
+    for c, share in enumerate(stated.shares):
+        if c in stated.left_open:
+            continue
+        often = (votes.hard == c).mean(axis=0)  # (k,)
+        for j in np.flatnonzero(often > 2 * share):
+            if (name := votes.sources[j]) not in votes.soft:
+                yield TooFrequent(name, project.classes[c], float(often[j]), share)
 
 
 def _starred(project: Project) -> Iterator[tuple[str, str]]:

@@ -26,14 +26,13 @@ from unruly.prompts.asking import Asked, Asking, RetryPolicy
 from unruly.prompts.budget import Budget, Plan, Price
 from unruly.prompts.endpoint import Endpoint
 from unruly.prompts.requests import Proposed, RuleRequest
-from unruly.rules.budget import SMALL
 from unruly.rules.cache import Cache
 from unruly.rules.condition import Condition
 from unruly.rules.describe import descriptions_of
 from unruly.rules.expressions import read_expression
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import MatchFrame
-from unruly.rules.pattern import Pattern
+from unruly.rules.pattern import SMALL, Pattern
 from unruly.rules.prompt import Prompt, prompt_of
 from unruly.rules.source import Rule
 from unruly.rules.sources import Sources

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from unruly.errors import RuleError
 from unruly.extras import need
 from unruly.rules.column import refuse_label
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table, suggestion
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, suggestion
 from unruly.wording import listed
 
 _BATCH = 32  # texts that a transformers model reads at a time
@@ -90,12 +90,6 @@ class Classifier:
     def soft(self, classes: tuple[str, ...]) -> pl.Expr:
         """The probabilities as a list, one number a class."""
         return self._column.struct.field("soft")
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         return f"classifier: {Path(self.model).name}"

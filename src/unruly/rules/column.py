@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import Needs, Place, Plain, Row, RowFailure, Span, Table, suggestion
+from unruly.rules.condition import Needs, Place, Plain, RowFailure, Table, suggestion
 from unruly.wording import listed
 
 Others = Literal["error", "abstain"]
@@ -59,12 +59,6 @@ class Column:
                     f"the classes are {listed(classes, most=40)}{suggestion(target, classes)}"
                 )
         return pl.col(self._measure(classes).name)
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         return f"column: {self.column}"
@@ -125,12 +119,6 @@ class Probabilities:
     def soft(self, classes: tuple[str, ...]) -> pl.Expr:
         """The probabilities as a list, one number a class."""
         return pl.col(self._measure(classes).name).struct.field("soft")
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         return f"probabilities: {', '.join(self.columns.values())}"

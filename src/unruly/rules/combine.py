@@ -7,7 +7,17 @@ from dataclasses import dataclass
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import Condition, Needs, Plain, Row, Span, Table, picks
+from unruly.rules.condition import (
+    Condition,
+    Needs,
+    Plain,
+    Row,
+    Span,
+    Table,
+    picks,
+    spans_of,
+    words_read,
+)
 from unruly.rules.expressions import merged, words_of
 
 
@@ -27,10 +37,10 @@ class AllOf:
         return pl.all_horizontal(c.mask() for c in self.conditions)
 
     def spans(self, row: Row) -> tuple[Span, ...]:
-        return merged([span for c in self.conditions for span in c.spans(row)])
+        return merged([span for c in self.conditions for span in spans_of(c, row)])
 
     def reads(self) -> tuple[str, ...]:
-        return words_of(word for c in self.conditions for word in c.reads())
+        return words_of(word for c in self.conditions for word in words_read(c))
 
     def reason(self) -> str:
         return " and ".join(f"({c.reason()})" for c in self.conditions)
@@ -58,10 +68,10 @@ class AnyOf:
         return pl.any_horizontal(c.mask() for c in self.conditions)
 
     def spans(self, row: Row) -> tuple[Span, ...]:
-        return merged([span for c in self.conditions for span in c.spans(row)])
+        return merged([span for c in self.conditions for span in spans_of(c, row)])
 
     def reads(self) -> tuple[str, ...]:
-        return words_of(word for c in self.conditions for word in c.reads())
+        return words_of(word for c in self.conditions for word in words_read(c))
 
     def reason(self) -> str:
         return " or ".join(f"({c.reason()})" for c in self.conditions)
@@ -87,12 +97,6 @@ class Not:
 
     def mask(self) -> pl.Expr:
         return ~self.condition.mask()
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         return f"not ({self.condition.reason()})"

@@ -23,7 +23,7 @@ Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Pl
 Table: TypeAlias = "Mapping[str, Plain]"
 Path_ = tuple[str | int, ...]
 Lines: TypeAlias = Callable[[Path_], Where]  # keys from a source's table down -> file and line
-# What people write from habit, and what it is called here.
+# What other tools call it, and what it is called here.
 SYNONYMS = {
     "regex": "pattern",
     "regexp": "pattern",
@@ -43,7 +43,7 @@ class Space(Protocol):
 
     @property
     def identity(self) -> str | None:
-        """What decides a text's direction, for the cache; None: nobody knows."""
+        """What decides a text's direction, for the cache; None where that is unknown."""
 
     @property
     def training_identity(self) -> str:
@@ -268,20 +268,17 @@ NOTHING = Needs()
 
 
 class Condition(Protocol):
-    """One kind of rule: holds or does not hold for a document."""
+    """One kind of rule: holds or does not hold for a document.
+
+    That is all a kind must have. What else it may have is in the protocols below: it can show the words that made it hold
+    (`Highlighter`), explain itself (`Explained`), or pick the class to vote for (`Voter`, `SoftVoter`).
+    """
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         """What must be there before `mask` can be evaluated."""
 
     def mask(self) -> pl.Expr:
         """True where the condition holds, False elsewhere; null only where it gave up."""
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        """The stretches of a matching document's text that made it match, in characters."""
-
-    def reads(self) -> tuple[str, ...]:
-        """The words and phrases of the text that make it hold, in lower case; none where it looks
-        for something else, or for their absence."""
 
     def reason(self) -> str:
         """The condition in a few words."""
@@ -290,10 +287,39 @@ class Condition(Protocol):
         """The keys and values that mean this in a project file."""
 
     def meaning(self) -> Plain | None:
-        """All that decides its answers, contents of files included: what the cache goes by.
+        """All that decides its answers, contents of files included: votes are cached under it.
 
-        None when that cannot be known, so that nothing is kept.
+        None where that cannot be known, so that nothing is cached.
         """
+
+
+@runtime_checkable
+class Highlighter(Protocol):
+    """A condition that holds because of certain characters of the text."""
+
+    def spans(self, row: Row) -> tuple[Span, ...]:
+        """The stretches of a matching document's text that made it match, in characters."""
+
+    def reads(self) -> tuple[str, ...]:
+        """The words and phrases that make it hold, in lower case, where they are known."""
+
+
+@runtime_checkable
+class BatchHighlighter(Protocol):
+    """A condition that finds its spans in several texts at once, faster than one by one."""
+
+    def spans_in(self, texts: Sequence[str]) -> list[tuple[Span, ...]]:
+        """The spans in each text."""
+
+
+def spans_of(condition: Condition, row: Row) -> tuple[Span, ...]:
+    """The spans of a condition in a document that it matches; none where it has no words to show."""
+    return condition.spans(row) if isinstance(condition, Highlighter) else ()
+
+
+def words_read(condition: Condition) -> tuple[str, ...]:
+    """The words and phrases that make a condition hold, where they are known."""
+    return condition.reads() if isinstance(condition, Highlighter) else ()
 
 
 @runtime_checkable
@@ -302,18 +328,10 @@ class Voter(Protocol):
 
     @property
     def picks(self) -> bool:
-        """Whether it does: some conditions do so only when asked to."""
+        """Whether it does: some conditions do so only with certain options."""
 
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
         """The class number, or null to abstain; refuses a label that it has no use for."""
-
-
-@runtime_checkable
-class SpansTogether(Protocol):
-    """A condition that finds its spans in several texts at once, faster than one by one."""
-
-    def spans_in(self, texts: Sequence[str]) -> list[tuple[Span, ...]]:
-        """The spans in each text."""
 
 
 @runtime_checkable
@@ -326,7 +344,7 @@ class SoftVoter(Protocol):
 
 @runtime_checkable
 class Partial(Protocol):
-    """A condition that has not been tried on every document: there its source is missing, not silent."""
+    """A condition that has not been tried on every document: there its vote is missing, which is no abstention."""
 
     def unasked(self) -> pl.Expr:
         """True where it has not been tried."""
@@ -334,7 +352,7 @@ class Partial(Protocol):
 
 @runtime_checkable
 class Explained(Protocol):
-    """A condition that has more to say of a document than its reason."""
+    """A condition that can give a better reason for one document than for all."""
 
     def because(self, row: Row) -> str:
         """Why it holds for this document, in a few words."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError
 from unruly.rules.column import refuse_label
-from unruly.rules.condition import TEXT, Needs, Plain, Row, Space, Span, Table, known_space
+from unruly.rules.condition import TEXT, Needs, Plain, Row, Space, Table, known_space
 from unruly.rules.source import Rule, Source
 from unruly.softmax import softmax
 from unruly.wording import listed
@@ -84,12 +84,6 @@ class Described:
     def soft(self, classes: tuple[str, ...]) -> pl.Expr:
         """The probabilities as a list, one number a class."""
         return pl.col(self._measure(classes).name).struct.field("soft")
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         return "the descriptions of the classes"

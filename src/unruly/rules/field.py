@@ -10,11 +10,10 @@ from typing import Literal, TypeAlias, cast, get_args
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.budget import SMALL
 from unruly.rules.condition import ID, TEXT, Needs, Place, Plain, Row, Span, Table, shown
 from unruly.rules.expressions import check_size
 from unruly.rules.keywords import Keywords
-from unruly.rules.pattern import Pattern
+from unruly.rules.pattern import SMALL, Pattern
 from unruly.texts.corpus import Corpus
 
 Part = Literal["between", "before", "after", "around", "left1", "left2", "right1", "right2"]
@@ -232,12 +231,6 @@ class Field:
             test = pl.all_horizontal(tests if self.high is None else [*tests, number <= self.high])
         return test.fill_null(False)
 
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
-
     def reason(self) -> str:
         return f"field {self.column}: " + ", ".join(f"{k} {v}" for k, v in self._tests().items())
 
@@ -269,12 +262,6 @@ class SameLastName:
 
     def mask(self) -> pl.Expr:
         return (relation_field("lastname1") == relation_field("lastname2")).fill_null(False)
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         return "the last names are equal"

@@ -25,9 +25,7 @@ from unruly.rules.condition import (
     Needs,
     Place,
     Plain,
-    Row,
     RowFailure,
-    Span,
     Table,
     suggestion,
 )
@@ -178,12 +176,6 @@ class Function:
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
         refuse_label(label, "a function")
         return pl.col(self._measure(classes).name)
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         return f"function: {self.name}"

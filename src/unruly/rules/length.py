@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Table
 
 _KEYS = ("min_words", "max_words", "min_chars", "max_chars")
 
@@ -64,12 +64,6 @@ class Length:
             size = words if key.endswith("words") else chars
             tests.append(size >= bound if key.startswith("min") else size <= bound)
         return pl.all_horizontal(tests)
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         return "length: " + ", ".join(f"{key} {bound}" for key, bound in self._bounds().items())

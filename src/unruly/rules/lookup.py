@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from unruly.errors import InputError, RuleError
-from unruly.rules.condition import Measure, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.condition import Measure, Needs, Place, Plain, Table
 from unruly.rules.field import RELATION, relation_field
 from unruly.texts.columns import Layout
 from unruly.texts.corpus import BATCH_ROWS
@@ -113,12 +113,6 @@ class Lookup:
         joined = pl.concat_str(values, separator=_JOIN)
         joined = joined.str.to_lowercase() if self.ignore_case else joined
         return joined.is_in(sorted(self.known)).fill_null(False)
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         what = "last names" if self.last_names else " and ".join(self.columns)

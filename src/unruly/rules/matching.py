@@ -12,11 +12,11 @@ import polars as pl
 from unruly.errors import RuleError, UnrulyError, Where
 from unruly.facts import DocumentsGivenUp
 from unruly.progress import SILENT, Progress, stage
-from unruly.rules.budget import STEPS
 from unruly.rules.cache import Cache, entry_key, texts_digest, whole_digest
 from unruly.rules.condition import (
     ID,
     TEXT,
+    BatchHighlighter,
     Condition,
     Explained,
     Measure,
@@ -24,10 +24,11 @@ from unruly.rules.condition import (
     Row,
     RowFailure,
     Span,
-    SpansTogether,
     Timed,
+    spans_of,
     suggestion,
 )
+from unruly.rules.pattern import STEPS
 from unruly.rules.source import Source
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Match, Votes, one_of
@@ -330,9 +331,9 @@ def matches_on(matcher: Matcher, corpus: Corpus) -> list[tuple[Match, ...]]:
 
 
 def _spans(when: Condition, documents: Sequence[Row]) -> list[tuple[Span, ...]]:
-    if isinstance(when, SpansTogether):
+    if isinstance(when, BatchHighlighter):
         return when.spans_in([str(document[TEXT]) for document in documents])
-    return [when.spans(document) for document in documents]
+    return [spans_of(when, document) for document in documents]
 
 
 def given_up(votes: Votes) -> tuple[DocumentsGivenUp, ...]:

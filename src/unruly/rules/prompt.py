@@ -21,7 +21,7 @@ from unruly.prompts.budget import Budget, Price
 from unruly.prompts.endpoint import Endpoint
 from unruly.prompts.requests import UNSURE, Question
 from unruly.rules.column import refuse_label
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table
 from unruly.rules.source import Source
 from unruly.wording import listed
 
@@ -143,12 +143,6 @@ class Prompt:
     def unasked(self) -> pl.Expr:
         """Where nobody has asked yet."""
         return ~pl.col(f"{_MEASURE}{self.identity}").struct.field("asked")
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         return f"prompt: {self.model}"

@@ -12,7 +12,7 @@ import polars as pl
 
 from unruly.errors import RuleError
 from unruly.extras import need
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Table
 
 Score = Literal["polarity", "subjectivity", "vader"]
 SCORES: tuple[Score, ...] = ("polarity", "subjectivity", "vader")
@@ -65,12 +65,6 @@ class Sentiment:
         value = pl.col(self._measure().name).struct.field(self.score)
         tests = [] if self.above is None else [value > self.above]
         return pl.all_horizontal(tests if self.below is None else [*tests, value < self.below])
-
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         bounds = {"above": self.above, "below": self.below}

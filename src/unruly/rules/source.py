@@ -17,6 +17,7 @@ from unruly.rules.condition import (
     Voter,
     picks,
     suggestion,
+    words_read,
 )
 from unruly.rules.expressions import words_of
 from unruly.rules.function import Function, is_rule_function
@@ -204,7 +205,7 @@ class Source:
 
     def reads(self) -> tuple[str, ...]:
         """The words and phrases that its rules look for in the text, in lower case, each once."""
-        return words_of(word for rule in self.rules for word in rule.when.reads())
+        return words_of(word for rule in self.rules for word in words_read(rule.when))
 
     def meaning(self) -> Plain | None:
         """All that decides its votes, its name left out; None when that cannot be known."""

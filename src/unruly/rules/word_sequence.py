@@ -10,11 +10,10 @@ from typing import Literal
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.rules.budget import LinearPattern
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
 from unruly.rules.expressions import words_of
 from unruly.rules.keywords import word_patterns
-from unruly.rules.pattern import check_linear
+from unruly.rules.pattern import LinearPattern, check_linear
 from unruly.rules.source import class_number
 
 Negated = Literal["flip", "block"]

@@ -1,4 +1,4 @@
-"""The studio as a web application: routes to handlers, each thin over the workspace and the library."""
+"""The studio as a web application: routes and templates; handlers are thin over the workspace and the library."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from unruly.studio.workspace import ChangedOutsideError, Workspace
 from unruly.wording import duration
 
 HERE = Path(str(files("unruly.studio")))
-HUES = 12  # colours of classes, before they begin again
+HUES = 12  # class colours; more classes repeat them
 NAVIGATION = (
     ("documents", "Documents"),
     ("rules", "Rules"),
@@ -122,7 +122,7 @@ Routes = Sequence[tuple[str, str, Handler]]  # method, path, handler
 
 
 def application(studio: Studio) -> Guard:
-    """The application, with the guard before it."""
+    """The application behind its guard."""
     pages = (start, documents, rules, suggestions, labelling, training, exports)
     routes: list[BaseRoute] = [
         Route(path, _endpoint(studio, handler), methods=[method])
@@ -135,7 +135,7 @@ def application(studio: Studio) -> Guard:
 
 
 def _endpoint(studio: Studio, handler: Handler) -> Callable[[Request], Any]:
-    """A handler in a thread of the pool, its errors as pages."""
+    """Run a handler in the thread pool; its errors become pages."""
 
     async def endpoint(request: Request) -> Response:
         body = (await request.body()).decode("utf-8", "replace")
@@ -160,7 +160,7 @@ def _handled(studio: Studio, handler: Handler, request: PageRequest) -> Response
         return _problem(studio, request, str(error), 409)
     except UnrulyError as error:
         return _problem(studio, request, str(error), 422)
-    except OSError as error:  # a full disk, a file that has gone
+    except OSError as error:  # a full disk, a missing file
         what = f"{error.filename or 'a file'}: {error.strerror or error}: nothing was changed"
         return _problem(studio, request, what, 507)
 

@@ -26,7 +26,7 @@ EXCERPT = 600  # characters of a document in a list
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a text, and the votes that it gave rise to."""
+    """A piece of a text, and the votes that matched it."""
 
     text: str
     labels: tuple[str, ...] = ()  # the classes that these votes name, each once
@@ -34,7 +34,7 @@ class Piece:
 
     @property
     def why(self) -> str:
-        """Who marked it, for a tooltip."""
+        """Its sources and classes, for the tooltip."""
         return f"{', '.join(self.sources)}: {', '.join(self.labels)}" if self.sources else ""
 
 
@@ -51,7 +51,7 @@ class Card:
     label: str | None  # by hand
     predicted: str | None
     confidence: float | None
-    earlier: str | None = None  # what the model before said, where it said something else
+    earlier: str | None = None  # the answer of the model before, where it differs
     empty: bool = False
 
 
@@ -82,13 +82,13 @@ def cards(
     *,
     whole: bool = False,
 ) -> tuple[Card, ...]:
-    """Documents for a list; what fired is looked up where it is not given."""
+    """Documents for a list; matches are computed where they are not given."""
     fired = state.matches(list(rows)) if matches is None else matches
     return tuple(_card(state, row, found, whole) for row, found in zip(rows, fired, strict=True))
 
 
 def page(state: State, rows: Sequence[int], number: int) -> Page:
-    """The page of this number, or the nearest that there is."""
+    """The page of this number, or the nearest one."""
     pages = max(1, -(-len(rows) // PAGE))
     number = min(max(number, 1), pages)
     chosen = [int(row) for row in rows[(number - 1) * PAGE : number * PAGE]]
@@ -203,21 +203,29 @@ def one(studio: Studio, request: PageRequest) -> Response:
 
 
 def reasons(studio: Studio, request: PageRequest) -> Response:
-    """The model's full explanation: slower than the rest of the page, so asked for after it."""
-    work = studio.workspace
-    row = _row(request.path["row"], work.state)
-    near = similar(work.state, row)
-    found = cards(work.state, [other for other, _ in near])
+    """The model's full explanation: slower than the rest of the page, so loaded after it."""
+    state, trainer = studio.workspace.state, studio.trainer
+    row = _row(request.path["row"], state)
     context = {
-        "state": work.state,
-        "explanation": studio.trainer.explained(row),
-        "similar": [(card, score) for card, (_, score) in zip(found, near, strict=True)],
+        "state": state,
+        "explanation": trainer.explained(row),
+        "card": cards(state, [row], [()])[0],
+        "changes": trainer.changes_on(row),
     }
     return studio.page("_reasons.html", context)
 
 
+def alike(studio: Studio, request: PageRequest) -> Response:
+    """Similar documents, loaded after the page as well."""
+    state = studio.workspace.state
+    near = similar(state, _row(request.path["row"], state))
+    found = cards(state, [other for other, _ in near])
+    pairs = [(card, score) for card, (_, score) in zip(found, near, strict=True)]
+    return studio.page("_similar.html", {"state": state, "similar": pairs})
+
+
 def marked(studio: Studio, request: PageRequest) -> Response:
-    """Words that were marked in a document: their inflections, to make a rule of."""
+    """The inflections of words marked in a document, to make a rule of."""
     words = " ".join(request.query.get("words", "").split())[:200]
     context = {
         "words": words,
@@ -228,7 +236,7 @@ def marked(studio: Studio, request: PageRequest) -> Response:
 
 
 def label(studio: Studio, request: PageRequest) -> Response:
-    """Label one document, or take its label back; gives its card anew."""
+    """Label one document, or withdraw its label; returns its card."""
     work = studio.workspace
     row = _row(request.form.get("row", ""), work.state)
     work.label([row], request.form.get("label") or None)
@@ -237,21 +245,21 @@ def label(studio: Studio, request: PageRequest) -> Response:
 
 
 def label_all(studio: Studio, request: PageRequest) -> Response:
-    """Label all documents of a filter; the count that the user saw must still hold."""
+    """Label all documents of a filter, if the count that the user saw still holds."""
     work = studio.workspace
     chosen = Filter.of(request.form)
     rows = chosen.rows(work.state).tolist()
     seen = _number(request.form.get("expected", ""), -1)
     if seen != len(rows):
         raise InputError(
-            f"the filter now has {plural(len(rows), 'document')}, not {seen:,}: look again, then confirm"
+            f"the filter now has {plural(len(rows), 'document')}, not {seen:,}: check the list, then confirm again"
         )
     changed = work.label(rows, request.form.get("class") or None)
     return PlainTextResponse(f"{plural(changed, 'document')} labelled: undo takes it back")
 
 
 def preset(studio: Studio, request: PageRequest) -> Response:
-    """Save a filter under a name, or forget one."""
+    """Save a filter under a name, or delete one."""
     chosen = None if request.form.get("forget") else Filter.of(request.form)
     studio.workspace.save_preset(request.form.get("name", ""), chosen)
     return RedirectResponse(f"/documents?{chosen.query() if chosen else ''}", 303)
@@ -283,6 +291,7 @@ ROUTES: Routes = [
     ("GET", "/documents", listing),
     ("GET", "/documents/{row}", one),
     ("GET", "/documents/{row}/reasons", reasons),
+    ("GET", "/documents/{row}/similar", alike),
     ("GET", "/marked", marked),
     ("POST", "/label/one", label),
     ("POST", "/label/all", label_all),

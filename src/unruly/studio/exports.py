@@ -28,7 +28,7 @@ NAMES = (*LABELLED, REPORT)
 
 @dataclass(frozen=True)
 class Export:
-    """A file that can be made, the one that was made last, and the command that makes it."""
+    """A file to export, the last one made, and the command that makes it."""
 
     name: str
     title: str
@@ -37,7 +37,7 @@ class Export:
 
 
 def exports(trainer: Trainer) -> tuple[Export, ...]:
-    """All of them; the model and the project file are there as they are."""
+    """All exports; the model and the project file exist already."""
     folder = trainer.workspace.folder
     project = shlex.quote(str(folder))
     model = trainer.current
@@ -95,7 +95,7 @@ def _made(folder: Path, name: str) -> Path | None:
 def begin_export(trainer: Trainer, name: str) -> None:
     """Write one of `NAMES` in the background."""
     if name not in NAMES:
-        raise InputError(f"{name!r} is nothing that can be made here")
+        raise InputError(f"{name!r} is not an export: choose one of {', '.join(NAMES)}")
     if trainer.current is None:
         raise InputError("there is no model yet: train one first")
 
@@ -119,13 +119,15 @@ def make_export(trainer: Trainer, name: str, progress: Progress = SILENT) -> Pat
     data = state.project.data
     path = data.path("train", state.folder)
     if is_wrench(path):
-        raise InputError("a folder in WRENCH's layout has no rows to write again: name a file")
+        raise InputError(
+            "a folder in WRENCH's layout cannot be exported as a table: use a CSV, Parquet or JSON Lines file"
+        )
     predict_file(opened, path, target, text=data.text, id=data.id, progress=progress)
     return target
 
 
 def overview(studio: Studio, request: PageRequest) -> Response:
-    """What there is to take away."""
+    """The page of exports."""
     trainer = studio.trainer
     context = {
         "here": "out",
@@ -138,7 +140,7 @@ def overview(studio: Studio, request: PageRequest) -> Response:
 
 
 def make(studio: Studio, request: PageRequest) -> Response:
-    """Write a file, in the background."""
+    """Write a file in the background."""
     name = request.form.get("name", "")
     begin_export(studio.trainer, name)
     return PlainTextResponse(f"writing {name}")
@@ -150,7 +152,7 @@ def download(studio: Studio, request: PageRequest) -> Response:
         if export.name == request.path["name"] and export.path is not None:
             kind = "application/octet-stream"
             return FileResponse(export.path, media_type=kind, filename=export.name)
-    raise InputError(f"{request.path['name']!r} is not there: make it first")
+    raise InputError(f"{request.path['name']!r} does not exist: make it first")
 
 
 ROUTES: Routes = [

@@ -1,4 +1,4 @@
-"""Filters of documents as values: each part narrows the list, all parts combine, and a link holds them all."""
+"""Filters of documents: every part narrows the list, all parts combine, and a link holds them all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COVERED = ("yes", "no", "conflict")
 
 @dataclass(frozen=True)
 class Filter:
-    """Which documents are listed, and in which order; an empty part asks for nothing.
+    """Which documents are listed, and in which order; an empty part does not filter.
 
     >>> Filter(covered="no", words="refund").query()
     'covered=no&words=refund'
@@ -47,7 +47,7 @@ class Filter:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Filter:
-        """From the query of a link; what is unknown is passed over."""
+        """From the query of a link; unknown names are ignored."""
         names = [part.name for part in fields(cls)]
         return cls(**{name: query[name].strip() for name in names if query.get(name, "").strip()})
 
@@ -81,13 +81,10 @@ def _rows(filter: Filter, state: State) -> NDArray[np.int64]:
     if filter.sort == "random":
         return state.shuffled[found[state.shuffled]]
     rows = np.flatnonzero(found)
-    if filter.sort == "doubt" and state.answers is not None:
-        return rows[np.argsort(-state.answers.doubt[rows], kind="stable")]
     if filter.sort == "doubt":
-        lead = np.sort(state.counts[rows], axis=1)
-        return rows[np.argsort(lead[:, -1] - lead[:, -2], kind="stable")]
+        return rows[np.argsort(-state.doubt[rows], kind="stable")]
     if filter.sort == "influence":
-        return rows[np.argsort(-state.counts[rows].sum(axis=1), kind="stable")]
+        return rows[np.argsort(-state.influence[rows], kind="stable")]
     if filter.sort and filter.sort != "order":
         raise InputError(f"sort = {filter.sort!r}: {did_you_mean(filter.sort, SORTS, 'one of')}")
     return rows
@@ -119,7 +116,7 @@ def _model(filter: Filter, state: State) -> Mask:
     found = np.ones(state.n, np.bool_)
     answers = state.answers
     if answers is None:
-        return found  # nothing is known yet, so nothing is left out
+        return found  # without a model these parts do not filter
     if filter.predicted:
         found &= answers.predicted == index_of(filter.predicted, state.classes, "class")
     if filter.low:
@@ -175,7 +172,7 @@ def _per_cent(text: str) -> float:
     try:
         return float(text.rstrip("% ").replace(",", ".")) / 100
     except ValueError:
-        raise InputError(f"confidence {text!r}: give a number of per cent, 0 to 100") from None
+        raise InputError(f"confidence {text!r}: enter a percentage from 0 to 100") from None
 
 
 @dataclass(frozen=True)
@@ -193,7 +190,7 @@ class Preset:
 
 
 def usual_presets(state: State) -> tuple[tuple[str, Filter], ...]:
-    """The filters that people ask for most, as far as there is anything to ask about."""
+    """The common filters, as far as they apply."""
     found = [
         ("All documents", Filter()),
         ("No rule covers", Filter(covered="no")),
@@ -214,7 +211,7 @@ def usual_presets(state: State) -> tuple[tuple[str, Filter], ...]:
 
 
 def counted(state: State, own: Mapping[str, Filter], usual: bool = True) -> tuple[Preset, ...]:
-    """Presets with their counts, the usual ones first; own ones that no longer fit count none."""
+    """Presets with their counts, the usual ones first; saved ones whose source or class is gone count 0."""
     named = [(name, chosen, False) for name, chosen in usual_presets(state)] if usual else []
     named += [(name, chosen, True) for name, chosen in own.items()]
     presets = []
@@ -222,6 +219,6 @@ def counted(state: State, own: Mapping[str, Filter], usual: bool = True) -> tupl
         try:
             count = chosen.count(state)
         except InputError:
-            count = 0  # a source or a class that is no longer there
+            count = 0  # its source or class no longer exists
         presets.append(Preset(name, chosen, count, mine))
     return tuple(presets)

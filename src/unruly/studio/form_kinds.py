@@ -186,10 +186,11 @@ _ALL = (
         (
             FormField("to", "Examples, one a line", "lines"),
             FormField("file", "or a file of them"),
+            FormField("unlike", "but nearer to none of these, one a line", "lines"),
             FormField("above", "Cosine above", "number"),
             FormField("calibrated", "or: passed by this share of the documents", "number"),
         ),
-        "Compared by the project's encoder. Give one of the two thresholds.",
+        "Compared by the project's encoder. Give one of the two thresholds, and as counter-examples those of other classes.",
         kept=("ids",),
     ),
     Kind("polarity", "TextBlob's polarity lies (−1 to 1)", _BOUNDS),

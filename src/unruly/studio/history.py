@@ -1,8 +1,8 @@
-"""What was done in the studio, step by step, on disk: undo and redo go on after a restart.
+"""Undo and redo, kept on disk so that they survive a restart.
 
-`.studio/history/` has one file for each step, numbered, and `at`, the number of the last step that stands; higher
-numbers were taken back. A step of the project file holds what was replaced by what, and digests of the whole text:
-it is taken back only where the text is what it left.
+`.studio/history/` has one numbered file for each step, and `at`, the number of the last step that is in effect;
+higher numbers were undone. A step of the project file holds the replaced and the new text, and digests of the whole
+file: it is undone only where the file is exactly what the step left.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TextStep:
         return cls(what, start, old, new, _digest(before), _digest(after))
 
     def applied(self, text: str, back: bool) -> str | None:
-        """The text with the edit taken back, or made again; None where it is no longer what the edit left."""
+        """The text with the edit undone or redone; None where the text is not what the edit left."""
         gone, put = (self.new, self.old) if back else (self.old, self.new)
         if _digest(text) != (self.after if back else self.before):
             return None
@@ -95,23 +95,21 @@ class History:
 
     @property
     def last(self) -> Step | None:
-        """What undo would take back."""
+        """What undo would undo."""
         return self._step(self._at)
 
     @property
     def next(self) -> Step | None:
-        """What redo would do again."""
+        """What redo would redo."""
         return self._step(self._at + 1)
 
     def note(self, step: Step) -> None:
-        """One step more; what was taken back before it is gone."""
+        """Add a step; undone steps are dropped."""
         self._at += 1
         for number in [number for number in self._numbers() if number >= self._at]:
             self._forget(number)
         self._steps[self._at] = step
-        with suppress(
-            OSError
-        ):  # a full disk: what was done stands, and can be undone until the end
+        with suppress(OSError):  # a full disk: the step can be undone until the server ends
             self._folder.mkdir(parents=True, exist_ok=True)
             self._write(f"{self._at:08d}.json", json.dumps(_plain(step), ensure_ascii=False))
             self._write("at", str(self._at))
@@ -119,11 +117,11 @@ class History:
             self._forget(number)
 
     def back(self) -> None:
-        """The last step was taken back."""
+        """The last step was undone."""
         self._move(-1)
 
     def forth(self) -> None:
-        """The next one was done again."""
+        """The next step was redone."""
         self._move(1)
 
     def _move(self, by: int) -> None:
@@ -153,7 +151,7 @@ class History:
             return max(self._numbers(), default=0)
 
     def _write(self, name: str, text: str) -> None:
-        """On a disk that cannot be written, what was done stands, and can be undone until the server ends."""
+        """Where the disk cannot be written, steps can be undone until the server ends."""
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             with written_whole(self._folder / name) as part:
@@ -168,7 +166,7 @@ def _plain(step: Step) -> dict[str, Any]:
 
 
 def _read(path: Path) -> Step | None:
-    """A step from its file; None where there is none that can be read."""
+    """A step from its file; None where it is missing or unreadable."""
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))
         match plain.pop("step"):

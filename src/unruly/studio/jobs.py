@@ -11,14 +11,14 @@ from unruly.errors import UnrulyError
 
 
 class Cancelled(Exception):
-    """Whoever waits for the work no longer wants it."""
+    """The job was cancelled."""
 
 
 @dataclass(frozen=True)
 class JobStatus:
-    """How far the work is."""
+    """The progress of a job."""
 
-    what: str  # in words: "training", or "asking model"
+    what: str  # such as "training"
     stage: str = ""
     done: int = 0
     total: int | None = None
@@ -30,17 +30,17 @@ class JobStatus:
 
     @property
     def share(self) -> float | None:
-        """How much of the stage is done, where that is known."""
+        """The share of the stage that is done; None where the total is unknown."""
         return min(1.0, self.done / self.total) if self.total else None
 
     @property
     def running(self) -> bool:
-        """Whether it goes on."""
+        """Whether it is still running."""
         return self.state == "running"
 
 
 class Job:
-    """One piece of work in a thread of its own; it is the `Progress` that the work reports to."""
+    """Work in a thread of its own; it is the `Progress` that the work reports to."""
 
     def __init__(self, what: str, work: Callable[[Job], None]) -> None:
         self._status = JobStatus(what)
@@ -52,18 +52,18 @@ class Job:
 
     @property
     def status(self) -> JobStatus:
-        """How far it is."""
+        """Its progress."""
         status = self._status
         return (
             replace(status, seconds=time.monotonic() - self._started) if status.running else status
         )
 
     def cancel(self) -> None:
-        """Stop at the next word of progress."""
+        """Stop at the next report of progress."""
         self._cancel.set()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Until it has ended."""
+        """Wait until it has ended."""
         self._thread.join(seconds)
 
     def start(self, what: str, total: int | None, unit: str) -> None:
@@ -91,6 +91,6 @@ class Job:
             end = replace(self._status, state="cancelled")
         except UnrulyError as error:
             end = replace(self._status, state="failed", error=str(error))
-        except Exception as error:  # a thread has nobody else to tell
+        except Exception as error:  # shown on the page: nobody else catches it in a thread
             end = replace(self._status, state="failed", error=f"{type(error).__name__}: {error}")
         self._status = replace(end, seconds=time.monotonic() - self._started)

@@ -28,13 +28,13 @@ WAYS = ("balance", "doubt", "random")
 
 @dataclass
 class Queue:
-    """The questions that were drawn last; all answers are in the workspace."""
+    """The current draw of questions; answers are in the workspace."""
 
     questions: Questions | None = None
     by: str = "balance"
 
     def choose(self, by: str) -> None:
-        """Draw in another way from now on."""
+        """Change how documents are drawn."""
         if by != self.by:
             self.by, self.questions = by, None
 
@@ -63,7 +63,7 @@ class Queue:
         for question in self.questions or ():
             if question.row == row:
                 return question
-        raise InputError("this question was drawn before the studio started anew: reload the page")
+        raise InputError("this question is from before a restart: reload the page")
 
     def place(self, question: Question) -> int:
         """Which one it is of its draw, from 1."""
@@ -72,8 +72,8 @@ class Queue:
 
 def _draw(state: State, by: str) -> Questions:
     proba = None if state.answers is None else state.answers.proba
-    bare = proba is None and not state.votes.k  # nothing tells documents apart yet
-    empty = state.corpus.missing  # there is nothing to read
+    bare = proba is None and not state.votes.k  # no votes and no model yet
+    empty = state.corpus.missing  # documents without text
     answered = state.labelled.answered
     return ask(
         state.votes,
@@ -86,9 +86,9 @@ def _draw(state: State, by: str) -> Questions:
 
 
 def balance_of(trainer: Trainer) -> BalanceEstimate | None:
-    """The class shares as the labels tell them.
+    """The class shares estimated from labels.
 
-    A model that has learnt from labels cannot help to tell what they say: then the votes stand for it.
+    Predictions serve as control variate only where the model was not trained on these labels; otherwise the votes do.
     """
     state = trainer.workspace.state
     if not state.labelled.labels or not state.votes.k:
@@ -107,7 +107,7 @@ def queue(studio: Studio, request: PageRequest) -> Response:
 
 
 def answer(studio: Studio, request: PageRequest) -> Response:
-    """An answer; gives the next question, and what the rules said of this one."""
+    """Save an answer; returns the next question, and the votes on this one."""
     work = studio.workspace
     given = request.form.get("row", "")
     question = studio.queue.find(int(given) if given.isdecimal() else -1)

@@ -1,4 +1,4 @@
-"""The trained models of a project: every one kept in `models/` with its date, rules, labels and figures.
+"""The trained models of a project: every one kept in `models/`, and why two of them answer differently.
 
     models/2026-11-16T20-31-04.unruly    the model
     models/2026-11-16T20-31-04.json      when, the project file as it was, how many labels, the fit's summary
@@ -28,16 +28,18 @@ from unruly.progress import SILENT, Progress
 from unruly.project.project import FittedProject
 from unruly.rules.cache import Cache, entry_key
 from unruly.rules.function import Function
-from unruly.sampling import Share
+from unruly.sampling import Share, sample_rows
 from unruly.studio.state import NONE, Answers, State
+from unruly.texts.corpus import Corpus
 
 FOLDER = "models"
 ENDING = ".unruly"
+MOST_COMPARED = 2_000  # documents with another answer whose votes are compared
 
 
 @dataclass(frozen=True)
 class KeptModel:
-    """A model on disk, and what is known of it without opening it."""
+    """A model on disk, with what is known without loading it."""
 
     path: Path
     when: datetime
@@ -57,7 +59,7 @@ class KeptModel:
 
     @property
     def summary(self) -> FitSummary | None:
-        """What the fit came to, where it was written down."""
+        """The fit summary, where it was saved."""
         return None if self.facts is None else FitSummary.from_plain(self.facts["summary"])
 
     @property
@@ -72,7 +74,7 @@ class KeptModel:
 
     @property
     def accuracy(self) -> Share | None:
-        """Against gold, where the project has any for testing."""
+        """Accuracy on the project's gold labels, where it has any."""
         scores = None if self.facts is None else self.facts.get("accuracy")
         return None if scores is None else Share(**scores)
 
@@ -91,13 +93,13 @@ def _kept(path: Path) -> KeptModel:
         when = datetime.fromisoformat(facts["when"])
         FitSummary.from_plain(facts["summary"])
     except (OSError, ValueError, KeyError, TypeError):
-        facts = None  # none was written, or it is damaged: the model itself counts
+        facts = None  # missing or damaged: the model itself is what counts
         when = datetime.fromtimestamp(path.stat().st_mtime)
     return KeptModel(path, when, facts)
 
 
 def keep(fit: FittedProject, state: State, now: datetime) -> KeptModel:
-    """Save a model with its date, so that no other is overwritten, and what is known of it beside it."""
+    """Save a model under its date, so that none is overwritten, with its facts in a JSON file."""
     folder = state.folder / FOLDER
     folder.mkdir(exist_ok=True)
     stem = _free(folder, now.strftime("%Y-%m-%dT%H-%M-%S"))
@@ -142,7 +144,7 @@ def answers_of(
     cache: Cache,
     progress: Progress = SILENT,
 ) -> Answers:
-    """What a model says of the project's documents; kept from run to run."""
+    """A model's answers on the project's documents, cached from run to run."""
     key = entry_key(["answers", _digest(path)], state.classes, state.frame.everything)
     kept = cache.get(key)
     if kept is not None and kept.height == state.n and kept.width == len(state.classes):
@@ -154,7 +156,7 @@ def answers_of(
 
 
 def kept_answers(path: Path, state: State, cache: Cache) -> Answers | None:
-    """What a model says, where it was asked before."""
+    """A model's cached answers; None where there are none."""
     try:
         key = entry_key(["answers", _digest(path)], state.classes, state.frame.everything)
         kept = cache.get(key)
@@ -180,7 +182,7 @@ def _digest(path: Path) -> str:
 
 
 def source_estimates(summary: FitSummary | None) -> dict[str, Share]:
-    """Each source's estimated accuracy with its interval, as the fit found it without gold."""
+    """Each source's estimated accuracy with its interval, from the fit, without gold."""
     if summary is None:
         return {}
     return {
@@ -189,4 +191,83 @@ def source_estimates(summary: FitSummary | None) -> dict[str, Share]:
         if line.accuracy is not None
         and line.accuracy_low is not None
         and line.accuracy_high is not None
+    }
+
+
+@dataclass(frozen=True)
+class VoteChange:
+    """What one source says of a document under the old rules and under the new ones; None: no vote."""
+
+    source: str
+    before: str | None
+    after: str | None
+
+    def __str__(self) -> str:
+        if self.before is None:
+            return f"{self.source} now votes {self.after}"
+        if self.after is None:
+            return f"{self.source} no longer votes {self.before}"
+        return f"{self.source} votes {self.after}, before {self.before}"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Documents with another answer on which the same votes changed; without changed votes, the weights did it."""
+
+    votes: tuple[VoteChange, ...]
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ChangedAnswers:
+    """The answers in which two models differ, by what changed on these documents, most documents first."""
+
+    total: int
+    seen: int  # documents whose votes were compared
+    causes: tuple[Cause, ...]
+
+
+def changed_answers(
+    old: WeakClassifier, new: WeakClassifier, state: State, most: int = MOST_COMPARED
+) -> ChangedAnswers:
+    """Compare the votes of both models' rules on documents with another answer, of many on a sample."""
+    assert state.answers is not None
+    assert state.earlier is not None
+    rows = np.flatnonzero(state.answers.predicted != state.earlier.predicted)
+    seen = rows[sample_rows(len(rows), most)]
+    groups: dict[tuple[VoteChange, ...], list[int]] = {}
+    for row, changes in zip(seen.tolist(), vote_changes(old, new, state, seen), strict=True):
+        groups.setdefault(changes, []).append(row)
+    causes = [Cause(votes, tuple(found)) for votes, found in groups.items()]
+    causes.sort(key=lambda cause: (-len(cause.rows), str(cause.votes)))
+    return ChangedAnswers(len(rows), len(seen), tuple(causes))
+
+
+def vote_changes(
+    old: WeakClassifier, new: WeakClassifier, state: State, rows: NDArray[np.intp]
+) -> list[tuple[VoteChange, ...]]:
+    """For each document the votes that differ between the rules of two models."""
+    if not len(rows):
+        return []
+    corpus = state.corpus.take(rows)
+    before, after = (_votes_by_name(model, corpus) for model in (old, new))
+    silent: list[str | None] = [None] * len(rows)
+    found: list[list[VoteChange]] = [[] for _ in rows]
+    for name in dict.fromkeys([*before, *after]):
+        pairs = zip(before.get(name, silent), after.get(name, silent), strict=True)
+        for changes, (was, now) in zip(found, pairs, strict=True):
+            if was != now:
+                changes.append(VoteChange(name, was, now))
+    return [tuple(changes) for changes in found]
+
+
+def _votes_by_name(model: WeakClassifier, corpus: Corpus) -> dict[str, list[str | None]]:
+    rules = model._fitted().rules
+    if rules is None:  # trained on votes alone
+        return {}
+    votes = rules.vote(corpus)
+    names = [*votes.classes, None]  # -1: no vote
+    return {
+        source: [names[number] for number in votes.matrix[:, j].tolist()]
+        for j, source in enumerate(votes.sources)
     }

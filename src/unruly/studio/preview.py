@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import UnrulyError, Where
-from unruly.rules.budget import LongTexts
 from unruly.rules.condition import Measure
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
+from unruly.rules.pattern import LongTexts
 from unruly.rules.source import Source
 from unruly.rules.sources import failures
 from unruly.sampling import Share, sample_rows, wilson
@@ -38,16 +38,16 @@ QUICK = 0.02  # seconds for a few documents
 
 
 def slow_measures(source: Source, classes: tuple[str, ...]) -> tuple[Measure, ...]:
-    """What Python works out; long texts are left out, for few texts are long."""
+    """The measures evaluated in Python; `LongTexts` is left out, as few texts are long."""
     found = source.needs(classes).measures
     return tuple(measure for measure in found if not isinstance(measure, LongTexts))
 
 
 def seconds_for(source: Source, state: State) -> float:
-    """How long the votes on all documents take, by those on a few; 0 where polars works them out."""
+    """Estimated seconds for all documents, from a few; 0 where polars evaluates the source."""
     if not slow_measures(source, state.classes) or state.typed.knows(source, state.classes):
         return 0.0
-    _timed(source, state, FEW)  # what is loaded for the first text counts for none
+    _timed(source, state, FEW)  # the first call loads models: not counted
     seconds = _timed(source, state, FEW)
     if seconds < QUICK:
         return _timed(source, state, SOME) * state.n / SOME
@@ -87,7 +87,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Preview:
-    """Everything that an edit would change."""
+    """The effect of an edit."""
 
     source: str
     documents: int
@@ -105,14 +105,15 @@ class Preview:
     examples: tuple[Example, ...]
     covered: int  # documents with a vote, after
     covered_before: int
-    majority: int  # documents whose majority vote changes
+    majority: Shown  # documents whose majority vote changes
+    moves: tuple[tuple[str | None, str | None], ...]  # of those shown: their majority before, after
     seconds: float
     sample_of: int | None = None  # counted on a sample of so many; None: on all
 
 
 @dataclass(frozen=True)
 class Slow:
-    """A source that is too slow to be matched at every keystroke: it waits for a button."""
+    """A source too slow for every keystroke: it waits for a button."""
 
     source: str
     seconds: float  # that it would take
@@ -120,7 +121,7 @@ class Slow:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A text that is no source, and why."""
+    """A text that is not a valid source, and why."""
 
     message: str
     line: int | None = None
@@ -145,6 +146,7 @@ def preview_sampled(text: str, state: State, saved: str | None, most: int = AT_O
         added=_in_whole(found.added, sample),
         removed=_in_whole(found.removed, sample),
         contradicts=None if against is None else _in_whole(against, sample),
+        majority=_in_whole(found.majority, sample),
         sample_of=state.n,
     )
 
@@ -202,8 +204,10 @@ def _outcome(
     was = np.zeros(state.n, np.bool_) if old is None else old != ABSTAIN
     old_source = next((s for s in state.project.sources.sources if s.name == saved), None)
     effect = _effect(column, old, state)
+    moved = np.zeros(state.n, np.bool_)
+    moved[effect.rows] = True
     against = now if state.answers is None else now & (column != state.answers.predicted)
-    added, contradicts = _shown([now & ~was, against], source, state)
+    added, contradicts, majority = _shown([now & ~was, against, moved], source, state)
     (removed,) = _shown([was & ~now], old_source, state)
     return Preview(
         source=source.name,
@@ -222,24 +226,42 @@ def _outcome(
         by_others=_by_others(column, old, state),
         measured=None if state.truth is None else _agreement(column, state.truth),
         examples=_examples(source, state.classes),
-        covered=int(state.votes.covered.sum()) + effect[0],
+        covered=int(state.votes.covered.sum()) + effect.covered,
         covered_before=int(state.votes.covered.sum()),
-        majority=effect[1],
+        majority=majority,
+        moves=tuple(
+            (_name(before, state), _name(after, state))
+            for before, after in zip(
+                state.winner[effect.rows[:SHOWN]], effect.after[:SHOWN], strict=True
+            )
+        ),
         seconds=time.perf_counter() - start,
     )
 
 
-def _effect(
-    column: NDArray[np.int8], old: NDArray[np.int8] | None, state: State
-) -> tuple[int, int]:
-    """By how many the covered documents grow, and on how many majority vote changes."""
+@dataclass(frozen=True, eq=False)
+class _Effect:
+    """What an edit does to majority vote."""
+
+    covered: int  # documents with a vote that had none, less those that lose their only one
+    rows: NDArray[np.intp]  # documents whose majority vote changes
+    after: NDArray[np.int64]  # their class then, -1 where there is none
+
+
+def _effect(column: NDArray[np.int8], old: NDArray[np.int8] | None, state: State) -> _Effect:
     before = np.full(state.n, ABSTAIN, np.int8) if old is None else old
     rows = np.flatnonzero(column != before)  # on all others, nothing changes
     counts = other_counts(state, rows, before)
     add_votes(counts, column[rows])
     now = counts.any(axis=1)
     covered = int(now.sum()) - int(state.votes.covered[rows].sum())
-    return covered, int((winners(counts) != state.winner[rows]).sum())
+    after = winners(counts)
+    moved = after != state.winner[rows]
+    return _Effect(covered, rows[moved], after[moved])
+
+
+def _name(number: int, state: State) -> str | None:
+    return None if number == NONE else state.classes[number]
 
 
 def _by_others(

@@ -47,6 +47,7 @@ class SourceRow:
     overlaps: float = 0.0
     conflicts: float = 0.0
     alone: int = 0  # documents that no other source covers
+    decides: int = 0  # documents whose majority vote would be another without it, these included
     estimated: Share | None = None  # its accuracy, as the model estimates it without gold
     agreement: Share | None = None  # with the majority of the others, where there is no estimate
     measured: Share | None = None  # against labels
@@ -74,6 +75,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
             found.append(SourceRow(source.name, source.enabled, labels, reason))
             continue
         voted = state.votes.voted[:, line.j]
+        agreement, decides = _beside_others(state, line.j)
         score = line.score
         checked = 0 if score is None else score.correct + score.incorrect
         found.append(
@@ -88,25 +90,27 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
                 conflicts=line.conflicts,
                 alone=int((voted & alone).sum()),
                 estimated=estimates.get(source.name),
-                agreement=_agreement(state, line.j),
+                agreement=agreement,
+                decides=decides,
                 measured=wilson(score.correct, checked) if score is not None and checked else None,
             )
         )
     return tuple(found)
 
 
-def _agreement(state: State, j: int) -> Share | None:
-    """How often it names the class that the other sources have most votes for."""
+def _beside_others(state: State, j: int) -> tuple[Share | None, int]:
+    """Its agreement with the majority of the other sources, and the documents whose majority it decides."""
     column = state.votes.matrix[:, j]
     rows = np.flatnonzero(column >= 0)
     majority = winners(other_counts(state, rows, column))
     clear = majority != NONE
     hits = majority[clear] == column[rows][clear]
-    return wilson(int(hits.sum()), int(clear.sum())) if clear.any() else None
+    share = wilson(int(hits.sum()), int(clear.sum())) if clear.any() else None
+    return share, int((majority != state.winner[rows]).sum())
 
 
 def plan_of(name: str, state: State) -> Plan | None:
-    """What asking the saved source would send and cost; None where it is not a prompt."""
+    """The cost of querying the language model of a saved source; None where it is not a prompt."""
     source = next((one for one in state.project.sources.sources if one.name == name), None)
     if source is None or prompt_of(source) is None:
         return None
@@ -115,19 +119,19 @@ def plan_of(name: str, state: State) -> Plan | None:
 
 
 def ask_now(trainer: Trainer, name: str) -> None:
-    """Ask about the documents without an answer, as far as the budget goes; the votes then have the answers."""
+    """Query the model about documents without an answer, within the budget, and add the votes."""
     state = trainer.workspace.state
     source = next((one for one in state.project.sources.sources if one.name == name), None)
     if source is None or prompt_of(source) is None:
-        raise InputError(f"{name!r} asks no language model: save it first")
+        raise InputError(f"{name!r} is not a saved prompt source: save it first")
 
     def work(job: Job) -> None:
         (done,) = ask_model(Sources(state.classes, (source,)), state.corpus, job)
         trainer.workspace.reload()
         if done.stopped:
-            raise InputError(f"{done.answered} answered, then it stopped: {done.stopped}")
+            raise InputError(f"stopped after {done.answered} answers: {done.stopped}")
 
-    trainer.begin(f"asking {name}", work)
+    trainer.begin(f"querying {name}", work)
 
 
 def table(studio: Studio, request: PageRequest) -> Response:
@@ -163,7 +167,7 @@ def edit(studio: Studio, request: PageRequest) -> Response:
 
 
 def new(studio: Studio, request: PageRequest) -> Response:
-    """The editor of a new source, with words that were marked in a document where there are any."""
+    """The editor of a new source, filled with words marked in a document."""
     work = studio.workspace
     words = request.lists.get("form") or words_in(request.query.get("words", "").replace(",", " "))
     label = request.query.get("class", "")
@@ -190,18 +194,18 @@ def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> 
 
 
 def form(studio: Studio, request: PageRequest) -> Response:
-    """The form that shows what stands in the TOML."""
+    """The form of a source in TOML."""
     found = RuleForm.of_toml(request.form.get("toml", ""))
     if found is None:
         raise InputError(
-            "this is more than a form shows (several rules, or conditions within each other): edit it as TOML"
+            "a form cannot show this source (several rules, or nested conditions): edit it as TOML"
         )
     context = {"form": found, "state": studio.workspace.state, "kinds": KINDS}
     return studio.page("_rule_form.html", context)
 
 
 def shown(studio: Studio, request: PageRequest) -> Response:
-    """What the edited source would do."""
+    """The effect of the edited source."""
     work = studio.workspace
     given, toml = request.form, request.form.get("toml", "")
     saved = given.get("saved") or None
@@ -234,31 +238,41 @@ def shown(studio: Studio, request: PageRequest) -> Response:
 
 
 def _kept(work: Workspace, name: str, toml: str) -> str:
-    """Keep what was typed; why it cannot be, where the disk is full or must not be written."""
+    """Save the draft; returns a message where the disk cannot be written."""
     try:
         work.keep_draft(name, toml)
     except OSError as error:
-        return f"What you type cannot be kept ({error.strerror}): save it, or copy it elsewhere."
+        return f"The draft cannot be saved ({error.strerror}): save the rule, or copy it elsewhere."
     return ""
 
 
 def _groups(outcome: Preview, state: State) -> list[tuple[str, str, int, Any]]:
-    """The documents behind the counts: title, what it means, how many, and the first few."""
+    """The documents behind the counts: title, explanation, count, and the first few."""
     new = outcome.before is None
     groups: list[tuple[str, str, Shown | None]] = [
         ("Matched" if new else "Newly matched", "", outcome.added),
         ("No longer matched", "", None if new else outcome.removed),
         ("Against the model", "the model says another class", outcome.contradicts),
+        ("Majority vote changes", "", outcome.majority),
     ]
+    moves = dict(zip(outcome.majority.rows, outcome.moves, strict=True))
     return [
-        (title, about, group.count, cards(state, group.rows, group.matches))
+        (
+            title,
+            about,
+            group.count,
+            [
+                (card, moves[card.row] if group is outcome.majority else None)
+                for card in cards(state, group.rows, group.matches)
+            ],
+        )
         for title, about, group in groups
         if group is not None and group.count
     ]
 
 
 def save(studio: Studio, request: PageRequest) -> Response:
-    """Write the source; gives the address to go on to."""
+    """Save the source; returns the address of the next page."""
     saved = request.form.get("saved") or None
     studio.workspace.save_source(
         request.form.get("toml", ""), saved, request.form.get("original", "")
@@ -276,7 +290,7 @@ def change(studio: Studio, request: PageRequest) -> Response:
 
 
 def described(studio: Studio, request: PageRequest) -> Response:
-    """What the classes mean: a source that votes for the class whose description is nearest."""
+    """Class descriptions: a source that votes for the class with the nearest description."""
     state = studio.workspace.state
     found = (descriptions_of(source) for source in state.project.sources.with_disabled)
     known = next((one for one in found if one is not None), {})
@@ -284,27 +298,29 @@ def described(studio: Studio, request: PageRequest) -> Response:
 
 
 def describe(studio: Studio, request: PageRequest) -> Response:
-    """Write it down; gives the address to go on to."""
+    """Save the descriptions."""
     work = studio.workspace
     given = {name: request.form.get(f"about:{name}", "").strip() for name in work.state.classes}
     work.describe({name: " ".join(about.split()) for name, about in given.items()})
-    return PlainTextResponse("the classes are described" if any(given.values()) else "removed")
+    return PlainTextResponse(
+        "class descriptions saved" if any(given.values()) else "class descriptions removed"
+    )
 
 
 def plan(studio: Studio, request: PageRequest) -> Response:
-    """What asking the language model of a saved source would cost; empty for all other sources."""
+    """The cost of querying the language model of a saved source; empty for other sources."""
     found = plan_of(request.query.get("name", ""), studio.workspace.state)
     return studio.page("_plan.html", {"plan": found})
 
 
 def ask(studio: Studio, request: PageRequest) -> Response:
-    """Ask it, in the background."""
+    """Query it in the background."""
     ask_now(studio.trainer, request.form.get("name", ""))
-    return PlainTextResponse("asking, in the background")
+    return PlainTextResponse("querying the model in the background")
 
 
 def discard(studio: Studio, request: PageRequest) -> Response:
-    """Forget what was typed and not saved."""
+    """Discard a draft."""
     studio.workspace.keep_draft(request.form.get("name", ""), None)
     return PlainTextResponse("draft discarded")
 

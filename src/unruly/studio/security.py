@@ -1,4 +1,4 @@
-"""Who may talk to the studio: this machine's browser, with the token, from the studio's own pages.
+"""Access control: only this machine's browser, with the token, from the studio's own pages.
 
 Three checks stand before every page. `Host` must be the studio's own address, so that a web site whose name
 is made to point here (DNS rebinding) is refused. A token, in the start link once and in a cookie afterwards,
@@ -38,7 +38,7 @@ MOST_BYTES = 4_000_000  # of a request's body
 
 @dataclass(frozen=True)
 class Access:
-    """What a request has to show."""
+    """What a request must present."""
 
     token: str
     port: int
@@ -84,7 +84,7 @@ def _is_address(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Guard:
-    """Refuses what does not come from the studio's own pages, and adds the headers to what does."""
+    """Rejects requests from elsewhere, and adds the security headers to responses."""
 
     app: App
     access: Access
@@ -111,7 +111,7 @@ class Guard:
     def _problem(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
         if not self.access.knows(host):
-            return 421, "This is not the address of the studio: open the link that it printed."
+            return 421, "Wrong host: open the link that `unruly studio` printed."
         if scope["method"] in ("GET", "HEAD"):
             return None
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 def start(studio: Studio, request: PageRequest) -> Response:
-    """To the documents or, without a project yet, to the questions that make one."""
+    """Redirect to the documents or, without a project, ask what it takes to create one."""
     if studio.is_open:
         return RedirectResponse("/documents", 303)
     if studio.data is None:
-        raise InputError("there is neither a project nor a file of texts")
+        raise InputError("no project and no file of texts was given")
     return studio.page("start.html", {"look": look_at(studio.data), "problem": "", "given": {}})
 
 
 def make(studio: Studio, request: PageRequest) -> Response:
-    """Make the project."""
+    """Create the project."""
     if studio.is_open or studio.data is None:
         return RedirectResponse("/documents", 303)
     form = request.form
@@ -53,7 +53,7 @@ def _again(studio: Studio, form: Mapping[str, str], problem: str) -> Response:
 
 
 def status(studio: Studio, request: PageRequest) -> Response:
-    """What the page polls: edits from outside, the work in the background, what can be undone."""
+    """What every page polls: outside edits, the background job, what can be undone."""
     if not studio.is_open:
         return JSONResponse({})
     work, trainer = studio.workspace, studio.trainer
@@ -84,24 +84,24 @@ def _what(step: Step | None) -> str | None:
 
 
 def undo(studio: Studio, request: PageRequest) -> Response:
-    """Take back the last edit or label."""
+    """Undo the last edit or label."""
     step = studio.workspace.undo()
     return PlainTextResponse("nothing to undo" if step is None else f"undone: {step.what}")
 
 
 def redo(studio: Studio, request: PageRequest) -> Response:
-    """Do it again."""
+    """Redo it."""
     step = studio.workspace.redo()
     return PlainTextResponse("nothing to redo" if step is None else f"redone: {step.what}")
 
 
 def outside(studio: Studio, request: PageRequest) -> Response:
-    """What was changed in the project file by somebody else."""
+    """Show how the project file on disk differs."""
     return studio.page("outside.html", {"difference": studio.workspace.outside().splitlines()})
 
 
 def load(studio: Studio, request: PageRequest) -> Response:
-    """Take over the project file as it is on disk."""
+    """Load the project file from disk."""
     studio.workspace.reload()
     return RedirectResponse("/rules", 303)
 

@@ -1,7 +1,7 @@
-"""Everything that the studio shows at one moment: documents, votes, labels and a model's answers.
+"""An immutable snapshot of what the studio shows: documents, votes, labels and a model's answers.
 
-A state never changes. An edit, a label or a new model makes another one, which takes the place of the old
-one at once, so that a page is always drawn from one moment.
+An edit, a label or a new model makes another snapshot, which replaces the old one at once, so every page is
+drawn from one consistent state.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NONE = -1  # no class: of an uncovered or tied document, of one without a label
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a model says of every document."""
+    """A model's answers on every document."""
 
     model: str  # its file's name
     proba: NDArray[np.float32]  # (n, m), in the project's order of classes
@@ -57,12 +57,12 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """One moment of a project in the studio."""
+    """A snapshot of an open project."""
 
     project: Project
     file: ProjectText  # the project file, as it was read
     corpus: Corpus
-    typed: TypedVotes  # the same documents as the matcher has them, and what was looked for in them
+    typed: TypedVotes  # the same documents for the matcher, with cached matches
     votes: Votes
     labelled: Labelled
     answers: Answers | None = None  # of the model that is shown
@@ -73,7 +73,7 @@ class State:
         return {}
 
     def once(self, key: object, make: Callable[[], Kept]) -> Kept:
-        """What `make` gives, kept under the key as long as this moment lasts (the newest 64)."""
+        """What `make` returns, cached under the key with this snapshot (the newest 64)."""
         if key not in self._kept:
             found = make()
             while len(self._kept) >= _MOST_KEPT:
@@ -105,7 +105,7 @@ class State:
 
     @property
     def frame(self) -> MatchFrame:
-        """The documents as the matcher has them."""
+        """The documents in the matcher's form."""
         return self.typed.frame
 
     @cached_property
@@ -138,7 +138,7 @@ class State:
 
     @property
     def truth_name(self) -> str:
-        """Where `truth` comes from, in words."""
+        """The origin of `truth`, in words."""
         return "your labels" if (self.labels != NONE).any() else "the label column"
 
     @cached_property
@@ -147,12 +147,30 @@ class State:
         return summarise(self.votes, self.truth)
 
     @cached_property
+    def doubt(self) -> NDArray[np.floating[Any]]:
+        """(n,): how near the two likeliest classes are, 1 where they are even: by the model, else by the votes."""
+        if self.answers is not None:
+            return self.answers.doubt
+        top = np.partition(self.counts, -2, axis=1)[:, -2:]
+        return np.asarray(1 - (top[:, 1] - top[:, 0]) / np.maximum(top.sum(axis=1), 1))
+
+    @cached_property
+    def influence(self) -> NDArray[np.floating[Any]]:
+        """(n,): what a label here says about others: doubt × documents with the same votes, 0 without votes."""
+        chance = np.random.default_rng(0)
+        key = np.zeros(self.n, np.uint64)  # equal where all votes are
+        for column in self.votes.matrix.T:
+            key += chance.integers(2**63, size=129, dtype=np.uint64)[column]
+        _, place, alike = np.unique(key, return_inverse=True, return_counts=True)
+        return np.where(self.votes.covered, self.doubt * alike[place], 0.0)
+
+    @cached_property
     def shuffled(self) -> NDArray[np.int64]:
         """(n,): the rows in random order, always the same one."""
         return np.random.default_rng(0).permutation(self.n)
 
     def matches(self, rows: NDArray[np.int64] | list[int]) -> list[tuple[Match, ...]]:
-        """What fired on some documents."""
+        """The rules that matched some documents."""
         sources = tuple(self.project.sources.sources)
         if not sources:
             return [() for _ in rows]
@@ -168,7 +186,7 @@ class Sample:
 
 
 def sample_of(state: State, most: int) -> Sample:
-    """At most so many documents; made once for each moment."""
+    """A sample of at most so many documents; made once for each snapshot."""
     return state.once(("sample", most), lambda: _sample(state, most))
 
 

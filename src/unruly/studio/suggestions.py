@@ -33,13 +33,13 @@ class Offer:
 
 @dataclass
 class Advisor:
-    """What was found last, and what has been decided of it."""
+    """The last suggestions, and which are decided."""
 
     found: Suggestions | None = None
     decided: set[int] = field(default_factory=set)
 
     def look(self, trainer: Trainer) -> None:
-        """Look for new rules in the background: by the shown model or, without one, by one fitted for this."""
+        """Search for new rules in the background, with the shown model or one fitted for this."""
         state = trainer.workspace.state
         if not state.votes.k:
             raise InputError("there are no rules yet: write one for each class first")
@@ -49,7 +49,7 @@ class Advisor:
             self.found = suggest_on(state.project, state.corpus, state.votes, proba, MOST, job)
             self.decided = set()
 
-        trainer.begin("looking for rules", work)
+        trainer.begin("searching for rules", work)
 
     @property
     def offers(self) -> tuple[Offer, ...]:
@@ -70,7 +70,7 @@ class Advisor:
 
     @property
     def judged_by(self) -> str:
-        """What the figures rest on."""
+        """What the figures are based on."""
         if self.found is None:
             return ""
         by = "a model fitted for this" if self.found.fitted_now else "the model that is shown"
@@ -85,7 +85,7 @@ class Advisor:
         """
         offer = next((one for one in self.offers if one.number == number), None)
         if offer is None:
-            raise InputError("this suggestion is no longer open: look for new ones")
+            raise InputError("this suggestion is no longer open: search again")
         work = trainer.workspace
         if label and label not in work.state.classes:
             raise InputError(f"{label!r} is not a class")
@@ -98,22 +98,22 @@ class Advisor:
         else:
             work.refuse(rule)
         self.decided.add(number)
-        return f"{'accepted' if accepted else 'refused'}: {words}"
+        return f"{'accepted' if accepted else 'declined'}: {words}"
 
 
 def overview(studio: Studio, request: PageRequest) -> Response:
-    """What was found."""
+    """The page of suggestions."""
     return studio.page("suggestions.html", _context(studio, ""))
 
 
 def look(studio: Studio, request: PageRequest) -> Response:
-    """Look again, in the background."""
+    """Search again, in the background."""
     studio.advisor.look(studio.trainer)
     return studio.page("_job.html", {"job": studio.trainer.status})
 
 
 def decide(studio: Studio, request: PageRequest) -> Response:
-    """Accept or refuse one; gives the list anew."""
+    """Accept or decline one; returns the new list."""
     number = request.form.get("number", "")
     said = studio.advisor.decide(
         studio.trainer,

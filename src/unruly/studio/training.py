@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from starlette.responses import PlainTextResponse, Response
 
+from unruly.drawing import MODEL, OTHER, Frame, count_ticks, dot, legend, line, percent_ticks
 from unruly.errors import InputError, UnrulyError
 from unruly.features.cache import Cache as FeatureCache
 from unruly.model.explanation import Explanation
@@ -19,18 +21,31 @@ from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.difference import Difference, compare_models
 from unruly.report.accuracy import calibration_chart, confidence_chart
 from unruly.report.facts import Facts, gather
-from unruly.report.markup import Chart, figure
+from unruly.report.markup import Chart, figure, percent, share_words
 from unruly.report.matrices import agreement_map, confusion_chart
 from unruly.report.sources import bubble_chart
 from unruly.report.training_curves import training_curves
 from unruly.report.verdict import Verdict, verdict
 from unruly.rules.cache import Cache
 from unruly.sampling import sample_rows
+from unruly.studio.documents import cards
 from unruly.studio.filters import Filter
 from unruly.studio.jobs import Job, JobStatus
-from unruly.studio.models import KeptModel, answers_of, keep, kept_answers, kept_models, open_model
-from unruly.studio.state import NONE
+from unruly.studio.models import (
+    ChangedAnswers,
+    KeptModel,
+    VoteChange,
+    answers_of,
+    changed_answers,
+    keep,
+    kept_answers,
+    kept_models,
+    open_model,
+    vote_changes,
+)
+from unruly.studio.state import Answers
 from unruly.studio.workspace import Workspace
+from unruly.wording import plural
 
 if TYPE_CHECKING:
     from unruly.studio.app import PageRequest, Routes, Studio
@@ -44,8 +59,9 @@ class Trainer:
         self._cache = Cache.default() if cache is None else cache
         self._job: Job | None = None
         self._lock = threading.Lock()
-        self.current: KeptModel | None = None
-        self._opened: tuple[Path, WeakClassifier] | None = None
+        self.current: KeptModel | None = None  # whose answers are shown
+        self.before: KeptModel | None = None  # whose answers they are compared with
+        self._opened: dict[Path, WeakClassifier] = {}  # these two
 
     @property
     def models(self) -> tuple[KeptModel, ...]:
@@ -54,27 +70,41 @@ class Trainer:
 
     @property
     def status(self) -> JobStatus | None:
-        """How far the last piece of work is, where there was one."""
+        """The progress of the last job; None before the first."""
         return None if self._job is None else self._job.status
 
     @property
-    def stale(self) -> bool:
-        """Whether the rules changed since the shown model was trained."""
-        model = self.current
-        return (
-            model is not None and model.text is not None and model.text != self.workspace.state.text
-        )
+    def stale(self) -> str:
+        """What changed since the shown model was trained, in words; empty where nothing did."""
+        model, state = self.current, self.workspace.state
+        if model is None or model.text is None or model.labels is None:
+            return ""
+        found = ["the rules changed"] if model.text != state.text else []
+        if more := state.labelled.labels - model.labels:
+            found.append(f"{abs(more):,} labels were {'given' if more > 0 else 'taken back'}")
+        return " and ".join(found).replace("1 labels were", "1 label was")
 
     def opened(self, model: KeptModel) -> WeakClassifier:
-        """The model itself; the one that was asked for last is kept."""
-        kept = self._opened
-        if kept is None or kept[0] != model.path:
-            kept = (model.path, open_model(model.path, self.workspace.state))
-            self._opened = kept
-        return kept[1]
+        """The model itself; the shown one and the one before it are kept."""
+        found = self._opened.get(model.path)
+        return found or self._keep(model, open_model(model.path, self.workspace.state))
+
+    def _keep(self, model: KeptModel, opened: WeakClassifier) -> WeakClassifier:
+        kept = {one.path for one in (self.current, self.before) if one is not None}
+        self._opened = {p: m for p, m in self._opened.items() if p in kept} | {model.path: opened}
+        return opened
+
+    def _use(self, model: KeptModel, answers: Answers) -> None:
+        """Show a model's answers, beside those that were shown until now."""
+        shown = self.workspace.state.answers
+        if self.current is not None and self.current.path == model.path:
+            self.workspace.use_answers(answers, self.workspace.state.earlier)
+            return
+        self.before, self.current = self.current, model
+        self.workspace.use_answers(answers, shown)
 
     def explained(self, row: int) -> Explanation | UnrulyError | None:
-        """Why the shown model answers as it does on a document, or the error; None without a model."""
+        """The shown model's explanation of one document, or the error; None without a model."""
         state, model = self.workspace.state, self.current
         if model is None or state.answers is None:
             return None
@@ -84,14 +114,18 @@ class Trainer:
             return error
 
     def summary(self) -> FitSummary | None:
-        """What the fit of the shown model came to."""
-        model = self.current
-        if model is None:
-            return None
-        return model.summary if model.facts is not None else self.opened(model).summary_
+        """The fit summary of the shown model."""
+        return None if self.current is None else self._summary(self.current)
+
+    def summaries(self) -> dict[Path, FitSummary]:
+        """The fit summaries of the shown model and the one before it."""
+        return {m.path: self._summary(m) for m in (self.current, self.before) if m is not None}
+
+    def _summary(self, model: KeptModel) -> FitSummary:
+        return model.summary or self.opened(model).summary_
 
     def open_newest(self) -> None:
-        """Show the newest model: at once where it was asked before, else in the background."""
+        """Show the newest model: at once where its answers are cached, else from the background."""
         models = self.models
         if not models:
             return
@@ -100,9 +134,8 @@ class Trainer:
         if found is None:
             self.show(models[0])
             return
-        before = next((m for m in models[1:] if m.path.parent == models[0].path.parent), None)
-        earlier = None if before is None else kept_answers(before.path, state, self._cache)
-        self.current = models[0]
+        earlier = kept_answers(models[1].path, state, self._cache) if len(models) > 1 else None
+        self.current, self.before = models[0], None if earlier is None else models[1]
         self.workspace.use_answers(found, earlier)
 
     def show(self, model: KeptModel) -> None:
@@ -111,10 +144,9 @@ class Trainer:
         def work(job: Job) -> None:
             state = self.workspace.state
             found = answers_of(self.opened(model), model.path, state, self._cache, job)
-            self.current = model
-            self.workspace.use_answers(found, self.workspace.state.answers)
+            self._use(model, found)
 
-        self.begin(f"asking {model.name} about all documents", work)
+        self.begin(f"applying {model.name} to all documents", work)
 
     def fit(self) -> None:
         """Train a model on the rules and labels as they are now."""
@@ -125,27 +157,25 @@ class Trainer:
             state = self.workspace.state
             fit = state.project.fit(job)
             model = keep(fit, state, datetime.now())
-            self._opened = (model.path, fit.model)
-            found = answers_of(fit.model, model.path, state, self._cache, job)
-            self.current = model
-            self.workspace.use_answers(found, self.workspace.state.answers)
+            self._keep(model, fit.model)
+            self._use(model, answers_of(fit.model, model.path, state, self._cache, job))
 
         self.begin("training", work)
 
     def begin(self, what: str, work: Callable[[Job], None]) -> None:
-        """Do something in the background, one thing at a time."""
+        """Run a job in the background, one at a time."""
         with self._lock:
             if self._job is not None and self._job.status.running:
-                raise InputError("something is running already: wait for it, or cancel it")
+                raise InputError("another job is running: wait for it, or cancel it")
             self._job = Job(what, work)
 
     def cancel(self) -> None:
-        """Stop what is running; models on disk stay as they are."""
+        """Cancel the running job; models on disk stay as they are."""
         if self._job is not None:
             self._job.cancel()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Until what is running has ended."""
+        """Wait for the running job to end."""
         if self._job is not None:
             self._job.wait(seconds)
 
@@ -156,22 +186,40 @@ class Trainer:
                 return model
         raise InputError(f"there is no model {name!r}")
 
-    def compare(self, old: Path, new: Path) -> Difference:
-        """What differs between two models, their answers left out: the pages count those."""
+    def difference(self) -> tuple[Difference, ChangedAnswers] | None:
+        """How the shown model and its answers differ from the one before it; None without two models."""
         state = self.workspace.state
-        return compare_models(open_model(old, state), open_model(new, state))
+        if self.current is None or self.before is None or state.earlier is None:
+            return None
+        old, new = self.opened(self.before), self.opened(self.current)
+        return state.once(
+            "difference", lambda: (compare_models(old, new), changed_answers(old, new, state))
+        )
+
+    def changes_on(self, row: int) -> tuple[VoteChange, ...] | None:
+        """The votes that changed on a document with another answer than before; None where it has the same."""
+        state = self.workspace.state
+        if self.current is None or self.before is None or state.answers is None:
+            return None
+        if state.earlier is None or state.earlier.predicted[row] == state.answers.predicted[row]:
+            return None
+        pair = self.opened(self.before), self.opened(self.current)
+        return vote_changes(*pair, state, np.array([row]))[0]
 
 
-SAMPLE = 5_000  # documents that the charts are drawn from
+SAMPLE = 5_000  # documents behind the charts
+MOST_DRAWN = 30  # models in the chart of all
+MOST_CAUSES = 8  # reasons for other answers that the page names
+SHOWN_CHANGES = 3  # documents of each
 
 
 @dataclass(frozen=True)
 class LiveReport:
-    """What the report would begin with."""
+    """The beginning of the report."""
 
     verdict: Verdict
     charts: tuple[Chart, ...]
-    documents: int  # that they are drawn from
+    documents: int  # in the sample
 
 
 def live_report(trainer: Trainer) -> LiveReport | None:
@@ -208,8 +256,48 @@ def _charts(facts: Facts) -> tuple[Chart, ...]:
     return tuple(chart for chart in found if chart is not None)
 
 
+def models_chart(models: Sequence[KeptModel]) -> Chart | None:
+    """Coverage and, with gold, accuracy from one model to the next; None with fewer than two."""
+    known = [(model, model.summary) for model in reversed(models)][-MOST_DRAWN:]
+    shown = [(model, summary) for model, summary in known if summary is not None]
+    if len(shown) < 2:
+        return None
+    frame = Frame.of((0.5, len(shown) + 0.5), (0.0, 1.03))
+    coverage = [(frame.x(i), frame.y(s.coverage)) for i, (_, s) in enumerate(shown, start=1)]
+    marks = [line(coverage, OTHER, 1.5), *(dot(x, y, 3, OTHER) for x, y in coverage)]
+    scored = [(i, share) for i, (m, _) in enumerate(shown, start=1) if (share := m.accuracy)]
+    for i, share in scored:
+        ends = [(frame.x(i), frame.y(share.low)), (frame.x(i), frame.y(share.high))]
+        marks += [line(ends, MODEL, 1.2), dot(frame.x(i), frame.y(share.value), 4, MODEL)]
+    items = [("coverage", OTHER, "line"), *([("accuracy", MODEL, "dot")] if scored else [])]
+    first, last = shown[0], shown[-1]
+    return Chart(
+        name="models",
+        title="From model to model",
+        description=f"{plural(len(shown), 'model')}, {first[0].day} to {last[0].day}. Coverage by rules: "
+        f"{percent(first[1].coverage)} to {percent(last[1].coverage)}.",
+        svg=frame.svg(
+            frame.x_axis(count_ticks(frame.x), "model", grid=False),
+            frame.y_axis(percent_ticks(frame.y)),
+            *marks,
+            legend(items, frame.x.start),
+        ),
+        header=("model", "rules", "labels", "coverage", "accuracy on gold"),
+        rows=tuple(
+            (
+                m.day,
+                f"{len(s.sources)}",
+                f"{m.labels}",
+                percent(s.coverage),
+                share_words(m.accuracy),
+            )
+            for m, s in shown
+        ),
+    )
+
+
 def overview(studio: Studio, request: PageRequest) -> Response:
-    """The models, and what can be done with them."""
+    """The page of models."""
     work, trainer = studio.workspace, studio.trainer
     state = work.state
     context: dict[str, Any] = {
@@ -218,56 +306,70 @@ def overview(studio: Studio, request: PageRequest) -> Response:
         "job": trainer.status,
         "models": trainer.models,
         "current": trainer.current,
-        "summary_now": trainer.summary(),
+        "summaries": trainer.summaries(),
         "stale": trainer.stale,
         "rules": len(state.project.sources.sources),
-        "labels": int((state.labels != NONE).sum()),
-        "changed": None if state.earlier is None else Filter(changed="yes").count(state),
+        "labels": state.labelled.labels,
+        "compared": trainer.before is not None and state.earlier is not None,
     }
     return studio.page("train.html", context)
 
 
 def progress(studio: Studio, request: PageRequest) -> Response:
-    """How far the work is."""
+    """The progress of the job."""
     return studio.page("_job.html", {"job": studio.trainer.status})
 
 
 def fit(studio: Studio, request: PageRequest) -> Response:
-    """Begin a fit."""
+    """Start a fit."""
     trainer = studio.trainer
     trainer.fit()
     return studio.page("_job.html", {"job": trainer.status})
 
 
 def cancel(studio: Studio, request: PageRequest) -> Response:
-    """Stop it."""
+    """Cancel the job."""
     studio.trainer.cancel()
-    return PlainTextResponse("cancelled: nothing was written")
+    return PlainTextResponse("cancelling: no model is written")
 
 
 def show(studio: Studio, request: PageRequest) -> Response:
     """Show another model's answers."""
     trainer = studio.trainer
     trainer.show(trainer.find(request.form.get("name", "")))
-    return PlainTextResponse("asked: its answers are shown as soon as they are there")
+    return PlainTextResponse("its answers are shown as soon as they are known")
 
 
 def charts(studio: Studio, request: PageRequest) -> Response:
-    """The verdict and the charts, which take a moment."""
+    """The verdict and the charts, loaded after the page."""
     trainer = studio.trainer
     found = trainer.workspace.state.once("live report", lambda: live_report(trainer))
-    figures = () if found is None else tuple(figure(chart) for chart in found.charts)
+    drawn = [*(() if found is None else found.charts), models_chart(trainer.models)]
+    figures = [figure(chart) for chart in drawn if chart is not None]
     return studio.page(
         "_charts.html", {"found": found, "figures": figures, "state": studio.workspace.state}
     )
 
 
 def difference(studio: Studio, request: PageRequest) -> Response:
-    """What changed from one model to another."""
-    trainer = studio.trainer
-    pair = [trainer.find(request.query.get(name, "")) for name in ("old", "new")]
-    found = trainer.compare(pair[0].path, pair[1].path)
-    return studio.page("_difference.html", {"lines": str(found).splitlines(), "pair": pair})
+    """How the answers of the shown model differ from those of the one before it, and why."""
+    trainer, state = studio.trainer, studio.workspace.state
+    if (found := trainer.difference()) is None:
+        return PlainTextResponse("")
+    settings, changed = found
+    causes = [
+        (cause, cards(state, cause.rows[:SHOWN_CHANGES])) for cause in changed.causes[:MOST_CAUSES]
+    ]
+    context = {
+        "lines": str(settings).splitlines(),
+        "pair": (trainer.before, trainer.current),
+        "changed": changed,
+        "causes": causes,
+        "others": changed.causes[MOST_CAUSES:],
+        "state": state,
+        "filter": Filter(changed="yes"),
+    }
+    return studio.page("_difference.html", context)
 
 
 ROUTES: Routes = [

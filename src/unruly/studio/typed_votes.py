@@ -1,4 +1,4 @@
-"""The votes of a source while it is typed: only what the last keystroke changed is looked for in the texts.
+"""Incremental matching while a source is typed: only what the last keystroke changed is searched for.
 
     rules of a source           the votes of all but the one that is typed are known from an earlier keystroke
     keywords {a, b, c}          = keywords {a, b}, which an earlier keystroke asked for, or keywords {c}
@@ -39,7 +39,7 @@ _MOST_MEASURED = 4  # columns that Python worked out
 
 @dataclass
 class TypedVotes:
-    """The documents, and what earlier keystrokes looked for in them."""
+    """The documents, with the matches of earlier keystrokes cached."""
 
     frame: MatchFrame
     _rules: dict[str, Votes] = field(default_factory=dict, repr=False)
@@ -64,13 +64,13 @@ class TypedVotes:
         )
 
     def begin(self) -> None:
-        """Make them ready, in the background: the first keystrokes do not wait for it."""
+        """Prepare the texts in the background: the first keystrokes do not wait."""
         if not self._begun:
             self._begun = True
             threading.Thread(target=self.make_ready, daemon=True).start()
 
     def make_ready(self) -> None:
-        """Make texts in which words are plain bytes: words are then found several times as fast."""
+        """Prepare texts in which words are plain bytes, which are found several times as fast."""
         ready = self.frame.frame.select(prepared(pl.col(TEXT), whole=True))
         self._ready = ready.to_series()
 

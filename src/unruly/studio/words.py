@@ -1,4 +1,4 @@
-"""Words of the documents: those that two documents share, and the forms that one word has.
+"""Similar documents by shared rare words, and the inflections of a word in the texts.
 
 Similar documents share rare words; they are found without an index or a model.
 

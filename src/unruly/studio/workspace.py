@@ -1,8 +1,8 @@
-"""A project that is open in the studio: the one place where anything changes, tested without a browser.
+"""An open project: all changes go through here, testable without a browser.
 
-Readers take `workspace.state`, which never changes under their hands. Writers hold a lock, write the file
-first and then put a new state in the place of the old one. `unruly.toml` is only written when it still is
-what was read; labels are appended to `labels.csv`, line by line, so that nobody's lines are lost.
+Readers take `workspace.state`, an immutable snapshot. Writers hold a lock, write the file first and then
+replace the snapshot. `unruly.toml` is written only while it is what was read; labels are appended to
+`labels.csv` line by line, so lines written by others are kept.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ FOLDER = ".studio"  # beside unruly.toml: drafts, saved filters, what can be und
 
 
 class ChangedOutsideError(UnrulyError):
-    """The project file is no longer what was read, so it is not overwritten."""
+    """The project file was edited outside, so it is not overwritten."""
 
 
 class Workspace:
-    """A project, its documents, votes, labels and a model's answers, and what was done to them."""
+    """A project with its documents, votes, labels, model answers, and undo history."""
 
     def __init__(self, path: Path, *, by: str = "", cache: Cache | None = None) -> None:
         self.file = project_file(path)
@@ -72,7 +72,7 @@ class Workspace:
 
     @property
     def state(self) -> State:
-        """This moment."""
+        """The current snapshot."""
         return self._state
 
     # Reading
@@ -92,14 +92,14 @@ class Workspace:
         return replace(state, votes=self._vote(state))
 
     def _vote(self, state: State) -> Votes:
-        """The votes of all sources; of those that were matched before, the cache has them."""
+        """The votes of all sources, cached for those matched before."""
         if not state.project.sources.sources:
             return no_votes(state.corpus, state.classes)
         with blamed_on_its_line(state.project):
             return state.project.sources.vote(state.corpus, cache=self._cache)
 
     def reload(self) -> None:
-        """Read the project file again, as it is on disk; the documents only where others are named."""
+        """Read the project file again; the documents only where the file names others."""
         with self._lock:
             old, file = self._state, ProjectText.read(self.file)
             project = parse_project(file.text, self.file, may_be_empty=True)
@@ -119,18 +119,18 @@ class Workspace:
             self._state = replace(state, labelled=found)
 
     def labels_changed(self) -> bool:
-        """Whether somebody else has written labels."""
+        """Whether the file of labels was written by someone else."""
         return _signature(self._state.project.label_file().path) != self._labels_seen
 
     def use_answers(self, answers: Answers | None, earlier: Answers | None = None) -> None:
-        """Show what a model says, and what the one before it said."""
+        """Use a model's answers, and those of the one before it."""
         with self._lock:
             self._state = replace(self._state, answers=answers, earlier=earlier)
 
     # The project file
 
     def outside(self) -> str:
-        """What was changed in the project file since it was read, as a difference; empty where nothing was."""
+        """The diff of the project file on disk against what was read; empty where they are equal."""
         state = self._state
         try:
             raw = self.file.read_bytes()
@@ -144,7 +144,7 @@ class Workspace:
         return "\n".join(unified_diff(*pair, *names, lineterm="", n=2))
 
     def edit(self, what: str, text: str) -> None:
-        """Write the project file, if it is sound and still what was read; can be undone."""
+        """Write the project file, if it is valid and was not edited outside; can be undone."""
         with self._lock:
             before = self._state.text
             self._write(text)
@@ -153,16 +153,16 @@ class Workspace:
     def _write(self, text: str) -> None:
         if self.outside():
             raise ChangedOutsideError(
-                f"{self.file.name} was edited outside: look at the difference and load it first"
+                f"{self.file.name} was edited outside: review the difference and load it first"
             )
         write_edit(self._state.file, text, may_be_empty=True)
         self.reload()
 
     def save_source(self, text: str, saved: str | None, original: str = "") -> str:
-        """Write one source, in the place of the one called `saved` or as a new one; gives its name.
+        """Write one source, in place of the one called `saved` or as a new one; returns its name.
 
-        `original` is what the editor showed when it was opened: where the source is no longer that, it
-        was changed in another tab, and is not overwritten.
+        `original` is the source when the editor was opened: where it differs by now, it was changed in
+        another tab and is not overwritten.
         """
         with self._lock:
             state = self._state
@@ -172,20 +172,20 @@ class Workspace:
             else:
                 if source_text(state.text, saved).split() != original.split():
                     raise ChangedOutsideError(
-                        f"{saved} was changed meanwhile, in another tab perhaps: reload the page to see it; "
-                        "what you typed is kept as a draft"
+                        f"{saved} was changed in the meantime, perhaps in another tab: reload the page to see it; "
+                        "your edit is kept as a draft"
                     )
                 edited = replace_source_text(state.text, saved, text)
                 self.edit(f"{source.name}: edited", edited)
-            with suppress(OSError):  # the source is saved: an old draft does no harm
+            with suppress(OSError):  # the source is saved: a stale draft is harmless
                 self.keep_draft(saved or "", None)
             return source.name
 
     def describe(self, descriptions: Mapping[str, str]) -> None:
-        """Say what the classes mean, or no longer; can be undone."""
+        """Describe the classes, or remove the descriptions; can be undone."""
         with self._lock:
             edited = describe_classes(self._state.text, descriptions)
-            self.edit("what the classes mean", edited)
+            self.edit("class descriptions", edited)
 
     def change_source(self, what: str, name: str, value: str = "") -> None:
         """Rename, duplicate, move (up, down), switch (on, off) or delete a source; can be undone."""
@@ -206,13 +206,13 @@ class Workspace:
                 case "delete":
                     edited = remove_source(text, name, may_be_empty=True)
                 case _:
-                    raise InputError(f"{what!r} cannot be done to a source")
+                    raise InputError(f"{what!r} is not an action on a source")
             self.edit(f"{name}: {what}", edited)
 
     def refuse(self, rule: Rule) -> None:
         """Do not suggest a rule again; can be undone."""
         with self._lock:
-            step = RefusedStep(f"refused: {rule.when.reason()}", Refused.of(rule))
+            step = RefusedStep(f"declined: {rule.when.reason()}", Refused.of(rule))
             refuse(self.folder, [step.refused])
             self._history.note(step)
 
@@ -221,7 +221,7 @@ class Workspace:
     def label(
         self, rows: Sequence[int], label: str | None, question: Question | None = None
     ) -> int:
-        """Label documents, or take their labels back; how many labels changed. Can be undone."""
+        """Label documents, or withdraw their labels; returns how many changed. Can be undone."""
         with self._lock:
             state = self._state
             if label is not None and label not in state.classes:
@@ -239,7 +239,7 @@ class Workspace:
             return len(after)
 
     def answer(self, question: Question, label: str) -> None:
-        """An answer of the queue, `(cannot tell)` and `(skipped)` included."""
+        """Save an answer from the queue, including `(cannot tell)` and `(skipped)`."""
         if label in self._state.classes:
             self.label([question.row], label, question)
             return
@@ -269,23 +269,23 @@ class Workspace:
         self.reload_labels()
 
     def label_problems(self) -> list[str]:
-        """What is odd about the file of labels, a line each."""
+        """Problems in the file of labels, a line each."""
         return problem_lines(self._state.labelled.problems, self._state.labelled.origin)
 
     # Undo and redo
 
     @property
     def last_step(self) -> Step | None:
-        """What `undo` would take back."""
+        """The step that `undo` would undo."""
         return self._history.last
 
     @property
     def next_step(self) -> Step | None:
-        """What `redo` would do again."""
+        """The step that `redo` would redo."""
         return self._history.next
 
     def undo(self) -> Step | None:
-        """Take back the last edit or label."""
+        """Undo the last step."""
         with self._lock:
             step = self._history.last
             if step is not None:
@@ -294,7 +294,7 @@ class Workspace:
             return step
 
     def redo(self) -> Step | None:
-        """Do again what was taken back last."""
+        """Redo the last undone step."""
         with self._lock:
             step = self._history.next
             if step is not None:
@@ -314,18 +314,18 @@ class Workspace:
             text = step.applied(self._state.text, back)
             if text is None:
                 raise ChangedOutsideError(
-                    f"{self.file.name} is no longer what this edit left: it cannot be taken back"
+                    f"{self.file.name} was changed since this edit: it cannot be undone"
                 )
             self._write(text)
 
     # Drafts and saved filters
 
     def draft(self, source: str) -> str | None:
-        """What was typed for a source and not saved."""
+        """The unsaved draft of a source."""
         return self._drafts.get(source)
 
     def keep_draft(self, source: str, text: str | None) -> None:
-        """Keep what was typed, so that a killed server or a closed tab loses nothing; None: forget it."""
+        """Save a draft on disk, so that a killed server or closed tab loses nothing; None deletes it."""
         with self._lock:
             if self._drafts.get(source) == text:
                 return
@@ -345,7 +345,7 @@ class Workspace:
         return self._state.once("presets", lambda: counted(self._state, own))
 
     def save_preset(self, name: str, chosen: Filter | None) -> None:
-        """Keep a filter under a name; None forgets it."""
+        """Save a filter under a name; None deletes it."""
         if not name.strip():
             raise InputError("a filter needs a name")
         with self._lock:
@@ -354,13 +354,13 @@ class Workspace:
             old = {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else None
             new = None if chosen is None else {k: v for k, v in vars(chosen).items() if v}
             self._put_preset(own, new)
-            what = f"filter {own}: {'forgotten' if new is None else 'saved'}"
+            what = f"filter {own}: {'deleted' if new is None else 'saved'}"
             self._history.note(PresetStep(what, own, old, new))
 
     def _put_preset(self, name: str, parts: Mapping[str, str] | None) -> None:
         kept = {k: v for k, v in self._read_json("presets.json").items() if k != name}
         self._write_json("presets.json", kept if parts is None else {**kept, name: dict(parts)})
-        self._state = replace(self._state)  # counts anew
+        self._state = replace(self._state)  # counts again
 
     def _read_json(self, name: str) -> dict[str, object]:
         try:
@@ -380,7 +380,7 @@ class Workspace:
 
 
 def _signature(path: Path) -> tuple[int, int] | None:
-    """By which a change of a file is noticed."""
+    """Time and size, which change when a file does."""
     try:
         about = path.stat()
     except OSError:

@@ -333,8 +333,8 @@ CLAIMS: tuple[Claim, ...] = (
         _over(_MAIN, [_of(part, paper.ABLATIONS) for part in ABLATIONS]),
         _whole,
         "points over the best ablation",
-        "the heads' confidences are not on one scale (with two classes the denoiser's never passes 0.731), so "
-        "that the classifier overrules a better denoiser ([by head](../docs/protocol.md)).",
+        "the heads' confidences are not on one scale (with two classes the denoiser's never passes 0.731), so at the "
+        "last epoch the classifier overrules a better denoiser ([by head](../docs/protocol.md)).",
         default=False,
     ),
     Claim(

@@ -133,7 +133,7 @@ def cells(
         )
         found.setdefault(variant, {}).setdefault(o.run.dataset, []).append(o)
     return {
-        variant: {dataset: _fullest(several) for dataset, several in by_dataset.items()}
+        variant: {dataset: _fullest(by_dataset[dataset]) for dataset in in_order(by_dataset)}
         for variant, by_dataset in found.items()
     }
 

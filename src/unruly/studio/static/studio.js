@@ -16,7 +16,7 @@ async function ask(url, form) {
   try {
     answer = await fetch(url, options);
   } catch {
-    throw new Error("The studio does not answer: is it still running? What you typed stays here.");
+    throw new Error("The studio does not respond: is it still running? Your input stays on this page.");
   }
   const text = await answer.text();
   if (!answer.ok) throw new Error(text.slice(0, 600));
@@ -229,19 +229,35 @@ if (markable) {
   }, 500);
   document.addEventListener("selectionchange", soon);
   document.addEventListener("mousedown", (event) => { if (!event.target.closest("#popup")) $("#popup").hidden = true; });
+  const typed = $("[data-words]"), popup = $("#popup");
+  typed.addEventListener("input", debounced(() => { if (document.activeElement === typed) offered(typed.value.trim(), typed); }, 120));
+  typed.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") offered(typed.value.trim(), typed, true);
+    if (event.key === "Escape") { typed.value = ""; popup.hidden = true; }
+  });
+  popup.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { popup.hidden = true; typed.focus(); }
+  });
 }
-async function markedWords() {
-  const chosen = getSelection(), words = String(chosen).trim();
-  if (!words || words.length > 200 || !chosen.rangeCount) return;
-  const box = chosen.getRangeAt(0).getBoundingClientRect(), popup = $("#popup");
-  try {
+function markedWords() {
+  const chosen = getSelection();
+  if (chosen.rangeCount) offered(String(chosen).trim(), chosen.getRangeAt(0));
+}
+const offers = new Line();
+// The forms of some words, and the classes, to make a rule of.
+function offered(words, below, focus = false) {
+  if (!words || words.length > 200) return;
+  const box = below.getBoundingClientRect(), popup = $("#popup");
+  offers.push(async (newest) => {
     const { text } = await ask(`/marked?${new URLSearchParams({ words })}`);
+    if (!newest()) return;
     popup.innerHTML = text;
     popup.hidden = false;
     const left = Math.max(8, Math.min(box.left, innerWidth - popup.offsetWidth - 8));
     popup.style.left = `${left + scrollX}px`;
     popup.style.top = `${box.bottom + scrollY + 6}px`;
-  } catch (error) { toast(error.message, true); }
+    if (focus) $("input:not([type=hidden]), button", popup)?.focus();
+  });
 }
 
 // --- keys
@@ -288,6 +304,7 @@ document.addEventListener("keydown", (event) => {
   else if (key === "k") move(-1);
   else if (key === "n") $("a[rel=next]")?.click();
   else if (key === "p") $("a[rel=prev]")?.click();
+  else if (key === "m") { const words = $("[data-words]"); if (words) { event.preventDefault(); words.focus(); } }
   else if (key === "u") step("/undo");
   else if (key === "U") step("/redo");
   else if (key === "?") $("#help")?.showModal();
