@@ -24,9 +24,9 @@ from unruly.features.encoder import Features
 from unruly.model.storage import load
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.keywords import Keywords
-from unruly.rules.sentiment import Sentiment
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.rules.tools import Sentiment
 from unruly.votes.votes import Votes
 
 pytest.importorskip("onnx")

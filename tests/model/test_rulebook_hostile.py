@@ -16,12 +16,12 @@ from unruly.errors import ModelFileError, RuleError, UnrulyError
 from unruly.model.carried_rules import Absent, Allowed
 from unruly.model.rulebook import RuleBook
 from unruly.model.storage import open_container, to_json, write_container
-from unruly.rules.entity import Entity
 from unruly.rules.function import Function, rule
 from unruly.rules.keywords import Keywords
 from unruly.rules.lookup import Lookup
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.rules.tools import Entity
 from unruly.texts.corpus import Corpus
 
 CLASSES = ("ham", "spam")

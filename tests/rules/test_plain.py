@@ -11,14 +11,13 @@ from unruly.errors import RuleError, Where
 from unruly.rules.column import Column, Probabilities
 from unruly.rules.combine import AllOf, AnyOf, Not
 from unruly.rules.condition import Condition
-from unruly.rules.entity import Entity
 from unruly.rules.field import Field, PartWords, SameLastName
 from unruly.rules.keywords import Keywords
 from unruly.rules.length import Length
 from unruly.rules.pattern import Pattern
 from unruly.rules.plain import source_from_plain, source_to_plain
-from unruly.rules.sentiment import Sentiment
 from unruly.rules.source import Rule, Source
+from unruly.rules.tools import Entity, Sentiment
 from unruly.rules.word_sequence import WordSequence
 
 CLASSES = ("ham", "spam")

@@ -189,6 +189,7 @@ def test_the_same_figures_in_every_dress() -> None:
         ([0], r"2 documents have votes, but gold has the shape \(1,\)"),
         (["a", "b"], "gold, row 0: the label 'a' is not a class: classes are 0, 1"),
         ([0, 5], "row 1: the gold label 5 is not a class"),
+        ([0.5, 1.0], "gold must be class names or numbers"),
     ],
 )
 def test_gold_that_does_not_fit(gold: list[Any], expected: str) -> None:

@@ -47,7 +47,7 @@ STREAM = Path("-")
     type=click.Choice(["label", "empty"]),
     default="label",
     show_default=True,
-    help="Rows without a text: the label of an empty text, or none.",
+    help="Rows without a text: label them by the class shares of the training documents, or leave them empty.",
 )
 @click.option(
     "--defuse",

@@ -25,7 +25,6 @@ from unruly.rules.classifier import Classifier
 from unruly.rules.combine import AllOf, AnyOf, Not
 from unruly.rules.condition import NOTHING, Condition, Needs, Place, Plain, Row, Span, Table
 from unruly.rules.describe import Described
-from unruly.rules.entity import Entity
 from unruly.rules.function import Function, source_file
 from unruly.rules.keywords import Keywords
 from unruly.rules.lookup import Lookup
@@ -33,6 +32,7 @@ from unruly.rules.plain import condition_from_plain
 from unruly.rules.prompt import Prompt
 from unruly.rules.similar import Similar
 from unruly.rules.source import Rule
+from unruly.rules.tools import Entity
 from unruly.wording import near_file
 
 Plainly = dict[str, Any]

@@ -278,7 +278,7 @@ def explain(
     """Why the first of these documents gets its label."""
     votes = fitted.votes(documents, given)
     features = fitted.features(documents)
-    heads = fitted.learner.heads(features, votes)
+    heads = fitted.heads(documents, features, votes)
     text = None if documents.corpus is None else documents.corpus.texts[0]
     cast = votes.voted[0].any()
     predicted = int(heads.classifier[0].argmax())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from unruly.errors import InputError
 from unruly.facts import Ledger
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
-from unruly.learner import Learner
+from unruly.learner import Heads, Learner
 from unruly.model.inputs import (
     Documents,
     Labels,
@@ -151,7 +151,23 @@ class Fitted:
         """Everything that the model says of these documents."""
         votes = self.votes(documents, given, progress)
         features = self.features(documents, cache, progress, keyed=False)
-        return Predictions(self.learner.heads(features, votes), votes)
+        return Predictions(self.heads(documents, features, votes), votes)
+
+    def heads(self, documents: Documents, features: Features, votes: Votes) -> Heads:
+        """The answers of both heads; a document without a text or a vote gets the class shares of the training labels."""
+        heads = self.learner.heads(features, votes)
+        if documents.corpus is None:
+            return heads
+        empty = documents.corpus.texts.str.strip_chars().str.len_bytes().to_numpy() == 0
+        unknown = empty & ~votes.covered  # (n,)
+        if not unknown.any():
+            return heads
+        shares = np.array(self.summary.labels, np.float32) / max(self.summary.documents, 1)  # (m,)
+        return replace(
+            heads,
+            classifier=np.where(unknown[:, None], shares, heads.classifier),
+            combined=np.where(unknown[:, None], shares, heads.combined),
+        )
 
     def check(self) -> None:
         """Answer blank documents, one for each class: raises where the parts of a model do not fit together."""

@@ -226,7 +226,8 @@ def predict_file(
     The ending of `out` tells the format: .csv, .tsv, .jsonl, .ndjson or .parquet. Columns and rows keep
     their order, and every record of a CSV file is written as the bytes that it was; where the data already has a
     column of a name that we add, ours is called `predicted_…`. In CSV, the sources that voted are joined
-    by semicolons. A row without a text gets the label of an empty text or, with `missing="empty"`, none. With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
+    by semicolons. A row without a text gets the class shares of the training labels or, with `missing="empty"`,
+    no label. With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
     """
     target = Path(out)
     format_of(target)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from unruly.rules.combine import AnyOf as AnyOf
     from unruly.rules.combine import Not as Not
     from unruly.rules.describe import Described as Described
-    from unruly.rules.entity import Entity as Entity
     from unruly.rules.field import Field as Field
     from unruly.rules.field import PartWords as PartWords
     from unruly.rules.field import SameLastName as SameLastName
@@ -24,8 +23,9 @@ if TYPE_CHECKING:
     from unruly.rules.lookup import Lookup as Lookup
     from unruly.rules.pattern import Pattern as Pattern
     from unruly.rules.prompt import Prompt as Prompt
-    from unruly.rules.sentiment import Sentiment as Sentiment
     from unruly.rules.similar import Similar as Similar
+    from unruly.rules.tools import Entity as Entity
+    from unruly.rules.tools import Sentiment as Sentiment
     from unruly.rules.word_sequence import WordSequence as WordSequence
 
 # Kind -> the module it lives in. Imported on first use: polars comes with the first rule.
@@ -36,7 +36,7 @@ _HOMES = {
     "Classifier": "classifier",
     "Column": "column",
     "Described": "describe",
-    "Entity": "entity",
+    "Entity": "tools",
     "Field": "field",
     "Function": "function",
     "Keywords": "keywords",
@@ -48,7 +48,7 @@ _HOMES = {
     "Probabilities": "column",
     "Prompt": "prompt",
     "SameLastName": "field",
-    "Sentiment": "sentiment",
+    "Sentiment": "tools",
     "Similar": "similar",
     "WordSequence": "word_sequence",
 }

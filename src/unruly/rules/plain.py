@@ -10,7 +10,6 @@ from unruly.rules.classifier import Classifier
 from unruly.rules.column import column_from_plain
 from unruly.rules.combine import AllOf, AnyOf, Not
 from unruly.rules.condition import Condition, Lines, Place, Plain, Space, Table, picks
-from unruly.rules.entity import Entity
 from unruly.rules.field import field_from_plain
 from unruly.rules.function import Function
 from unruly.rules.keywords import Keywords
@@ -18,9 +17,9 @@ from unruly.rules.length import Length
 from unruly.rules.lookup import Lookup
 from unruly.rules.pattern import Pattern
 from unruly.rules.prompt import Prompt
-from unruly.rules.sentiment import Sentiment
 from unruly.rules.similar import Similar
 from unruly.rules.source import Rule, Source
+from unruly.rules.tools import Entity, Sentiment
 from unruly.rules.word_sequence import WordSequence
 
 Reader = Callable[[Mapping[str, object], Place], Condition]

@@ -22,10 +22,10 @@ from unruly.project.file import rule_space
 from unruly.project.toml_table import Table
 from unruly.rules.classifier import Classifier
 from unruly.rules.describe import descriptions_of
-from unruly.rules.entity import MODEL, Entity
 from unruly.rules.function import Function
 from unruly.rules.plain import source_from_plain
 from unruly.rules.source import Source
+from unruly.rules.tools import MODEL, Entity
 from unruly.studio.form_kinds import KINDS, Kind
 from unruly.studio.state import State
 

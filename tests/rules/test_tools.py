@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-import unruly.rules.sentiment as sentiment
+import unruly.rules.tools as tools
 from unruly.errors import MissingExtraError, RuleError
-from unruly.rules.sentiment import Sentiment
+from unruly.rules.plain import source_from_plain
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.rules.tools import Entity, Sentiment
 from unruly.texts.corpus import Corpus
 
 TEXTS = ["I love this great song", "a terrible, awful mess", "the table is wooden"]
@@ -45,7 +47,7 @@ def test_scores_are_those_of_textblob() -> None:
 
     from unruly.rules.condition import TEXT
 
-    found = sentiment.Tool("textblob").compute(pl.DataFrame({TEXT: TEXTS})).to_list()
+    found = tools.Tool("textblob").compute(pl.DataFrame({TEXT: TEXTS})).to_list()
     for text, scores in zip(TEXTS, found, strict=True):
         assert scores["polarity"] == pytest.approx(textblob.TextBlob(text).polarity)
         assert scores["subjectivity"] == pytest.approx(textblob.TextBlob(text).subjectivity)
@@ -58,7 +60,7 @@ def test_each_text_is_measured_once_however_many_rules(monkeypatch: pytest.Monke
         seen[text] += 1
         return {"polarity": 0.7, "subjectivity": 0.2}
 
-    monkeypatch.setattr(sentiment, "_textblob", lambda: score)
+    monkeypatch.setattr(tools, "_textblob", lambda: score)
     rules = [Sentiment("polarity", above=0.1 * i) for i in range(5)]
     rules.append(Sentiment("subjectivity", below=0.5))
     votes = sources_of(*rules).vote(Corpus.from_texts([*TEXTS, TEXTS[0]]))
@@ -68,7 +70,7 @@ def test_each_text_is_measured_once_however_many_rules(monkeypatch: pytest.Monke
 
 def test_the_threshold_itself_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        sentiment, "_textblob", lambda: lambda text: {"polarity": 0.5, "subjectivity": 0}
+        tools, "_textblob", lambda: lambda text: {"polarity": 0.5, "subjectivity": 0}
     )
     votes = sources_of(Sentiment("polarity", above=0.5)).vote(Corpus.from_texts(["x"]))
     assert not votes.voted.any()
@@ -78,7 +80,7 @@ def test_a_missing_library_names_the_rule_and_the_extra(monkeypatch: pytest.Monk
     def need(module: str, extra: str, purpose: str) -> None:
         raise MissingExtraError(f"{purpose} need {module}: pip install 'unruly[{extra}]'")
 
-    monkeypatch.setattr(sentiment, "need", need)
+    monkeypatch.setattr(tools, "need", need)
     with pytest.raises(MissingExtraError, match=r"source 's0', rule 1: .*unruly\[sentiment\]"):
         sources_of(Sentiment("polarity", above=0)).vote(Corpus.from_texts(["x"]))
 
@@ -88,3 +90,37 @@ def test_thresholds_are_checked() -> None:
         Sentiment("polarity")
     with pytest.raises(RuleError, match="no vader is above"):
         Sentiment("vader", above=0.5, below=0.1)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    spacy = pytest.importorskip("spacy")
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("entity_ruler")
+    ruler.add_patterns(
+        [{"label": "PERSON", "pattern": "Katy Perry"}, {"label": "GPE", "pattern": "Paris"}]
+    )
+    path = tmp_path_factory.mktemp("models") / "names"
+    pipeline.to_disk(path)
+    return path
+
+
+def test_a_model_by_its_path(model: Path) -> None:
+    sources = Sources(["a", "b"], [Source("person", [Rule("b", Entity("PERSON", str(model)))])])
+    votes = sources.vote(Corpus.from_texts(["é: Katy Perry sings", "Paris", ""]))
+    assert votes.matrix[:, 0].tolist() == [1, -1, -1]
+    assert votes.matches(0)[0].spans == ((3, 13),)
+
+
+def test_a_path_is_relative_to_the_project(model: Path) -> None:
+    table = {"name": "p", "rule": [{"label": "b", "entity": {"type": "GPE", "model": model.name}}]}
+    source = source_from_plain(table, ["a", "b"], model.parent)
+    votes = Sources(["a", "b"], [source]).vote(Corpus.from_texts(["in Paris"]))
+    assert votes.voted.all()
+
+
+def test_a_model_that_is_not_there() -> None:
+    pytest.importorskip("spacy")
+    sources = Sources(["a", "b"], [Source("p", [Rule("b", Entity("PERSON", "no_such_model"))])])
+    with pytest.raises(RuleError, match=r"source 'p', rule 1: .*spacy download no_such_model"):
+        sources.vote(Corpus.from_texts(["x"]))
