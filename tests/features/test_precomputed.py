@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from unruly.errors import InputError
-from unruly.features.precomputed import PrecomputedFeatures
+from unruly.features.custom import PrecomputedFeatures
 from unruly.features.stack import EncoderStack
 from unruly.texts.corpus import Corpus
 

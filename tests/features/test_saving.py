@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
 from unruly.errors import InputError, ModelFileError
+from unruly.features.custom import PrecomputedFeatures
 from unruly.features.encoder import Encoder
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM
-from unruly.features.precomputed import PrecomputedFeatures
 from unruly.features.saving import (
     Permitted,
     encoder_from_bytes,

@@ -10,9 +10,9 @@ import pytest
 from unruly.errors import InputError, SettingsError
 from unruly.facts import EncoderFallback
 from unruly.features import minilm
+from unruly.features.custom import PrecomputedFeatures
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM
-from unruly.features.precomputed import PrecomputedFeatures
 from unruly.features.spec import encoder_from
 from unruly.features.static import Static
 from unruly.features.transformer import Transformer

@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from unruly.errors import InputError
 from unruly.features.cache import Cache
+from unruly.features.custom import PrecomputedFeatures
 from unruly.features.lsa import Lsa
-from unruly.features.precomputed import PrecomputedFeatures
 from unruly.features.saving import Permitted
 from unruly.features.stack import EncoderStack
 from unruly.features.static import Static

@@ -188,7 +188,7 @@ def test_undo_brings_the_document_back(tmp_path: Path) -> None:
     assert found.numbers[found.numbers >= 0].tolist() == [1, 1]
     session = session.undo().undo()
     assert labelled(LabelFile.open(session.file.path), range(9), SILENT.classes).labels == 0
-    with pytest.raises(InputError, match="no answer to take back"):
+    with pytest.raises(InputError, match="no answer to undo"):
         session.undo()
 
 

@@ -9,11 +9,9 @@ from collections.abc import Awaitable, Callable
 import polars as pl
 import pytest
 
-from unruly.serve.answers import Answer, Answers
-from unruly.serve.asking import Asked
 from unruly.serve.batching import Batcher
+from unruly.serve.messages import Answer, Answers, Asked, Problem
 from unruly.serve.metrics import Metrics
-from unruly.serve.problems import Problem
 from unruly.serve.settings import Limits
 
 

@@ -18,6 +18,8 @@ import pytest
 from tests.serve.conftest import Answer, Running, Start, wait_for
 
 import unruly
+from unruly.errors import InputError
+from unruly.serve.server import listening
 
 TEXTS = ["check out my channel", "what a lovely song", "", "☃ ça va?", "subscribe " * 50]
 
@@ -108,7 +110,7 @@ def test_bad_requests_are_json_errors_and_the_server_goes_on(server: Running) ->
         assert (answer.status, answer.json["error_type"]) == (status, kind)
         assert answer.headers["content-type"] == "application/json"
     assert (server.get("/nix").status, server.get("/predict").status) == (404, 405)
-    assert "/predict is not asked by GET: use POST" in str(server.get("/predict").json)
+    assert "/predict does not take GET: use POST" in str(server.get("/predict").json)
     assert server.get("/nix").json["error_type"] == "not_found"
     assert server.metric('unruly_errors_total{kind="body_too_large"}') == 1
     assert server.post("/predict", {"inputs": TEXTS[0]}).status == 200
@@ -188,15 +190,15 @@ def test_texts_are_logged_when_asked_for(start: Start, model: Path) -> None:
 
 def test_stopping_finishes_what_was_taken(start: Start, model: Path) -> None:
     running = start(model, "--log", "none", "--max-waiting", "100000")
-    body = {"texts": ["a text of some length, to be predicted " * 20] * 1000}
+    body = {"texts": ["a text of some length, to be predicted " * 20] * 300}
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(running.post, "/predict", body) for _ in range(8)]
-        wait_for(lambda: running.metric("unruly_texts_waiting") >= 2000, "a queue")
+        wait_for(lambda: running.metric("unruly_texts_waiting") >= 600, "a queue")
         code, said = running.stop()
         answers = [each.result() for each in asked]
     assert code == 0, said
     assert [answer.status for answer in answers] == [200] * 8
-    assert all(len(answer.json["predictions"]) == 1000 for answer in answers)
+    assert all(len(answer.json["predictions"]) == 300 for answer in answers)
 
 
 def test_a_full_queue_is_429(start: Start, model: Path) -> None:
@@ -299,3 +301,26 @@ def test_keep_alive_serves_many_requests_on_one_connection(server: Running) -> N
         connection.request("POST", "/predict", json.dumps({"inputs": TEXTS[0]}))
         assert connection.getresponse().read().startswith(b'[{"label"')
     connection.close()
+
+
+def test_a_client_that_hangs_up_is_no_error_of_the_server(server: Running) -> None:
+    gone = 'unruly_requests_total{path="/predict",status="499"}'
+    before = server.metric(gone)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        client.sendall(b'POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"texts"')
+    wait_for(lambda: server.metric(gone) == before + 1, "the request to be counted")
+    assert server.metric('unruly_requests_total{path="/predict",status="500"}') == 0
+
+
+def test_answers_are_sent_at_once() -> None:
+    with listening("127.0.0.1", [0]) as made:  # asyncio sets TCP_NODELAY on such sockets only
+        assert made.proto == socket.IPPROTO_TCP
+
+
+def test_a_port_that_is_taken_is_passed_over_where_others_are_given() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with listening("127.0.0.1", [port, 0]) as made:
+            assert made.getsockname()[1] != port
+        with pytest.raises(InputError, match="is in use"), listening("127.0.0.1", [port]):
+            pass

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from unruly.errors import InputError, ProjectError
 from unruly.studio.filters import Filter
+from unruly.studio.state import Answers
 from unruly.studio.workspace import ChangedOutsideError, Workspace
 
 
@@ -130,3 +132,13 @@ def test_the_last_source_can_go_and_come_back(workspace: Workspace) -> None:
     for _ in names:
         workspace.undo()
     assert workspace.state.text == before
+
+
+def test_answers_on_other_documents_are_not_used(workspace: Workspace) -> None:
+    n = workspace.state.n
+    good, bad = (Answers("m", np.full((rows, 2), 0.5, np.float32)) for rows in (n, n - 1))
+    workspace.use_answers(good, bad)
+    assert workspace.state.answers is good
+    assert workspace.state.earlier is None
+    workspace.use_answers(bad)
+    assert workspace.state.answers is None

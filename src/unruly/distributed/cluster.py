@@ -106,7 +106,7 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
     environment = {"env_vars": ONE_THREAD}
     os.environ.setdefault(
         "RAY_BACKEND_LOG_LEVEL", "fatal"
-    )  # what Ray tells of itself is no news to the user
+    )  # Ray's own messages are of no use to the user
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if address is None:
         processors = workers or os.cpu_count() or 1
@@ -127,7 +127,7 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
 
 
 def _check_listening(address: str) -> None:
-    """Refuse at once an address where nobody listens: Ray itself goes on trying for minutes."""
+    """Refuse at once an address where nothing listens: Ray itself keeps trying for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not port.isdecimal():
         return  # "auto", "local"
@@ -173,7 +173,7 @@ def _checked(ray: Any, workers: int | None) -> Cluster:
             ) from None
         if theirs != ours:
             raise InputError(
-                f"the node {host} has {_said(theirs)}, this machine {_said(ours)}: install the same on all machines"
+                f"the node {host} has {_listed(theirs)}, this machine {_listed(ours)}: install the same on all machines"
             )
     processors = int(ray.cluster_resources().get("CPU", 0))
     if not processors:
@@ -187,5 +187,5 @@ def versions() -> dict[str, str]:
     return {"unruly": __version__, "python": python}
 
 
-def _said(versions: dict[str, str]) -> str:
+def _listed(versions: dict[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())

@@ -14,8 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.distributed.cluster import Cluster, Work, connected
-from unruly.distributed.jobs import NUMBER, Columns, DrawJob, votes_file
-from unruly.distributed.parts import planned
+from unruly.distributed.jobs import NUMBER, Columns, DrawJob, planned, votes_file
 from unruly.distributed.run import HERE, Placement, work_through
 from unruly.errors import InputError
 from unruly.features.cache import Cache
@@ -110,7 +109,7 @@ def _label(room: Path, label: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class ClusterFeatures(Cache):
-    """Stands where the cache of features stands: what is asked for is encoded by the workers, and kept until the end."""
+    """Takes the place of the feature cache: texts are encoded by the workers, and their features kept until the end."""
 
     cluster: Cluster | None = None
     known: dict[tuple[str | None, int], NDArray[np.float32]] = field(default_factory=dict)

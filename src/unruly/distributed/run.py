@@ -17,14 +17,16 @@ from unruly.distributed.cluster import Cluster, Job, connected
 from unruly.distributed.jobs import (
     BROKEN,
     PROBLEM,
+    ROWS,
     Columns,
     Counts,
     EncodeJob,
+    Plan,
     PredictJob,
     VoteJob,
     counts_file,
+    planned,
 )
-from unruly.distributed.parts import ROWS, Plan, planned
 from unruly.errors import InputError, Where
 from unruly.files import sha256
 from unruly.progress import SILENT, Progress, stage

@@ -1,4 +1,4 @@
-"""A model as a folder for others: the model file, ONNX, config.json, a Dockerfile and, where asked for, a model card."""
+"""A model as a folder for other programs: the model file, ONNX, config.json, a Dockerfile and, with --card, a model card."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 import unruly
 from unruly.denoising.denoised import DenoisedModel
 from unruly.errors import InputError
-from unruly.export import onnx_graph, pipeline_graph
+from unruly.export import onnx_graph
 from unruly.export.card import model_card
 from unruly.features.encoder import Features
 from unruly.files import written_whole
@@ -150,15 +150,13 @@ def _write_pipeline(fitted: Fitted, folder: Path, source: Path) -> None:
     learner, near = fitted.learner, fitted.neighbourhood
     assert isinstance(learner, DenoisedModel)
     encoding, rules = fitted.encoder, fitted.rules
-    encoder = None if encoding is None else pipeline_graph.minilm_of(encoding.stack)
+    encoder = None if encoding is None else onnx_graph.minilm_of(encoding.stack)
     if encoding is None or encoder is None or rules is None or not near.snippets:
         return
-    graph = pipeline_graph.build(learner, encoder, encoding.stack.parts[0].scales)
+    graph = onnx_graph.build_pipeline(learner, encoder, encoding.stack.parts[0].scales)
     texts = list(near.snippets[:CHECKED])
     answers = fitted.predictions(Documents(Corpus.from_texts(texts), None))
-    difference = pipeline_graph.largest_difference(
-        graph, encoder, texts, answers.votes, answers.proba
-    )
+    difference = onnx_graph.pipeline_difference(graph, encoder, texts, answers.votes, answers.proba)
     if not difference <= CLOSE:
         raise InputError(
             f"{source}: the ONNX graph of the whole model differs from it by {difference:.2g} on {len(texts)} "

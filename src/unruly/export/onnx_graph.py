@@ -1,11 +1,19 @@
-"""The default's two heads as an ONNX graph: features and votes in, probabilities out.
+"""A model as an ONNX graph: the default's two heads alone, or all of a minilm model but its tokenizer and its rules.
+
+The heads take features and votes and give probabilities; -1 is an abstention. Classes that no vote names have the probability 0, as in the model.
 
     lp = log softmax(sum_e w_e log softmax(scale_e (x_e - centre_e) W_e + bias_e))        the classifier
     ev = sum over sources of opinion[j, vote_j]                                           the denoiser
-    p  = softmax((tau lp + ev + b) / tau)
+    p  = softmax((tau lp + ev + b) / tau)                                                 both
 
-The equations of `denoising.denoised`. Texts become features by the model's encoder, and votes by its rules, which are
-no operators of ONNX; -1 is an abstention. Classes that no vote names have the probability 0, as in the model.
+The equations of `denoising.denoised`. The whole of a minilm model takes token ids in the place of features:
+
+    x_l  = hidden layer l of the network                               (n, length, 384)
+    f_l  = mean over tokens of x_l, at length 1, divided by its scale   (n, 384)
+    p    = the two heads on f = (f_l side by side) and the votes        (n, m)
+
+Texts of one batch have the same number of tokens: the network has no mask. Rules and the tokenizer are not ONNX operators;
+Hugging Face's `tokenizers` reads `tokenizer.json` in any language that it has bindings for.
 """
 
 from __future__ import annotations
@@ -17,8 +25,10 @@ from numpy.typing import NDArray
 
 from unruly.denoising.denoised import DenoisedModel
 from unruly.extras import need
-from unruly.features.encoder import Features
-from unruly.features.minilm import runtime_library
+from unruly.features.encoder import TEXT, Features
+from unruly.features.minilm import MiniLM, runtime_library
+from unruly.features.pretrained import token_ids
+from unruly.features.stack import EncoderStack
 from unruly.votes.votes import Votes
 
 OPSET = 17
@@ -127,3 +137,79 @@ def largest_difference(
     found = session.run(list(OUTPUTS), given)
     pairs = zip(found, (heads.combined, heads.classifier), strict=True)
     return max(float(np.abs(ours - theirs).max()) for ours, theirs in pairs)
+
+
+INPUTS = ("ids", "positions", "votes")
+
+
+def minilm_of(stack: EncoderStack) -> MiniLM | None:
+    """The encoder, where texts are read by minilm and nothing else."""
+    if len(stack.parts) != 1 or stack.parts[0].view != TEXT:
+        return None
+    encoder = stack.parts[0].encoder
+    return encoder if isinstance(encoder, MiniLM) else None
+
+
+def build_pipeline(model: DenoisedModel, encoder: MiniLM, scales: tuple[float, ...]) -> bytes:
+    """The graph: ids (n, length) and positions (length,) int64, votes (n, k) int64, to two (n, m) float32."""
+    onnx = need("onnx", extra="onnx", purpose="exports to ONNX")
+    helper, kinds = onnx.helper, onnx.TensorProto
+    network = onnx.load_from_string(encoder.graph())
+    heads = onnx.load_from_string(build(model))
+    heads = onnx.compose.add_prefix(heads, "heads_", rename_inputs=False, rename_outputs=False)
+    pooling, constants = _pooling(onnx, encoder.layers, scales)
+    merged = helper.make_graph(
+        [*network.graph.node, *pooling, *heads.graph.node],
+        "unruly",
+        [*network.graph.input, helper.make_tensor_value_info("votes", kinds.INT64, _shape(heads))],
+        list(heads.graph.output),
+        [*network.graph.initializer, *constants, *heads.graph.initializer],
+    )
+    made = helper.make_model(merged, opset_imports=list(network.opset_import), ir_version=10)
+    return bytes(made.SerializeToString())
+
+
+def _shape(heads: Any) -> list[str | int]:
+    votes = next(given for given in heads.graph.input if given.name == "votes")
+    return ["batch", votes.type.tensor_type.shape.dim[1].dim_value]
+
+
+def _pooling(
+    onnx: Any, layers: tuple[int, ...], scales: tuple[float, ...]
+) -> tuple[list[Any], list[Any]]:
+    """Nodes and constants from hidden layers to features."""
+    node, array = onnx.helper.make_node, onnx.numpy_helper.from_array
+    constants = [array(np.array([1], np.int64), "pool_axis")]
+    nodes, found = [], []
+    for layer, scale in zip(layers, scales, strict=True):
+        names = [f"pool_{what}{layer}" for what in ("mean", "length", "unit", "scale", "out")]
+        mean, length, unit, constant, out = names
+        constants.append(array(np.float32(scale), constant))
+        nodes += [
+            node("ReduceMean", [f"x{layer}", "pool_axis"], [mean], keepdims=0),
+            node("ReduceL2", [mean, "pool_axis"], [length], keepdims=1),
+            node("Div", [mean, length], [unit]),
+            node("Div", [unit, constant], [out]),
+        ]
+        found.append(out)
+    nodes.append(node("Concat", found, ["features"], axis=1))
+    return nodes, constants
+
+
+def pipeline_difference(
+    graph: bytes, encoder: MiniLM, texts: list[str], votes: Votes, expected: NDArray[np.float32]
+) -> float:
+    """The largest difference of a probability from the model's own, text by text."""
+    runtime = runtime_library()
+    options = runtime.SessionOptions()
+    options.graph_optimization_level = (
+        runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    )  # as the encoder runs
+    session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    most = 0.0
+    for row, ids in enumerate(token_ids(encoder.tokenizer, texts, encoder.max_tokens)):
+        cast = votes.matrix[row : row + 1].astype(np.int64)
+        given = {"ids": ids[None], "positions": np.arange(len(ids)), "votes": cast}
+        (found,) = session.run(["probabilities"], given)
+        most = max(most, float(np.abs(found[0] - expected[row]).max()))
+    return most

@@ -7,7 +7,7 @@ that grew is encoded only where it is new. Processes never write to one file, an
 nothing, so two of them can run at once.
 
 Every row has a checksum: what was damaged on disk is encoded again. A cache that cannot be read or written
-is done without. Either is said in one warning.
+is not used. Either gives one warning.
 """
 
 from __future__ import annotations
@@ -87,10 +87,14 @@ class Cache:
                 found = _opened(whole)
                 self.trim(keep=whole)
         except OSError as error:
-            _warn(f"{self.folder}: the cache cannot be used ({error.strerror}): done without it")
+            _warn(
+                f"{self.folder}: the cache cannot be used ({error.strerror}): continuing without it"
+            )
             return encoder.encode(texts, progress)
         if found is None:
-            _warn(f"{self.folder}: the cache was deleted while it was written: done without it")
+            _warn(
+                f"{self.folder}: the cache was deleted while it was written: continuing without it"
+            )
             return encoder.encode(texts, progress)
         return np.asarray(found.values)
 
@@ -111,7 +115,9 @@ class Cache:
             with written_whole(place) as part:
                 part.write_bytes(_encoder_bytes(done))
         except OSError as error:
-            _warn(f"{self.folder}: the cache cannot be used ({error.strerror}): done without it")
+            _warn(
+                f"{self.folder}: the cache cannot be used ({error.strerror}): continuing without it"
+            )
         self.trim(keep=place)
         return done
 

@@ -52,7 +52,7 @@ class Encoder(Protocol):
 
     @property
     def plan(self) -> str | None:
-        """What decides a fit beside the texts, for the cache; None: nothing is learnt, or nobody knows."""
+        """What decides a fit beside the texts, for the cache; None: nothing is learnt, or it is unknown."""
 
     @property
     def width(self) -> int:

@@ -25,7 +25,7 @@ SPACE = 0  # the alphabet's first place: blanks and the ends of words
 LENGTHS = (2, 3, 4, 5)
 
 Keys = NDArray[np.int64]
-_BITS = (1 << 20) - 1  # the last bits of a key, by which most are told apart
+_BITS = (1 << 20) - 1  # the last bits of a key, which differ for most keys
 _CLASH = -2  # two keys have the same
 
 

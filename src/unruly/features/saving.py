@@ -151,10 +151,9 @@ def encoder_from_bytes(text: bytes, tensors: bytes, permitted: Permitted, where:
 
 def _made(kind: str, state: State, permitted: Permitted, where: str) -> Encoder:
     """The encoder; its library is imported here, so that looking at a file costs nothing."""
-    from unruly.features.custom import CustomEncoder
+    from unruly.features.custom import CustomEncoder, PrecomputedFeatures
     from unruly.features.lsa import Lsa
     from unruly.features.minilm import MiniLM
-    from unruly.features.precomputed import PrecomputedFeatures
     from unruly.features.static import Static
     from unruly.features.transformer import Transformer
 

@@ -12,11 +12,10 @@ import numpy as np
 from unruly.errors import InputError, SettingsError
 from unruly.facts import EncoderFallback
 from unruly.features import minilm, pretrained
-from unruly.features.custom import CustomEncoder, is_custom
+from unruly.features.custom import CustomEncoder, PrecomputedFeatures, is_custom
 from unruly.features.encoder import Encoder
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM
-from unruly.features.precomputed import PrecomputedFeatures
 from unruly.features.saving import NamedByFile
 from unruly.features.stack import EncoderStack
 from unruly.features.static import FILES as STATIC_FILES

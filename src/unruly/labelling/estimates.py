@@ -1,10 +1,10 @@
-"""What labels tell of all documents: how often a model is right, and the share of each class; with honest intervals.
+"""Estimates for all documents from labels: the accuracy of a model and the share of each class, with intervals.
 
     a  = l mean_i c_i (all documents) + sum_i w_i (r_i - l c_i) (labelled ones)
 
 r: whether the answer is right; c: the model's confidence, a control variate; w: the weights of `answers`,
 which correct for how documents were drawn; l, from 0 to 1, the slope of r on c. The interval is Wilson's with as
-many labels, drawn evenly, as these are worth.
+many labels, drawn evenly, as would be as precise.
 
 Labels that the model was trained on cannot judge it: they are held out in turn, in at most five parts, and the
 model is fitted again without each part.
@@ -43,7 +43,7 @@ _NONE = 1e-6  # labels that the shares are worth before any label
 
 @dataclass(frozen=True)
 class AccuracyEstimate:
-    """The accuracy of a model on all documents, as some labels tell it."""
+    """The accuracy of a model on all documents, estimated from labels."""
 
     accuracy: Share  # n: the labels drawn evenly that these are worth
     labels: int
@@ -119,21 +119,21 @@ def estimate_accuracy(
 
 
 def check_drawn(labelled: Labelled) -> NDArray[np.intp]:
-    """The labels that tell about all documents; refused where there is none."""
+    """The rows whose labels can estimate for all documents; an error where there is none."""
     rows = labelled.rows
     if len(rows):
         return rows
     if not labelled.labels:
         raise InputError("no document has a label yet: `unruly label PROJECT` asks for some")
     raise InputError(
-        "no label was drawn at random from all documents, so none tells the accuracy on them: label some "
+        "no label was drawn at random from all documents, so the accuracy cannot be estimated: label some "
         "with --by balance or --by random"
     )
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What models that have not seen them give to the documents whose labels tell about all."""
+    """Predictions for the labelled documents by models that have not seen their labels."""
 
     proba: Real64  # (l, m), in the order of `Labelled.rows`
     folds: int
@@ -176,7 +176,7 @@ class BalanceEstimate:
     shares: tuple[float, ...]
     half_widths: tuple[float, ...]  # of the intervals
     labels: int  # behind it
-    worth: float  # labels drawn evenly, without a model, that would tell as much
+    worth: float  # labels drawn evenly, without a model, that would be as precise
     left: int  # documents without an answer
 
     @property
@@ -186,7 +186,7 @@ class BalanceEstimate:
 
     @property
     def telling(self) -> bool:
-        """Whether the intervals are narrow enough to be worth a sentence."""
+        """Whether the intervals are narrow enough to report."""
         return self.half_widths[self.widest] < _TELLING
 
     def to_plain(self) -> dict[str, Any]:

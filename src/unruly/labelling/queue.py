@@ -1,12 +1,12 @@
-"""Which documents to ask about, and asking: one question after the other, each answer on disk before the next.
+"""Which documents to label, and the session that asks about them; each answer is on disk before the next question.
 
-    balance       for the class shares, and all else: spread over predicted classes and confidences (see `draw`)
-    random        at random, each alike
-    doubt         those whose two likeliest classes are nearest to each other
-    source:NAME   at random among those that a source votes on, to check it
-    class:NAME    at random among those that are predicted to be of a class
+    balance       spread over predicted classes and confidences: for class shares and all else (see `draw`)
+    random        all documents with equal probability
+    doubt         the smallest margin between the two likeliest classes
+    source:NAME   at random among the documents that a source votes on, to check it
+    class:NAME    at random among the documents predicted as a class
 
-`balance` and `random` reach all documents, so that what they tell holds for all (see `answers`). `balance` is systematic
+`balance` and `random` can draw any document, so their estimates hold for all (see `answers`). `balance` is systematic
 sampling with unequal probabilities:
 
     u_i = 1 - sum_y q_iy^2                         how doubtful the prediction is: the variance that a label removes
@@ -15,9 +15,9 @@ sampling with unequal probabilities:
 
 P(i), cut at 1, sums to the labels that are asked for. Documents are laid end to end in the order of predicted class
 and confidence, each as long as its P(i), and a comb with teeth at distance 1 and a random offset picks those that it hits
-(Madow, 1949). So each is drawn with exactly its P(i), and the draw is spread over classes and confidences as
-strata would spread it. Its inverse as a weight keeps every estimate unbiased. A quarter evenly over the predicted
-classes, so that one which is hardly ever predicted is looked at, too.
+(Madow, 1949). So each is drawn with exactly its P(i), and the draw is spread over classes and confidences like a
+stratified one. Its inverse as a weight keeps every estimate unbiased. A quarter goes evenly to the predicted
+classes, so that one which is hardly ever predicted is drawn as well.
 
     session = Session(LabelFile.open("labels.csv"), ask(votes, n=20), by="ada")
     while (question := session.question) is not None:
@@ -62,7 +62,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Questions:
-    """Documents to label, in the order in which to show them."""
+    """Documents to label, in the order to show them."""
 
     by: str
     items: tuple[Question, ...]
@@ -96,8 +96,8 @@ def ask(
 ) -> Questions:
     """At most n documents that have no answer yet.
 
-    `proba`, (n, m), is what a model says of them; without one, the shares of the votes stand for it. Chance goes
-    by `seed` and how many documents are `answered`, so that draws which follow each other are independent.
+    `proba`, (n, m), are a model's predictions; without one, the vote shares are used. The random draw depends on
+    `seed` and on how many documents are `answered`, so that successive draws are independent.
 
     >>> votes = Votes.from_array([[0], [1], [-1], [1]], classes=["ham", "spam"], sources=["links"])
     >>> sorted(ask(votes, n=9, by="class:spam").ids)
@@ -243,7 +243,7 @@ class Session:
     file: LabelFile
     questions: Questions
     by: str = ""  # who answers
-    given: tuple[Answer, ...] = ()  # in this session, those taken back left out
+    given: tuple[Answer, ...] = ()  # in this session, without those that were undone
 
     @property
     def question(self) -> Question | None:
@@ -276,13 +276,13 @@ class Session:
         return replace(self, file=file.append(answer), given=(*self.given, answer))
 
     def undo(self) -> Session:
-        """Take the last answer back; its document is the next again."""
+        """Undo the last answer; its document is the next question again."""
         if not self.given:
-            raise InputError("there is no answer to take back")
+            raise InputError("there is no answer to undo")
         file, last = self._file_now(), self.given[-1]
         taken = replace(last, label=WITHDRAWN, when=file.now(last.id), note="")
         return replace(self, file=file.append(taken), given=self.given[:-1])
 
     def _file_now(self) -> LabelFile:
-        """As others may have changed it meanwhile."""
+        """The file as it is now: others may have changed it."""
         return LabelFile.open(self.file.path, self.file.names)

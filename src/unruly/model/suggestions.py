@@ -46,7 +46,6 @@ from unruly.votes.votes import ABSTAIN, Votes
 
 SHRINK = 2.0  # documents of the usual kind that are added to each candidate's matches
 MODEL_DOCUMENTS = 12.0  # what the model's view is worth at most, for its errors do not average out
-INTERVAL_DOCUMENTS = 8.0  # the same for the interval that is shown
 CAUTION = 0.5  # standard errors that are taken off
 LEAST = 0.5  # accuracy, below which nothing is suggested
 OVERLAP = 0.95  # of a candidate's matches with the same vote from one source
@@ -419,7 +418,7 @@ def _suggestion(
         label = votes.classes[int(given[i])]
         return MatchedText(documents.corpus.ids[row], text, label, float(p[i, r]))
 
-    evidence = 1 / (1 / one.distinct + 1 / INTERVAL_DOCUMENTS)
+    evidence = 1 / (1 / one.distinct + 1 / MODEL_DOCUMENTS)
     return RuleSuggestion(
         rule=one.rule,
         score=one.score,

@@ -32,7 +32,7 @@ from unruly.wording import plural, shortened
 
 BARS = (("majority vote", OTHER), ("denoiser", THIRD), ("final label", MODEL))
 MOST_GROUPS = 9  # that are drawn: all documents, and the first classes
-FEW = 20  # documents, below which a group is not spoken of
+FEW = 20  # documents, below which the description leaves a group out
 MOST_VOTES = 6  # this many votes or more are one group
 
 

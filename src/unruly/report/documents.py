@@ -222,8 +222,8 @@ def _cut(text: str, start: int, stop: int, spans: Sequence[tuple[int, int, int]]
 def documents_section(facts: Facts, command: str) -> str:
     """Documents to look at, each with its votes."""
     title = "Documents to look at"
-    if facts.confidence is None:  # the model was not asked about any document
-        message = f"Here {MOST} documents would be shown, with the words that rules matched."
+    if facts.confidence is None:  # no documents were given
+        message = f"Not shown without documents: {MOST} of them to look at, with the words that rules matched."
         return section("documents", title, lacking(message, command))
     if not facts.shown:
         message = "No document falls into one of the groups: the model is sure where there are votes, and follows them."

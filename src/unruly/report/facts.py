@@ -57,7 +57,7 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What the page shows. None, or empty, stands for what cannot be known from what was given."""
+    """What the page shows; None or empty where the given data cannot tell."""
 
     model: str  # the model's file
     classes: tuple[str, ...]
@@ -114,9 +114,9 @@ def gather(
     cache: Cache | None = None,
     progress: Progress = SILENT,
 ) -> Facts:
-    """Ask the model about documents (the training documents, best of all) and score it on `scored`.
+    """Apply the model to documents (preferably its training documents) and score it on `scored`.
 
-    Without documents, the sample of training documents that the model itself keeps has to do. Votes are
+    Without documents, the sample of training documents in the model file is used. Votes are
     only needed where the model carries no rules of its own.
     """
     if documents is None:
@@ -135,7 +135,7 @@ def answers(
     cache: Cache | None = None,
     progress: Progress = SILENT,
 ) -> Answers:
-    """Take the votes as given, else by the model's own rules, and ask both heads."""
+    """Take the given votes, else those of the model's own rules, and apply both heads."""
     documents = Documents.of(corpus)
     found = fitted.predictions(documents, given, cache, progress)
     known = corpus.gold is not None and bool((corpus.gold >= 0).any())
@@ -201,7 +201,7 @@ def _from_answers(model: str, fitted: Fitted, seen: Answers, held_out: Answers) 
 
 
 def _from_sample(model: str, fitted: Fitted) -> Facts:
-    """What the file alone can tell: the fit, and the votes on the documents that it keeps."""
+    """The facts from the model file alone: the fit, and the votes on the documents that it keeps."""
     near = fitted.neighbourhood
     votes = Votes.from_array(
         near.votes.reshape(len(near), len(fitted.sources)),

@@ -1,4 +1,4 @@
-"""The pieces of the page: figures with their description and numbers, sections, badges, what is lacking."""
+"""The parts of the page: figures with description and numbers, tables, sections, badges, notes on missing data."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def figure(chart: Chart) -> str:
 
 
 def figure_or(chart: Chart | None, otherwise: str, command: str = "") -> str:
-    """The chart, or what it would show and the command that brings it."""
+    """The chart, or a note on what is missing and the command that adds it."""
     return figure(chart) if chart is not None else lacking(otherwise, command)
 
 
 def lacking(what: str, command: str = "") -> str:
-    """What would stand here, and the command that brings it."""
+    """What is missing here, and the command that adds it."""
     how = f"<br>To see it: <code>{escape(command)}</code>" if command else ""
     return f'<p class="lacking">{escape(what)}{how}</p>'
 
@@ -87,7 +87,7 @@ def side_by_side(*parts: str) -> str:
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: `svg` for the eye, `description` for the ear, `rows` for the spreadsheet."""
+    """One chart: its `svg`, a `description` for screen readers, and the numbers in `rows`."""
 
     name: str  # a word; ids in the page begin with it
     title: str

@@ -53,9 +53,9 @@ def report(
 ) -> Facts:
     """Write the report of a model, whole or not at all, and give the numbers in it.
 
-    `documents` are what the model is asked about, its training documents best of all; `scored` are
+    `documents` are what the model is applied to, preferably its training documents; `scored` are
     documents with true labels, where `documents` carry none or these are to be held out. True labels
-    are used for scoring only. Without any documents the report tells what the model alone knows.
+    are used for scoring only. Without documents the report shows what the model file alone holds.
     `votes` and `scored_votes` are the votes on these documents, for a model that carries no rules.
     """
     facts = gather(
@@ -112,7 +112,7 @@ def _sources(facts: Facts) -> str:
     header += ["measured accuracy"] if facts.evaluation else []
     rows = [_source_row(s, facts) for s in facts.sources]
     message = (
-        "With true labels, the measured accuracy of every source would stand beside its estimate."
+        "With true labels, the measured accuracy of every source is shown beside its estimate."
     )
     return section(
         "sources",
@@ -156,9 +156,7 @@ def _agreement(facts: Facts) -> str:
 
 def _weights(facts: Facts) -> str:
     if not facts.weights:
-        message = (
-            "Here the weight of each source's votes would be drawn, from document to document."
-        )
+        message = "Not shown without documents: the weight of each source's votes from document to document."
         rows = [(s.name, f"{s.weight:.3f}") for s in facts.sources]
         body = lacking(message, GIVE_DATA) + table(("source", "weight overall"), rows)
         return section("weights", "Weights", body)
@@ -168,8 +166,8 @@ def _weights(facts: Facts) -> str:
 
 def _accuracy(facts: Facts) -> str:
     noise = noise_chart(facts.noise)
-    before = "Here the share of wrong labels before and after denoising would be drawn."
-    after = "Here accuracy would be drawn by the number of votes on a document."
+    before = "Not shown without true labels: the share of wrong labels before and after denoising."
+    after = "Not shown without true labels: accuracy by the number of votes on a document."
     if facts.evaluation is not None and noise is None:
         before = "No document with a vote has a true label, so noise cannot be counted."
     message = f"Noise is counted on {facts.noise_on}." if noise else ""
@@ -186,8 +184,8 @@ def _accuracy(facts: Facts) -> str:
 
 def _confidence(facts: Facts) -> str:
     error = facts.evaluation.everything.model.calibration_error if facts.evaluation else None
-    histogram = "Here documents would be drawn by the model's confidence."
-    meaning = "Here confidence would be compared with accuracy."
+    histogram = "Not shown without documents: the model's confidence."
+    meaning = "Not shown without true labels: confidence against accuracy."
     return section(
         "confidence",
         "Confidence and calibration",
@@ -205,7 +203,7 @@ def _training(facts: Facts) -> str:
 
 
 def _confusion(facts: Facts) -> str:
-    nothing = "Here true classes would be compared with predicted ones."
+    nothing = "Not shown without true labels: true classes against predicted ones."
     if facts.evaluation is None:
         return section("confusion", "Confusion", lacking(nothing, GIVE_GOLD))
     scores = facts.evaluation.everything.model

@@ -131,10 +131,10 @@ def _notes(facts: Facts) -> list[str]:
     """The notes of the fit; of sources that are below chance a few, and how many more there are."""
     notes = [note for note in facts.summary.notes if note != facts.balance]
     below = [note for note in notes if isinstance(note, SourceBelowChance)][_MOST_BELOW:]
-    told = [" ".join(sentence(note).split("\n")) for note in notes if note not in below]
+    lines = [" ".join(sentence(note).split("\n")) for note in notes if note not in below]
     if below:
-        told.append(f"{plural(len(below), 'more source')} like these: see the table of sources.")
-    return told
+        lines.append(f"{plural(len(below), 'more source')} like these: see the table of sources.")
+    return lines
 
 
 def _repeats(evaluation: Evaluation) -> list[str]:

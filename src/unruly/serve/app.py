@@ -24,10 +24,16 @@ from starlette.routing import Route
 
 from unruly.errors import UnrulyError
 from unruly.serve import inference_protocol, openapi
-from unruly.serve.asking import Asked, HuggingFace, explain_request, parsed, predict_request
-from unruly.serve.docs_page import docs_page
+from unruly.serve.messages import (
+    Asked,
+    HuggingFace,
+    Problem,
+    explain_request,
+    parsed,
+    predict_request,
+)
 from unruly.serve.metrics import CONTENT_TYPE
-from unruly.serve.problems import Problem
+from unruly.serve.openapi import docs_page
 from unruly.serve.service import Service
 from unruly.serve.settings import Limits
 
@@ -37,7 +43,7 @@ if TYPE_CHECKING:
 Endpoint = Callable[[Request], Awaitable[Response]]
 DRAIN = 10  # times the limit: what of a body too large is read and dropped, so that its sender hears why
 OPEN = ("/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready")  # without a token
-GONE = 499  # the status in the log for a client that hung up
+GONE = 499  # the status of a request whose client hung up, in the log and the metrics
 
 
 def plain(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -54,7 +60,12 @@ def create_app(service: Service) -> Gate:
         routes=[
             Route(path, call, methods=methods.split()) for methods, path, call in pages.routes()
         ],
-        exception_handlers={HTTPException: _http_error, Problem: _problem, Exception: _bug},
+        exception_handlers={
+            HTTPException: _http_error,
+            Problem: _problem,
+            ClientDisconnect: _hung_up,
+            Exception: _bug,
+        },
         lifespan=_lifespan(service),
     )
     return Gate(app, service)
@@ -232,7 +243,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     allowed = (error.headers or {}).get("Allow", "").replace(", HEAD", "").replace("HEAD, ", "")
     what = {
         404: "there is no such path: GET /docs lists them",
-        405: f"{request.url.path} is not asked by {request.method}: use {allowed.replace(', ', ' or ')}",
+        405: f"{request.url.path} does not take {request.method}: use {allowed.replace(', ', ' or ')}",
     }
     message = what.get(error.status_code, str(error.detail))
     kind = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
@@ -244,6 +255,11 @@ async def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)
     request.scope["unruly.error"] = error.kind
     return plain(error.to_plain(), error.status, error.headers)
+
+
+async def _hung_up(request: Request, error: Exception) -> Response:
+    request.scope["unruly.error"] = "hung_up"
+    return Response(status_code=GONE)
 
 
 async def _bug(request: Request, error: Exception) -> Response:
@@ -277,8 +293,6 @@ class Gate:
         self.service.in_flight += 1
         try:
             await self._answer(scope, receive, sent)
-        except ClientDisconnect:
-            scope["unruly.error"] = "hung_up"
         except Exception as error:  # answered with 500 already
             _log_bug(error)
         finally:

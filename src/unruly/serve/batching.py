@@ -15,13 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 
-from unruly.serve.answers import Answers
-from unruly.serve.asking import Asked
+from unruly.serve.messages import Answers, Asked, full
 from unruly.serve.metrics import Metrics
-from unruly.serve.problems import full
 from unruly.serve.settings import Limits
 
-LONGEST = 60  # seconds that anybody is asked to stay away
+LONGEST = 60  # seconds: the largest Retry-After
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +95,7 @@ class Batcher:
 
     async def _answer(self, batch: Sequence[Waiting]) -> None:
         """Predict a batch; when that fails, each request by itself, so that one cannot spoil the others'."""
-        batch = [entry for entry in batch if not entry.answer.done()]  # nobody waits any more
+        batch = [entry for entry in batch if not entry.answer.done()]  # the client hung up
         if not batch:
             return
         texts = [text for entry in batch for text in entry.asked.texts]

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import unruly
-from unruly.serve.answers import Answers
-from unruly.serve.asking import Asked, predict_request, whole_number
-from unruly.serve.problems import refused
+from unruly.serve.messages import Answers, Asked, predict_request, refused, whole_number
 from unruly.serve.settings import Limits
 
 OUTPUTS = ("label", "probabilities")
@@ -37,7 +35,7 @@ def model_metadata(name: str, checksum: str, classes: int) -> dict[str, Any]:
 
 
 def infer_request(plain: Mapping[str, Any], limits: Limits) -> Asked:
-    """`POST /v2/models/NAME/infer`: one input, a vector of texts; how many there are is told by the data, not the shape.
+    """`POST /v2/models/NAME/infer`: one input, a vector of texts; their number is that of the data, not the shape.
 
     >>> tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["call me"]}
     >>> infer_request({"inputs": [tensor]}, Limits()).texts

@@ -171,12 +171,12 @@ def _family(key: str) -> str:
 
 @dataclass(frozen=True)
 class SharedCounters:
-    """A folder where each worker leaves what it has counted, for whichever of them is asked."""
+    """A folder where each worker writes its counters, so that any of them can answer /metrics for all."""
 
     folder: Path
 
     def leave(self, samples: Samples, gauges: Samples) -> None:
-        """Write this worker's own; a folder that cannot be written is done without."""
+        """Write this worker's counters; a folder that cannot be written is ignored."""
         with suppress(OSError), written_whole(self.folder / f"{os.getpid()}.json") as part:
             part.write_text(json.dumps({"counted": samples, "now": gauges}), encoding="utf-8")
 

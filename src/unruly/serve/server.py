@@ -1,8 +1,9 @@
-"""Serving: one process or several on one port, and an end that finishes what it has."""
+"""Serving: a socket that listens, one process or several on it, and an end that finishes what it has."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import functools
 import signal
 import socket
@@ -10,23 +11,84 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unruly.errors import InputError
 from unruly.extras import need
-from unruly.serve.listening import BACKLOG, address, listening
-from unruly.serve.model_file import ModelFile, Served, load_served
+from unruly.serve.service import ModelFile, Served, load_served
 from unruly.serve.settings import ServeSettings
 
 if TYPE_CHECKING:
     from unruly.serve.app import Gate
 
 
+BACKLOG = 2048  # connections that wait to be taken
+
+
+@contextmanager
+def listening(host: str, ports: Sequence[int]) -> Iterator[socket.socket]:
+    """A socket on the first of these ports that is free (0: any), or one line on why there is none.
+
+    >>> with listening("127.0.0.1", [0]) as made:
+    ...     made.getsockname()[0]
+    '127.0.0.1'
+    """
+    made = _bound(host, ports)
+    with made:
+        made.listen(BACKLOG)
+        made.setblocking(False)
+        yield made
+
+
+def address(host: str, port: int) -> str:
+    """The address for a browser.
+
+    >>> address("127.0.0.1", 8080), address("::1", 80)
+    ('http://127.0.0.1:8080', 'http://[::1]:80')
+    """
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _bound(host: str, ports: Sequence[int]) -> socket.socket:
+    for port in ports:
+        made, place = _tcp(host, port)
+        try:
+            made.bind(place)
+        except OSError as error:
+            made.close()
+            if error.errno != errno.EADDRINUSE or port == ports[-1]:
+                raise InputError(_not_bound(host, port, error)) from None
+        else:
+            return made
+    raise ValueError("no port was given")
+
+
+def _tcp(host: str, port: int) -> tuple[socket.socket, tuple[object, ...]]:
+    """A socket for this address. asyncio sends answers at once only where the protocol is named."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, place = found[0]
+        made = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise InputError(f"--host {host}: there is no such address ({error.strerror})") from None
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return made, place
+
+
+def _not_bound(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} is in use: stop what listens there, or choose another by --port"
+    if error.errno == errno.EACCES:
+        return f"port {port} may not be used by you: choose one above 1023 by --port"
+    return f"--host {host} --port {port}: cannot listen there ({error.strerror})"
+
+
 def serve(settings: ServeSettings, notify: Callable[[str], None] = print) -> None:
-    """Serve a model until the process is asked to stop; `notify` gets where it listens, and each reload."""
+    """Serve a model until SIGINT or SIGTERM; `notify` gets the address and every reload as a sentence."""
     need("starlette", extra="serve", purpose="servers")
     need("uvicorn", extra="serve", purpose="servers")
     served = load_served(settings.model, settings.functions)

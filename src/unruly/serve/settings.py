@@ -1,4 +1,4 @@
-"""Settings of the server: which model, where to listen, whom to let in, and how much to take."""
+"""Settings of the server: the model, the address, the token, and the limits."""
 
 from __future__ import annotations
 

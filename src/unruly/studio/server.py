@@ -12,7 +12,7 @@ from unruly.errors import InputError
 from unruly.extras import need
 from unruly.model.storage import is_model
 from unruly.project.starter import project_of
-from unruly.serve.listening import address, listening
+from unruly.serve.server import address, listening
 from unruly.studio.security import Access
 from unruly.wording import near_file
 

@@ -125,7 +125,12 @@ class Workspace:
     def use_answers(self, answers: Answers | None, earlier: Answers | None = None) -> None:
         """Use a model's answers, and those of the one before it."""
         with self._lock:
-            self._state = replace(self._state, answers=answers, earlier=earlier)
+            state = self._state
+            shape = (state.n, len(state.classes))  # other documents may have been loaded since
+            fit = [
+                a if a is not None and a.proba.shape == shape else None for a in (answers, earlier)
+            ]
+            self._state = replace(state, answers=fit[0], earlier=fit[1])
 
     # The project file
 

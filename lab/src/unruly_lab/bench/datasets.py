@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.features.cache import Cache
+from unruly.features.custom import PrecomputedFeatures
 from unruly.features.encoder import Features
-from unruly.features.precomputed import PrecomputedFeatures
 from unruly.features.spec import encoder_from
 from unruly.files import written_whole
 from unruly.learner import UNKNOWN, Gold

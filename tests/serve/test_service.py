@@ -12,7 +12,7 @@ import pytest
 
 from unruly.errors import InputError, ModelFileError
 from unruly.model.weak_classifier import WeakClassifier
-from unruly.serve.model_file import ModelFile, load_served
+from unruly.serve.service import ModelFile, load_served
 
 
 def test_ready_with_its_checksum(model: Path) -> None:

@@ -1,4 +1,7 @@
-"""What clients send: JSON in Hugging Face's form or ours, checked against the limits, as small typed values."""
+"""What clients send and get, as small typed values: requests in Hugging Face's form or ours, answers, errors.
+
+Requests are checked against the limits; an error has a status, a kind for programs and a sentence for people.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,48 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import numpy as np
 import polars as pl
 
-from unruly.serve.problems import Problem, refused
+from unruly.model.predictions import Predictions
 from unruly.serve.settings import Limits
 from unruly.wording import did_you_mean
+
+
+class Problem(Exception):
+    """Raised anywhere in the server; becomes a JSON error.
+
+    >>> Problem(422, "no_text", "texts is empty: send at least one").to_plain()
+    {'error': 'texts is empty: send at least one', 'error_type': 'no_text'}
+    """
+
+    def __init__(
+        self, status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.kind, self.message = status, kind, message
+        self.headers = dict(headers or {})
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it, in the fields that Hugging Face's servers and the Open Inference Protocol share."""
+        return {"error": self.message, "error_type": self.kind}
+
+
+def refused(message: str, kind: str = "invalid_request") -> Problem:
+    """The request is JSON, but not of a form that is understood, or too much."""
+    return Problem(422, kind, message)
+
+
+def full(seconds: int) -> Problem:
+    """Too much is waiting."""
+    after = f"{seconds} second{'' if seconds == 1 else 's'}"
+    return Problem(
+        429,
+        "full",
+        f"too many texts are waiting: try again after {after}",
+        {"Retry-After": str(seconds)},
+    )
+
 
 TEXT = "text"  # the key of a document's text
 WORDS, NEIGHBOURS = 8, 5  # what an explanation shows, unless asked otherwise
@@ -244,3 +284,63 @@ def _kind(value: object) -> str:
     if isinstance(value, str):
         return "a string"
     return "a list" if isinstance(value, list) else "an object"
+
+
+DIGITS = 6  # of a probability
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The prediction for one document."""
+
+    number: int  # of the likeliest class
+    probabilities: Sequence[float]
+    decided_by: str
+    votes: Sequence[tuple[int, int]]  # source and class, by number
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The predictions for some documents, in their order."""
+
+    classes: tuple[str, ...]
+    sources: tuple[str, ...]
+    each: Sequence[Answer]
+    checksum: str  # of the model that answered
+
+    @classmethod
+    def of(cls, predictions: Predictions, checksum: str) -> Answers:
+        """Predictions as plain values."""
+        proba = np.round(predictions.proba.astype(np.float64), DIGITS).tolist()
+        votes: list[list[tuple[int, int]]] = [[] for _ in proba]
+        matrix = predictions.votes.matrix
+        for row, source in zip(*np.nonzero(matrix >= 0), strict=True):
+            votes[row].append((int(source), int(matrix[row, source])))
+        each = map(Answer, predictions.numbers.tolist(), proba, predictions.decided_by, votes)
+        return cls(predictions.classes, predictions.votes.sources, list(each), checksum)
+
+    def part(self, start: int, stop: int) -> Answers:
+        """Some of them only: those of one request."""
+        return Answers(self.classes, self.sources, self.each[start:stop], self.checksum)
+
+    def to_plain(self, form: HuggingFace | Own) -> Any:
+        """As JSON has it, in the form of the request."""
+        if isinstance(form, Own):
+            return {"predictions": [self._own(answer) for answer in self.each]}
+        ranked = [self._ranked(answer, form.top_k) for answer in self.each]
+        return ranked[0] if form.one else ranked
+
+    def _ranked(self, answer: Answer, top_k: int | None) -> list[dict[str, Any]]:
+        order = sorted(range(len(self.classes)), key=lambda c: -answer.probabilities[c])
+        return [{"label": self.classes[c], "score": answer.probabilities[c]} for c in order[:top_k]]
+
+    def _own(self, answer: Answer) -> dict[str, Any]:
+        return {
+            "label": self.classes[answer.number],
+            "confidence": answer.probabilities[answer.number],
+            "probabilities": dict(zip(self.classes, answer.probabilities, strict=True)),
+            "decided_by": answer.decided_by,
+            "votes": [
+                {"source": self.sources[j], "label": self.classes[c]} for j, c in answer.votes
+            ],
+        }

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unruly.serve.asking import HuggingFace, Own, explain_request, parsed, predict_request
-from unruly.serve.problems import Problem
+from unruly.serve.messages import (
+    HuggingFace,
+    Own,
+    Problem,
+    explain_request,
+    parsed,
+    predict_request,
+)
 from unruly.serve.settings import Limits
 
 LIMITS = Limits(texts=3, characters=10)

@@ -9,7 +9,7 @@ from typing import Any
 from tests.serve.conftest import Running
 
 from unruly.serve import openapi
-from unruly.serve.docs_page import docs_page
+from unruly.serve.openapi import docs_page
 from unruly.serve.settings import ServeSettings
 
 SETTINGS = ServeSettings(Path("<b>spam</b>.unruly"))
