@@ -41,7 +41,7 @@ path: .venv/demo
 	@$(BIN)/python tools/path.py
 
 docs: .venv/ready
-	$(BIN)/python -m unruly.cli.reference > docs/cli.md
+	$(BIN)/python tools/cli_reference.py > docs/cli.md
 	$(BIN)/mkdocs build --strict --quiet
 
 clean:

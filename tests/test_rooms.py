@@ -20,7 +20,6 @@ ROOMS = [
     "wording",
     "progress",
     "html",
-    "drawing",
     "facts",
     "options",
     "prior",

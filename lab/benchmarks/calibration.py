@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from _options import wrench_parser
 from unruly.denoising.fit import denoise
 from unruly.features.cache import Cache
-from unruly.model.metrics import calibration_error
+from unruly.model.evaluation import calibration_error
 from unruly.softmax import softmax
 from unruly_lab.bench.datasets import folder_of
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from _options import wrench_parser
 from unruly.learner import UNKNOWN, Gold
-from unruly.model.metrics import confusion, f1_scores
+from unruly.model.evaluation import confusion, f1_scores
 from unruly_lab.bench.datasets import Dataset, folder_of
 from unruly_lab.peers.bert_mlp import supervised
 from unruly_lab.peers.default import Default

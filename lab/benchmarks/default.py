@@ -49,7 +49,7 @@ from unruly.denoising.settings import Settings
 from unruly.features.cache import Cache
 from unruly.features.spec import encoder_from
 from unruly.labelmodels.matrix_completion import MatrixCompletion
-from unruly.model.metrics import calibration_error, confusion, f1_scores
+from unruly.model.evaluation import calibration_error, confusion, f1_scores
 from unruly.prior import StatedBalance
 from unruly.sampling import sample_rows
 from unruly.texts.corpus import Corpus

@@ -35,7 +35,7 @@ from _trial import FAILED, OK, trial
 from unruly.cli.main import run
 from unruly.errors import UnrulyError
 from unruly.project.starter import make_starter
-from unruly.texts.writing import RowWriter
+from unruly.texts.stream import RowWriter
 
 SECONDS = 5.0  # of the processor
 PATIENCE = 60.0

@@ -22,7 +22,7 @@ def test_the_summary_has_all_that_it_promises(unruly: Unruly, spam: Path) -> Non
     assert done.code == 0
     for words in (
         "documents   73, of which 60 (82.2%) have votes",
-        "heads agree",
+        "agreement   denoiser and classifier",
         "reliability",
         "about_the_song",
         "accuracy",

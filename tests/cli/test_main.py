@@ -193,7 +193,9 @@ def test_commands_of_the_lab_are_named_where_it_is_not_installed(
     for name in ("compare", "bench"):
         done = unruly(name, "spam")
         assert done.code == 2
-        assert done.err.startswith(f"error: unruly {name} is in unruly-lab: pip install unruly-lab")
+        assert done.err.startswith(
+            f"error: unruly {name} comes with unruly-lab, which is not installed: pip install"
+        )
     assert "unruly-lab" not in unruly("--help").out
 
 

@@ -125,7 +125,7 @@ def test_model_and_data_swapped(unruly: Unruly, fitted: Path) -> None:
     ):
         done = unruly(*args)
         assert done.code == 2
-        assert "swap them, MODEL comes before DATA" in done.err
+        assert "swap them, MODEL comes first" in done.err
 
 
 def test_rows_that_cannot_be_used(unruly: Unruly, fitted: Path) -> None:

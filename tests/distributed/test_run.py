@@ -15,8 +15,7 @@ from tests.distributed.conftest import ROWS, Here, Place, use
 from unruly.distributed.jobs import planned
 from unruly.distributed.run import Placement, encode, predict, unfinished, vote
 from unruly.errors import InputError, MissingExtraError
-from unruly.model.encoded_file import encode_file
-from unruly.model.predictions import predict_file
+from unruly.model.predictions import encode_file, predict_file
 from unruly.model.weak_classifier import load
 from unruly.project.project import Project
 from unruly.project.voting import vote_split

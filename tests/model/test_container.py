@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unruly.errors import ModelFileError
-from unruly.model.container import FORMAT, MANIFEST, open_container, to_json, write_container
+from unruly.model.storage import FORMAT, MANIFEST, open_container, to_json, write_container
 
 MEMBERS = {
     "model.json": to_json({"classes": ["ham", "spam"]}),
@@ -268,7 +268,7 @@ BOMB = """
 import re, sys
 from pathlib import Path
 from unruly.errors import ModelFileError
-from unruly.model.container import open_container
+from unruly.model.storage import open_container
 try:
     open_container(sys.argv[1])
 except ModelFileError as error:

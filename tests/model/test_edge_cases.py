@@ -42,7 +42,7 @@ def test_no_covered_documents_but_clean_labels(make: Make) -> None:
     model = make().fit(data.features, np.full((200, 5), -1), clean=data.gold)
     assert model.score(data.features, data.gold) > 0.8
     assert model.summary_.agreement is None
-    assert "no document is covered" in str(model.summary_)
+    assert "no document has a vote" in str(model.summary_)
 
 
 def test_one_source(make: Make) -> None:

@@ -13,7 +13,7 @@ import unruly
 from unruly.errors import ModelFileError
 from unruly.features.cache import Cache
 from unruly.features.stack import Encoding
-from unruly.model.container import open_container, to_json, write_container
+from unruly.model.storage import open_container, to_json, write_container
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 

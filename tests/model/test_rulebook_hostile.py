@@ -14,8 +14,8 @@ from tests.model.planted import quick
 import unruly
 from unruly.errors import ModelFileError, RuleError, UnrulyError
 from unruly.model.carried_rules import Absent, Allowed
-from unruly.model.container import open_container, to_json, write_container
 from unruly.model.rulebook import RuleBook
+from unruly.model.storage import open_container, to_json, write_container
 from unruly.rules.function import Function, rule
 from unruly.rules.keywords import Keywords
 from unruly.rules.lookup import Lookup

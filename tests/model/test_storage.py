@@ -17,7 +17,7 @@ from tests.model.planted import planted, quick, texts
 
 import unruly
 from unruly.errors import InputError, ModelFileError, RuleError, SettingsError
-from unruly.model.container import open_container, to_json, write_container
+from unruly.model.storage import open_container, to_json, write_container
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.function import Function, rule
 from unruly.rules.source import Rule, Source
@@ -116,7 +116,7 @@ def test_a_damaged_file_is_refused_and_a_failed_save_leaves_the_old_one(
     def interrupted(*_: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unruly.model.container._digest_before_comment", interrupted)
+    monkeypatch.setattr("unruly.model.storage._digest_before_comment", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.save(path)
     assert path.read_bytes() == good

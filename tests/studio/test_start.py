@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.studio.conftest import ACCESS, client_of
 
-from unruly.project.beginning import begin_project, look_at, project_of
+from unruly.project.starter import begin_project, look_at, project_of
 from unruly.rules.cache import Cache
 from unruly.studio.app import Studio
 

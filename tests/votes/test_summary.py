@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, MissingExtraError
 from unruly.sampling import wilson
-from unruly.votes.tally import tallies
+from unruly.votes.summary import tallies
 from unruly.votes.votes import Votes
 
 ABC = ["a", "b", "c"]
@@ -163,7 +163,7 @@ def test_the_numbers_of_classes_are_explained_where_classes_have_names() -> None
 
 def test_one_document_is_not_told_as_several() -> None:
     summary = Votes.from_array([[0], [1]]).summary(gold=[0, -1])
-    assert "of the 1 document with one winner" in summary.majority_line()
+    assert "on 1 document with gold and one winner" in summary.majority_line()
 
 
 def test_the_same_figures_in_every_dress() -> None:

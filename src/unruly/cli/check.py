@@ -81,7 +81,7 @@ def check(path: Path, split: str, on_bad_row: str | None, screen: Screen) -> Non
         first, *others = checked.failures
         raise ExampleError(f"{first}" + (f" (and {len(others)} more)" if others else ""))
     if not checked.learnable:
-        raise ExampleError(checked.problems[0])
+        raise ExampleError("nothing can be learnt from this project: the first line above says why")
 
 
 def saves(project: Path) -> Iterator[None]:

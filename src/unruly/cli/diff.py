@@ -44,7 +44,7 @@ def command(
       unruly diff old.unruly new.unruly --data test.csv
     """
     from unruly.cli.documents import load_model, named, open_project
-    from unruly.model.container import is_model
+    from unruly.model.storage import is_model
     from unruly.project.difference import compare_models, compare_projects
 
     screen = Screen(quiet, as_json)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from unruly.errors import InputError, UnrulyError
-from unruly.model.container import is_model
+from unruly.model.storage import is_model
 from unruly.project.project import FILE_NAME, DataFiles, Project
 from unruly.rules.function import Function
 from unruly.texts.corpus import Corpus
@@ -112,7 +112,7 @@ def load_model(
     from unruly.model.weak_classifier import load
 
     if data is not None and not is_model(path) and is_model(data):
-        raise InputError(f"{path} is no model, but {data} is: swap them, MODEL comes before DATA")
+        raise InputError(f"{path} is not a model, but {data} is: swap them, MODEL comes first")
     if not functions and data is not None and is_project(data):
         functions = function_files(Project.read(data))
     return load(path, tuple(functions) or None)

@@ -60,13 +60,13 @@ def command(
       unruly encode spam.unruly comments/ -o features/ --engine ray --workers 8
     """
     from unruly.cli.documents import load_model, named
-    from unruly.model.encoded_file import encode_file
+    from unruly.model.predictions import encode_file
 
     screen = Screen(quiet, as_json)
     check_engine(engine, address, workers)
     found = named(data, split, text=text, id=id_, on_bad_row=on_bad_row)
     if engine == "ray":
-        from unruly.cli.spreading import show_spread
+        from unruly.cli.screen import show_spread
         from unruly.distributed.run import Placement, encode
 
         spread = encode(

@@ -208,7 +208,7 @@ class Lines:
                 words = [*keys.classes, *(str(do) for do in Do if do not in (Do.LABEL, Do.NOTE))]
                 raise InputError(
                     f"answer in line {self.number}: {line.strip()!r} is not a class: "
-                    f"{did_you_mean(line.strip(), words, 'there are')} All answers before it are saved"
+                    f"{did_you_mean(line.strip(), words, 'there are')} (all answers before it are saved)"
                 )
             return reply
         return Reply(Do.QUIT)

@@ -27,7 +27,7 @@ COMMANDS = {
     "new": "Make a starter folder.",
     "check": "Validate a project, run its rules' own examples, show its sources.",
     "vote": "Apply the rules to the texts and write the vote matrix.",
-    "label": "Label a few documents of a project by hand, drawn so that they tell about all.",
+    "label": "Label a few documents of a project by hand, drawn so that estimates hold for all documents.",
     "fit": "Learn a classifier from a project's rules and texts, and save it.",
     "predict": "Label every text of a file.",
     "encode": "Write every text of a file with the features that a model reads of it.",
@@ -114,7 +114,11 @@ def _check_known(name: str, ctx: click.Context) -> None:
         return
     if name in ELSEWHERE:
         package = ELSEWHERE[name]
-        raise click.UsageError(f"unruly {name} is in {package}: pip install {package}", ctx)
+        raise click.UsageError(
+            f"unruly {name} comes with {package}, which is not installed: pip install {package}, or in a checkout "
+            "of unruly: pip install ./lab",
+            ctx,
+        )
     hint = did_you_mean(name, [*COMMANDS, *ELSEWHERE], "there are")
     raise click.UsageError(f"there is no command {name!r}: {hint}", ctx)
 

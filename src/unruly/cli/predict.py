@@ -117,7 +117,7 @@ def command(
             raise click.UsageError(
                 "--ask, --defuse, --missing and --skipped work without --engine ray only"
             )
-        from unruly.cli.spreading import show_spread
+        from unruly.cli.screen import show_spread
         from unruly.distributed.run import Placement, predict
 
         found = named(data, split, text=text, id=id_)

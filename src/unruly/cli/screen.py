@@ -14,11 +14,13 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from unruly.progress import SILENT, Progress
+from unruly.wording import plural
 
-if TYPE_CHECKING:  # rich takes a tenth of a second: it is imported where a table or a bar is drawn
+if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from unruly.distributed.run import Spread
     from unruly.votes.summary import Summary
 
 PIPE_WIDTH = 160  # columns, where there is no terminal to ask
@@ -163,3 +165,32 @@ class Stage:
     unit: str
     shown: float
     done: int = 0
+
+
+def show_spread(spread: Spread, screen: Screen) -> None:
+    """One object, or a few lines."""
+    screen.answer(
+        {
+            "output": str(spread.path),
+            "documents": spread.documents,
+            "covered": spread.covered,
+            "missing": spread.missing,
+            "skipped": spread.skipped,
+            "labels": spread.labels,
+            "broken": list(spread.broken),
+            "workers": spread.workers,
+            "parts": spread.parts,
+            "resumed": spread.resumed,
+            "cpu": spread.cpu,
+        }
+    )
+    if spread.resumed:
+        screen.remark(f"{plural(spread.resumed, 'part')} of {spread.parts:,} were done before")
+    if spread.skipped:
+        screen.remark(f"{plural(spread.skipped, 'row')} skipped as unusable")
+    for words in spread.broken:
+        screen.remark(f"left out: {words}")
+    labels = ", ".join(f"{name} {count:,}" for name, count in spread.labels.items())
+    told = f"{spread.path}: {plural(spread.documents, 'document')}"
+    told += f" in {plural(spread.parts, 'part')} by {plural(spread.workers, 'worker')}"
+    screen.remark(f"{told}: {labels}" if labels else told)

@@ -92,7 +92,7 @@ def command(
         raise click.UsageError("Missing option '-o' / '--output'.")
     if engine == "ray":
         from unruly.cli.documents import named
-        from unruly.cli.spreading import show_spread
+        from unruly.cli.screen import show_spread
         from unruly.distributed.run import Placement, vote
 
         spread = vote(

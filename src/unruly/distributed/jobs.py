@@ -21,8 +21,7 @@ import polars as pl
 from unruly.errors import InputError, UnrulyError, Where
 from unruly.texts.columns import find_layout
 from unruly.texts.corpus import Corpus
-from unruly.texts.folder_table import PARQUET, open_files, parquet_files
-from unruly.texts.frame_table import ParquetPart
+from unruly.texts.frame_table import PARQUET, ParquetPart, open_files, parquet_files
 from unruly.texts.stream import CorpusStream
 from unruly.texts.table import BadRow, OnBadRow, check_file
 
@@ -192,7 +191,7 @@ class EncodeJob:
 
     def begin(self) -> PartWork:
         """Load the model."""
-        from unruly.model.encoded_file import encode_stream
+        from unruly.model.predictions import encode_stream
         from unruly.model.weak_classifier import load
 
         model = load(self.model, self.functions or None)

@@ -24,7 +24,7 @@ from unruly.progress import SILENT, Progress, stage
 from unruly.project.project import SAMPLE, Project
 from unruly.sampling import sample_rows
 from unruly.texts.corpus import Corpus
-from unruly.texts.folder_table import parquet_files
+from unruly.texts.frame_table import parquet_files
 from unruly.votes.files import read_votes
 from unruly.votes.votes import Votes
 

@@ -27,7 +27,7 @@ from typing import Self
 
 from unruly.errors import InputError, Where
 from unruly.files import written_whole
-from unruly.texts.encoding import BOM, check_wide
+from unruly.texts.table import BOM, check_wide
 
 CANNOT_TELL, SKIPPED, WITHDRAWN = "(cannot tell)", "(skipped)", "(withdrawn)"
 NO_CLASS = (CANNOT_TELL, SKIPPED, WITHDRAWN)

@@ -13,7 +13,7 @@ from unruly.errors import InputError, SettingsError, not_fitted
 from unruly.labelmodels.label_model import Real, as_votes
 from unruly.prior import parse_prior
 from unruly.votes.sparse import SparseVotes
-from unruly.votes.tally import Tally, tallies
+from unruly.votes.summary import Tally, tallies
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import listed
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, Where
 from unruly.features.encoder import Features
-from unruly.texts.columns import counted_from_one, gold_numbers
+from unruly.texts.columns import gold_numbers, warn_if_counted_from_one
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
@@ -272,19 +272,8 @@ def labels_of(
     if len(values) != len(ids):
         raise InputError(f"{what}: there are {len(values):,} for {plural(len(ids), 'document')}")
     numbers = gold_numbers(values, classes, lambda row: Where(what, row=row)).astype(np.int64)
-    _refuse_counted_from_one(values, numbers, classes, what)
+    warn_if_counted_from_one(values, numbers, classes, what)
     return numbers
-
-
-def _refuse_counted_from_one(
-    values: pl.Series, numbers: NDArray[np.int64], classes: tuple[str, ...], what: str
-) -> None:
-    """Numbers for classes with names that never are 0, but all others: counted from 1, most likely."""
-    if counted_from_one(values, numbers, classes):
-        raise InputError(
-            f"{what}: the numbers are 1 to {len(classes) - 1}, never 0, but class numbers start at 0: do yours start "
-            f"at 1? Use class names ({', '.join(classes)}), or subtract 1"
-        )
 
 
 def _by_id(given: Mapping[Any, Any], ids: pl.Series, what: str) -> list[Any]:

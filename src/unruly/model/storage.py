@@ -1,12 +1,27 @@
-"""A fitted model to one file and back: JSON and safetensors in a container, never pickle."""
+"""A fitted model to one file and back: a zip of JSON and safetensors, never pickle.
+
+The members are stored without compression, in one order and with one timestamp, so that the same
+members give the same bytes. `manifest.json` comes first and names the format and the versions. The
+archive's comment is the SHA-256 of all bytes before it: a single changed byte anywhere is noticed.
+Any zip tool opens the file, to look inside.
+
+A checksum says that a file is whole, not who made it. So a file is read into memory and never unpacked
+to a disk; it may hold only what `write_container` writes: names of a narrow form, each once, stored as
+they are, one after another, and together no larger than the file.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
+import re
+import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +34,192 @@ from unruly.errors import ModelFileError, SettingsError
 from unruly.facts import Ledger
 from unruly.features.saving import Permitted, named_by_file
 from unruly.features.stack import Encoding
+from unruly.files import written_whole
 from unruly.learner import Learner
 from unruly.model.carried_rules import Allowed
-from unruly.model.container import Container, open_container, to_json, write_container
 from unruly.model.fitted import Fitted, Neighbourhood
 from unruly.model.methods import SETTINGS
 from unruly.model.rulebook import RuleBook
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
+from unruly.wording import near_file
+
+FORMAT = 2  # 2: one checksum; encoders as values and arrays
+MANIFEST = "manifest.json"
+MOST_MEMBERS = 256
+_NAME = re.compile(r"(?:encoder/)?[a-z][a-z0-9_]{0,40}\.(?:json|safetensors)", re.ASCII)
+_WHEN = (1980, 1, 1, 0, 0, 0)
+_RIGHTS = 0o644 << 16
+_DIGEST = 64  # hexadecimal characters of a SHA-256
+_PIECE = 1 << 20
+
+
+def to_json(value: object) -> bytes:
+    """JSON that is the same for the same value: sorted keys, UTF-8, no NaN."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False)
+    return text.encode("utf-8") + b"\n"
+
+
+@dataclass(frozen=True)
+class Container:
+    """A file that was read whole, and found whole."""
+
+    path: Path
+    versions: Mapping[str, str]
+    members: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+    def __contains__(self, member: str) -> bool:
+        return member in self.members
+
+    def read(self, member: str) -> bytes:
+        """The bytes of one member."""
+        if member not in self.members:
+            raise ModelFileError(f"{self.path}: damaged: {member} is missing")
+        return self.members[member]
+
+    def read_json(self, member: str) -> Any:
+        """One member as JSON."""
+        return _parsed(self.read(member), f"{self.path}: {member}")
+
+
+def write_container(
+    path: str | Path, members: Mapping[str, bytes], versions: Mapping[str, str]
+) -> None:
+    """Write all members into one file, whole or not at all."""
+    manifest = to_json({"format": FORMAT, "versions": dict(versions)})
+    for name in members:
+        if name == MANIFEST or not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no name for a member of a model file")
+    with written_whole(path) as part:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED, strict_timestamps=True) as archive:
+            archive.comment = b"0" * _DIGEST
+            for name, data in [(MANIFEST, manifest), *sorted(members.items())]:
+                archive.writestr(_entry(name), data)
+        with part.open("r+b") as file:
+            digest = _digest_before_comment(file, part.stat().st_size)
+            file.seek(-_DIGEST, 2)
+            file.write(digest.encode("ascii"))
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, date_time=_WHEN)
+    entry.create_system = 3  # the same bytes on every system
+    entry.external_attr = _RIGHTS
+    return entry
+
+
+def _digest_before_comment(file: BinaryIO, size: int) -> str:
+    """SHA-256 of the file up to its comment."""
+    digest, left = hashlib.sha256(), size - _DIGEST
+    file.seek(0)
+    while left > 0 and (piece := file.read(min(_PIECE, left))):
+        digest.update(piece)
+        left -= len(piece)
+    return digest.hexdigest()
+
+
+def open_container(path: str | Path) -> Container:
+    """Read a file, and check that it is whole, of a known format, and holds nothing but what belongs there."""
+    place = Path(path)
+    if not place.is_file():
+        raise ModelFileError(_no_file(place))
+    try:
+        with place.open("rb") as file:
+            with zipfile.ZipFile(file) as archive:  # before a file of another kind is read whole
+                _check_entries(place, archive.infolist(), place.stat().st_size)
+            file.seek(0)
+            data = file.read()
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            return _opened(place, data, archive)
+    except (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        raise _not_whole(place) from None
+
+
+def _no_file(place: Path) -> str:
+    remedy = "name a file made by `unruly fit -o` or model.save()"
+    if place.is_dir():
+        return f"{place}: a folder, not a model file: {remedy}"
+    if place.exists():
+        return f"{place}: a pipe or a device, not a model file: {remedy}"
+    return f"{place}: there is no such file: {near_file(place) or remedy}"
+
+
+def is_model(path: Path) -> bool:
+    """Whether the file is a model, by its first bytes."""
+    if not path.is_file() or path.suffix.lower() in (".xlsx", ".npz", ".ods"):
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
+def _opened(place: Path, data: bytes, archive: zipfile.ZipFile) -> Container:
+    entries = archive.infolist()
+    _check_entries(place, entries, len(data))
+    manifest = _parsed(archive.read(MANIFEST), f"{place}: {MANIFEST}")
+    if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
+        raise _not_whole(place)
+    versions = manifest.get("versions")
+    if not isinstance(versions, dict):
+        raise _not_whole(place)
+    if manifest["format"] != FORMAT:
+        raise _other_format(place, manifest["format"], versions)
+    digest = _digest_before_comment(BytesIO(data), len(data))
+    if archive.comment != digest.encode("ascii") or data[-_DIGEST:] != archive.comment:
+        raise _not_whole(place)
+    members = {entry.filename: archive.read(entry) for entry in entries[1:]}
+    return Container(place, versions, members)
+
+
+def _check_entries(place: Path, entries: list[zipfile.ZipInfo], size: int) -> None:
+    """Refuse what `write_container` never writes, from the table of contents alone, before anything is read."""
+    if not entries or entries[0].filename != MANIFEST:
+        raise _not_whole(place)
+    if len(entries) > MOST_MEMBERS:
+        raise _refused(place, f"{len(entries)} members, where a model has at most {MOST_MEMBERS}")
+    names = [entry.filename for entry in entries]
+    for entry in entries:
+        name = entry.orig_filename
+        if not _NAME.fullmatch(name) or name != entry.filename:
+            raise _refused(place, f"a member is called {name[:80]!r}")
+        if names.count(name) > 1:
+            raise _refused(place, f"{name} is there twice")
+        if entry.external_attr != _RIGHTS:
+            raise _refused(place, f"{name} is not a plain file")
+        if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
+            raise _refused(place, f"{name} is compressed")
+        if entry.flag_bits or entry.extra:
+            raise _refused(place, f"{name} is encrypted or has fields of another program")
+    ends = [0, *(entry.header_offset + 30 + entry.file_size for entry in entries)]
+    starts = [*(entry.header_offset for entry in entries), size]
+    if starts[0] != 0 or any(start < end for start, end in zip(starts, ends, strict=True)):
+        raise _refused(place, "its members overlap, or are larger than the file")
+
+
+def _parsed(data: bytes, where: str) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{where} is not JSON that unruly wrote: {error}") from None
+
+
+def _not_whole(place: Path) -> ModelFileError:
+    return ModelFileError(
+        f"{place}: not a whole unruly model: it is damaged, truncated, or another kind of file; "
+        "copy it again or fit the model again"
+    )
+
+
+def _refused(place: Path, why: str) -> ModelFileError:
+    return ModelFileError(
+        f"{place}: refused: {why}: unruly never writes such a file, so it is damaged or was made to do harm"
+    )
+
+
+def _other_format(place: Path, found: int, versions: Mapping[str, object]) -> ModelFileError:
+    made = f"written by unruly {versions.get('unruly', '?')} in model format {found}"
+    remedy = "pip install --upgrade unruly" if found > FORMAT else "fit the model again"
+    return ModelFileError(f"{place}: {made}, but this version reads format {FORMAT}: {remedy}")
+
 
 # What Python raises over values that are not what they ought to be.
 NONSENSE = (

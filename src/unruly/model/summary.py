@@ -16,6 +16,8 @@ from unruly.model.wording import sentence
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 
+LEGEND = "reliability: the source's share of all weight; agreement: how many of its votes match the final label"
+
 
 @dataclass(frozen=True)
 class SourceLine:
@@ -124,7 +126,11 @@ class FitSummary:
         shares = ", ".join(
             f"{c} {count:,}" for c, count in zip(self.classes, self.labels, strict=True)
         )
-        heads = "no document is covered" if self.agreement is None else f"{self.agreement:.1%}"
+        agree = (
+            "no document has a vote"
+            if self.agreement is None
+            else f"denoiser and classifier, on {self.agreement:.1%} of the documents with votes"
+        )
         kept = "" if self.kept_epoch is None else f", epoch {self.kept_epoch} kept"
         epochs = f", {plural(self.epochs, 'epoch')}{kept}" if self.epochs else ""
         lines = [
@@ -132,8 +138,9 @@ class FitSummary:
             f"labels      {shares}",
             f"encoder     {self.encoder}",
             f"method      {self.method}{epochs}",
-            f"heads agree {heads} (on documents with votes)",
+            f"agreement   {agree}",
             *_table(self.sources),
+            LEGEND,
             *([] if self.balance is None else [sentence(self.balance)]),
             *(sentence(note) for note in self.notes),
             str(self.ledger),

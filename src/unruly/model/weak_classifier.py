@@ -20,7 +20,7 @@ from unruly.features.saving import plain_spec
 from unruly.features.stack import Encoding
 from unruly.labelling.answers import Labelled
 from unruly.learner import Epoch
-from unruly.model import explaining, scikit, storage
+from unruly.model import explanation, scikit, storage
 from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.explanation import Explanation
 from unruly.model.fitted import Fitted
@@ -337,7 +337,7 @@ class WeakClassifier:
         """Why one document gets its label: a text, a corpus of one, or one row of features."""
         fitted, documents = self._fitted(), Documents.one(X)
         cast = fitted.named_votes(documents, votes)
-        return explaining.explain(fitted, documents, cast, words=words, neighbours=neighbours)
+        return explanation.explain(fitted, documents, cast, words=words, neighbours=neighbours)
 
     def suggest_rules(
         self,

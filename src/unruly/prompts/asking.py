@@ -1,7 +1,7 @@
 """The run that asks: several requests in flight, retries, a circuit breaker, and nothing paid for that is not kept.
 
 A request that the server turns away (429, 5xx) or that gets lost is repeated after a pause that doubles. Where the server
-sends Retry-After, nobody asks for so long; where that is too long, the run stops. After several requests in a row that
+sends Retry-After, all workers wait for that long; where that is too long, the run stops. After several requests in a row that
 were given up, it stops, keeps what it has and says why. On Ctrl-C and SIGTERM nothing more is sent, and answers in
 flight are waited for.
 """

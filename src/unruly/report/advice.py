@@ -22,8 +22,7 @@ from unruly.model.advice import (
     WeakSource,
     WeakWord,
 )
-from unruly.model.evaluation import majority_shares
-from unruly.model.metrics import paired_gain
+from unruly.model.evaluation import majority_shares, paired_gain
 from unruly.model.wording import advice_sentence
 from unruly.report.markup import (
     listed,

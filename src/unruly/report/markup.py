@@ -92,7 +92,7 @@ class Chart:
     name: str  # a word; ids in the page begin with it
     title: str
     description: str
-    svg: str  # one element, in the CSS variables of `unruly.drawing`
+    svg: str  # one element, in the CSS variables of `unruly.html`
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     wide: bool = False  # takes the whole width of the page

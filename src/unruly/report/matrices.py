@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.drawing import (
+from unruly.html import (
     BAD,
     GRID,
     LETTERS,

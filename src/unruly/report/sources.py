@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.drawing import (
+from unruly.html import (
     BAD,
     INK,
     LETTERS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unruly.drawing import (
+from unruly.html import (
     GOOD,
     HEIGHT,
     INK,

@@ -37,7 +37,7 @@ from unruly.rules.prompt import Prompt, prompt_of
 from unruly.rules.source import Rule
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
-from unruly.votes.tally import tallies
+from unruly.votes.summary import tallies
 from unruly.votes.votes import Votes
 from unruly.wording import shortened
 

@@ -1,7 +1,7 @@
 """`prompt`: a language model is asked about the document, and its answer is the vote.
 
-Voting never sends anything: it reads the answers that `unruly vote` (or `Sources.ask`) got and kept. A document that
-nobody asked about is missing, which is not an abstention; "unsure", and an answer that cannot be read, abstain.
+Voting never sends anything: it reads the answers that `unruly vote` (or `Sources.ask`) got and kept. The vote on a document
+that was not asked about is missing, which is not an abstention; "unsure", and an answer that cannot be read, abstain.
 """
 
 from __future__ import annotations
@@ -141,14 +141,14 @@ class Prompt:
         return pl.col(f"{_MEASURE}{self.identity}").struct.field("soft")
 
     def unasked(self) -> pl.Expr:
-        """Where nobody has asked yet."""
+        """True where the model has not been asked yet."""
         return ~pl.col(f"{_MEASURE}{self.identity}").struct.field("asked")
 
     def reason(self) -> str:
         return f"prompt: {self.model}"
 
     def because(self, row: Row) -> str:
-        """What the model said."""
+        """The model's answer."""
         found = row[f"{_MEASURE}{self.identity}"]
         assert isinstance(found, Mapping)
         return f"{self.model} says “{found['said']}” ({max(found['soft'] or [0.0]):.0%})"

@@ -16,8 +16,7 @@ import polars as pl
 
 import unruly
 from unruly.errors import InputError, UnrulyError
-from unruly.model.explaining import explain
-from unruly.model.explanation import Explanation
+from unruly.model.explanation import Explanation, explain
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
 from unruly.model.predictions import Predictions

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from unruly.errors import InputError
 from unruly.extras import need
-from unruly.model.container import is_model
-from unruly.project.beginning import project_of
+from unruly.model.storage import is_model
+from unruly.project.starter import project_of
 from unruly.serve.server import address, listening
 from unruly.studio.security import Access
 from unruly.wording import near_file

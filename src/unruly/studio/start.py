@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from unruly.errors import InputError, UnrulyError
-from unruly.project.beginning import begin_project, look_at
+from unruly.project.starter import begin_project, look_at
 from unruly.studio.history import Step
 
 if TYPE_CHECKING:

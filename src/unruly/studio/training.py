@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from starlette.responses import PlainTextResponse, Response
 
-from unruly.drawing import MODEL, OTHER, Frame, count_ticks, dot, legend, line, percent_ticks
 from unruly.errors import InputError, UnrulyError
 from unruly.features.cache import Cache as FeatureCache
+from unruly.html import MODEL, OTHER, Frame, count_ticks, dot, legend, line, percent_ticks
 from unruly.model.explanation import Explanation
 from unruly.model.summary import FitSummary
 from unruly.model.weak_classifier import WeakClassifier

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
-from unruly.texts.encoding import (
+from unruly.texts.table import (
     LONGEST_RECORD,
     PIECE,
+    BadRow,
     check_utf8,
     empty_file,
     is_utf8,
     pieces,
 )
-from unruly.texts.table import BadRow
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
 SMALL_PIECE = (

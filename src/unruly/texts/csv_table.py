@@ -21,11 +21,12 @@ from unruly.files import polars_errors
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout
 from unruly.texts.csv_records import BrokenQuote, CsvRecords, cut_records
-from unruly.texts.encoding import (
+from unruly.texts.table import (
+    BadRow,
+    Rows,
     pieces,
     size_of,
 )
-from unruly.texts.table import BadRow, Rows
 
 # Written as a number is: no plus, no leading zeros, no more digits than a number keeps.
 WHOLE = r"^(?:0|-?[1-9][0-9]{0,17})$"

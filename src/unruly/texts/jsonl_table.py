@@ -16,8 +16,7 @@ from unruly.errors import InputError, Where
 from unruly.files import polars_errors
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout
-from unruly.texts.encoding import LONGEST_RECORD, check_utf8, empty_file, pieces, size_of
-from unruly.texts.table import BadRow, Rows
+from unruly.texts.table import LONGEST_RECORD, BadRow, Rows, check_utf8, empty_file, pieces, size_of
 
 # What a JSON number, truth value, list or object looks like once polars has made a string of it.
 _PERHAPS_BLANK = (b"\n\n", b"\n\r", b"\n ", b"\n\t")

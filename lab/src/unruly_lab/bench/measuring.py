@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from unruly import __version__
 from unruly.errors import InputError
 from unruly.learner import Gold
-from unruly.model.metrics import calibration_error, confusion, f1_scores, macro_f1
+from unruly.model.evaluation import calibration_error, confusion, f1_scores, macro_f1
 from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project

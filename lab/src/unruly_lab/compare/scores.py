@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.features.encoder import Features
-from unruly.model.metrics import f1_scores
+from unruly.model.evaluation import f1_scores
 from unruly.paper.selection import hold_out, sharpness
 from unruly.paper.settings import PaperSettings
 from unruly.sampling import Share, wilson

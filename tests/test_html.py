@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unruly.drawing import (
+from unruly.html import (
     INK,
     MODEL,
     Frame,
     Scale,
+    escape,
     label,
     legend,
     line,
@@ -23,7 +24,6 @@ from unruly.drawing import (
     picture,
     rect,
 )
-from unruly.html import escape
 
 
 @settings(deadline=None)
@@ -75,6 +75,6 @@ def test_numbers_are_short() -> None:
 
 
 def test_nothing_but_the_standard_library_is_needed() -> None:
-    code = "import sys, unruly.drawing; print(sorted({'matplotlib', 'numpy', 'polars'} & set(sys.modules)))"
+    code = "import sys, unruly.html; print(sorted({'matplotlib', 'numpy', 'polars'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

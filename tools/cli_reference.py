@@ -1,4 +1,4 @@
-"""The command line's own manual as Markdown, made from what `--help` prints."""
+"""Prints docs/cli.md: the manual of the command line as Markdown, made from what `--help` prints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WIDTH = 100
 
 
 def reference() -> str:
-    """The page of the documentation: `python -m unruly.cli.reference > docs/cli.md` writes it anew."""
+    """The page: `python tools/cli_reference.py > docs/cli.md` writes it anew."""
     root = click.Context(
         cli,
         info_name="unruly",
