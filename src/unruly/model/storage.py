@@ -52,6 +52,7 @@ _WHEN = (1980, 1, 1, 0, 0, 0)
 _RIGHTS = 0o644 << 16
 _DIGEST = 64  # hexadecimal characters of a SHA-256
 _PIECE = 1 << 20
+_SETS = "sets."  # before a source's number: the classes of its partial votes
 
 
 def to_json(value: object) -> bytes:
@@ -259,6 +260,7 @@ def save(path: str | Path, fitted: Fitted, parameters: Mapping[str, Any]) -> Non
                 "labels": near.labels,
                 "digests": fitted.digests,
             }
+            | {f"{_SETS}{j}": sets for j, sets in near.sets.items()}
         ),
     }
     if fitted.rules is not None:
@@ -312,6 +314,11 @@ def _loaded(container: Container, functions: Functions, encoders: object) -> Loa
         neighbourhood=Neighbourhood(
             directions=arrays["directions"],
             votes=arrays["votes"],
+            sets={
+                int(name.removeprefix(_SETS)): array.astype(np.bool_)
+                for name, array in arrays.items()
+                if name.startswith(_SETS)
+            },
             labels=arrays["labels"],
             ids=tuple(training["ids"]),
             snippets=None if snippets is None else tuple(snippets),
