@@ -157,7 +157,8 @@ class Fitted:
     def heads(self, documents: Documents, features: Features, votes: Votes) -> Heads:
         """The answers of both heads; a document without a text or a vote gets the class shares of the training labels."""
         heads = self.learner.heads(features, votes)
-        shares = np.array(self.summary.labels, np.float32) / max(self.summary.documents, 1)  # (m,)
+        counts = np.array(self.summary.labels, dtype=np.float32)  # (m,)
+        shares = np.divide(counts, max(self.summary.documents, 1), dtype=np.float32)
         return with_shares(heads, without_evidence(documents, votes), shares)
 
     def check(self) -> None:
@@ -286,8 +287,9 @@ class Neighbourhood:
         """(s, m): each vote of a source in equal shares for its classes; 0 where it abstains."""
         sets, column = self.sets[j], self.votes[:, j]
         single = column[:, None] == np.arange(sets.shape[1])  # (s, m)
-        named = np.where(sets.any(axis=1)[:, None], sets, single)
-        return (named / np.maximum(named.sum(axis=1, keepdims=True), 1)).astype(np.float32)
+        named = np.where(sets.any(axis=1, keepdims=True), sets, single)
+        size = np.maximum(named.sum(axis=1, keepdims=True), 1)  # (s, 1)
+        return np.asarray(named / size, dtype=np.float32)
 
     def nearest(
         self,
@@ -310,7 +312,8 @@ class Neighbourhood:
                 text=self.snippets[row] if self.snippets is not None else None,
                 label=classes[self.labels[row]],
                 votes=tuple(
-                    (sources[j], votes.label(row, j)) for j in np.flatnonzero(votes.voted[row])
+                    (sources[j], votes.label(row, j))
+                    for j in np.flatnonzero(votes.voted[row]).tolist()
                 ),
             )
             for row in best

@@ -253,21 +253,24 @@ def save(path: str | Path, fitted: Fitted, parameters: Mapping[str, Any]) -> Non
         "learner.safetensors": _pack(fitted.learner.arrays()),
         "summary.json": to_json(fitted.summary.to_plain()),
         "training.json": to_json({"ids": near.ids, "snippets": near.snippets}),
-        "training.safetensors": _pack(
-            {
-                "directions": near.directions,
-                "votes": near.votes,
-                "labels": near.labels,
-                "digests": fitted.digests,
-            }
-            | {f"{_SETS}{j}": sets for j, sets in near.sets.items()}
-        ),
+        "training.safetensors": _pack(_training_arrays(fitted)),
     }
     if fitted.rules is not None:
         members["rules.json"] = to_json(fitted.rules.to_plain())
     if fitted.encoder is not None:
         members |= fitted.encoder.members()
     write_container(path, members, _versions())
+
+
+def _training_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
+    near = fitted.neighbourhood
+    return {
+        "directions": near.directions,
+        "votes": near.votes,
+        "labels": near.labels,
+        "digests": fitted.digests,
+        **{f"{_SETS}{j}": sets for j, sets in near.sets.items()},
+    }
 
 
 def load(path: str | Path, functions: Functions = None, encoders: object = None) -> Loaded:
