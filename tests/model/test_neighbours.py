@@ -77,6 +77,7 @@ def test_partial_votes_keep_all_their_classes_in_the_file(tmp_path: Path) -> Non
     assert [kept.label(i, 0) for i in range(kept.n) if kept.voted[i, 0]] == [
         votes.label(row, 0) for row in rows if votes.voted[row, 0]
     ]
+    assert kept.ids.to_list() == [str(row) for row in rows]
     near = unruly.load(path).explain("refund this crash now").neighbours[0]
     assert dict(near.votes) == {"trouble": "billing or bug", "crash": "bug"}
     np.testing.assert_array_equal(gather("m", fitted).pairs.same, count_pairs(votes).same)

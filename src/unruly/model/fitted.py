@@ -270,6 +270,8 @@ class Neighbourhood:
             raise ValueError(
                 "the training documents kept have votes for classes that are not there"
             )
+        if len({str(own) for own in self.ids}) < s:
+            raise ValueError("the training documents kept have an id twice")
         if any(not 0 <= j < k or part.shape != (s, m) for j, part in self.sets.items()):
             raise ValueError(
                 "the partial votes of the training documents kept do not fit the model"
@@ -280,7 +282,8 @@ class Neighbourhood:
     def as_votes(self, classes: tuple[str, ...], sources: tuple[str, ...]) -> Votes:
         """The votes on these documents, partial votes with all their classes."""
         matrix = self.votes.reshape(len(self), len(sources))
-        votes = Votes.from_array(matrix, classes=classes, sources=sources)
+        ids = [str(own) for own in self.ids]
+        votes = Votes.from_array(matrix, classes=classes, sources=sources, ids=ids)
         return replace(votes, soft={sources[j]: self._shares(j) for j in self.sets})
 
     def _shares(self, j: int) -> NDArray[np.float32]:
