@@ -56,7 +56,7 @@ class Served:
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Callable[[Path], Served]]:
+def served(browser: Any, tmp_path: Path) -> Iterator[Callable[[Path], Served]]:
     running: list[Served] = []
 
     def serve(path: Path) -> Served:
@@ -64,6 +64,7 @@ def served(tmp_path: Path) -> Iterator[Callable[[Path], Served]]:
         return running[-1]
 
     yield serve
+    browser.get("about:blank")  # a page left open would ask the stopped server for its status
     for one in running:
         one.stop()
 

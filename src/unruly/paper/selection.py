@@ -156,7 +156,7 @@ def sharpness(
     (the inverse of a temperature) for each head puts both on one scale; it is found by golden-section
     search over its logarithm.
 
-    >>> from unruly.learner import softmax
+    >>> from unruly.softmax import softmax
     >>> nine_in_ten = np.array([[9.0, 0.0]] * 9 + [[0.0, 9.0]], np.float32)
     >>> factor, _ = sharpness(nine_in_ten, np.array([[1, 0]] * 10))
     >>> print(softmax(nine_in_ten * factor)[0].round(2))
