@@ -50,3 +50,12 @@ def test_nothing_to_score_against(unruly: Unruly, fitted: Path, text: str, messa
     assert done.code == 2, done.out
     assert message in done.err
     assert done.err.count("\n") == 1
+
+
+def test_a_project_without_a_test_file_is_told_of_its_other_file(
+    unruly: Unruly, fitted: Path
+) -> None:
+    spam = fitted.parent / "spam"
+    done = unruly("predict", fitted, spam, "-o", "out.csv")
+    assert done.code == 2
+    assert f"a file in place of the project, such as {spam / 'comments.csv'}" in done.err

@@ -261,9 +261,9 @@ def test_keys_in_a_terminal(terminal: object, spam: Path) -> None:
     screen.type("s")
     assert "-> spam; votes: " in screen.wait_for("[q] quit")
     screen.type("\x1b[A")  # an arrow
-    screen.wait_for("that key has no meaning here")
+    screen.wait_for("no such key: press one of these")
     screen.type("z")
-    screen.wait_for("that key has no meaning here")
+    screen.wait_for("no such key: press one of these")
     screen.type("+")
     screen.wait_for("note: ")
     screen.type("so funny\n")

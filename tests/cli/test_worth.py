@@ -17,6 +17,9 @@ def test_the_starter_project(unruly: Unruly) -> None:
     assert plain["hand_labels"][0]["labels"] == 10
     assert plain["gold_free"] is True
     assert plain["ledger"][0]["labels"] == 36
+    table = unruly("worth", "spam", "--encoder", "lsa", "--draws", "2")
+    assert "spread over draws" in table.out
+    assert "for scoring (training labels of the classifier that" in " ".join(table.out.split())
 
 
 def test_without_gold_it_says_what_to_do(unruly: Unruly) -> None:

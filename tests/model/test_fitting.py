@@ -89,3 +89,23 @@ def test_a_learner_of_another_version_is_refused() -> None:
         ModelFileError, match="'Oracle', which this version of unruly does not know"
     ):
         restore("Oracle", {}, {})
+
+
+class Bad:
+    """An encoder that takes an empty text for a good one."""
+
+    def fit(self, texts: list[str]) -> None:
+        pass
+
+    def encode(self, texts: list[str]) -> list[list[float]]:
+        return [[float("bad" in text), float("bad" not in text)] for text in texts]
+
+
+def test_texts_without_a_word_get_in_training_what_they_get_later() -> None:
+    texts = ["good fine tool", "bad poor thing", "bad awful thing"] * 12 + ["", "  ", ""]
+    matrix = [[0, -1, 0], [-1, 1, 1], [1, 1, -1]] * 12 + [[-1, -1, -1]] * 3
+    model = WeakClassifier(Bad(), cache=False).fit(texts, np.array(matrix))
+    assert model.predict(["", " "]).tolist() == [1, 1]
+    assert model.summary_.labels == (12, 27)
+    near = model.explain("good", neighbours=39).neighbours
+    assert {one.label for one in near if not (one.text or "").strip()} == {"1"}

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.model.planted import planted, quick
 
+import unruly
+from unruly.model.advice import count_pairs
 from unruly.model.fitted import unit_length
+from unruly.model.storage import load
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.report.facts import gather
+from unruly.rules import Keywords
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
 from unruly.sampling import sample_rows
 
 
@@ -45,3 +55,29 @@ def test_the_sample_is_drawn_by_the_seed_in_order(n: int, most: int, seed: int) 
     assert len(rows) == min(n, most)
     assert (np.diff(rows) > 0).all()
     np.testing.assert_array_equal(rows, sample_rows(n, most, seed))
+
+
+def test_partial_votes_keep_all_their_classes_in_the_file(tmp_path: Path) -> None:
+    texts = ["refund this crash now", "a crash again", "lovely tool", "lovely refund"] * 10
+    refund = Rule(["billing", "bug"], Keywords(["refund"]))
+    sources = Sources(
+        ["praise", "billing", "bug"],
+        [
+            Source("trouble", [refund, Rule("bug", Keywords(["crash"]))]),
+            Source("crash", [Rule("bug", Keywords(["crash"]))]),
+            Source("mood", [Rule("praise", Keywords(["lovely"]))]),
+        ],
+    )
+    votes = sources.vote(texts)
+    path = tmp_path / "m.unruly"
+    WeakClassifier("lsa", cache=False).fit(texts, votes, sources=sources).save(path)
+    fitted = load(path).fitted
+    kept = fitted.neighbourhood.as_votes(fitted.classes, fitted.sources)
+    rows = [int(str(id)) for id in fitted.neighbourhood.ids]
+    assert [kept.label(i, 0) for i in range(kept.n) if kept.voted[i, 0]] == [
+        votes.label(row, 0) for row in rows if votes.voted[row, 0]
+    ]
+    assert kept.ids.to_list() == [str(row) for row in rows]
+    near = unruly.load(path).explain("refund this crash now").neighbours[0]
+    assert dict(near.votes) == {"trouble": "billing or bug", "crash": "bug"}
+    np.testing.assert_array_equal(gather("m", fitted).pairs.same, count_pairs(votes).same)

@@ -48,4 +48,5 @@ def test_every_path_of_the_document_answers_its_examples(server: Running) -> Non
 def test_the_page_is_served_with_a_policy(server: Running) -> None:
     answer = server.get("/docs")
     assert answer.headers["content-type"].startswith("text/html")
+    assert f"curl -s http://127.0.0.1:{server.port}/predict" in answer.body.decode()
     assert "default-src 'none'" in answer.headers["content-security-policy"]

@@ -12,7 +12,10 @@ import pytest
 
 from unruly.errors import InputError, ModelFileError
 from unruly.model.weak_classifier import WeakClassifier
-from unruly.serve.service import ModelFile, load_served
+from unruly.rules import Keywords
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
+from unruly.serve.service import ModelFile, load_served, rules_in_words
 
 
 def test_ready_with_its_checksum(model: Path) -> None:
@@ -68,3 +71,23 @@ def test_reload_takes_a_whole_file_and_keeps_the_old_one_otherwise(
     path.unlink()  # gone: the model stays in service
     asyncio.run(asyncio.wait_for(asyncio.sleep(0.1), 5))
     assert file.served.checksum == load_served(other_model).checksum
+
+
+def test_rules_in_words_name_every_class_of_a_partial_vote() -> None:
+    texts = ["refund now", "a crash", "lovely", "angry crash"] * 5
+    sources = Sources(
+        ["praise", "billing", "bug"],
+        [
+            Source("refund", [Rule("billing", Keywords(["refund"]))]),
+            Source("crash", [Rule(["billing", "bug"], Keywords(["crash"]))]),
+            Source("angry", [Rule(None, Keywords(["angry"]), not_label="praise")]),
+            Source("lovely", [Rule("praise", Keywords(["lovely"]))]),
+        ],
+    )
+    fitted = WeakClassifier("lsa", cache=False).fit(texts, sources=sources)._fitted()
+    assert [rule["label"] for rule in rules_in_words(fitted)] == [
+        "billing",
+        ["billing", "bug"],
+        ["billing", "bug"],
+        "praise",
+    ]

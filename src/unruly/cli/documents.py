@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from unruly.errors import InputError, UnrulyError
+from unruly.errors import InputError, ProjectError, UnrulyError
 from unruly.model.storage import is_model
 from unruly.project.project import FILE_NAME, DataFiles, Project
 from unruly.rules.function import Function
@@ -144,6 +144,11 @@ def named(
     if is_project(path):
         project = Project.read(path)
         data = project.data
+        if split == "test" and data.test is None and data.train is not None:
+            raise ProjectError(
+                f'the project names no test file: add test = "..." under [data] in unruly.toml, or name '
+                f"a file in place of the project, such as {project.folder / data.train}"
+            )
         file = data.path(split, project.folder)
         return Named(file, text or data.text, id or data.id, label or data.label, on_bad_row)
     return Named(path, text, id, label, on_bad_row)

@@ -255,7 +255,7 @@ class Conversation:
     def _follow(self, reply: Reply | None, question: Question) -> None:
         match None if reply is None else reply.do:
             case None:
-                self.view.say("that key has no meaning here")
+                self.view.say("no such key: press one of these")
                 self.view.keys(self.keys, all_classes=self.all_keys)
             case Do.KEYS:
                 self.view.keys(self.keys)

@@ -44,6 +44,6 @@ def command(
     screen.answer(worth.to_plain())
     rows = [(f"{r.labels:,}", f"{r.accuracy:.1%}", f"± {r.deviation:.1%}") for r in worth.rungs]
     rows.append(("the rules", f"{worth.rules.value:.1%}", ""))
-    screen.table(table_of(("hand labels", "accuracy", "draws"), rows, last=True))
+    screen.table(table_of(("hand labels", "accuracy", "spread over draws"), rows, last=True))
     screen.say(worth.sentence)
     screen.say(str(worth.ledger))

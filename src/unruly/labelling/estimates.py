@@ -54,7 +54,7 @@ class AccuracyEstimate:
         a = self.accuracy
         how = f", held out in turn ({plural(self.held_out, 'refit')})" if self.held_out else ""
         return (
-            f"accuracy about {100 * a.value:.0f} %, {100 * a.low:.0f} to {100 * a.high:.0f}, "
+            f"accuracy about {a.value:.0%} ({a.low:.0%} to {a.high:.0%}), "
             f"from {plural(self.labels, 'label')}{how}"
         )
 

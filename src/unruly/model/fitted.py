@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -156,18 +157,9 @@ class Fitted:
     def heads(self, documents: Documents, features: Features, votes: Votes) -> Heads:
         """The answers of both heads; a document without a text or a vote gets the class shares of the training labels."""
         heads = self.learner.heads(features, votes)
-        if documents.corpus is None:
-            return heads
-        empty = documents.corpus.texts.str.strip_chars().str.len_bytes().to_numpy() == 0
-        unknown = empty & ~votes.covered  # (n,)
-        if not unknown.any():
-            return heads
-        shares = np.array(self.summary.labels, np.float32) / max(self.summary.documents, 1)  # (m,)
-        return replace(
-            heads,
-            classifier=np.where(unknown[:, None], shares, heads.classifier),
-            combined=np.where(unknown[:, None], shares, heads.combined),
-        )
+        counts = np.array(self.summary.labels, dtype=np.float32)  # (m,)
+        shares = np.divide(counts, max(self.summary.documents, 1), dtype=np.float32)
+        return with_shares(heads, without_evidence(documents, votes), shares)
 
     def check(self) -> None:
         """Answer blank documents, one for each class: raises where the parts of a model do not fit together."""
@@ -187,6 +179,25 @@ class Fitted:
     def repeats(self, documents: Documents) -> NDArray[np.bool_]:
         """(n,): which documents also stand among the training documents."""
         return repeated(digests_of(documents), self.digests)
+
+
+def without_evidence(documents: Documents, votes: Votes) -> NDArray[np.bool_]:
+    """(n,): the documents that have neither a text nor a vote."""
+    if documents.corpus is None:
+        return np.zeros(votes.n, dtype=np.bool_)
+    empty = documents.corpus.texts.str.strip_chars().str.len_bytes().to_numpy() == 0
+    return np.asarray(empty & ~votes.covered)
+
+
+def with_shares(heads: Heads, rows: NDArray[np.bool_], shares: NDArray[np.float32]) -> Heads:
+    """The same answers, with the class shares (m,) in place of those for some rows (n,)."""
+    if not rows.any():
+        return heads
+    return replace(
+        heads,
+        classifier=np.where(rows[:, None], shares, heads.classifier),
+        combined=np.where(rows[:, None], shares, heads.combined),
+    )
 
 
 def digests_of(documents: Documents) -> NDArray[np.uint64]:
@@ -220,7 +231,7 @@ class Neighbour:
     similarity: float  # cosine of the features, at most 1
     text: str | None  # its beginning, where texts are kept
     label: str  # what the model says of it
-    votes: tuple[tuple[str, str], ...]  # (source, class) for each vote on it
+    votes: tuple[tuple[str, str], ...]  # (source, class or classes) for each vote on it
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -239,6 +250,7 @@ class Neighbourhood:
 
     directions: NDArray[np.float16]  # (s, d)
     votes: NDArray[np.int8]  # (s, k)
+    sets: Mapping[int, NDArray[np.bool_]]  # source -> (s, m): the classes of its partial votes
     labels: NDArray[np.int16]  # (s,): the model's own answers
     ids: tuple[object, ...]
     snippets: tuple[str, ...] | None
@@ -258,8 +270,29 @@ class Neighbourhood:
             raise ValueError(
                 "the training documents kept have votes for classes that are not there"
             )
+        if len({str(own) for own in self.ids}) < s:
+            raise ValueError("the training documents kept have an id twice")
+        if any(not 0 <= j < k or part.shape != (s, m) for j, part in self.sets.items()):
+            raise ValueError(
+                "the partial votes of the training documents kept do not fit the model"
+            )
         if s and not (0 <= self.labels.min() <= self.labels.max() < m):
             raise ValueError("the training documents kept have labels that are not there")
+
+    def as_votes(self, classes: tuple[str, ...], sources: tuple[str, ...]) -> Votes:
+        """The votes on these documents, partial votes with all their classes."""
+        matrix = self.votes.reshape(len(self), len(sources))
+        ids = [str(own) for own in self.ids]
+        votes = Votes.from_array(matrix, classes=classes, sources=sources, ids=ids)
+        return replace(votes, soft={sources[j]: self._shares(j) for j in self.sets})
+
+    def _shares(self, j: int) -> NDArray[np.float32]:
+        """(s, m): each vote of a source in equal shares for its classes; 0 where it abstains."""
+        sets, column = self.sets[j], self.votes[:, j]
+        single = column[:, None] == np.arange(sets.shape[1])  # (s, m)
+        named = np.where(sets.any(axis=1, keepdims=True), sets, single)
+        size = np.maximum(named.sum(axis=1, keepdims=True), 1)  # (s, 1)
+        return np.asarray(named / size, dtype=np.float32)
 
     def nearest(
         self,
@@ -274,6 +307,7 @@ class Neighbourhood:
             return ()
         cosine = self.directions.astype(np.float32) @ direction  # (s,)
         best = np.argsort(-cosine, kind="stable")[:count]
+        votes = self.as_votes(classes, sources)
         return tuple(
             Neighbour(
                 id=self.ids[row],
@@ -281,8 +315,8 @@ class Neighbourhood:
                 text=self.snippets[row] if self.snippets is not None else None,
                 label=classes[self.labels[row]],
                 votes=tuple(
-                    (sources[j], classes[self.votes[row, j]])
-                    for j in np.flatnonzero(self.votes[row] >= 0)
+                    (sources[j], votes.label(row, j))
+                    for j in np.flatnonzero(votes.voted[row]).tolist()
                 ),
             )
             for row in best

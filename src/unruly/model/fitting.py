@@ -14,7 +14,16 @@ from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
 from unruly.labelmodels.majority_vote import commonest_class
 from unruly.learner import Gold, Heads, Learner
-from unruly.model.fitted import SNIPPET, Fitted, Neighbourhood, digests_of, plain_ids, unit_length
+from unruly.model.fitted import (
+    SNIPPET,
+    Fitted,
+    Neighbourhood,
+    digests_of,
+    plain_ids,
+    unit_length,
+    with_shares,
+    without_evidence,
+)
 from unruly.model.inputs import (
     Documents,
     aligned,
@@ -84,7 +93,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> Fit:
     check_rows(request.documents, request.votes)
     features = _features(request, request.documents, progress)
     learner = _learner(request, features, progress)
-    heads = learner.heads(features, request.votes)
+    heads = _training_heads(request, learner, features)
     ledger = Ledger.of(
         replace(u, origin=u.origin or request.clean_origin) for u in learner.gold_used
     )
@@ -122,6 +131,14 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> Fit:
         commonest=commonest_class(request.votes),
     )
     return Fit(fitted, features)
+
+
+def _training_heads(request: FitRequest, learner: Learner, features: Features) -> Heads:
+    """The model's answers on its training documents, as `Fitted.heads` would give them."""
+    heads = learner.heads(features, request.votes)
+    unknown = without_evidence(request.documents, request.votes)
+    counts = np.bincount(heads.predicted[~unknown], minlength=request.votes.m)  # (m,)
+    return with_shares(heads, unknown, (counts / max(counts.sum(), 1)).astype(np.float32))
 
 
 def _learner(request: FitRequest, features: Features, progress: Progress) -> Learner:
@@ -315,6 +332,7 @@ def _neighbourhood(request: FitRequest, features: Features, heads: Heads) -> Nei
     return Neighbourhood(
         directions=unit_length(features.take(rows).matrix()).astype(np.float16),
         votes=request.votes.matrix[rows],
+        sets={j: sets[rows] for j, sets in request.votes.sets.items()},
         labels=heads.predicted[rows].astype(np.int16),
         ids=plain_ids(request.documents.ids.gather(rows.tolist())),
         snippets=None

@@ -52,6 +52,7 @@ _WHEN = (1980, 1, 1, 0, 0, 0)
 _RIGHTS = 0o644 << 16
 _DIGEST = 64  # hexadecimal characters of a SHA-256
 _PIECE = 1 << 20
+_SETS = "sets."  # before a source's number: the classes of its partial votes
 
 
 def to_json(value: object) -> bytes:
@@ -252,20 +253,24 @@ def save(path: str | Path, fitted: Fitted, parameters: Mapping[str, Any]) -> Non
         "learner.safetensors": _pack(fitted.learner.arrays()),
         "summary.json": to_json(fitted.summary.to_plain()),
         "training.json": to_json({"ids": near.ids, "snippets": near.snippets}),
-        "training.safetensors": _pack(
-            {
-                "directions": near.directions,
-                "votes": near.votes,
-                "labels": near.labels,
-                "digests": fitted.digests,
-            }
-        ),
+        "training.safetensors": _pack(_training_arrays(fitted)),
     }
     if fitted.rules is not None:
         members["rules.json"] = to_json(fitted.rules.to_plain())
     if fitted.encoder is not None:
         members |= fitted.encoder.members()
     write_container(path, members, _versions())
+
+
+def _training_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
+    near = fitted.neighbourhood
+    return {
+        "directions": near.directions,
+        "votes": near.votes,
+        "labels": near.labels,
+        "digests": fitted.digests,
+        **{f"{_SETS}{j}": sets for j, sets in near.sets.items()},
+    }
 
 
 def load(path: str | Path, functions: Functions = None, encoders: object = None) -> Loaded:
@@ -312,6 +317,11 @@ def _loaded(container: Container, functions: Functions, encoders: object) -> Loa
         neighbourhood=Neighbourhood(
             directions=arrays["directions"],
             votes=arrays["votes"],
+            sets={
+                int(name.removeprefix(_SETS)): array.astype(np.bool_)
+                for name, array in arrays.items()
+                if name.startswith(_SETS)
+            },
             labels=arrays["labels"],
             ids=tuple(training["ids"]),
             snippets=None if snippets is None else tuple(snippets),

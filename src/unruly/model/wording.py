@@ -126,7 +126,7 @@ def advice_sentence(advice: Critique) -> str:
             if advice.chance is not None and advice.accuracy.high <= advice.chance:
                 first += f", no more than votes on random documents would be ({advice.chance:.0%})"
             elif advice.accuracy.high > 0.5:
-                return f"{first}, which may be more than half: read some of its matches before you change it."
+                return f"{first}, and the interval includes half: read some of its matches before you change it."
             return f"{first}: change its rules, or remove it."
         case SilentSource(source=source):
             return f"{source} never votes on these documents: check its rules, or remove it."

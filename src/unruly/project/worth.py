@@ -177,7 +177,7 @@ def measure_worth(
     steps = list(sizes(len(labels)))
     hits: list[NDArray[np.bool_]] = []  # each (draws, s)
     above = 0
-    with stage(progress, "hand labels", len(steps) * draws, "classifier"):
+    with stage(progress, "training on hand labels", len(steps) * draws, "classifiers"):
         for place, size in enumerate(steps):
             hits.append(_drawn(size, scored, gold, pool, labels, m, draws, seed, progress))
             above += bool(hits[-1].mean() > rules_hit.mean())
@@ -197,7 +197,9 @@ def measure_worth(
         high=_inside(high, steps),
         draws=draws,
         ledger=ledger.add(Use.SCORING, len(gold), origin).add(
-            Use.SCORING, steps[-1], "to train the classifier that the rules are compared with"
+            Use.SCORING,
+            steps[-1],
+            "training labels of the classifier that the rules are compared with",
         ),
     )
 

@@ -93,7 +93,7 @@ def advice_section(facts: Facts) -> str:
             (WeakWord,),
             f"None: no word with {FEW} votes or more is clearly worse than the rest of its list."
             if facts.rules_known and facts.confidence is not None
-            else "Not looked for: that takes documents, and a model that carries its rules.",
+            else "Not checked: this needs --data, and a model that carries its rules.",
         ),
         (
             "Sources that add little",
@@ -153,16 +153,16 @@ def _suggestions(facts: Facts) -> str:
         )
     scored = any(s.measured for s in facts.suggestions)
     answers = "the model's answers"
-    where = f"the true labels and, where there are none, in {answers}" if scored else answers
+    where = f"the true labels and, where there are none, {answers}" if scored else answers
     message = (
-        f"Each of these goes with one class in {where}, more often than documents drawn at random would; rules "
-        "that reach documents without votes come first. `unruly suggest` shows them with examples and writes "
-        "those that you accept into unruly.toml. "
+        f"Each of these rules is right more often than chance by {where}; rules that match documents without "
+        "votes come first. `unruly suggest` shows them with examples and writes those that you accept into "
+        "unruly.toml. "
     )
     message += (
-        "A measured interval that holds the figure at random proves nothing yet."
+        "Where a measured interval includes the figure at random, the rule may be no better than chance."
         if scored
-        else "Only the model says so: it may be wrong about a rule, so look at its matches first."
+        else "The model may be wrong about a rule: read some of its matches before you accept it."
     )
     header = ["rule", "class", "documents", "without votes", "labels changed", "at random"]
     header += ["estimated accuracy"]
@@ -191,7 +191,7 @@ def _removals(facts: Facts) -> str:
         "Counted for majority vote, which needs no training. To see what the trained model does without "
         "a source, remove it and fit again."
     )
-    header = ["source", "votes", "documents with no other vote", "other majorities that change"]
+    header = ["source", "votes", "documents with no other vote", "other majority votes that change"]
     header += ["added accuracy"] if scored else []
     rows = [
         [r.source, f"{r.votes:,}", _of(r.uncovered, r.votes), _of(r.changed, r.votes)]

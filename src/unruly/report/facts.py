@@ -203,11 +203,7 @@ def _from_answers(model: str, fitted: Fitted, seen: Answers, held_out: Answers) 
 def _from_sample(model: str, fitted: Fitted) -> Facts:
     """The facts from the model file alone: the fit, and the votes on the documents that it keeps."""
     near = fitted.neighbourhood
-    votes = Votes.from_array(
-        near.votes.reshape(len(near), len(fitted.sources)),
-        classes=fitted.classes,
-        sources=fitted.sources,
-    )
+    votes = near.as_votes(fitted.classes, fitted.sources)
     predicted = near.labels.astype(np.int64)
     certain = np.eye(votes.m)[predicted]
     sources = source_facts(fitted.summary, votes)

@@ -148,7 +148,7 @@ class Pages:
     async def docs(self, request: Request) -> Response:
         """The same for people."""
         policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
-        page = docs_page(self._document())
+        page = docs_page(self._document(), str(request.base_url).rstrip("/"))
         return HTMLResponse(page, headers={"Content-Security-Policy": policy})
 
     async def v2(self, request: Request) -> Response:

@@ -29,7 +29,7 @@ def document(
     settings: ServeSettings, classes: Sequence[str], sources: Sequence[str]
 ) -> dict[str, Any]:
     """OpenAPI 3.1, with the model's own classes in the examples."""
-    text = "what a lovely song"
+    text = "a text to classify"
     shares = [round(1 / len(classes), 3)] * len(classes)
     label = {"label": classes[0], "score": shares[0]}
     votes = [{"source": sources[0], "label": classes[0]}] if sources else []
@@ -47,7 +47,7 @@ def document(
         "one": {"summary": "Hugging Face: one text", "value": {"inputs": text}},
         "many": {
             "summary": "Hugging Face: many, the likeliest class of each",
-            "value": {"inputs": [text, "call me"], "parameters": {"top_k": 1}},
+            "value": {"inputs": [text, "another text"], "parameters": {"top_k": 1}},
         },
         "own": {"summary": "ours: who voted and which head decided", "value": {"texts": [text]}},
         "documents": {
@@ -262,8 +262,8 @@ get("ask").addEventListener("submit", async event => {
 """
 
 
-def docs_page(document: Mapping[str, Any]) -> str:
-    """The page: a form to try the model, then every path with its examples.
+def docs_page(document: Mapping[str, Any], address: str = "http://localhost:8080") -> str:
+    """The page: a form to try the model, then every path with its examples, asked at this address.
 
     >>> "cdn" in docs_page(
     ...     {"info": {"title": "spam", "version": "1", "description": ""}, "paths": {}}
@@ -281,29 +281,29 @@ def docs_page(document: Mapping[str, Any]) -> str:
         '<form id="ask"><label for="text">a text</label><textarea id="text"></textarea>',
         token if "security" in document else "",
         '<p><button>predict</button></p><pre id="answer" aria-live="polite"></pre></form>',
-        *_paths(document["paths"]),
+        *_paths(document["paths"], address),
         f"<script>{_SCRIPT}</script></body></html>",
     ]
     return "".join(parts)
 
 
-def _paths(paths: Mapping[str, Any]) -> Iterator[str]:
+def _paths(paths: Mapping[str, Any], address: str) -> Iterator[str]:
     for path, ways in paths.items():
         for way in ("get", "post"):
             if way in ways:
                 yield f'<h2><span class="way">{way.upper()}</span> <code>{escape(path)}</code></h2>'
                 yield f"<p>{escape(ways[way]['summary'])}</p>"
-                yield from _examples(path, ways[way])
+                yield from _examples(address + path, ways[way])
 
 
-def _examples(path: str, way: Mapping[str, Any]) -> Iterator[str]:
+def _examples(url: str, way: Mapping[str, Any]) -> Iterator[str]:
     asked = _values(way.get("requestBody", {}))
     answered = _values(way["responses"]["200"])
     for name, example in asked.items():
         body = json.dumps(example["value"], ensure_ascii=False)
         if "summary" in example:
             yield f"<p>{escape(example['summary'])}</p>"
-        lines = [f"curl -s localhost:8080{path} -d '{body}'"]
+        lines = [f"curl -s {url} -d '{body}'"]
         if name in answered:
             lines.append(json.dumps(answered[name]["value"], ensure_ascii=False))
         yield f"<pre>{escape(chr(10).join(lines))}</pre>"

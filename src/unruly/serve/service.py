@@ -21,6 +21,7 @@ from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
 from unruly.model.predictions import Predictions
 from unruly.model.storage import load
+from unruly.rules.source import Rule
 from unruly.serve.batching import Batcher
 from unruly.serve.messages import Answers, Asked, ExplainRequest, full
 from unruly.serve.metrics import Metrics, Samples, SharedCounters, labelled
@@ -262,10 +263,16 @@ def rules_in_words(fitted: Fitted) -> list[dict[str, Any]]:
     if book is None:
         return []
     return [
-        {"source": source.name, "label": rule.label, "when": rule.when.reason()}
+        {"source": source.name, "label": _label(rule, fitted.classes), "when": rule.when.reason()}
         for source in book.sources.sources
         for rule in source.rules
     ]
+
+
+def _label(rule: Rule, classes: tuple[str, ...]) -> str | list[str] | None:
+    """The class that a rule votes for, or its classes; None where its condition picks the class."""
+    names = [classes[number] for number in rule.named(classes)]
+    return names[0] if len(names) == 1 else names or None
 
 
 def _counts(numbers: np.ndarray[Any, Any], size: int) -> list[tuple[int, int]]:
