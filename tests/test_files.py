@@ -65,3 +65,16 @@ def test_what_a_killed_run_left_is_cleared_by_the_next(tmp_path: Path) -> None:
     with written_whole(target) as part:
         part.write_text("whole")
     assert sorted(tmp_path.iterdir()) == sorted([target, running, elsewhere, users])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="zombies are seen in /proc")
+def test_what_a_killed_run_left_is_cleared_before_its_parent_reaps_it(tmp_path: Path) -> None:
+    child = subprocess.Popen(["sleep", "60"])
+    left = tmp_path / f".a.txt.unruly-{platform.node()}-{child.pid}-x"
+    left.mkdir()
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays a zombie
+    with written_whole(tmp_path / "a.txt") as part:
+        part.write_text("whole")
+    child.wait()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

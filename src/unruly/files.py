@@ -100,7 +100,16 @@ def _runs(process: int) -> bool:
         return False
     except (OSError, OverflowError):  # someone else's, or not to be known
         return True
-    return True
+    return not _zombie(process)
+
+
+def _zombie(process: int) -> bool:
+    """Whether a process has ended and its parent has not asked for its exit code, which a container's may never do."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # not Linux, or gone meanwhile
+        return False
+    return status.rpartition(")")[2].split()[:1] == ["Z"]  # after the name, which may hold anything
 
 
 def sha256(path: Path) -> str:

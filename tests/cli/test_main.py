@@ -249,3 +249,20 @@ def test_arguments_that_are_not_utf_8(fitted: Path, tmp_path: Path, args: list[s
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, timeout=60)
     assert done.returncode in (0, 2), done.stderr
     assert b"bug" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_behind_standard_output(spam: Path, tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command_line(["show", "spam"]),
+            cwd=tmp_path,
+            env={**os.environ, "UNRULY_CACHE": str(tmp_path / "c")},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 2
+    last = done.stderr.splitlines()[-1]
+    assert last == "error: No space left on device: free some, or write elsewhere"

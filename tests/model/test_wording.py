@@ -36,7 +36,7 @@ NOTES: list[tuple[Note, list[str]]] = [
     (ClassesWithoutVotes(("news", "sport")), ["No source votes for news or sport", "add a rule"]),
     (
         SourceBelowChance("links", 0.31, 0.22, 0.41, 0.5),
-        ["links is right on about 31%", "22% to 41%", "guessing", "50%"],
+        ["links is estimated to be right on 31%", "22% to 41%", "guessing", "50%"],
     ),
     (BlankTexts(1, 2), ["1 of 2 texts is blank"]),
     (EncoderFallback("lsa", "minilm", "minilm"), ["lsa is used", "pip install 'unruly[minilm]'"]),

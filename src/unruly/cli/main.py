@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -201,7 +202,9 @@ def run(args: Sequence[str]) -> int:
     except OSError as error:
         if debug:
             traceback.print_exc()
-        return _fail(f"{error.filename or 'a file'}: {error.strerror or error}", BAD_INPUT)
+        where = "" if error.filename is None else f"{error.filename}: "
+        remedy = ": free some, or write elsewhere" if error.errno == errno.ENOSPC else ""
+        return _fail(f"{where}{error.strerror or error}{remedy}", BAD_INPUT)
     except BaseException as error:
         if isinstance(error, SystemExit | GeneratorExit):
             raise

@@ -47,7 +47,7 @@ def sentence(note: Note) -> str:
             return f"No source votes for {told}, so {it} never predicted: add a rule for {them}."
         case SourceBelowChance():
             return (
-                f"{note.source} is right on about {note.accuracy:.0%} of its votes ({note.low:.0%} to "
+                f"{note.source} is estimated to be right on {note.accuracy:.0%} of its votes ({note.low:.0%} to "
                 f"{note.high:.0%}), less than guessing by the class shares ({note.chance:.0%}): check its rules."
             )
         case BlankTexts(blank=blank, documents=documents):
