@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import sys
+from types import SimpleNamespace
 
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -15,7 +18,9 @@ from unruly.errors import (
     SettingsError,
     UnrulyError,
     Where,
+    need,
     not_fitted,
+    panics_of,
 )
 
 
@@ -65,3 +70,23 @@ def test_a_wrong_value_is_a_value_error() -> None:
 
 def test_an_unfitted_model_raises_scikit_learns_own_error() -> None:
     assert type(not_fitted("call fit")) is NotFittedError
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "value"),
+    [("onnxruntime", "ORT_DISABLE_TELEMETRY", "1"), ("ray", "RAY_USAGE_STATS_ENABLED", "0")],
+)
+def test_telemetry_is_off(
+    library: str, name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "as it was")
+    monkeypatch.setitem(sys.modules, library, SimpleNamespace())
+    need(library, extra="some", purpose="tests")
+    assert os.environ[name] == value
+
+
+def test_a_panic_becomes_one_line() -> None:
+    panic = type("PanicException", (BaseException,), {})
+    expected = r"a\.parquet: polars cannot work with this \(oh\)"
+    with pytest.raises(InputError, match=expected), panics_of("polars", "a.parquet"):
+        raise panic("oh\nand more")

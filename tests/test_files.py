@@ -6,12 +6,13 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from unruly.errors import InputError
-from unruly.files import written_whole
+from unruly.files import check_not_input, folder_written_whole, temporary_folder, written_whole
 
 
 def _half(part: Path) -> None:
@@ -27,13 +28,92 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.txt", "old")]
 
 
-def test_a_folder_takes_the_place_of_a_folder(tmp_path: Path) -> None:
+def test_a_folder_takes_the_place_of_one_of_its_kind(tmp_path: Path) -> None:
     for text in ("one", "two"):
-        with written_whole(tmp_path / "made") as part:
-            part.mkdir()
+        with folder_written_whole(tmp_path / "made", own=["x"]) as part:
             (part / "x").write_text(text)
     assert (tmp_path / "made" / "x").read_text() == "two"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_file_never_takes_the_place_of_a_folder(tmp_path: Path, linked: bool) -> None:
+    users = tmp_path / "spam"
+    users.mkdir()
+    (users / "mine.txt").write_text("years of work")
+    target = tmp_path / "link" if linked else users
+    if linked:
+        target.symlink_to(users)
+    with pytest.raises(InputError, match="it is a folder, name a file"), written_whole(target):
+        pytest.fail("nothing is to be written")
+    assert (users / "mine.txt").read_text() == "years of work"
+
+
+def _write_and_make(target: Path) -> None:
+    with written_whole(target) as part:
+        part.write_text("ours")
+        target.mkdir()
+
+
+def test_a_folder_that_appears_meanwhile_stays(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="it is a folder"):
+        _write_and_make(tmp_path / "a")
+    assert (tmp_path / "a").is_dir()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("made", ["file", "link", "other file", "folder in it"])
+def test_a_folder_takes_no_place_that_may_be_a_users(tmp_path: Path, made: str) -> None:
+    target = tmp_path / "made"
+    if made == "file":
+        target.write_text("mine")
+    elif made == "link":
+        target.symlink_to(tmp_path)
+    else:
+        target.mkdir()
+        (target / "x").mkdir() if made == "folder in it" else (target / "mine").write_text("mine")
+    with pytest.raises(InputError, match="made: cannot"), folder_written_whole(target, own=["x"]):
+        pytest.fail("nothing is to be written")
+    assert target.exists()
+
+
+def test_outputs_are_told_from_inputs_however_they_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, link = tmp_path / "new.csv", tmp_path / "link.csv"
+    data.write_text("text\n")
+    link.symlink_to(data)
+    monkeypatch.chdir(tmp_path)
+    for name in ("new.csv", "./new.csv", str(data), "link.csv"):
+        with pytest.raises(InputError, match="one of the inputs"):
+            check_not_input(Path(name), [data])
+    with pytest.raises(InputError, match="one of the inputs"):
+        check_not_input(Path("not-there-yet"), [tmp_path / "not-there-yet"])
+    check_not_input(tmp_path / "other.csv", [data, tmp_path / "none.csv"])
+
+
+def test_temporary_folders_of_killed_processes_are_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "import os\n"
+        "from unruly.files import temporary_folder\n"
+        "with temporary_folder() as folder:\n"
+        "    (folder / 'data').write_text('private')\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], check=False, env=environment)
+    assert len(list(tmp_path.rglob("data"))) == 1
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    users = tmp_path / "unruly-notes"
+    users.mkdir()
+    with temporary_folder() as room:
+        assert sorted(tmp_path.iterdir()) == sorted([room, users])
+        with temporary_folder() as second:  # one that is in use is left alone
+            assert room.is_dir()
+            assert second != room
+    assert list(tmp_path.iterdir()) == [users]
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from unruly.cli.main import run
+from unruly.project.file import make_starter
 from unruly.project.project import Project
-from unruly.project.starter import make_starter
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -15,16 +15,14 @@ HOUSE = Path(unruly.__file__).parent
 # In the order of the data: text, votes, features, denoise and train, predict, report.
 ROOMS = [
     "errors",
-    "extras",
-    "files",
     "wording",
+    "files",
     "progress",
     "html",
     "facts",
     "options",
     "prior",
-    "sampling",
-    "softmax",
+    "statistics",
     "texts",
     "votes",
     "prompts",

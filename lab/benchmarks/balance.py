@@ -13,7 +13,8 @@ percent on these documents; documents whose labels were given are not scored.
     exact      the true shares, stated as exact
     20, 50     so many labels, drawn by `labelling.draws` under the model with nothing stated
 Gold labels cut, score, state the shares, and are the labels; under "nothing" they do nothing else but score.
-A set counts as below when the default lies more than a standard error below the better of the two baselines.
+A set counts as below when the default lies more than a standard error below the better of the two baselines. The last line
+has the share of true source accuracies inside their 95 % interval, of sources with ten votes or more, and its mean width.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from unruly.denoising.fit import denoise
 from unruly.denoising.settings import Settings
 from unruly.features.cache import Cache
 from unruly.features.encoder import Features
-from unruly.features.spec import encoder_from
+from unruly.features.registry import encoder_from
 from unruly.labelling.queue import draw
 from unruly.learner import UNKNOWN
 from unruly.prior import StatedBalance
@@ -79,16 +80,21 @@ def main() -> None:
     for case in cases(args):
         rows.append(measure(case, settings, args.draws, sizes))
         if len(rows) == 1:
-            print("| data | documents | " + " | ".join(list(rows[0])[2:]) + " |")
-            print("|" + "---|" * len(rows[0]))
+            print("| data | documents | " + " | ".join(list(rows[0])[2:-1]) + " |")
+            print("|" + "---|" * (len(rows[0]) - 1))
         print(line(rows[-1]), flush=True)
-    names = list(rows[0])[2:]
+    names = list(rows[0])[2:-1]
     means = {name: float(np.mean([row[name] for row in rows])) for name in names}
     print(
         line({"data": "mean", "documents": int(np.mean([r["documents"] for r in rows])), **means})
     )
     below = [row["data"] for row in rows if row["nothing"] < bar(row)]
     print(f"nothing stated, below the better baseline by more than a standard error: {below}")
+    for state in ("nothing", "rough", "exact", *args.labels.split(",")):
+        found = np.array([pair for row in rows for pair in row["intervals"].get(state, ())])
+        if len(found):
+            inside, width = found.mean(axis=0)
+            print(f"{state}: {inside:.1%} of true source accuracies inside, width {width:.2f}")
     if args.json:
         print(json.dumps({"means": means, "below": below, "rows": rows}))
 
@@ -101,7 +107,8 @@ def bar(row: dict[str, Any]) -> float:
 
 def line(row: dict[str, Any]) -> str:
     """One row of the table."""
-    cells = [f"{v:.1f}" if isinstance(v, float) else str(v) for v in row.values()]
+    shown = [value for name, value in row.items() if name != "intervals"]
+    cells = [f"{v:.1f}" if isinstance(v, float) else str(v) for v in shown]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -154,6 +161,7 @@ def measure(case: Case, settings: Settings, draws: int, sizes: Sequence[int]) ->
     """One row of the table."""
     plain = denoise(case.features, case.votes, settings)
     heads = plain.heads(case.features, case.votes)
+    intervals = {"nothing": held_intervals(plain, case)}
     row: dict[str, Any] = {
         "data": case.name,
         "documents": case.votes.n,
@@ -161,12 +169,16 @@ def measure(case: Case, settings: Settings, draws: int, sizes: Sequence[int]) ->
         "MVbal→LR": right(balanced_regression(case), case),
         "nothing": right(heads.predicted, case),
     }
-    rough = [stated(case, case, settings, perturbed(case.truth, i)) for i in range(draws)]
-    row["rough"] = float(np.mean([right(answers, case) for answers in rough]))
-    row["exact"] = right(stated(case, case, settings, case.truth, exact=True), case)
+    rough = [stated(case, settings, perturbed(case.truth, i)) for i in range(draws)]
+    row["rough"] = float(np.mean([right(answers(model, case), case) for model in rough]))
+    exact = stated(case, settings, case.truth, exact=True)
+    row["exact"] = right(answers(exact, case), case)
+    intervals |= {"rough": held_intervals(rough[0], case), "exact": held_intervals(exact, case)}
     for size in sizes:
-        found = [others_right(case, settings, heads.combined, size, seed) for seed in range(draws)]
-        row[str(size)] = float(np.mean(found))
+        found = [with_labels(case, settings, heads.combined, size, seed) for seed in range(draws)]
+        row[str(size)] = float(np.mean([others_right(case, *labelled) for labelled in found]))
+        intervals[str(size)] = held_intervals(found[0][0], case)
+    row["intervals"] = intervals
     return row
 
 
@@ -210,16 +222,34 @@ def perturbed(shares: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
 
 def stated(
     case: Case,
-    test: Case,
     settings: Settings,
     shares: NDArray[np.float64],
     exact: bool = False,
     seed: int = 0,
-) -> Answers:
-    """What the default answers for `test` with these shares stated."""
+) -> DenoisedModel:
+    """The default with these shares stated."""
     balance = StatedBalance(tuple(shares.tolist()), exact)
-    model = denoise(case.features, case.votes, settings, balance=balance, seed=seed)
-    return model.heads(test.features, test.votes).predicted
+    return denoise(case.features, case.votes, settings, balance=balance, seed=seed)
+
+
+def answers(model: DenoisedModel, case: Case) -> Answers:
+    """What it predicts for these documents."""
+    return model.heads(case.features, case.votes).predicted
+
+
+def true_accuracies(case: Case) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """(k,), (k,): how often each source is right when it votes; and which vote ten times or more."""
+    voted = case.votes.voted
+    right = (case.votes.matrix == case.gold[:, None]) & voted
+    count = voted.sum(axis=0)
+    return right.sum(axis=0) / np.maximum(count, 1), np.asarray(count >= 10)
+
+
+def held_intervals(model: DenoisedModel, case: Case) -> list[tuple[bool, float]]:
+    """Of each source: whether its true accuracy lies inside its interval, and how wide that is."""
+    true, cast = true_accuracies(case)
+    _, low, high = model.accuracy[cast].T
+    return list(zip(((low <= true[cast]) & (true[cast] <= high)).tolist(), high - low, strict=True))
 
 
 def with_labels(
@@ -235,15 +265,11 @@ def with_labels(
     return model, drawn.rows
 
 
-def others_right(
-    case: Case, settings: Settings, proba: NDArray[np.float32], size: int, seed: int
-) -> float:
-    """Accuracy on the other documents, after so many labels."""
-    model, rows = with_labels(case, settings, proba, size, seed)
+def others_right(case: Case, model: DenoisedModel, rows: NDArray[np.intp]) -> float:
+    """Accuracy on the documents that were not labelled."""
     rest = np.ones(case.votes.n, np.bool_)
     rest[rows] = False
-    predicted = model.heads(case.features, case.votes).predicted
-    return 100 * float((predicted == case.gold)[rest].mean())
+    return 100 * float((answers(model, case) == case.gold)[rest].mean())
 
 
 if __name__ == "__main__":

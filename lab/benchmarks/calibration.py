@@ -21,7 +21,7 @@ from _options import wrench_parser
 from unruly.denoising.fit import denoise
 from unruly.features.cache import Cache
 from unruly.model.evaluation import calibration_error
-from unruly.softmax import softmax
+from unruly.statistics import softmax
 from unruly_lab.bench.datasets import folder_of
 
 SETS = "youtube,imdb,yelp,agnews,spouse,sms,trec,yoruba"

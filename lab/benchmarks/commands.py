@@ -24,7 +24,7 @@ import polars as pl
 from tickets import CLASSES, RULES, tickets
 from unruly.denoising.fit import denoise
 from unruly.denoising.settings import Settings
-from unruly.features.spec import encoder_from
+from unruly.features.registry import encoder_from
 from unruly.project.project import Project
 
 TEXT = "hello, the parcel is late, please help"

@@ -37,21 +37,23 @@ from _options import wrench_parser
 from balance import (
     Answers,
     Case,
+    answers,
     balanced_regression,
     majority_shares,
     perturbed,
     stated,
+    true_accuracies,
     with_labels,
 )
 from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
 from unruly.denoising.settings import Settings
 from unruly.features.cache import Cache
-from unruly.features.spec import encoder_from
+from unruly.features.registry import encoder_from
 from unruly.labelmodels.matrix_completion import MatrixCompletion
 from unruly.model.evaluation import calibration_error, confusion, f1_scores
 from unruly.prior import StatedBalance
-from unruly.sampling import sample_rows
+from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -112,22 +114,21 @@ def measure(train: Case, test: Case, encoders: str, seeds: int, draws: int) -> d
     proba = plain[0].heads(train.features, train.votes).combined
     held = known_shares(train)
 
-    def predicted(model: DenoisedModel) -> Answers:
-        return model.heads(test.features, test.votes).predicted
-
     columns: dict[str, Iterator[Answers]] = {
         "MV": (_drawn(majority_shares(test), s) for s in range(20)),
         "MVbal→LR": iter([balanced_regression(train, test)]),
         "Snorkel→LR": iter([completed_regression(train, test)]),
-        "nothing": (predicted(model) for model in plain),
-        "rough": (stated(train, test, settings, perturbed(train.truth, s)) for s in range(draws)),
-        "20 labels": (
-            predicted(with_labels(train, settings, proba, 20, s)[0]) for s in range(draws)
+        "nothing": (answers(model, test) for model in plain),
+        "rough": (
+            answers(stated(train, settings, perturbed(train.truth, s)), test) for s in range(draws)
         ),
-        "stated": (stated(train, test, settings, held, seed=s) for s in range(seeds)),
+        "20 labels": (
+            answers(with_labels(train, settings, proba, 20, s)[0], test) for s in range(draws)
+        ),
+        "stated": (answers(stated(train, settings, held, seed=s), test) for s in range(seeds)),
         "gold": iter([_regression(train, train.gold, test)]),
     }
-    scored = {name: [score(test, answers) for answers in found] for name, found in columns.items()}
+    scored = {name: [score(test, given) for given in found] for name, found in columns.items()}
     exact = StatedBalance(tuple(train.truth.tolist()), exact=True)
     states = (
         plain[0],
@@ -172,14 +173,6 @@ def score(test: Case, predicted: Answers) -> tuple[float, float]:
     f1 = f1_scores(confusion(test.gold, predicted.astype(np.int64), test.votes.m))
     second = f1[1] if test.name in RARE else float(np.mean(f1))
     return 100 * float((predicted == test.gold).mean()), 100 * float(second)
-
-
-def true_accuracies(case: Case) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """(k,), (k,): how often each source is right when it votes; and which vote ten times or more."""
-    voted = case.votes.voted
-    right = (case.votes.matrix == case.gold[:, None]) & voted
-    count = voted.sum(axis=0)
-    return right.sum(axis=0) / np.maximum(count, 1), np.asarray(count >= 10)
 
 
 def completed_regression(train: Case, test: Case) -> Answers:

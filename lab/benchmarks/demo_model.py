@@ -22,7 +22,7 @@ from pathlib import Path
 import unruly
 from unruly import Project
 from unruly.progress import SILENT
-from unruly.rules.cache import Cache
+from unruly.rules.matching import Cache
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo" / "demo.py"
 EDIT = ('"lame"]', '"lame", "dreadful"]')

@@ -28,9 +28,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.features.cache import Cache
+from unruly.features.cache import Cache, FeatureFile, keys_of
 from unruly.features.encoder import Encoder
-from unruly.features.feature_file import FeatureFile, keys_of
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM, find_weights
 from unruly.features.static import Static

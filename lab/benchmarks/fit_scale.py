@@ -3,12 +3,17 @@
     python lab/benchmarks/fit_scale.py --data DIR [--documents 10000,100000,1000000] [--encoder lsa] [--json]
     python lab/benchmarks/fit_scale.py --data DIR --documents 1000000 --encoder /models/potion-base-8M
     python lab/benchmarks/fit_scale.py --data DIR --documents 300000 --texts mixed --option=--sample=0
+    python lab/benchmarks/fit_scale.py --grid [--cells 50000x25x5,100000x25x5] [--json]
 
 DIR holds folders in WRENCH's layout. `--texts repeated`: the training texts of agnews again and again, each time with every word left out with a
 probability of 1 in 10, so that no two are likely to be equal. `--texts mixed`: each text is a third of the words of three texts of one class, so that documents
 in different folds share little; gold labels say which texts may be mixed. The rules are those of examples/agnews. Each fit is a process of its own with an
 empty cache: its CPU seconds (of all threads) and peak memory are the operating system's. Accuracy is that of the 12,000 test documents
 as they are, whose labels are used for scoring only; the class shares are stated as equal, which they are. `--option` is handed to `unruly fit`.
+
+`--grid` asks how the learning itself grows: `denoise` on generated features (32 numbers a document) and votes (each source on one document in 20,
+right in 70 %), for so many documents x sources x classes, each in a process of its own. Where cost is linear in documents, µs a document stays the same
+as they grow; where it is linear in classes, so does µs a document and class.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -29,11 +35,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from unruly.denoising.fit import denoise
+from unruly.features.encoder import Features
 from unruly.texts.wrench import read_wrench
+from unruly.votes.votes import ABSTAIN, Votes
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "examples" / "agnews" / "unruly.toml"
 LOST, MIXED, PART = 0.1, 3, 100_000
+WIDTH, COVERAGE, RIGHT = 32, 0.05, 0.7
+GRID = (
+    *(f"{n}x25x5" for n in (50_000, 100_000, 200_000, 400_000, 800_000)),
+    *(f"50000x{k}x5" for k in (50, 100, 200)),
+    *(f"50000x25x{m}" for m in (10, 20, 50, 100)),
+    "200000x200x100",
+)
 Rows = NDArray[np.int64]
 
 
@@ -56,13 +72,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="folders in WRENCH's layout")
+    parser.add_argument("--data", type=Path, help="folders in WRENCH's layout")
     parser.add_argument("--documents", default="10000,100000,1000000", help="with commas between")
     parser.add_argument("--encoder", default="lsa")
     parser.add_argument("--texts", choices=["repeated", "mixed"], default="repeated")
     parser.add_argument("--option", action="append", default=[], help="one more for `unruly fit`")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
+    parser.add_argument("--grid", action="store_true", help="how learning itself grows")
+    parser.add_argument("--cells", default=",".join(GRID), help="documents x sources x classes")
+    parser.add_argument("--cell", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.cell:
+        print(json.dumps(learnt(*map(int, args.cell.split("x")))))
+        return
+    if args.grid:
+        grid(args.cells.split(","), args.json)
+        return
+    if args.data is None:
+        parser.error("--data is needed, or --grid")
     print("| documents | encoder | CPU s | s | peak MB | model MB | accuracy |")
     print("|---|---|---|---|---|---|---|")
     found = []
@@ -147,6 +174,49 @@ def measured(folder: Path, documents: int, encoder: str, options: list[str]) -> 
         accuracy=100 * answer["evaluation"]["all"]["model"]["accuracy"],
         notes=answer["notes"],
     )
+
+
+def grid(cells: list[str], as_json: bool) -> None:
+    """Learn at every size, each in a process of its own."""
+    print(
+        "| documents | sources | classes | CPU s | µs a document | µs a document and class |",
+        end="",
+    )
+    print(" peak MB | accuracy |\n|---|---|---|---|---|---|---|---|")
+    found = []
+    for cell in cells:
+        command = [sys.executable, __file__, "--cell", cell]
+        one = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        found.append(one)
+        n, k, m, each = one["documents"], one["sources"], one["classes"], 1e6 * one["cpu"]
+        print(
+            f"| {n:,} | {k} | {m} | {one['cpu']:.2f} | {each / n:.1f} | {each / n / m:.2f} "
+            f"| {one['peak']:,.0f} | {one['accuracy']:.1f} |",
+            flush=True,
+        )
+    if as_json:
+        print(json.dumps(found))
+
+
+def learnt(documents: int, sources: int, classes: int) -> dict[str, float]:
+    """CPU seconds of learning from generated features and votes, the peak memory of the process, and the accuracy."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, classes, documents)
+    features = rng.standard_normal((documents, WIDTH), dtype=np.float32)
+    features += rng.normal(0, 0.5, (classes, WIDTH)).astype(np.float32)[truth]
+    matrix = np.full((documents, sources), ABSTAIN, dtype=np.int16)
+    for j in range(sources):
+        rows = np.flatnonzero(rng.random(documents) < COVERAGE)
+        right = rng.random(len(rows)) < RIGHT
+        matrix[rows, j] = np.where(right, truth[rows], rng.integers(0, classes, len(rows)))
+    votes = Votes.from_array(matrix, classes=[f"c{c}" for c in range(classes)])
+    given, cpu = Features.from_array(features), time.process_time()
+    model = denoise(given, votes)
+    cpu = time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    accuracy = 100 * float((model.heads(given, votes).predicted == truth).mean())
+    sizes = {"documents": documents, "sources": sources, "classes": classes}
+    return {**sizes, "cpu": cpu, "peak": peak, "accuracy": accuracy}
 
 
 if __name__ == "__main__":

@@ -82,11 +82,10 @@ def ours(name: str, matrix: Matrix, m: int) -> Run:
     """One of our models."""
     import polars as pl
 
-    from unruly.labelmodels.dawid_skene import DawidSkene
+    from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
     from unruly.labelmodels.label_model import LabelModel
+    from unruly.labelmodels.majority_vote import WeightedVote
     from unruly.labelmodels.matrix_completion import MatrixCompletion
-    from unruly.labelmodels.one_coin import OneCoin
-    from unruly.labelmodels.weighted_vote import WeightedVote
     from unruly.votes.votes import Votes
 
     n, k = matrix.shape

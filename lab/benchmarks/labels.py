@@ -44,7 +44,7 @@ from _options import wrench_parser
 from unruly.denoising.fit import denoise
 from unruly.features.cache import Cache
 from unruly.features.encoder import Features
-from unruly.features.spec import encoder_from
+from unruly.features.registry import encoder_from
 from unruly.labelling.answers import Labelled, labelled
 from unruly.labelling.estimates import estimate_balance
 from unruly.labelling.label_file import Answer, LabelFile

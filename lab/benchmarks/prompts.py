@@ -28,7 +28,7 @@ from pathlib import Path
 from unruly import Corpus, Rule, Source, Sources, Votes
 from unruly.prompts.endpoint import Endpoint
 from unruly.rules import Prompt
-from unruly.rules.asking import ask
+from unruly.rules.prompt import ask
 
 STAND_IN = Path(__file__).parents[2] / "tests" / "prompts" / "stand_in.py"
 CLASSES = ["ham", "spam"]

@@ -42,12 +42,11 @@ from unruly.model.candidates import GRAMMAR
 from unruly.model.evaluation import majority_shares
 from unruly.model.suggestions import Refused, suggest_rules
 from unruly.project.suggesting import with_stand_in
-from unruly.rules.describe import NAME as DESCRIBE
-from unruly.rules.describe import described_source
 from unruly.rules.keywords import Keywords
+from unruly.rules.similar import DESCRIBE, described_source
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.sampling import sample_rows
+from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 

@@ -21,11 +21,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from balance import Case, balanced_regression, majority, perturbed, right, stated, with_labels
+from balance import (
+    Case,
+    answers,
+    balanced_regression,
+    majority,
+    perturbed,
+    right,
+    stated,
+    with_labels,
+)
 from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
 from unruly.denoising.settings import Settings
-from unruly.features.spec import encoder_from
+from unruly.features.registry import encoder_from
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
@@ -106,18 +115,18 @@ def measure(n: int, encoders: list[str], seed: int) -> dict[str, float]:
     proba = plain.heads(train.features, train.votes).combined
     labelled, _ = with_labels(train, settings, proba, 20, seed)
 
-    def answers(model: DenoisedModel) -> float:
-        return right(model.heads(test.features, test.votes).predicted, test)
+    def accuracy(model: DenoisedModel) -> float:
+        return right(answers(model, test), test)
 
     ways = [perturbed(SHARES, way) for way in range(10)]
-    rough = [right(stated(train, test, settings, shares), test) for shares in ways]
+    rough = [accuracy(stated(train, settings, shares)) for shares in ways]
     return {
         "MV": majority(test),
         "MVbal→LR": right(balanced_regression(train, test), test),
-        "nothing": answers(plain),
+        "nothing": accuracy(plain),
         "rough": float(np.mean(rough)),
-        "20 labels": answers(labelled),
-        "exact": right(stated(train, test, settings, SHARES, exact=True), test),
+        "20 labels": accuracy(labelled),
+        "exact": accuracy(stated(train, settings, SHARES, exact=True)),
     }
 
 

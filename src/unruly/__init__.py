@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unruly.denoising.settings import Settings as Settings
     from unruly.errors import UnrulyError as UnrulyError
-    from unruly.features.space import TextSpace as TextSpace
+    from unruly.features.encoder import TextSpace as TextSpace
     from unruly.labelmodels.dawid_skene import DawidSkene as DawidSkene
+    from unruly.labelmodels.dawid_skene import OneCoin as OneCoin
     from unruly.labelmodels.majority_vote import MajorityVote as MajorityVote
+    from unruly.labelmodels.majority_vote import WeightedVote as WeightedVote
     from unruly.labelmodels.matrix_completion import MatrixCompletion as MatrixCompletion
-    from unruly.labelmodels.one_coin import OneCoin as OneCoin
-    from unruly.labelmodels.weighted_vote import WeightedVote as WeightedVote
-    from unruly.model.scikit import GoldScorer as GoldScorer
-    from unruly.model.scikit import vote_agreement as vote_agreement
+    from unruly.model.evaluation import GoldScorer as GoldScorer
+    from unruly.model.evaluation import vote_agreement as vote_agreement
     from unruly.model.weak_classifier import WeakClassifier as WeakClassifier
     from unruly.model.weak_classifier import load as load
     from unruly.paper.settings import PaperSettings as PaperSettings
@@ -41,15 +41,15 @@ _HOMES = {
     "rule": "unruly.rules.function",
     "labeling_function": "unruly.rules.function",
     "UnrulyError": "unruly.errors",
-    "GoldScorer": "unruly.model.scikit",
-    "vote_agreement": "unruly.model.scikit",
+    "GoldScorer": "unruly.model.evaluation",
+    "vote_agreement": "unruly.model.evaluation",
     "DawidSkene": "unruly.labelmodels.dawid_skene",
     "MajorityVote": "unruly.labelmodels.majority_vote",
     "MatrixCompletion": "unruly.labelmodels.matrix_completion",
-    "OneCoin": "unruly.labelmodels.one_coin",
-    "WeightedVote": "unruly.labelmodels.weighted_vote",
+    "OneCoin": "unruly.labelmodels.dawid_skene",
+    "WeightedVote": "unruly.labelmodels.majority_vote",
     "PaperSettings": "unruly.paper.settings",
-    "TextSpace": "unruly.features.space",
+    "TextSpace": "unruly.features.encoder",
     "Votes": "unruly.votes.votes",
     "WeakClassifier": "unruly.model.weak_classifier",
     "load": "unruly.model.weak_classifier",

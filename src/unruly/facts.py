@@ -1,7 +1,7 @@
 """Facts that travel through the house as small typed values; words are made where a person reads them.
 
 `GoldUse` says what true labels were used for, and the `Ledger` holds all uses. A `Note` is something worth telling the
-user about a fit. Neither holds a sentence: `unruly.model.wording` writes those.
+user about a fit. Neither holds a sentence: `unruly.model.summary` writes those.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ class Use(StrEnum):
     PRIOR = "prior"  # the share of each class
     CALIBRATION = "calibration"  # what the probabilities mean
     SCORING = "scoring"  # how good the result is; changes nothing in the model
+    COMPARISON = "comparison"  # a classifier beside the model; changes nothing in the model
+    ADVICE = (
+        "advice"  # what to change in the rules: rules that were changed so have seen these labels
+    )
+
+
+_OUTSIDE = (Use.SCORING, Use.COMPARISON, Use.ADVICE)  # uses that leave the model as it is
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,10 @@ class ClassBalance:
     shares: tuple[float, ...]  # of the training documents, as the fit used them
     origin: BalanceOrigin
     labels: int = 0  # clean labels behind it
+    before: BalanceOrigin | None = (
+        None  # where the shares come from that the labels are joined with
+    )
+    weight: float = 0.0  # of these beside the labels, from 0 to 1
     depends: float | None = (
         None  # share of answers that other plausible shares would change; None: none are, or unknown
     )
@@ -170,8 +181,9 @@ def note_from_plain(plain: Mapping[str, Any]) -> Note:
     kind = _NOTES[plain["kind"]]
     values = {field.name: plain[field.name] for field in fields(kind)}
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    if "origin" in values:
-        values["origin"] = BalanceOrigin(values["origin"])
+    for name in ("origin", "before"):
+        if values.get(name) is not None:
+            values[name] = BalanceOrigin(values[name])
     return kind(**values)
 
 
@@ -186,6 +198,8 @@ class Ledger:
     'gold labels: none in the model; 196 for scoring (test.csv)'
     >>> str(ledger.add(Use.TRAINING, 20)), ledger.gold_free
     ('gold labels: 20 for training; 196 for scoring (test.csv)', True)
+    >>> print(ledger.add(Use.ADVICE, 196, "test.csv"))
+    gold labels: none in the model; 196 for scoring (test.csv); 196 for advice on rules (test.csv)
     """
 
     entries: tuple[GoldUse, ...] = ()
@@ -218,14 +232,14 @@ class Ledger:
 
     @property
     def _in_model(self) -> list[GoldUse]:
-        return [entry for entry in self.entries if entry.use is not Use.SCORING]
+        return [entry for entry in self.entries if entry.use not in _OUTSIDE]
 
     def __str__(self) -> str:
-        scoring = [entry for entry in self.entries if entry.use is Use.SCORING]
+        outside = [entry for entry in self.entries if entry.use in _OUTSIDE]
         if not self.entries:
             return "gold labels: none used"
         inside = ", ".join(map(_entry, self._in_model)) or "none in the model"
-        return "; ".join([f"gold labels: {inside}", *map(_entry, scoring)])
+        return "; ".join([f"gold labels: {inside}", *map(_entry, outside)])
 
     def to_plain(self) -> list[dict[str, Any]]:
         """As JSON has it."""
@@ -239,4 +253,10 @@ class Ledger:
 
 def _entry(used: GoldUse) -> str:
     origin = f" ({used.origin})" if used.origin else ""
-    return f"{used.labels:,} for {used.use.value}{origin}"
+    return f"{used.labels:,} for {_USES.get(used.use, used.use.value)}{origin}"
+
+
+_USES = {
+    Use.ADVICE: "advice on rules",
+    Use.COMPARISON: "training the classifier that the rules are compared with",
+}

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import platform
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from unruly.errors import InputError, Where
+from unruly.wording import listed
 
 _MARK = "unruly-"  # in the names of temporary folders
 
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; move it into place only when the block ends well.
+    """Yield a temporary path beside `path` for a file; move it into place only when the block ends well.
 
-    The block may make a file or a folder at the temporary path. When it raises, or is interrupted,
-    whatever was at `path` before is untouched and nothing half-written is left.
+    When the block raises, or is interrupted, whatever was at `path` before is untouched and nothing half-written is
+    left. A folder is never replaced by a file.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -31,31 +35,151 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     ('all of it', 1)
     """
     target = Path(path)
+    check_no_folder(target)
+    with _room_beside(target) as room:
+        part = room / target.name
+        yield part
+        check_no_folder(target)  # made meanwhile
+        os.replace(part, target)
+
+
+@contextmanager
+def folder_written_whole(path: str | Path, own: Collection[str] = ()) -> Iterator[Path]:
+    """The same for a folder: yield an empty one beside `path`, which gets its name when the block ends well.
+
+    One that is there already is replaced only where nothing in it can be a user's: it is empty, or holds nothing but
+    files called `own`, which the caller makes.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp())
+    >>> with folder_written_whole(target) as part:
+    ...     _ = (part / "a.txt").write_text("all of it")
+    >>> [path.name for path in target.iterdir()]
+    ['a.txt']
+    """
+    target = Path(path)
+    _check_replaceable(target, own)
+    with _room_beside(target) as room:
+        part = room / target.name
+        part.mkdir()
+        yield part
+        _check_replaceable(target, own)
+        if target.is_dir():
+            target.rename(room / "old")
+        part.rename(target)
+
+
+def _check_replaceable(target: Path, own: Collection[str]) -> None:
+    if not (target.exists() or target.is_symlink()):
+        return
+    here = Where(str(target))
+    if target.is_symlink() or not target.is_dir():
+        raise InputError(
+            "cannot make a folder there: the name is taken, choose another", where=here
+        )
+    if other := sorted(
+        file.name for file in target.iterdir() if file.name not in own or file.is_dir()
+    ):
+        raise InputError(
+            f"cannot write there: the folder holds other things ({listed(other, 3)}): name another one",
+            where=here,
+        )
+
+
+@contextmanager
+def _room_beside(target: Path) -> Iterator[Path]:
+    """A temporary folder beside the target; what killed runs left there is cleared."""
     if not target.parent.is_dir():
         raise InputError(
             f"cannot write there: the folder {target.parent} does not exist",
             where=Where(str(target)),
         )
     check_no_device(target)
-    _clear_leftovers(target)
-    mark = f".{target.name}.{_MARK}{platform.node()}-{os.getpid()}-"
     try:
-        room = Path(tempfile.mkdtemp(prefix=mark, dir=target.parent))
+        _clear_leftovers(target.parent, f".{target.name}.{_MARK}")
+        room = _marked_folder(target.parent, f".{target.name}.{_MARK}")
     except OSError as error:
         raise InputError(
-            f"cannot write there: {error.strerror or error}", where=Where(str(target))
+            f"cannot write there: {os_reason(error)}", where=Where(str(target))
         ) from None
-    part = room / target.name
     try:
-        yield part
-        if target.is_dir() and not target.is_symlink():
-            old = room / "old"
-            target.rename(old)
-            part.rename(target)
-        else:
-            os.replace(part, target)
+        yield room
     finally:
         shutil.rmtree(room, ignore_errors=True)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder of this process in the system's place for temporary files; where the process is killed, the next one clears it.
+
+    >>> with temporary_folder() as folder:
+    ...     folder.is_dir()
+    True
+    >>> folder.exists()
+    False
+    """
+    place = Path(tempfile.gettempdir())
+    _clear_leftovers(place, _MARK)
+    room = _marked_folder(place, _MARK)
+    try:
+        yield room
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def _marked_folder(place: Path, beginning: str) -> Path:
+    """A new folder whose name tells the machine and the process that it belongs to."""
+    return Path(tempfile.mkdtemp(prefix=f"{beginning}{platform.node()}-{os.getpid()}-", dir=place))
+
+
+def check_no_folder(target: Path) -> None:
+    """Refuse a folder where a file is to be written."""
+    if target.is_dir():
+        raise InputError(
+            "cannot write there: it is a folder, name a file", where=Where(str(target))
+        )
+
+
+def check_not_input(target: Path, inputs: Iterable[Path]) -> None:
+    """Refuse an output that would take the place of what is read, by whatever path either is named."""
+    for path in inputs:
+        if _same_file(target, path):
+            shown = "" if str(path) == str(target) else f", as {path}"
+            raise InputError(
+                f"cannot write there: this file is one of the inputs{shown}: name another",
+                where=Where(str(target)),
+            )
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(
+            one, other
+        )  # also by links, and whatever the case, where that does not matter
+    except (OSError, ValueError):  # one of them is not there
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def os_reason(error: OSError) -> str:
+    """Why the system refuses, and what to do about it.
+
+    >>> os_reason(OSError(errno.ENOSPC, "No space left on device"))
+    'No space left on device: free some, or write elsewhere'
+    """
+    remedy = {
+        errno.EACCES: "change its permissions, or name another place",
+        errno.EPERM: "change its permissions, or name another place",
+        errno.EROFS: "name another place",
+        errno.ENOSPC: "free some, or write elsewhere",
+        errno.EDQUOT: "free some, or write elsewhere",
+        errno.ENAMETOOLONG: "choose a shorter name",
+        errno.EMFILE: "allow more open files (ulimit -n)",
+        errno.ENOENT: "check the path",
+        errno.ENOTDIR: "check the path",
+        errno.EISDIR: "name a file",
+        errno.ELOOP: "point the link at a real file",
+    }.get(error.errno or 0, "")
+    return f"{error.strerror or error}{remedy and ': ' + remedy}"
 
 
 def check_name(name: str) -> str:
@@ -82,16 +206,19 @@ def check_no_device(target: Path) -> None:
         )
 
 
-def _clear_leftovers(target: Path) -> None:
-    """Remove what a killed run on this machine has left beside the target."""
-    here = f".{target.name}.{_MARK}{platform.node()}-"
-    for folder in target.parent.iterdir():
+def _clear_leftovers(place: Path, beginning: str) -> None:
+    """Remove what killed runs of this user on this machine have left in a folder, by the mark in their names."""
+    here = f"{beginning}{platform.node()}-"
+    for folder in place.iterdir():
         process, _, _ = folder.name.removeprefix(here).partition("-")
-        if folder.name.startswith(here) and process.isdecimal() and not _runs(int(process)):
-            shutil.rmtree(folder, ignore_errors=True)
+        if folder.name.startswith(here) and process.isdecimal() and not is_running(int(process)):
+            with suppress(OSError):
+                if not hasattr(os, "getuid") or folder.lstat().st_uid == os.getuid():
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
-def _runs(process: int) -> bool:
+def is_running(process: int) -> bool:
+    """Whether a process of this machine has not ended, as far as that can be known."""
     if os.name != "posix":
         return True  # asking would end it
     try:
@@ -139,6 +266,60 @@ def cache_folder() -> Path:
         return Path(given)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "unruly"
+
+
+@dataclass(frozen=True)
+class CacheFiles:
+    """The files of a cache, one folder deep, with names of its own; nothing else there is ever counted or deleted."""
+
+    folder: Path
+    names: re.Pattern[str]  # of a file with the folder that it is in, as in "ab/ab12.votes"
+
+    def _folders(self) -> list[Path]:
+        with suppress(OSError):
+            return [p for p in self.folder.iterdir() if p.is_dir() and not p.is_symlink()]
+        return []
+
+    def __iter__(self) -> Iterator[tuple[int, int, Path]]:
+        """When last used, bytes and path of every file."""
+        for folder in self._folders():
+            with suppress(OSError):
+                for path in list(folder.iterdir()):
+                    if self.names.fullmatch(f"{folder.name}/{path.name}"):
+                        with suppress(OSError):  # another process was faster
+                            about = path.lstat()
+                            yield about.st_mtime_ns, about.st_size, path
+
+    def size(self) -> int:
+        """How many bytes they take."""
+        return sum(size for _, size, _ in self)
+
+    def clear(self) -> int:
+        """Delete them, and the folders that are empty then; how many bytes that freed."""
+        freed = 0
+        for _, size, path in list(self):
+            with suppress(OSError):
+                path.unlink()
+                freed += size
+        for folder in [*self._folders(), self.folder]:
+            with suppress(OSError):
+                folder.rmdir()  # where it is empty
+        return freed
+
+    def trim(
+        self,
+        limit: int,
+        keep: Path | None = None,
+        dead: Callable[[Path], bool] = lambda path: False,
+    ) -> None:
+        """Delete the least recently used ones beyond so many bytes, and dead ones; but not the one to keep."""
+        total = 0
+        for _, size, path in sorted(self, reverse=True):
+            total += size
+            if path != keep and (total > limit or dead(path)):
+                with suppress(OSError):
+                    path.unlink()
+                total -= size
 
 
 @contextmanager

@@ -211,7 +211,7 @@ class Frame:
         left: float = 52.0,
         top: float = 30.0,
         bottom: float = 46.0,
-        right: float = 14.0,
+        right: float = 20.0,  # half of the last number stands there
         log: bool = False,
     ) -> Frame:
         """Axes from the lowest to the highest value, with so much room around them."""

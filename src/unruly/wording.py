@@ -30,13 +30,18 @@ def listed(names: Iterable[str], most: int = 12) -> str:
 
 
 def shortened(text: str, most: int = 18) -> str:
-    """A text on one line of at most so many characters.
+    """A text on one line of at most so many characters, cut between two words where there is a gap near the end.
 
     >>> shortened("a very long name of a source"), shortened("two\\nlines")
     ('a very long name …', 'two lines')
+    >>> shortened("words of a sentence", 17), shortened("unbreakable_names", 9)
+    ('words of a …', 'unbreaka…')
     """
     line = " ".join(text[: 4 * most].split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    if len(line) <= most:
+        return line
+    gap = line.rfind(" ", 0, most)
+    return line[: gap + 1 if gap > most // 2 else most - 1] + "…"
 
 
 def duration(seconds: float) -> str:

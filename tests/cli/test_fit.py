@@ -1,4 +1,4 @@
-"""`unruly fit`: from a project to a saved model, with its figures and its ledger."""
+"""`unruly fit`, `evaluate` and `worth`: from a project to a saved model, with its figures and its ledger."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 from tests.cli.conftest import FIT, Unruly, command_line
 
-from unruly.cli.fit import command
-from unruly.model.methods import SETTINGS
+from unruly.cli.fit import check_typed, fit, setting_options, typed_settings
+from unruly.errors import InputError
+from unruly.model.settings import SETTINGS
 
 
 def test_the_summary_has_all_that_it_promises(unruly: Unruly, spam: Path) -> None:
@@ -126,11 +129,11 @@ def test_the_test_file_is_scored_where_there_is_one(unruly: Unruly, spam: Path) 
     done = unruly("fit", spam, "-o", "m.unruly", *FIT)
     assert "against the gold labels of the test file" in done.out
     assert "2 for scoring" in done.out
-    assert "optimistic" not in done.out
+    assert "these are the training documents" not in done.out
 
 
 def test_every_setting_is_an_option_with_its_own_words() -> None:
-    shown = " ".join(CliRunner().invoke(command, ["--help"], prog_name="unruly fit").output.split())
+    shown = " ".join(CliRunner().invoke(fit, ["--help"], prog_name="unruly fit").output.split())
     for kind in SETTINGS.values():
         for option in kind.options():
             assert option.flag in shown
@@ -259,3 +262,147 @@ def test_a_model_with_functions_is_ready_with_the_path_that_works(
     done = unruly("fit", "spam", "-o", "m.unruly", "--encoder", "lsa")
     assert 'try: unruly explain m.unruly --functions spam/mine.py "a text' in done.err
     assert unruly("explain", "m.unruly", "--functions", "spam/mine.py", "BUY NOW").code == 0
+
+
+FOUND: list[dict[str, Any]] = []
+
+
+@click.command()
+@setting_options
+@click.pass_context
+def tool(context: click.Context) -> None:
+    FOUND.append(dict(typed_settings(context)))
+
+
+def typed(*args: str) -> dict[str, Any]:
+    result = CliRunner().invoke(tool, args, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return FOUND.pop()
+
+
+def test_nothing_typed_nothing_changed() -> None:
+    assert typed() == {}
+
+
+OPTIONS = [(method, option) for method, kind in SETTINGS.items() for option in kind.options()]
+
+
+@pytest.mark.parametrize(("method", "option"), OPTIONS, ids=lambda x: getattr(x, "name", x))
+def test_each_setting_can_be_typed(method: str, option: Any) -> None:
+    value: Any
+    if option.range is None:
+        assert typed(option.flag) == {option.name: True}
+        assert typed(f"--no-{option.flag[2:]}") == {option.name: False}
+        return
+    if option.range.choices:
+        value = option.range.choices[-1]
+    else:
+        value = max(1, int(option.range.low)) if option.range.whole else max(0.5, option.range.low)
+    found = typed(option.flag, str(value))
+    assert found == {option.name: value}
+    assert type(found[option.name]) is type(value)
+    zero = {"c1": 0.0, "c3": 0.0} if method == "paper" else {}
+    assert getattr(SETTINGS[method](**{**zero, **found}), option.name) == value
+
+
+@pytest.mark.parametrize(
+    "args", [["--hidden", "1.5"], ["--ablation", "guess"], ["--alpha", "much"]]
+)
+def test_wrong_kinds_are_refused(args: list[str]) -> None:
+    assert CliRunner().invoke(tool, args).exit_code == 2
+
+
+@pytest.mark.parametrize(("method", "option"), OPTIONS, ids=lambda x: getattr(x, "name", x))
+def test_an_option_of_another_method_is_refused_with_a_hint(method: str, option: Any) -> None:
+    other = next(name for name in SETTINGS if name != method)
+    shared = {o.name for o in SETTINGS[other].options()}
+    check_typed({option.name: 1}, method)
+    if option.name in shared:
+        return
+    with pytest.raises(
+        InputError, match=f"{option.flag} is an option of --method {method}: add it"
+    ):
+        check_typed({option.name: 1}, other)
+
+
+def test_the_figures(unruly: Unruly, fitted: Path) -> None:
+    data = fitted.parent / "spam" / "comments.csv"
+    done = unruly("evaluate", fitted, data, "--label", "is_spam")
+    assert (done.code, done.err) == (0, "")
+    for words in (
+        "accuracy",
+        "macro-F1",
+        "F1 ham",
+        "calibration error",
+        "majority",
+        "covered",
+        "uncovered",
+    ):
+        assert words in done.out
+    assert "gold labels: none in the model; 73 for scoring" in done.out
+
+
+def test_a_project_and_the_usual_name_of_the_label_column(unruly: Unruly, fitted: Path) -> None:
+    by_project = unruly("evaluate", fitted, fitted.parent / "spam", "--split", "train", "--json")
+    plain = json.loads(by_project.out)
+    assert plain["all"]["model"]["documents"] == 73
+    Path("gold.csv").write_text("text,label\nplease subscribe,spam\nlovely song,ham\n")
+    plain = json.loads(unruly("evaluate", fitted, "gold.csv", "--json").out)
+    assert plain["all"]["model"]["documents"] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("text\nhello\n", "name the one with the gold labels by --label"),
+        ("text,label\nhello,eggs\n", "the label 'eggs' is not a class"),
+        ("text,label\nhello,\n", "no document has a gold label"),
+        ("text,label\n", "gold.csv"),
+    ],
+)
+def test_nothing_to_score_against(unruly: Unruly, fitted: Path, text: str, message: str) -> None:
+    Path("gold.csv").write_text(text)
+    done = unruly("evaluate", fitted, "gold.csv")
+    assert done.code == 2, done.out
+    assert message in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_project_without_a_test_file_is_told_of_its_other_file(
+    unruly: Unruly, fitted: Path
+) -> None:
+    spam = fitted.parent / "spam"
+    done = unruly("predict", fitted, spam, "-o", "out.csv")
+    assert done.code == 2
+    assert f"a file in place of the project, such as {spam / 'comments.csv'}" in done.err
+
+
+def test_the_starter_project(unruly: Unruly) -> None:
+    assert unruly("new", "spam").code == 0
+    done = unruly("worth", "spam", "--encoder", "lsa", "--draws", "2", "--json")
+    assert (done.code, done.err) == (0, "")
+    plain = json.loads(done.out)
+    assert "sentence" not in plain
+    assert plain["hand_labels"][0]["labels"] == 10
+    assert plain["gold_free"] is True
+    assert plain["ledger"][0]["labels"] == 36
+    table = unruly("worth", "spam", "--encoder", "lsa", "--draws", "2")
+    assert "spread over draws" in table.out
+    told = " ".join(table.out.split())
+    used = plain["ledger"][1]
+    assert used["use"] == "comparison"
+    assert f"{used['labels']} for training the classifier that the rules are compared with" in told
+    assert "36 for scoring (half of the labelled training documents)" in told
+
+
+def test_without_gold_it_says_what_to_do(unruly: Unruly) -> None:
+    assert unruly("new", "spam").code == 0
+    project = Path("spam/unruly.toml")
+    lines = project.read_text("utf-8").splitlines()
+    project.write_text(
+        "\n".join(x for x in lines if not x.startswith('label = "is_spam"')), "utf-8"
+    )
+    done = unruly("worth", "spam", "--encoder", "lsa")
+    assert done.code == 2
+    assert "no training document has a gold label" in done.err
+    assert "unruly label" in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import pty
 import shlex
@@ -18,15 +19,21 @@ from tests.cli.conftest import Unruly, command_line
 
 from unruly import __version__
 from unruly.cli import main
-from unruly.cli.main import COMMANDS, GROUP, Installed, run
+from unruly.cli.main import COMMANDS, GROUP, Installed, installed, run
 from unruly.errors import ExampleError, InputError
+
+
+def command_of(name: str) -> click.Command:
+    command = getattr(importlib.import_module(f"unruly.cli.{COMMANDS[name].home}"), name)
+    assert isinstance(command, click.Command)
+    return command
 
 
 def commands() -> list[tuple[str, click.Command]]:
     """Every command and sub-command, by the words that one types."""
     found: list[tuple[str, click.Command]] = []
     for name in COMMANDS:
-        command = importlib.import_module(f"unruly.cli.{name}").command
+        command = command_of(name)
         found.append((name, command))
         if isinstance(command, click.Group):
             found += [(f"{name} {sub}", inner) for sub, inner in command.commands.items()]
@@ -44,9 +51,8 @@ def test_every_help_has_an_example_that_names_the_command(unruly: Unruly, words:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
-    command = importlib.import_module(f"unruly.cli.{name}").command
-    first = (command.help or "").split("\n\n")[0].replace("\n", " ")
-    assert first.startswith(COMMANDS[name].rstrip("."))
+    first = (command_of(name).help or "").split("\n\n")[0].replace("\n", " ")
+    assert first.startswith(COMMANDS[name].about.rstrip("."))
 
 
 @pytest.mark.parametrize("words", [words for words, _ in commands()])
@@ -97,7 +103,7 @@ def test_wrong_usage_is_one_line(unruly: Unruly, args: list[str], message: str) 
 def test_errors_are_one_line_and_a_code(
     unruly: Unruly, monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int, message: str
 ) -> None:
-    monkeypatch.setattr("unruly.cli.new.make_starter", failing(raised))
+    monkeypatch.setattr("unruly.cli.rules.make_starter", failing(raised))
     done = unruly("new", "x")
     assert (done.code, done.out, done.err) == (code, "", message)
 
@@ -105,7 +111,7 @@ def test_errors_are_one_line_and_a_code(
 def test_a_bug_asks_to_be_reported_and_shows_its_traceback_only_when_asked(
     unruly: Unruly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unruly.cli.new.make_starter", failing(RuntimeError("boom")))
+    monkeypatch.setattr("unruly.cli.rules.make_starter", failing(RuntimeError("boom")))
     done = unruly("new", "x")
     assert done.code == main.BUG
     assert done.err.count("\n") == 1
@@ -123,7 +129,7 @@ def test_a_warning_is_one_line_and_none_when_quiet(
         return name
 
     warn.__globals__["__warningregistry__"] = {}
-    monkeypatch.setattr("unruly.cli.new.make_starter", warn)
+    monkeypatch.setattr("unruly.cli.rules.make_starter", warn)
     monkeypatch.setitem(warn.__globals__, "__name__", "unruly.somewhere")
     assert unruly("new", "x").err.splitlines()[0] == "warning: the source 'a' abstains: no column"
     assert unruly("new", "x", "--quiet").err == ""
@@ -202,7 +208,7 @@ def test_commands_of_the_lab_are_named_where_it_is_not_installed(
 def test_commands_of_other_packages_are_listed_and_run(
     unruly: Unruly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = EntryPoint("completion2", "unruly.cli.completion:command", GROUP)
+    entry = EntryPoint("completion2", "unruly.cli.main:completion", GROUP)
     monkeypatch.setattr("unruly.cli.main.installed", lambda: {"completion2": Installed(entry)})
     assert "completion2" in unruly("--help").out
     assert "_UNRULY_COMPLETE" in unruly("completion2", "bash").out
@@ -266,3 +272,71 @@ def test_a_full_disk_behind_standard_output(spam: Path, tmp_path: Path) -> None:
     assert done.returncode == 2
     last = done.stderr.splitlines()[-1]
     assert last == "error: No space left on device: free some, or write elsewhere"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_scripts_call_unruly(unruly: Unruly, shell: str) -> None:
+    done = unruly("completion", shell)
+    assert done.code == 0
+    assert f"_UNRULY_COMPLETE={shell}_complete" in done.out
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("unruly ", {*COMMANDS, *installed()}),
+        ("unruly vo", {"vote"}),
+        ("unruly vote --sp", {"--split"}),
+        ("unruly cache ", {"info", "clear"}),
+    ],
+)
+def test_answers(tmp_path: Path, typed: str, offered: set[str]) -> None:
+    words = typed.split()
+    environment = {
+        **os.environ,
+        "_UNRULY_COMPLETE": "bash_complete",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(words) - (not typed.endswith(" "))),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "unruly"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert {line.partition(",")[2] for line in done.stdout.split()} == offered
+
+
+def test_info_and_clear(unruly: Unruly, spam: Path, tmp_path: Path) -> None:
+    empty = json.loads(unruly("cache", "info", "--json").out)
+    assert empty["folder"] == str(tmp_path / ".cache")
+    assert set(empty["bytes"].values()) == {0}
+    unruly("vote", spam, "-o", "votes.parquet")
+    full = json.loads(unruly("cache", "info", "--json").out)
+    assert full["bytes"]["votes"] > 0
+    assert "votes" in unruly("cache", "info").out
+    assert "freed" in unruly("cache", "clear").err
+    assert json.loads(unruly("cache", "info", "--json").out) == empty
+
+
+def test_without_a_word_it_shows_its_help(unruly: Unruly) -> None:
+    done = unruly("cache")
+    assert (done.code, done.err) == (0, "")
+    assert "clear" in done.out
+
+
+def test_a_cache_that_is_damaged_throughout_is_said_in_one_line(
+    unruly: Unruly, spam: Path, tmp_path: Path
+) -> None:
+    before = unruly("check", spam).out
+    entries = list((tmp_path / ".cache").rglob("*.votes"))
+    assert len(entries) > 1
+    for entry in entries:
+        data = bytearray(entry.read_bytes())
+        data[len(data) // 2] ^= 1
+        entry.write_bytes(bytes(data))
+    done = unruly("check", spam)
+    assert (done.code, done.out) == (0, before)
+    assert done.err.count("warning: ") == 1
+    assert "held a damaged entry: its rules are matched again" in done.err

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.cli.conftest import Done, Unruly, command_line
 
@@ -236,3 +237,43 @@ def test_a_name_that_no_file_can_have(project: Path, text: str, name: str) -> No
         Project.read(project).fit()
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+def test_an_output_is_never_an_input(
+    unruly: Unruly, project: Path, fitted: Path, tmp_path: Path
+) -> None:
+    words, functions = project / "words.txt", project / "rules.py"
+    words.write_text("song\n")
+    functions.write_text("")
+    (project / "labels.csv").write_text("id,label\n")
+    (project / "unruly.toml").write_text(
+        HEAD
+        + SOURCE
+        + '[[source]]\nname = "b"\nrule = [{ label = "ham", keywords_file = "words.txt" }]\n'
+    )
+    model = tmp_path / "model.csv"
+    shutil.copy(fitted, model)
+    (tmp_path / "link.csv").symlink_to(project / "texts.csv")
+    texts = project / "texts.csv"
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    pl.DataFrame({"text": ["free cash"]}).write_parquet(parts / "1.parquet")
+    files = [project / "unruly.toml", texts, words, project / "labels.csv", tmp_path / "link.csv"]
+    cases: list[tuple[str | Path, ...]] = [("fit", project, "-o", file) for file in files]
+    cases += [(command, project, "-o", texts) for command in ("vote", "show")]
+    cases += [
+        ("predict", fitted, texts, "-o", texts),
+        ("predict", fitted, project, "--split", "train", "-o", tmp_path / "link.csv"),
+        ("predict", fitted, parts, "-o", parts / "1.parquet"),
+        ("predict", model, texts, "-o", model),
+        ("predict", fitted, texts, "-o", tmp_path / "out.csv", "--skipped", texts),
+        ("predict", fitted, texts, "-o", tmp_path / "out.csv", "--skipped", tmp_path / "out.csv"),
+        ("encode", fitted, parts, "-o", parts / "1.parquet"),
+        ("report", model, "-o", model),
+        ("report", fitted, "--data", project, "-o", texts),
+        ("report", fitted, "--functions", functions, "-o", functions),
+    ]
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for case in cases:
+        one_line(unruly(*case), "one of the inputs", "name another")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

@@ -1,83 +1,16 @@
-"""Options that commands share: settings as options, and places for outputs."""
+"""What commands share: places for outputs, and what DATA may be."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Any
 
-import click
+import polars as pl
 import pytest
-from click.testing import CliRunner
+from tests.cli.conftest import Unruly
 
-from unruly.cli.options import (
-    TABLES,
-    check_output,
-    check_typed,
-    setting_options,
-    typed_settings,
-)
+from unruly.cli.options import TABLES, check_output, data_file
 from unruly.errors import InputError
-from unruly.model.methods import SETTINGS
-
-FOUND: list[dict[str, Any]] = []
-
-
-@click.command()
-@setting_options
-@click.pass_context
-def tool(context: click.Context) -> None:
-    FOUND.append(dict(typed_settings(context)))
-
-
-def typed(*args: str) -> dict[str, Any]:
-    result = CliRunner().invoke(tool, args, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return FOUND.pop()
-
-
-def test_nothing_typed_nothing_changed() -> None:
-    assert typed() == {}
-
-
-OPTIONS = [(method, option) for method, kind in SETTINGS.items() for option in kind.options()]
-
-
-@pytest.mark.parametrize(("method", "option"), OPTIONS, ids=lambda x: getattr(x, "name", x))
-def test_each_setting_can_be_typed(method: str, option: Any) -> None:
-    value: Any
-    if option.range is None:
-        assert typed(option.flag) == {option.name: True}
-        assert typed(f"--no-{option.flag[2:]}") == {option.name: False}
-        return
-    if option.range.choices:
-        value = option.range.choices[-1]
-    else:
-        value = max(1, int(option.range.low)) if option.range.whole else max(0.5, option.range.low)
-    found = typed(option.flag, str(value))
-    assert found == {option.name: value}
-    assert type(found[option.name]) is type(value)
-    zero = {"c1": 0.0, "c3": 0.0} if method == "paper" else {}
-    assert getattr(SETTINGS[method](**{**zero, **found}), option.name) == value
-
-
-@pytest.mark.parametrize(
-    "args", [["--hidden", "1.5"], ["--ablation", "guess"], ["--alpha", "much"]]
-)
-def test_wrong_kinds_are_refused(args: list[str]) -> None:
-    assert CliRunner().invoke(tool, args).exit_code == 2
-
-
-@pytest.mark.parametrize(("method", "option"), OPTIONS, ids=lambda x: getattr(x, "name", x))
-def test_an_option_of_another_method_is_refused_with_a_hint(method: str, option: Any) -> None:
-    other = next(name for name in SETTINGS if name != method)
-    shared = {o.name for o in SETTINGS[other].options()}
-    check_typed({option.name: 1}, method)
-    if option.name in shared:
-        return
-    with pytest.raises(
-        InputError, match=f"{option.flag} is an option of --method {method}: add it"
-    ):
-        check_typed({option.name: 1}, other)
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.csv", "A.CSV", "b.tsv", "c.jsonl"])
@@ -111,3 +44,55 @@ def test_a_read_only_folder_is_noticed(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("os.access", lambda path, mode: False)
     with pytest.raises(InputError, match="is read-only"):
         check_output(tmp_path / "a.csv")
+
+
+CLASSES = ("ham", "spam")
+
+
+@pytest.fixture
+def wrench(tmp_path: Path) -> Path:
+    folder = tmp_path / "wrench"
+    folder.mkdir()
+    (folder / "label.json").write_text('{"0": "ham", "1": "spam"}')
+    rows = {"7": ("please do subscribe to us", 1), "8": ("what a lovely song this is", 0)}
+    for split in ("train", "valid", "test"):
+        plain = {
+            key: {"label": label, "weak_labels": [-1], "data": {"text": f"{text}, {split}"}}
+            for key, (text, label) in rows.items()
+        }
+        (folder / f"{split}.json").write_text(json.dumps(plain))
+    return folder
+
+
+def test_a_project_gives_its_file_and_columns_and_options_override(spam: Path) -> None:
+    found = data_file(spam, "train")
+    assert (found.path, found.text, found.label) == (spam / "comments.csv", "comment", "is_spam")
+    assert data_file(spam / "unruly.toml", "train") == found
+    assert data_file(spam, "train", text="other").text == "other"
+    assert len(found.read(CLASSES, "train")) == 73
+
+
+def test_the_label_column_is_found_where_it_has_the_usual_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,gold\nx,ham\n")
+    assert data_file(tmp_path / "a.csv", "test").with_gold().label == "gold"
+    (tmp_path / "a.csv").write_text("text,other\nx,ham\n")
+    assert data_file(tmp_path / "a.csv", "test").with_gold().label is None
+
+
+def test_a_wrench_folder_can_be_evaluated_and_predicted(
+    unruly: Unruly, fitted: Path, wrench: Path
+) -> None:
+    done = unruly("evaluate", fitted, wrench, "--split", "valid", "--json")
+    assert json.loads(done.out)["all"]["model"]["documents"] == 2
+    assert unruly("predict", fitted, wrench, "-o", "out.csv").code == 0
+    out = pl.read_csv("out.csv")
+    assert out["text"].to_list()[0].endswith(", test")
+    assert out.columns[:3] == ["id", "text", "label"]
+
+
+def test_scoring_needs_a_label_column_and_says_how_to_name_it(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("comment,is_spam\nhello,0\n")
+    with pytest.raises(InputError, match=r"by --label \(there are comment, is_spam\)"):
+        data_file(tmp_path / "a.csv", "test").with_gold(required=True)
+    named = data_file(tmp_path / "a.csv", "test", label="is_spam")
+    assert named.with_gold(required=True).label == "is_spam"

@@ -1,15 +1,21 @@
-"""`unruly predict`: the input's columns and order, and what the model says."""
+"""`unruly predict` and `encode`: the file that comes out."""
 
 from __future__ import annotations
 
 import json
+import os
+import platform
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.cli.conftest import Unruly, command_line
+
+from unruly.model.weak_classifier import WeakClassifier, load
 
 ADDED = ["label", "confidence", "probability_ham", "probability_spam", "decided_by", "sources"]
 
@@ -110,6 +116,63 @@ def test_standard_input_to_standard_output(fitted: Path, tmp_path: Path) -> None
     )
 
 
+def test_answers_come_before_the_end_of_the_input(fitted: Path, tmp_path: Path) -> None:
+    """A writer that waits for each answer before it goes on, as in a conversation, is not kept waiting."""
+    room = tmp_path / "room"
+    room.mkdir()
+    running = subprocess.Popen(
+        command_line(["predict", str(fitted), "-", "-q"]),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(room)},
+    )
+    assert running.stdin is not None
+    assert running.stdout is not None
+    running.stdin.write(b"id;comment\n")
+    for number in range(3):
+        running.stdin.write(b"%d;please subscribe\n" % number)
+        running.stdin.flush()
+        if not number:
+            assert running.stdout.readline().startswith(b"id;comment;label;confidence")
+        assert running.stdout.readline().startswith(b"%d;please subscribe;spam;" % number)
+    assert not list(room.iterdir())  # nothing of it is kept on disk
+    running.stdin.close()
+    assert running.stdout.read() == b""
+    running.stdout.close()
+    assert running.wait(60) == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "given"),
+    [
+        (["predict", "-", "-o", "out.parquet"], b"text\nplease subscribe\n"),
+        (["encode", "-", "-o", "out.parquet"], b"text\nplease subscribe\n"),
+        (["predict", "-"], b'[{"text": "please subscribe"}]'),
+        (["predict", "in.parquet", "-o", "-"], b""),
+    ],
+)
+def test_what_needs_a_temporary_file_leaves_none(
+    fitted: Path, tmp_path: Path, args: list[str], given: bytes
+) -> None:
+    room = tmp_path / "room"
+    room.mkdir()
+    pl.DataFrame({"text": ["please subscribe"]}).write_parquet(tmp_path / "in.parquet")
+    command, *rest = args
+    environment = {**os.environ, "TMPDIR": str(room)}
+    left = room / f"unruly-{platform.node()}-99999999-x"  # of a process that is no more
+    left.mkdir()
+    done = subprocess.run(
+        command_line([command, str(fitted), *rest]),
+        input=given,
+        capture_output=True,
+        cwd=tmp_path,
+        env=environment,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not [path for path in room.iterdir() if path.name.startswith(("unruly-", "tmp"))]
+
+
 def test_without_an_output_it_asks_for_one(unruly: Unruly, fitted: Path) -> None:
     Path("texts.csv").write_text("text\nhello\n")
     done = unruly("predict", fitted, "texts.csv")
@@ -168,6 +231,20 @@ def test_rows_without_a_text_may_stay_without_a_label(unruly: Unruly, fitted: Pa
     assert Path("out.csv").read_text().splitlines()[2] == "2,,,,,,,"
 
 
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_the_delimiter_of_a_file_is_kept(unruly: Unruly, fitted: Path, separator: str) -> None:
+    cells = [["id", "comment"], ["007", '"please; subscribe, ""now"""'], ['"8"', "lovely"]]
+    Path("in.csv").write_text("".join(separator.join(row) + "\r\n" for row in cells), newline="")
+    assert unruly("predict", fitted, "in.csv", "-o", "out.csv", "--text", "comment").code == 0
+    lines = Path("out.csv").read_bytes().decode().split("\r\n")
+    for line, row in zip(lines, cells, strict=False):
+        assert line.startswith(separator.join(row) + separator)
+    done = unruly("predict", fitted, "in.csv", "-o", "-", "--text", "comment", "--defuse")
+    assert done.out.startswith(separator.join(["id", "comment", "label"]))
+    unruly("predict", fitted, "in.csv", "-o", "out.tsv", "--text", "comment")
+    assert Path("out.tsv").read_text().startswith("id\tcomment\tlabel")
+
+
 def test_formulas_are_defused_when_asked(unruly: Unruly, fitted: Path) -> None:
     Path("rows.csv").write_text("comment,note\nsubscribe,=1+1\n")
     for options, cell in (((), "=1+1"), (("--defuse",), "'=1+1")):
@@ -223,3 +300,89 @@ def test_a_broken_file_among_many_is_named_and_the_rest_is_done(
     )
     comments = pl.read_parquet("out.parquet")["comment"].to_list()
     assert comments[::2] == ["subscribe 0", "subscribe 1", "subscribe 3"]
+
+
+def test_columns_and_order_are_kept_and_features_added(unruly: Unruly, fitted: Path) -> None:
+    data = fitted.parent / "spam" / "comments.csv"
+    done = unruly("encode", fitted, data, "-o", "out.parquet", "--json")
+    assert done.code == 0, done.err
+    plain = json.loads(done.out)
+    before, after = pl.read_csv(data), pl.read_parquet("out.parquet")
+    assert after.columns == [*before.columns, "features"]
+    assert after["comment"].to_list() == before["comment"].to_list()
+    expected = load(fitted).encode(before["comment"].to_list(), cached=False)
+    np.testing.assert_array_equal(after["features"].to_numpy(), expected)
+    assert plain["width"] == expected.shape[1]
+    assert plain["documents"] == before.height
+
+
+def test_other_formats_are_refused(unruly: Unruly, fitted: Path) -> None:
+    done = unruly("encode", fitted, fitted.parent / "spam", "--split", "train", "-o", "out.csv")
+    assert done.code == 2
+    assert ".parquet" in done.err
+
+
+@pytest.mark.parametrize("command", ["encode", "predict"])
+def test_without_ray_the_extra_is_named(
+    unruly: Unruly, fitted: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    pl.DataFrame({"text": ["a", "b"]}).write_parquet("data.parquet")
+    done = unruly(command, fitted, "data.parquet", "-o", "out", "--engine", "ray")
+    assert done.code == 2
+    assert "pip install 'unruly[ray]'" in done.err
+    assert not Path("out").exists()
+
+
+def test_options_of_a_cluster_need_one(unruly: Unruly, fitted: Path) -> None:
+    done = unruly("encode", fitted, "x.parquet", "-o", "out.parquet", "--workers", "2")
+    assert done.code == 2
+    assert "options of --engine ray" in done.err
+    done = unruly("predict", fitted, "-", "--engine", "ray")
+    assert done.code == 2
+    assert "--engine ray reads and writes files" in done.err
+
+
+def test_a_fit_says_what_it_was_learnt_from(unruly: Unruly, spam: Path) -> None:
+    done = unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "--sample", "50", "--json")
+    assert done.code == 0, done.err
+    plain = json.loads(done.out)
+    assert plain["documents"] == 50
+    note = {"kind": "learnt_from_sample", "documents": 50, "of": 73}
+    assert note in plain["notes"]
+    assert "learnt from 50 of 73 documents" in str(load("m.unruly").summary_)
+
+
+def test_where_rules_gave_up_is_said_once_for_all_batches(
+    unruly: Unruly, fitted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from unruly.model import predictions
+    from unruly.rules import Keywords, Pattern
+    from unruly.rules.source import Rule, Source
+    from unruly.rules.sources import Sources
+
+    bomb = Pattern(r"(a|aa)+\1c", engine="python", seconds=0.01)
+    sources = [
+        Source("bomb", [Rule("spam", bomb)]),
+        Source("advert", [Rule("spam", Keywords(["subscribe"])), Rule("ham", Keywords(["song"]))]),
+    ]
+    texts = ["subscribe now", "lovely song"] * 10
+    model = WeakClassifier(encoder={"name": "lsa", "dim": 4}, cache=False)
+    model.fit(texts, sources=Sources(["ham", "spam"], sources)).save("slow.unruly")
+    monkeypatch.setattr(
+        predictions.predict_file,
+        "__kwdefaults__",
+        {
+            **(predictions.predict_file.__kwdefaults__ or {}),
+            "batch_rows": 2,
+        },
+    )
+    Path("data.csv").write_text("text\n" + ("a" * 60 + "\nsong\n") * 3)
+    done = unruly("predict", "slow.unruly", "data.csv", "-o", "out.csv", "--json")
+    assert done.err.count("gave up") == 1, done.err
+    assert (
+        "source 'bomb', rule 1: gave up on 3 documents, for which the source took longer"
+        in done.err
+    )
+    (fact,) = json.loads(done.out)["given_up"]
+    assert (fact["source"], fact["rule"], fact["documents"]) == ("bomb", 1, 3)

@@ -149,3 +149,111 @@ def test_a_spoilt_file_of_refusals(unruly: Unruly, planted: Path) -> None:
     done = unruly("suggest", planted)
     assert done.code == 2
     assert "refused.csv, line 2: not a refused rule" in done.err
+
+
+CRITICISED = """\
+# what people like
+[task]
+classes = ["dull", "fun"]
+[data]
+train = "texts.csv"
+id = "id"
+[encoder]
+name = "lsa"
+
+[[source]]
+name = "cheer"
+[[source.rule]]
+label = "fun"
+# read from letters
+keywords = [
+  "merry",  # nearly always
+  "grim",
+]
+examples = ["a grim day"]
+
+[[source]]
+name = "cheer again"
+rule = [{ label = "fun", keywords = ["merry", "jolly"] }]
+
+[[source]]
+name = "gloom"
+rule = [{ label = "dull", keywords = ["bleak", "drab", "grim"] }]
+
+[[source]]
+name = "silent"
+rule = [{ label = "dull", keywords = ["xylophone"] }]
+"""
+
+
+@pytest.fixture
+def criticised(tmp_path: Path) -> Path:
+    """A list with a word of the other class, a source that repeats another, one that never votes."""
+    rng = np.random.default_rng(1)
+    filler = [a + b for a in "bcdfgh" for b in ("ano", "elu", "iri")]
+    words = (("bleak", "drab", "grim", "bleak"), ("merry", "merry", "lively"))
+    lines = ["id,text,label"]
+    for i in range(500):
+        parts = [*rng.choice(filler, 4), *rng.choice(words[i % 2], 2)]
+        lines.append(f"t{i},{' '.join(parts)},{('dull', 'fun')[i % 2]}")
+    folder = tmp_path / "criticised"
+    folder.mkdir()
+    (folder / "texts.csv").write_text("\n".join(lines) + "\n")
+    toml = CRITICISED.replace(
+        'classes = ["dull", "fun"]', 'classes = ["dull", "fun"]\nprior = [0.5, 0.5]'
+    )
+    (folder / "unruly.toml").write_text(toml)
+    return folder
+
+
+def test_the_critique_can_be_acted_on(unruly: Unruly, criticised: Path) -> None:
+    plain = json.loads(unruly("suggest", criticised, "-n", "2", "--json").out)
+    offered = {one["remedy"]["kind"]: one for one in plain["critique"] if one["remedy"]}
+    first = len(plain["suggestions"]) + 1
+    assert sorted(one["number"] for one in offered.values()) == list(range(first, first + 3))
+    word, merge, silent = (offered[k] for k in ("drop_word", "merge_source", "disable_source"))
+    assert word["remedy"] == {"kind": "drop_word", "source": "cheer", "rule": 1, "word": "grim"}
+    assert {merge["remedy"]["source"], merge["remedy"]["into"]} == {"cheer", "cheer again"}
+    assert silent["remedy"]["source"] == "silent"
+    shown = unruly("suggest", criticised, "-n", "2").out
+    assert f"To drop 'grim' from cheer, accept {word['number']}." in " ".join(shown.split())
+    done = unruly("suggest", criticised, "--accept", f"{word['number']},{silent['number']}")
+    assert done.code == 0, done.err
+    assert "accepted: drop 'grim' from cheer" in done.out
+    assert "accepted: disable silent" in done.out
+    assert "does not match its example 'a grim day'" in " ".join(done.err.split())
+    text = (criticised / "unruly.toml").read_text()
+    assert '# read from letters\nkeywords = [\n  "merry",  # nearly always\n]' in text
+    project = parsed(text)
+    assert project.sources.disabled == ("silent",)
+    done = unruly("suggest", criticised, "--refuse", str(merge["number"]), "--json")
+    assert json.loads(done.out)["refused"] == [{"remedy": merge["remedy"]}]
+    again = json.loads(unruly("suggest", criticised, "-n", "2", "--json").out)
+    assert not [one for one in again["critique"] if one["remedy"]]
+    assert not [one for one in again["critique"] if one["kind"] == "repeated_source"]
+
+
+def test_a_merged_source(unruly: Unruly, criticised: Path) -> None:
+    plain = json.loads(unruly("suggest", criticised, "-n", "1", "--json").out)
+    merge = next(one for one in plain["critique"] if one["kind"] == "repeated_source")
+    before = parsed((criticised / "unruly.toml").read_text())
+    assert unruly("suggest", criticised, "--accept", str(merge["number"])).code == 0
+    after = parsed((criticised / "unruly.toml").read_text())
+    assert set(before.sources.names) - set(after.sources.names) == {merge["source"]}
+    into = next(s for s in after.sources.sources if s.name == merge["other"])
+    assert len(into.rules) == 2
+
+
+def test_a_remedy_is_for_no_class(unruly: Unruly, criticised: Path) -> None:
+    plain = json.loads(unruly("suggest", criticised, "-n", "1", "--json").out)
+    number = next(one["number"] for one in plain["critique"] if one["remedy"])
+    done = unruly("suggest", criticised, "--accept", f"{number}=fun")
+    assert done.code == 2
+    assert "is for no class: leave =fun out" in done.err
+
+
+def test_a_spoilt_file_of_refused_remedies(unruly: Unruly, criticised: Path) -> None:
+    (criticised / "kept.csv").write_text("kind,source\ndrop_word,cheer\n")
+    done = unruly("suggest", criticised)
+    assert done.code == 2
+    assert "kept.csv, line 2: not a refused remedy" in done.err

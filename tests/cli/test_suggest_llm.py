@@ -14,14 +14,21 @@ from tests.cli.conftest import Unruly
 from tests.prompts.stand_in import StandIn
 
 from unruly.errors import InputError, RuleError
-from unruly.project.llm_suggesting import LlmSuggester, language_model
 from unruly.project.project import Project
+from unruly.project.proposals import (
+    LanguageModel,
+    LlmSuggester,
+    Proposed,
+    RuleRequest,
+    condition_of,
+    contested,
+    language_model,
+)
 from unruly.project.suggesting import Suggestions, read_refused
 from unruly.prompts.answers import Completion
 from unruly.prompts.asking import RetryPolicy
-from unruly.prompts.requests import Proposed, RuleRequest
 from unruly.rules import Keywords, Pattern
-from unruly.rules.asking import AGREED, LanguageModel, condition_of, contested, urgency
+from unruly.rules.prompt import AGREED, urgency
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 

@@ -58,3 +58,44 @@ def test_a_source_is_not_judged_by_its_own_vote() -> None:
     blank = Features.from_array(rng.normal(size=(400, 3)).astype(np.float32))
     estimate = denoise(blank, Votes.from_array(matrix)).accuracy[:, 0]
     assert estimate == pytest.approx(0.5, abs=0.12)
+
+
+def test_no_number_of_votes_makes_an_estimate_without_labels_exact() -> None:
+    def width(n: int) -> float:
+        features, votes, _ = drawn(n, [0.8, 0.8, 0.8])
+        exact = StatedBalance((0.5, 0.5), exact=True)
+        _, low, high = denoise(features, votes, balance=exact).accuracy.T
+        return float((high - low).mean())
+
+    small, large = width(400), width(6400)
+    assert large > 0.6 * small
+    assert large > 2 * 1.96 * (0.8 * 0.2 * 0.03) ** 0.5 * 0.8
+
+
+def test_some_votes_of_a_source_are_judged_as_all_of_them_are() -> None:
+    held, total = 0, 0
+    for seed in range(4):
+        features, votes, truth = drawn(800, [0.55, 0.65, 0.75, 0.85, 0.9], seed=seed)
+        model = denoise(features, votes)
+        combined = model.heads(features, votes).combined
+        for j, name in enumerate(votes.sources):
+            rows = np.flatnonzero(votes.voted[:, j])
+            earned = np.eye(2)[votes.matrix[rows, j]]
+            whole = model.vote_accuracy(combined, votes, name, rows, earned)
+            assert whole.value == pytest.approx(model.accuracy[j, 0], abs=0.02)  # text is in-sample
+            some = np.arange(len(rows)) % 7 == 0
+            part = model.vote_accuracy(combined, votes, name, rows[some], earned[some])
+            right = float((votes.matrix[rows[some], j] == truth[rows[some]]).mean())
+            held, total = held + (part.low <= right <= part.high), total + 1
+    assert held / total > 0.85
+
+
+def test_a_source_that_the_model_does_not_know_is_judged_by_all_votes() -> None:
+    features, votes, _ = drawn(400, [0.7, 0.8, 0.9])
+    model = denoise(features, votes)
+    combined = model.heads(features, votes).combined
+    rows = np.flatnonzero(votes.voted[:, 0])
+    earned = np.eye(2)[votes.matrix[rows, 0]]
+    own = model.vote_accuracy(combined, votes, votes.sources[0], rows, earned)
+    other = model.vote_accuracy(combined, votes, "someone else", rows, earned)
+    assert other.value > own.value  # its own vote speaks for it

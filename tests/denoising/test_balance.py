@@ -117,3 +117,23 @@ def test_an_exact_balance_has_no_doubt_and_few_labels_much() -> None:
     few, many = (Balance(np.array([0.2, 0.8]), n, BalanceOrigin.LABELS) for n in (10.0, 1000.0))
     assert (few.deviation > 5 * many.deviation).all()
     assert all(shares.sum() == pytest.approx(1) for shares in few.alternatives())
+
+
+def test_one_label_leaves_assumed_shares_almost_as_open_as_before() -> None:
+    q = np.full((500, 2), 0.5)
+    one = from_labels(ASSUMED, lambda _: q, np.arange(1), np.array([0]), np.ones(1))
+    assert one.before is BalanceOrigin.ASSUMED
+    assert one.weight > 0.8
+    assert (one.deviation > 0.85 * ASSUMED.deviation).all()
+    labels = np.arange(200) % 2
+    many = from_labels(ASSUMED, lambda _: q, np.arange(200), labels, np.full(200, 1 / 200))
+    assert many.weight < 0.1
+    assert (many.deviation < 0.4 * ASSUMED.deviation).all()
+
+
+def test_a_class_that_no_label_has_shown_keeps_a_share() -> None:
+    q = np.tile([0.6, 0.35, 0.05], (400, 1))
+    start = Balance(np.array([0.6, 0.35, 0.05]), ASSUMED_LABELS, BalanceOrigin.ASSUMED)
+    labels = np.arange(50) % 2
+    found = from_labels(start, lambda _: q, np.arange(50), labels, np.full(50, 1 / 50))
+    assert 0.5 / 51 < found.shares[2] < 0.05

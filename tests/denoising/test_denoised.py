@@ -14,7 +14,7 @@ from unruly.denoising.fit import denoise
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.learner import BOTH, CLASSIFIER, DENOISER
-from unruly.softmax import softmax
+from unruly.statistics import softmax
 from unruly.votes.votes import Votes
 
 
@@ -49,7 +49,10 @@ def test_the_answer_pools_both_heads(task: tuple[DenoisedModel, Features, Votes]
     model, features, votes = task
     heads = model.heads(features, votes)
     lp = model.log_text(features)
-    assert heads.classifier == pytest.approx(np.exp(lp), abs=1e-6)
+    assert heads.classifier == pytest.approx(softmax(lp + model.b / model.tau), abs=1e-6)
+    silent = ~votes.covered
+    assert silent.any()
+    assert heads.combined[silent] == pytest.approx(heads.classifier[silent], abs=1e-6)
     row = int(np.flatnonzero(votes.covered)[0])
     ev = sum(
         (model.opinion[j, votes.matrix[row, j]] for j in np.flatnonzero(votes.voted[row])),
@@ -57,7 +60,7 @@ def test_the_answer_pools_both_heads(task: tuple[DenoisedModel, Features, Votes]
     )
     scores = (model.tau * lp[row] + ev + model.b) / model.tau
     assert heads.combined[row] == pytest.approx(softmax(scores), abs=1e-5)
-    assert heads.denoiser[row] == pytest.approx(softmax(ev + model.vote_bias), abs=1e-5)
+    assert heads.denoiser[row] == pytest.approx(softmax(ev / model.tau + model.vote_bias), abs=1e-5)
 
 
 def test_who_decided(task: tuple[DenoisedModel, Features, Votes]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unruly.denoising.marginals import EXACT, match_marginals
-from unruly.softmax import softmax
+from unruly.statistics import softmax
 
 
 def scores_of(seed: int, m: int, sharp: float, n: int = 200) -> np.ndarray:

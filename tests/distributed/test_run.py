@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from tests.distributed.conftest import ROWS, Here, Place, use
 
-from unruly.distributed.jobs import planned
-from unruly.distributed.run import Placement, encode, predict, unfinished, vote
+from unruly.distributed.run import Placement, encode, planned, predict, unfinished, vote
 from unruly.errors import InputError, MissingExtraError
 from unruly.model.predictions import encode_file, predict_file
 from unruly.model.weak_classifier import load

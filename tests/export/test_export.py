@@ -18,8 +18,7 @@ from tests.model.planted import planted
 
 from unruly.denoising.denoised import DenoisedModel
 from unruly.export import onnx_graph
-from unruly.export.card import model_card
-from unruly.export.folder import check_documents, dockerfile, export, extras_of
+from unruly.export.folder import check_documents, dockerfile, export, extras_of, model_card
 from unruly.features.encoder import Features
 from unruly.model.storage import load
 from unruly.model.weak_classifier import WeakClassifier
@@ -96,7 +95,7 @@ def test_the_folder(unruly: Unruly, films: Path, tmp_path: Path) -> None:
 def test_bad_input(unruly: Unruly, films: Path, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     done = unruly("export", films, "-o", tmp_path / "there")
-    assert (done.code, "is there already" in done.err) == (2, True)
+    assert (done.code, "exists already" in done.err) == (2, True)
     done = unruly("export", tmp_path / "none.unruly", "-o", tmp_path / "out")
     assert (done.code, "no such file" in done.err) == (2, True)
     odd = tmp_path / 'a b".unruly'
@@ -140,10 +139,10 @@ def test_dockerfile_asks_no_network_and_runs_as_nobody() -> None:
 
 
 def test_the_dockerfiles_command_is_one_that_serve_takes() -> None:
-    from unruly.cli.serve import command
+    from unruly.cli.serve import serve
 
     last = dockerfile("spam", ["serve"]).splitlines()[-1].removeprefix("CMD ")
-    context = command.make_context("serve", json.loads(last)[2:])
+    context = serve.make_context("serve", json.loads(last)[2:])
     assert (context.params["host"], context.params["port"]) == ("0.0.0.0", 8080)
 
 

@@ -1,4 +1,4 @@
-"""The cache: nothing is encoded twice, whoever asks, and nothing is lost when a run is stopped."""
+"""The cache: nothing is encoded twice, whoever asks, and nothing is lost when a run is stopped; its files are honest."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
 
-from unruly.features.cache import Cache, CacheWarning
+from unruly.features.cache import Cache, CacheWarning, FeatureFile, keys_of
 from unruly.features.encoder import State, text_views
 from unruly.features.lsa import Lsa
 from unruly.progress import SILENT, Progress
@@ -159,7 +160,7 @@ def test_the_limit_drops_what_was_used_longest_ago(tmp_path: Path) -> None:
     for start in range(0, 5_000, 1_000):
         cache.encode(Counting(), [f"{start} {text}" for text in TEXTS[:2_000]])
         time.sleep(0.01)
-    assert 0 < cache.size() <= 200_000
+    assert 0 < cache.files.size() <= 200_000
     latest = Counting()
     cache.encode(latest, [f"4000 {text}" for text in TEXTS[:2_000]])
     assert latest.given == []
@@ -168,10 +169,10 @@ def test_the_limit_drops_what_was_used_longest_ago(tmp_path: Path) -> None:
 def test_clear(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     values = cache.encode(Counting(), TEXTS[:10])
-    assert cache.clear() > 0
-    assert cache.size() == 0
+    assert cache.files.clear() > 0
+    assert cache.files.size() == 0
     check(values, TEXTS[:10])  # what was read stays valid
-    assert cache.clear() == 0
+    assert cache.files.clear() == 0
 
 
 def test_fitted_encoders_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +201,7 @@ def test_a_full_disk_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("unruly.features.feature_file._reserve", full)
+    monkeypatch.setattr("unruly.features.cache._reserve", full)
     with pytest.warns(CacheWarning, match=r"No space left on device\): continuing without it"):
         check(Cache(tmp_path).encode(Counting(), TEXTS[:5]), TEXTS[:5])
     assert not list(tmp_path.rglob("*.features"))
@@ -239,10 +240,10 @@ def test_clearing_deletes_only_what_is_ours(tmp_path: Path) -> None:
         path.write_text("precious")
     cache = Cache(tmp_path / "features")
     cache.encode(cache.fitted(Lsa(dim=2), TEXTS[:9]), TEXTS[:9])
-    assert cache.size() > 0
-    assert cache.clear() > 0
+    assert cache.files.size() > 0
+    assert cache.files.clear() > 0
     assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(theirs)
-    cache.trim()
+    cache.files.trim(cache.limit)
     assert all(path.read_text() == "precious" for path in theirs)
 
 
@@ -252,7 +253,7 @@ def test_clearing_follows_no_links(tmp_path: Path) -> None:
     outside.write_text("precious")
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "lsa-abc").symlink_to(outside.parent)
-    Cache(tmp_path / "cache").clear()
+    Cache(tmp_path / "cache").files.clear()
     assert outside.read_text() == "precious"
 
 
@@ -300,3 +301,74 @@ def test_a_damaged_fitted_encoder_is_fitted_again(tmp_path: Path, at: int) -> No
     path.write_bytes(bytes(data))
     with pytest.warns(CacheWarning, match="the fitted encoder is damaged: it is fitted again"):
         assert Cache(tmp_path).fitted(Lsa(dim=4), texts).identity == first.identity
+
+
+FEW = [f"a {word} film" for word in ("good", "bad", "long", "short", "dull")]
+
+
+def test_the_file_is_plain_safetensors(tmp_path: Path) -> None:
+    values = np.arange(10, dtype=np.float32).reshape(5, 2)
+    file = FeatureFile.create(tmp_path / "f", 5, 2)
+    file.write(slice(0, 2), keys_of(FEW[:2]), values[:2])
+    file.write(np.array([4, 2, 3]), keys_of(FEW)[[4, 2, 3]], values[[4, 2, 3]])
+    stored = load_file(tmp_path / "f")
+    assert np.array_equal(stored["values"], values)
+    assert np.array_equal(stored["keys"], keys_of(FEW))
+    found = FeatureFile.open(tmp_path / "f")
+    assert isinstance(found.values, np.memmap)
+    assert found.written.all()
+    assert found.holds(keys_of(FEW), 2)
+    assert not found.holds(keys_of(FEW), 3)
+    assert not found.holds(keys_of(FEW[::-1]), 2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(at=st.integers(0, 10_000), flip=st.integers(1, 255))
+def test_a_flipped_byte_is_noticed(
+    tmp_path_factory: pytest.TempPathFactory, at: int, flip: int
+) -> None:
+    path = tmp_path_factory.mktemp("f") / "f"
+    values = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+    FeatureFile.create(path, 5, 4).write(slice(0, 5), keys_of(FEW), values)
+    data = bytearray(path.read_bytes())
+    data[at % len(data)] ^= flip
+    path.write_bytes(bytes(data))
+    try:
+        found = FeatureFile.open(path)
+    except ValueError:
+        return
+    same = found.values.shape == values.shape and np.array_equal(found.values, values)
+    assert same or not found.holds(keys_of(FEW), 4)
+
+
+def test_rows_not_yet_written_are_known(tmp_path: Path) -> None:
+    file = FeatureFile.create(tmp_path / "f", 4, 2)
+    file.write(np.array([2]), keys_of(["x"]), np.ones((1, 2), dtype=np.float32))
+    assert FeatureFile.open(tmp_path / "f").written.tolist() == [False, False, True, False]
+
+
+def test_keys_depend_on_the_text_alone() -> None:
+    keys = keys_of(["a", "b", "a", "", "\ud800"])
+    assert np.array_equal(keys[0], keys[2])
+    assert len(np.unique(keys, axis=0)) == 4
+    assert keys.any(axis=1).all()
+
+
+def test_refusals(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"nonsense" * 9)
+    with pytest.raises(ValueError, match="not a file of features"):
+        FeatureFile.open(tmp_path / "f")
+    with pytest.raises(ValueError, match="needs rows and columns"):
+        FeatureFile.create(tmp_path / "g", 0, 3)
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("unruly.features.cache._reserve", full)
+    with pytest.raises(OSError, match="No space left"):
+        FeatureFile.create(tmp_path / "f", 4, 2)
+    assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from unruly.errors import InputError
 from unruly.features.cache import Cache
 from unruly.features.custom import CustomEncoder, is_custom
-from unruly.features.spec import encoder_from
+from unruly.features.registry import encoder_from
 from unruly.texts.corpus import Corpus
 
 TEXTS = ["a good film", "a bad film", "so good", "so bad"]
@@ -52,7 +52,7 @@ def test_scikit_learns_vectorisers_do(vectoriser: object) -> None:
 def test_without_an_identity_nothing_is_cached(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     encoder_from(Lengths()).fit(CORPUS, cache).encode(CORPUS, cache)
-    assert cache.size() == 0
+    assert cache.files.size() == 0
 
 
 def test_with_an_identity_it_is_cached(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_with_an_identity_it_is_cached(tmp_path: Path) -> None:
     calls = again.calls
     assert np.array_equal(fresh.encode(CORPUS, cache).matrix(), stack.encode(CORPUS).matrix())
     assert again.calls == calls
-    assert cache.size() > 0
+    assert cache.files.size() > 0
 
 
 def test_relation_data_is_read_in_views() -> None:

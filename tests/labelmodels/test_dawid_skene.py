@@ -7,9 +7,8 @@ import pytest
 from tests.planted_votes import planted_votes
 
 from unruly.errors import SettingsError
-from unruly.labelmodels.dawid_skene import DawidSkene
-from unruly.labelmodels.one_coin import OneCoin, _coins
-from unruly.labelmodels.weighted_vote import WeightedVote
+from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin, _coins
+from unruly.labelmodels.majority_vote import WeightedVote
 from unruly.votes.votes import Votes
 
 BOTH = [DawidSkene, OneCoin]

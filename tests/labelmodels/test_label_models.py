@@ -13,12 +13,10 @@ from sklearn.exceptions import NotFittedError
 from tests.planted_votes import planted_votes
 
 from unruly.errors import InputError, SettingsError
-from unruly.labelmodels.dawid_skene import DawidSkene
+from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.label_model import LabelModel, Prior
-from unruly.labelmodels.majority_vote import majority_vote
+from unruly.labelmodels.majority_vote import WeightedVote, majority_vote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
-from unruly.labelmodels.one_coin import OneCoin
-from unruly.labelmodels.weighted_vote import WeightedVote
 from unruly.votes.votes import Votes
 
 Make = Callable[[Prior], LabelModel]

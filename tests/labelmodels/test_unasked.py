@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from unruly.labelmodels.dawid_skene import DawidSkene
-from unruly.labelmodels.one_coin import OneCoin
+from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.votes.votes import Votes
 
 MODELS = (DawidSkene, OneCoin)

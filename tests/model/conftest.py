@@ -9,9 +9,9 @@ from tests.model.planted import WORDS, quick, texts
 
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.keywords import Keywords
-from unruly.rules.length import Length
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.rules.tools import Length
 from unruly.texts.corpus import Corpus
 
 

@@ -16,18 +16,19 @@ from unruly.model.advice import (
     RepeatedSource,
     SilentSource,
     UncoveredClass,
+    VoteJudge,
     WeakSource,
     WeakWord,
+    advice_sentence,
     advice_to_plain,
     count_pairs,
     critique_rules,
-    posterior_accuracies,
+    known_accuracies,
 )
-from unruly.model.wording import advice_sentence
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.sampling import Share, wilson
+from unruly.statistics import Share, wilson
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -65,12 +66,22 @@ def test_accuracy_by_posteriors_is_the_mean_probability_of_the_votes(
     matrix: list[list[int]], seed: int
 ) -> None:
     posteriors = np.random.default_rng(seed).dirichlet(np.ones(3), len(matrix))
-    for j, found in enumerate(posterior_accuracies(votes_of(matrix), posteriors)):
+    votes = votes_of(matrix)
+    for j, found in enumerate(known_accuracies(votes, VoteJudge(posteriors, votes), None)):
         right = [posteriors[i, row[j]] for i, row in enumerate(matrix) if row[j] >= 0]
         assert (found is None) == (not right)
         if found is not None:
             assert found.value == pytest.approx(np.mean(right))
             assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+def test_pairs_that_have_no_choice_are_not_telling() -> None:
+    counted = count_pairs(votes_of([[0, 1, 0], [0, 1, 1], [0, 1, 0]]))
+    assert counted.telling.tolist() == [
+        [False, False, True],  # x names one class, y another: they can only disagree
+        [False, False, True],
+        [True, True, True],
+    ]
 
 
 def shares(*values: float, n: int = 100) -> list[Share | None]:
@@ -129,6 +140,19 @@ def test_conflicts_say_who_and_about_which_classes() -> None:
     )
 
 
+def test_sources_without_a_class_in_common_conflict_where_they_often_meet() -> None:
+    seldom = votes_of([[0, 1, -1]] * 25 + [[0, -1, -1]] * 300 + [[-1, 1, -1]] * 100)
+    assert not [c for c in critique_rules(seldom, certain(seldom)) if isinstance(c, Conflict)]
+    often = votes_of([[0, 1, -1]] * 25 + [[0, -1, -1]] * 300 + [[-1, 1, -1]] * 15)
+    conflicts = [c for c in critique_rules(often, certain(often)) if isinstance(c, Conflict)]
+    assert [(c.source, c.other, c.votes, c.conflicts, c.opposed) for c in conflicts] == [
+        ("y", "x", 40, 25, True)  # the one with fewer votes first
+    ]
+    assert advice_sentence(conflicts[0]) == (
+        "y votes for b and x for a on the same 25 documents, 62% of the votes of y (documents 0, 1, 2)."
+    )
+
+
 def test_classes_that_few_sources_name() -> None:
     votes = votes_of([[0, 0, -1], [0, -1, 1]] * 20)
     found = critique_rules(votes, certain(votes))
@@ -172,9 +196,47 @@ def test_a_word_that_spoils_a_list_is_named(
     holding = [i for i, t in enumerate(corpus.texts.to_list()) if "song" in t.split()]
     assert weak[0].votes == len(holding)
     assert weak[0].accuracy.value == pytest.approx(0.0 if known else 0.1)
-    assert weak[0].others is not None
     assert weak[0].others.value > 0.8
     assert "'song' in advert: right on" in advice_sentence(weak[0])
+
+
+def test_a_word_is_named_only_where_its_whole_interval_is_below_the_rest(
+    listed: tuple[Corpus, Sources, NDArray[np.int64]],
+) -> None:
+    """Wrong on 60%, beside a rest that is hardly better: no word of the two is named, whatever the number of votes."""
+    corpus, _, _ = listed
+    rules = Sources(["ham", "spam"], [Source("s", [Rule("spam", Keywords(("subscribe", "song")))])])
+    texts_ = corpus.texts.to_list()
+    song = np.array(["song" in text.split() for text in texts_])
+    believed = np.where(song, 0.4, 0.45)
+    answers = np.stack([1 - believed, believed], axis=1)
+    found = critique_rules(rules.vote(corpus), answers, texts=texts_, rules=rules)
+    assert not [c for c in found if isinstance(c, WeakWord)]
+    apart = np.where(song, 0.1, 0.9)
+    found = critique_rules(
+        rules.vote(corpus), np.stack([1 - apart, apart], axis=1), texts=texts_, rules=rules
+    )
+    weak = [c for c in found if isinstance(c, WeakWord)]
+    assert [w.word for w in weak] == ["song"]
+    assert weak[0].accuracy.high < weak[0].others.low
+
+
+def test_true_labels_for_scoring_choose_no_word(
+    listed: tuple[Corpus, Sources, NDArray[np.int64]],
+) -> None:
+    corpus, rules, gold = listed
+    votes, texts_ = rules.vote(corpus), corpus.texts.to_list()
+    wrong = np.where(np.eye(2)[1 - gold] > 0, 0.9, 0.1)  # the model has it the wrong way round
+    plain = critique_rules(votes, wrong, texts=texts_, rules=rules)
+    scored = critique_rules(votes, wrong, texts=texts_, rules=rules, scored=gold)
+    words = [c for c in plain if isinstance(c, WeakWord)]
+    beside = [c for c in scored if isinstance(c, WeakWord)]
+    assert [(w.word, w.accuracy) for w in words] == [(w.word, w.accuracy) for w in beside]
+    assert {w.word for w in words} == {"subscribe", "click"}
+    for word in beside:
+        assert word.checked is not None
+        assert word.checked.value > word.accuracy.high
+        assert "The true labels contradict the estimate: keep the word." in advice_sentence(word)
 
 
 def test_words_of_good_lists_are_left_alone(

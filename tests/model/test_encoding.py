@@ -68,7 +68,7 @@ def test_the_cache_changes_nothing(tmp_path: Path, corpus: Corpus) -> None:
     for _ in range(2):
         kept = Encoding.fitted(spec, corpus, cache).features(corpus, cache).matrix()
         np.testing.assert_array_equal(plain, kept)
-    assert cache.size() > 0
+    assert cache.files.size() > 0
 
 
 def test_without_the_cache_nothing_is_written(tmp_path: Path, corpus: Corpus) -> None:

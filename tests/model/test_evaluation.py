@@ -20,7 +20,6 @@ from unruly.facts import Ledger, Use
 from unruly.learner import Heads
 from unruly.model.evaluation import (
     Evaluation,
-    accuracy,
     calibration_error,
     confusion,
     evaluate,
@@ -29,7 +28,7 @@ from unruly.model.evaluation import (
     majority_shares,
     paired_gain,
 )
-from unruly.sampling import wilson
+from unruly.statistics import wilson
 from unruly.votes.votes import Votes
 
 VOTES = Votes.from_array(
@@ -181,8 +180,8 @@ def test_wilson_covers_the_truth_nineteen_times_in_twenty() -> None:
 
 def test_no_documents_have_no_figures() -> None:
     none = np.array([], dtype=np.int64)
-    assert np.isnan(accuracy(none, none).value)
-    assert str(accuracy(none, none)) == "no documents"
+    assert np.isnan(wilson(0, 0).value)
+    assert str(wilson(0, 0)) == "no documents"
     assert np.isnan(macro_f1(confusion(none, none, 3)))
     assert np.isnan(calibration_error(none, np.zeros((0, 2))))
     assert np.isnan(paired_gain(np.array([])).value)

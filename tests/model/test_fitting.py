@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import FrameType, FunctionType
 
 import numpy as np
 import pytest
-from tests.model.planted import planted
+from tests.model.planted import planted, quick
 
 import unruly
+from unruly.denoising.fit import denoise
 from unruly.errors import InputError, ModelFileError, SettingsError
 from unruly.facts import Use
 from unruly.model.storage import restore
 from unruly.model.weak_classifier import WeakClassifier
+from unruly.paper.cotraining import cotrain
+from unruly.rules.sources import Sources
+from unruly.texts.corpus import Corpus
 
 
 def test_the_default_beats_majority_vote_and_estimates_its_sources() -> None:
@@ -30,6 +36,29 @@ def test_the_default_beats_majority_vote_and_estimates_its_sources() -> None:
     assert "estimated accuracy" in str(model.summary_)
     vote = model.explain(data.features[0], [1, -1, -1, -1, -1]).votes[0]
     assert vote.accuracy == model.summary_.sources[0].accuracy
+
+
+@pytest.mark.parametrize(
+    ("method", "mathematics"),
+    [("default", denoise), ("paper", cotrain)],
+)
+def test_the_mathematics_is_three_calls_from_fit(method: str, mathematics: FunctionType) -> None:
+    data, deep = planted(), list[int]()
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code is mathematics.__code__:
+            place, calls = frame, 0
+            while place.f_code is not WeakClassifier.fit.__code__:
+                assert place.f_back is not None
+                place, calls = place.f_back, calls + 1
+            deep.append(calls)
+
+    sys.setprofile(watch)
+    try:
+        WeakClassifier(method=method).fit(data.features, data.votes)
+    finally:
+        sys.setprofile(None)
+    assert deep == [3]
 
 
 @pytest.mark.parametrize("method", ["default", "paper"])
@@ -109,3 +138,17 @@ def test_texts_without_a_word_get_in_training_what_they_get_later() -> None:
     assert model.summary_.labels == (12, 27)
     near = model.explain("good", neighbours=39).neighbours
     assert {one.label for one in near if not (one.text or "").strip()} == {"1"}
+
+
+def test_a_model_of_some_sources_carries_their_rules_only(sources: Sources, corpus: Corpus) -> None:
+    votes = sources.vote(corpus)
+    some = votes[:, ["advert", "praise"]]
+    assert {match.source for row in range(20) for match in some.matches(row)} <= {
+        "advert",
+        "praise",
+    }
+    model = quick().set_params(encoder={"name": "lsa", "dim": 16}, cache=False)
+    model.fit(corpus, some)
+    assert model.sources_ == ("advert", "praise")
+    again = model.predictions(corpus.take(range(20))).votes
+    assert np.array_equal(again.matrix, some.matrix[:20])

@@ -13,7 +13,7 @@ import pytest
 from tests.model.planted import texts
 
 from unruly.errors import InputError
-from unruly.model.predictions import Predictions, predict_file
+from unruly.model.predictions import Predictions, encode_file, predict_file
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.texts.corpus import Corpus
 
@@ -91,9 +91,18 @@ def test_other_endings_are_refused(model: WeakClassifier, data: Path, name: str)
         predict_file(model, data, data.with_name(name))
 
 
-def test_a_file_may_be_written_over_itself(model: WeakClassifier, data: Path) -> None:
-    predict_file(model, data, data, text="comment")
-    assert "label" in pl.read_csv(data).columns
+def test_a_file_is_not_written_over_itself(model: WeakClassifier, data: Path) -> None:
+    before = data.read_bytes()
+    link = data.with_name("link.csv")
+    link.symlink_to(data)
+    for out in (data, link):
+        with pytest.raises(InputError, match="one of the inputs"):
+            predict_file(model, data, out, text="comment")
+    features = data.with_suffix(".parquet")
+    pl.read_csv(data).write_parquet(features)
+    with pytest.raises(InputError, match="one of the inputs"):
+        encode_file(model, features, features, text="comment")
+    assert data.read_bytes() == before
 
 
 def test_a_stream_keeps_no_features(

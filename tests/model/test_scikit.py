@@ -14,7 +14,7 @@ from tests.model.planted import planted, quick
 
 from unruly import Rule, Source, Sources
 from unruly.errors import InputError, SettingsError
-from unruly.model.scikit import GoldScorer
+from unruly.model.evaluation import GoldScorer
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules import Keywords
 from unruly.texts.corpus import Corpus

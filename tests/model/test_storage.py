@@ -232,7 +232,7 @@ def shouting(row):
 @pytest.fixture
 def shouting(tmp_path: Path, corpus: Corpus) -> Path:
     """A model with a rule function, saved; its rules stand in rules.py beside it."""
-    from unruly.rules.plain import source_from_plain
+    from unruly.rules.source import source_from_plain
 
     (tmp_path / "rules.py").write_text(RULES)
     plain = {

@@ -28,7 +28,7 @@ from unruly.paper.pseudo_labels import majority_labels, pseudo_labels
 from unruly.paper.selection import sharpness
 from unruly.paper.settings import PaperSettings
 from unruly.paper.temporal_ensemble import TemporalEnsemble
-from unruly.softmax import softmax
+from unruly.statistics import softmax
 from unruly.votes.sparse import SparseVotes
 
 M = 3

@@ -14,17 +14,15 @@ from hypothesis import strategies as st
 from unruly.errors import ProjectError, RuleError
 from unruly.project import editing
 from unruly.project.editing import ProjectText, write_edit
-from unruly.project.file import parse_project
+from unruly.project.file import make_starter, parse_project
 from unruly.project.project import Project
-from unruly.project.starter import make_starter
 from unruly.project.toml_editing import toml_value
-from unruly.rules.combine import AllOf, Not
+from unruly.rules.condition import AllOf, Not
 from unruly.rules.keywords import Keywords
-from unruly.rules.length import Length
 from unruly.rules.pattern import Pattern
-from unruly.rules.plain import rule_to_plain, source_to_plain
-from unruly.rules.source import Rule, Source
+from unruly.rules.source import Rule, Source, rule_to_plain, source_to_plain
 from unruly.rules.sources import Sources
+from unruly.rules.tools import Length
 
 FILE = Path("unruly.toml")
 CLASSES = ("ham", "spam")
@@ -232,6 +230,52 @@ def test_rules(case: tuple[Project, str], rule: Rule, data: st.DataObject) -> No
         project, source.name, lambda r: [*r[: number - 1], rule, *r[number:]]
     )
 
+    more = editing.add_rule(text, source.name, rule)
+    assert parse_project(more, FILE) == edited(project, source.name, lambda r: [*r, rule])
+    assert remarks(more) == remarks(text)
+
+    to = data.draw(st.integers(1, count))
+    moved = editing.move_rule(text, source.name, number, to)
+
+    def at_another_place(r: list[Rule]) -> list[Rule]:
+        r.insert(to - 1, r.pop(number - 1))
+        return r
+
+    assert parse_project(moved, FILE) == edited(project, source.name, at_another_place)
+    assert remarks(moved) == remarks(text)
+
+    if count == 1:
+        with pytest.raises(ProjectError, match="only this rule"):
+            editing.remove_rule(text, source.name, number)
+        return
+    fewer = editing.remove_rule(text, source.name, number)
+    assert parse_project(fewer, FILE) == edited(
+        project, source.name, lambda r: [*r[: number - 1], *r[number:]]
+    )
+    assert set(remarks(fewer)) <= set(remarks(text))
+
+
+def test_an_edit_inside_of_a_condition_leaves_its_neighbours_alone() -> None:
+    text = """[[source]]
+name = "a"
+[[source.rule]]
+label = "spam"
+all = [
+  { keywords = ["cash"] },  # the first
+  { not = { sequence = { first = ["my"], then = ["bank"] } } },  # the second
+]
+"""
+    rule = {
+        "label": "spam",
+        "all": [
+            {"keywords": ["cash", "money"]},
+            {"not": {"sequence": {"first": ["my"], "then": ["bank"], "within_words": 2}}},
+        ],
+    }
+    assert editing.replace_rule(text, "a", 1, rule) == text.replace(
+        '"cash"]', '"cash", "money"]'
+    ).replace('["bank"] }', '["bank"], within_words = 2 }')
+
 
 @laws
 @given(written(), some_words, st.data())
@@ -254,6 +298,34 @@ def test_words(case: tuple[Project, str], more: list[str], data: st.DataObject) 
     added = editing.add_words(text, source.name, number, more)
     assert parse_project(added, FILE) == with_words([*known, *(w for w in more if w not in known)])
     assert remarks(added) == remarks(text)
+    gone = data.draw(st.sampled_from(known))
+    if len(known) == 1:
+        with pytest.raises(ProjectError, match="is the only word"):
+            editing.drop_words(text, source.name, number, [gone])
+        return
+    fewer = editing.drop_words(text, source.name, number, [gone])
+    assert parse_project(fewer, FILE) == with_words([word for word in known if word != gone])
+    assert set(remarks(fewer)) <= set(remarks(text))
+
+
+@laws
+@given(written(), st.data())
+def test_merge_source(case: tuple[Project, str], data: st.DataObject) -> None:
+    project, text = case
+    many = list(project.sources.with_disabled)
+    if len(many) == 1:
+        with pytest.raises(ProjectError, match="cannot be merged with itself"):
+            editing.merge_source(text, many[0].name, many[0].name)
+        return
+    gone, into = data.draw(st.permutations(many))[:2]
+    known = [rule_to_plain(rule) for rule in into.rules]
+    more = [rule for rule in gone.rules if rule_to_plain(rule) not in known]
+    new = editing.merge_source(text, gone.name, into.name)
+    rest = [replace(s, rules=(*s.rules, *more)) if s is into else s for s in many if s is not gone]
+    assert editing.source_names(new) == tuple(s.name for s in rest)
+    if any(s.enabled for s in rest):
+        assert parse_project(new, FILE) == with_sources(project, rest)
+    assert set(remarks(new)) <= set(remarks(text))
 
 
 def test_an_edit_looks_as_if_written_by_hand(tmp_path: Path) -> None:
@@ -311,6 +383,8 @@ def test_windows_line_ends_and_a_byte_order_mark_are_kept(tmp_path: Path) -> Non
         (lambda t: editing.rename_source(t, "link", "money"), "there is a source 'money' already"),
         (lambda t: editing.move_source(t, "link", 99), "there is no place 99"),
         (lambda t: editing.add_words(t, "check_out", 1, ["x"]), "has no list of keywords"),
+        (lambda t: editing.drop_words(t, "money", 1, ["x"]), "'x' is not in the list of rule 1"),
+        (lambda t: editing.merge_source(t, "money", "monye"), "there is no source 'monye'"),
         (lambda t: editing.rename_source(t + "[", "link", "url"), "not valid TOML"),
         (
             lambda t: editing.remove_source(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unruly.denoising.settings import Settings
-from unruly.errors import ProjectError, UnrulyError
+from unruly.errors import ProjectError, RuleError, UnrulyError
 from unruly.paper.settings import PaperSettings
 from unruly.project.project import DataFiles, Project
 
@@ -268,3 +268,16 @@ def test_rules_of_many_kinds_vote_together(tmp_path: Path) -> None:
     (match,) = [match for match in votes.matches(0) if match.source == "mood"]
     assert [corpus.texts[0][start:end] for start, end in match.spans] == ["check it out"]
     assert Project.read(project.write(tmp_path / "again.toml")) == project
+
+
+def test_the_patterns_of_a_project_are_bounded_together(tmp_path: Path) -> None:
+    head = '[task]\nclasses = ["ham", "spam"]\n'
+    rule = '[[source]]\nname = "s{0}"\nrule = [{{ label = "spam", pattern = \'a{{9000}}{0}\' }}]\n'
+    rules = [rule.format(i) for i in range(60)]
+    project_file(tmp_path, head + "".join(rules[:50]))
+    assert len(Project.read(tmp_path).sources.names) == 50
+    file = project_file(tmp_path, head + "".join(rules))
+    with pytest.raises(
+        RuleError, match=r"unruly.toml:\d+: source 's55', rule 1: the patterns of all"
+    ):
+        Project.read(file)

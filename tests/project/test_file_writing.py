@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError
 from unruly.paper.settings import PaperSettings
-from unruly.project.file import to_toml
+from unruly.project.file import make_starter, to_toml
 from unruly.project.project import DataFiles, EncoderSpec, Project
-from unruly.project.starter import make_starter
-from unruly.rules.combine import AllOf, Not
+from unruly.rules.condition import AllOf, Not
 from unruly.rules.keywords import Keywords
-from unruly.rules.length import Length
 from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.rules.tools import Length
 
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).filter(
     lambda word: word.strip() != ""

@@ -10,8 +10,8 @@ import pytest
 
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.settings import PaperSettings
+from unruly.project.file import make_starter
 from unruly.project.project import Project
-from unruly.project.starter import make_starter
 
 
 @dataclass
@@ -61,8 +61,8 @@ def test_scoring_is_optional_and_changes_nothing(project: Project) -> None:
     scored, plain = project.fit(), project.fit(score=False)
     assert scored.evaluation is not None
     assert scored.scored_on == "train"
-    assert "optimistic: scored on the training documents" in str(scored)
-    assert "optimistic: scored on the training documents" not in str(plain)
+    assert "these are the training documents: on new ones the figures may differ" in str(scored)
+    assert "these are the training documents" not in str(plain)
     assert plain.evaluation is None
     assert plain.to_plain()["evaluation"] is None
     assert scored.model.ledger_.gold_free

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from unruly.errors import InputError
+from unruly.project.file import STARTER_FILES, make_starter
 from unruly.project.project import Project
-from unruly.project.starter import STARTER_FILES, make_starter
 
 
 def test_it_is_a_project_that_votes(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
 
 
 def test_nothing_half_made_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unruly.project.starter.STARTER_FILES", (*STARTER_FILES, "missing"))
+    monkeypatch.setattr("unruly.project.file.STARTER_FILES", (*STARTER_FILES, "missing"))
     with pytest.raises(FileNotFoundError):
         make_starter(tmp_path / "spam")
     assert list(tmp_path.iterdir()) == []

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from unruly.errors import InputError, MissingExtraError, RuleError, UnrulyError, Where
+from unruly.project.file import make_starter
 from unruly.project.project import DataFiles, Project
-from unruly.project.starter import make_starter
-from unruly.project.voting import blamed_on_its_line, vote_split
+from unruly.project.voting import check_project, vote_split
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
@@ -66,7 +66,7 @@ def starter(tmp_path: Path) -> Project:
 @pytest.mark.parametrize("kind", [RuleError, MissingExtraError])
 def test_the_line_of_the_rule(starter: Project, kind: type[UnrulyError]) -> None:
     def fail() -> None:
-        with blamed_on_its_line(starter):
+        with starter.blamed():
             raise kind("no", where=Where(source="feeling", rule=2, id=7))
 
     with pytest.raises(kind) as caught:
@@ -87,13 +87,13 @@ def test_the_line_of_the_rule(starter: Project, kind: type[UnrulyError]) -> None
     "where", [None, Where(file="comments.csv"), Where(source="nobody", rule=1)], ids=str
 )
 def test_other_errors_stay_as_they_are(starter: Project, where: Where | None) -> None:
-    with pytest.raises(InputError) as caught, blamed_on_its_line(starter):
+    with pytest.raises(InputError) as caught, starter.blamed():
         raise InputError("broken", where=where)
     assert caught.value.where == where
 
 
 def test_the_words_of_a_message_do_not_matter(starter: Project) -> None:
-    with pytest.raises(InputError) as caught, blamed_on_its_line(starter):
+    with pytest.raises(InputError) as caught, starter.blamed():
         raise InputError("source 'feeling', rule 2: not what it seems")
     assert caught.value.where is None
 
@@ -101,6 +101,67 @@ def test_the_words_of_a_message_do_not_matter(starter: Project) -> None:
 def test_a_project_made_in_python_has_no_lines(starter: Project) -> None:
     with (
         pytest.raises(RuleError, match=r"^source 'short', rule 1: no$"),
-        blamed_on_its_line(replace(starter, file=None)),
+        replace(starter, file=None).blamed(),
     ):
         raise RuleError("no", where=Where(source="short", rule=1))
+
+
+TOML = """\
+[task]
+classes = ["ham", "spam"]
+[data]
+train = "comments.csv"
+[[source]]
+name = "a"
+[[source.rule]]
+label = "ham"
+keywords = ["song"]
+[[source.rule]]
+label = "spam"
+keywords = ["free"]
+examples = [
+    "free",
+    "gratis",
+]
+[[source]]
+name = "b"
+rule = [{ label = "spam", keywords = ["win"], counter_examples = ["we win", "winner"] }]
+"""
+
+
+def test_the_starter_holds(tmp_path: Path) -> None:
+    checked = check_project(make_starter(tmp_path / "spam"))
+    assert checked.holds
+    assert checked.examples == 14
+    assert checked.summary.documents == 73
+
+
+def test_each_failure_has_its_line(tmp_path: Path) -> None:
+    folder = make_starter(tmp_path / "spam")
+    (folder / "unruly.toml").write_text(TOML)
+    checked = check_project(folder)
+    assert not checked.holds
+    assert checked.examples == 4
+    assert [str(failure) for failure in checked.failures] == [
+        f"{folder / 'unruly.toml'}:15: source 'a', rule 2 does not match its example 'gratis'",
+        f"{folder / 'unruly.toml'}:19: source 'b', rule 1 matches its counter-example 'we win'",
+    ]
+    assert checked.to_plain()["failures"][1]["counter_example"] is True
+
+
+def test_a_source_that_votes_for_a_class_far_more_often_than_it_occurs(tmp_path: Path) -> None:
+    """By the stated prior alone: without one, nobody knows."""
+    folder = make_starter(tmp_path / "spam")
+    rules = 'keywords = ["song", "video", "love", "the", "a", "i"]'
+    plain = TOML.replace('keywords = ["song"]', rules)
+    (folder / "unruly.toml").write_text(plain)
+    assert check_project(folder).too_frequent == ()
+    stated = plain.replace("[data]", "prior = { ham = 0.05 }\n[data]", 1)
+    (folder / "unruly.toml").write_text(stated)
+    checked = check_project(folder)
+    (fact,) = checked.too_frequent
+    assert (fact.source, fact.label, fact.share) == ("a", "ham", 0.05)
+    assert fact.votes > 0.1
+    assert f"at most {0.05 / fact.votes:.0%} of these votes can be right" in str(fact)
+    assert str(fact) in checked.problems
+    assert checked.to_plain()["too_frequent"][0]["source"] == "a"

@@ -65,7 +65,8 @@ def test_rules_outside_what_can_be_compared() -> None:
 def test_the_ledger_and_the_plain_form() -> None:
     worth = measured(0.85)
     assert worth.ledger.gold_free
-    assert worth.ledger.used_for(Use.SCORING) == 400 + worth.rungs[-1].labels
+    assert worth.ledger.used_for(Use.SCORING) == 400
+    assert worth.ledger.used_for(Use.COMPARISON) == worth.rungs[-1].labels
     plain = json.loads(json.dumps(worth.to_plain(), allow_nan=False))
     assert plain["labels"] == worth.labels
     assert [rung["labels"] for rung in plain["hand_labels"]] == [r.labels for r in worth.rungs]

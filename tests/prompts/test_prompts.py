@@ -22,13 +22,11 @@ import unruly
 from unruly.cli.main import run
 from unruly.errors import RuleError
 from unruly.project.project import Project
-from unruly.prompts.answers import AnswerStore
-from unruly.prompts.asking import Asked, RetryPolicy
-from unruly.prompts.budget import Account, Budget, Cost, Price
-from unruly.prompts.endpoint import Endpoint
-from unruly.prompts.requests import most_input
+from unruly.prompts.answers import AnswerStore, Budget, Cost, Price
+from unruly.prompts.asking import Account, Asked, RetryPolicy
+from unruly.prompts.endpoint import Endpoint, most_input
 from unruly.rules import Keywords, Prompt
-from unruly.rules.asking import ask, plans
+from unruly.rules.prompt import ask, plans
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
@@ -325,7 +323,7 @@ def test_texts_that_leave_the_machine_are_announced() -> None:
 )
 def test_mistakes_are_refused(changes: dict[str, object], problem: str) -> None:
     usual = {"endpoint": "http://127.0.0.1:1/v1", "model": "m", "ask": "Spam? {text}"}
-    from unruly.rules.plain import source_from_plain
+    from unruly.rules.source import source_from_plain
 
     with pytest.raises(RuleError, match=problem):
         source_from_plain({"name": "s", "prompt": {**usual, **changes}}, CLASSES)

@@ -12,20 +12,27 @@ import pytest
 
 from unruly.learner import Epoch
 from unruly.model.advice import count_pairs
-from unruly.report.accuracy import by_votes_chart, calibration_chart, confidence_chart, noise_chart
+from unruly.report.accuracy import (
+    by_votes_chart,
+    calibration_chart,
+    confidence_chart,
+    confusion_chart,
+    noise_chart,
+)
 from unruly.report.facts import Facts
 from unruly.report.markup import Chart, figure
-from unruly.report.matrices import MOST_SOURCES, agreement_map, confusion_chart
+from unruly.report.page import training_curves
 from unruly.report.sources import (
+    MOST_SOURCES,
     SourceFacts,
     Weights,
+    agreement_map,
     bubble_chart,
     free_place,
     shared_area,
     weights_chart,
 )
-from unruly.report.training_curves import training_curves
-from unruly.sampling import Share
+from unruly.statistics import Share
 from unruly.votes.votes import Votes
 
 HISTORY = tuple(Epoch(n, 1 / n, 2 / n, 0.1, 3 / n, 0, 0.5 + n / 99, n == 7) for n in range(1, 10))
@@ -216,7 +223,7 @@ def test_equal_weights_are_called_equal() -> None:
     same = [Weights(name, 1.0, 9, (1.0,) * 5) for name in ("a", "b")]
     chart = weights_chart(same)
     assert chart is not None
-    assert chart.description.startswith("All sources have the same weight")
+    assert chart.description.startswith("All votes have the same weight")
     varied = weights_chart([same[0], Weights("b", 1.0, 9, (0.5, 1.0, 1.0, 1.0, 2.0))])
     assert varied is not None
     assert "b varies most: 0.50 to 2.00 times" in varied.description

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.report.conftest import Made
 
+from unruly.facts import Use
 from unruly.learner import Heads
 from unruly.report.accuracy import MOST_VOTES, by_votes, confidence_of, noise
-from unruly.report.advice import removals
-from unruly.report.facts import Facts, gather
+from unruly.report.facts import Facts, ScoredOn, gather
 from unruly.report.sources import source_weights
+from unruly.report.verdict import removals
 from unruly.votes.votes import Votes
 
 matrices = st.integers(1, 30).flatmap(
@@ -82,10 +83,10 @@ def test_documents_are_grouped_by_their_number_of_votes() -> None:
 def test_weights_are_relative_to_an_equal_share() -> None:
     votes = votes_of([[0, 0, -1], [0, 1, 2], [1, -1, -1]])
     weights = np.array([[0.75, 0.25, 0], [0.5, 0.25, 0.25], [1, 0, 0]], dtype=np.float32)
-    weighed = source_weights((0.5, 0.3, 0.2), votes, heads_of(np.eye(3), weights))
+    weighed = source_weights(votes, heads_of(np.eye(3), weights))
     assert weighed[0].documents == 2  # those where it is alone do not count
-    assert weighed[0].overall == pytest.approx(1.5)
-    assert weighed[0].quantiles[2] == pytest.approx(1.5)  # between 0.75 × 2 and 0.5 × 3
+    assert weighed[0].mean == pytest.approx(1.5)  # of 0.75 × 2 and 0.5 × 3
+    assert weighed[0].quantiles[2] == pytest.approx(1.5)
     assert weighed[2].quantiles[0] == pytest.approx(0.75)
 
 
@@ -136,8 +137,11 @@ def test_facts_measure_sources_on_the_scored_documents(whole: Facts, made: Made)
     )
 
 
-def test_gold_is_entered_in_the_ledger_as_scoring(whole: Facts, without_gold: Facts) -> None:
-    assert str(whole.ledger).endswith("61 for scoring (train.csv)")
+def test_gold_is_entered_in_the_ledger_for_all_its_uses(whole: Facts, without_gold: Facts) -> None:
+    assert [(e.use, e.labels, e.origin) for e in whole.ledger.entries] == [
+        (Use.SCORING, 61, "train.csv"),
+        (Use.ADVICE, 61, "train.csv"),  # sources that it finds wrong are named
+    ]
     assert whole.ledger.gold_free
     assert without_gold.evaluation is None
     assert str(without_gold.ledger) == "gold labels: none used"
@@ -149,4 +153,4 @@ def test_without_held_out_documents_the_training_documents_score(made: Made) -> 
     found = gather("m", made.fitted, made.train)
     assert found.evaluation is not None
     assert found.evaluation.everything.model.documents == 161
-    assert found.scored_on == "the 161 true labels of train.csv"
+    assert found.scored_on == ScoredOn(161, "train.csv")

@@ -13,7 +13,7 @@ from tests.report.conftest import ATTACK, CLASSES, Made
 from unruly.facts import BalanceOrigin, BlankTexts, ClassBalance
 from unruly.html import escape
 from unruly.learner import Epoch
-from unruly.model.wording import sentence
+from unruly.model.summary import sentence
 from unruly.report.facts import Facts, gather
 from unruly.report.page import SECTIONS, page, report
 from unruly.report.verdict import verdict
@@ -151,10 +151,10 @@ def test_notes_of_the_fit_stand_in_the_verdict_once(without_gold: Facts) -> None
     assert len([s for s in message if s.startswith("Class shares")]) == 1
 
 
-def test_scoring_on_training_documents_is_called_optimistic(made: Made) -> None:
+def test_scoring_on_training_documents_is_told(made: Made) -> None:
     found = gather("m", made.fitted, made.train)
     message = " ".join(verdict(found).sentences)
-    assert "Optimistic: scored on the training documents" in message
+    assert "These documents are also training documents" in message
 
 
 def test_the_report_is_written_whole(

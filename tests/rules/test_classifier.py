@@ -12,8 +12,7 @@ import pytest
 import unruly
 from unruly.errors import RuleError
 from unruly.rules import Classifier, Keywords
-from unruly.rules.plain import source_from_plain, source_to_plain
-from unruly.rules.source import Rule, Source
+from unruly.rules.source import Rule, Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
 
 sklearn = pytest.importorskip("sklearn")

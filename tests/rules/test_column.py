@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from unruly.errors import RuleError
-from unruly.rules.cache import Cache
 from unruly.rules.column import Column, Probabilities
 from unruly.rules.field import Field
 from unruly.rules.keywords import Keywords
+from unruly.rules.matching import Cache
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus

@@ -112,7 +112,7 @@ def test_size_is_at_most_what_is_written_without_repetition() -> None:
 
 
 def test_rules_tell_the_words_that_they_look_for() -> None:
-    from unruly.rules.plain import source_from_plain
+    from unruly.rules.source import source_from_plain
 
     classes = ["ham", "spam"]
     tables: list[dict[str, object]] = [

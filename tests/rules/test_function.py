@@ -11,8 +11,7 @@ import unruly
 from unruly.errors import RuleError
 from unruly.rules.function import Document, Function
 from unruly.rules.keywords import Keywords
-from unruly.rules.plain import source_from_plain, source_to_plain
-from unruly.rules.source import Rule, Source
+from unruly.rules.source import Rule, Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 

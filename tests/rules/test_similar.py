@@ -12,12 +12,11 @@ import pytest
 import unruly
 from unruly.cli.main import run
 from unruly.errors import InputError, ProjectError, RuleError
-from unruly.project.checking import check_project
 from unruly.project.project import Project
+from unruly.project.voting import check_project
 from unruly.rules import Described, Not, Similar
-from unruly.rules.cache import Cache
-from unruly.rules.plain import source_from_plain
-from unruly.rules.source import Rule, Source
+from unruly.rules.matching import Cache
+from unruly.rules.source import Rule, Source, source_from_plain
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 

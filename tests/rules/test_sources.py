@@ -11,12 +11,11 @@ from tests.rules.reference import first_match
 
 from unruly.errors import RuleError
 from unruly.rules.field import Field
-from unruly.rules.keywords import Keywords
-from unruly.rules.length import Length
+from unruly.rules.keywords import Keywords, WordSequence
 from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.rules.word_sequence import WordSequence
+from unruly.rules.tools import Length
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 

@@ -3,14 +3,17 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import unruly.rules.tools as tools
 from unruly.errors import MissingExtraError, RuleError
-from unruly.rules.plain import source_from_plain
-from unruly.rules.source import Rule, Source
+from unruly.rules.condition import TEXT
+from unruly.rules.source import Rule, Source, source_from_plain
 from unruly.rules.sources import Sources
-from unruly.rules.tools import Entity, Sentiment
+from unruly.rules.tools import Entity, Length, Sentiment
 from unruly.texts.corpus import Corpus
 
 TEXTS = ["I love this great song", "a terrible, awful mess", "the table is wooden"]
@@ -124,3 +127,24 @@ def test_a_model_that_is_not_there() -> None:
     sources = Sources(["a", "b"], [Source("p", [Rule("b", Entity("PERSON", "no_such_model"))])])
     with pytest.raises(RuleError, match=r"source 'p', rule 1: .*spacy download no_such_model"):
         sources.vote(Corpus.from_texts(["x"]))
+
+
+@given(
+    st.lists(st.text(alphabet="aé中 \n.", max_size=12), min_size=1),
+    st.integers(0, 5),
+    st.integers(0, 5),
+)
+def test_same_as_python(texts: list[str], a: int, b: int) -> None:
+    low, high = min(a, b), max(a, b)
+    frame = pl.DataFrame({TEXT: texts})
+    words = frame.select(Length(min_words=low, max_words=high).mask()).to_series().to_list()
+    chars = frame.select(Length(min_chars=low, max_chars=high).mask()).to_series().to_list()
+    assert words == [low <= len(text.split()) <= high for text in texts]
+    assert chars == [low <= len(text) <= high for text in texts]
+
+
+def test_no_bound_and_impossible_bounds() -> None:
+    with pytest.raises(RuleError, match="needs a bound"):
+        Length()
+    with pytest.raises(RuleError, match="at least 5 and at most 2 words"):
+        Length(min_words=5, max_words=2)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from unruly.serve.messages import (
     HuggingFace,
+    Limits,
     Own,
     Problem,
     explain_request,
     parsed,
     predict_request,
 )
-from unruly.serve.settings import Limits
 
 LIMITS = Limits(texts=3, characters=10)
 

@@ -10,7 +10,7 @@ from tests.serve.conftest import Running
 
 from unruly.serve import openapi
 from unruly.serve.openapi import docs_page
-from unruly.serve.settings import ServeSettings
+from unruly.serve.service import ServeSettings
 
 SETTINGS = ServeSettings(Path("<b>spam</b>.unruly"))
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import threading
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from unruly.errors import InputError, ModelFileError
@@ -15,7 +18,9 @@ from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.serve.service import ModelFile, load_served, rules_in_words
+from unruly.serve.messages import Answer, Answers, Asked, Limits, Problem
+from unruly.serve.metrics import Metrics
+from unruly.serve.service import Batcher, ModelFile, load_served, rules_in_words
 
 
 def test_ready_with_its_checksum(model: Path) -> None:
@@ -91,3 +96,139 @@ def test_rules_in_words_name_every_class_of_a_partial_vote() -> None:
         ["billing", "bug"],
         "praise",
     ]
+
+
+class Echo:
+    """A model that answers with the length of each text, holds until it is let go, and fails on "bad"."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.go = threading.Event()
+        self.go.set()
+
+    def __call__(self, asked: Asked) -> Answers:
+        assert self.go.wait(30)
+        self.batches.append(list(asked.texts))
+        if "bad" in asked.texts:
+            raise ValueError("bad text")
+        each = [Answer(len(text), (1.0,), "both", ()) for text in asked.texts]
+        return Answers(("a",), (), each, "sum")
+
+
+Work = Callable[[Batcher, Echo], Awaitable[None]]
+
+
+def run(work: Work, limits: Limits | None = None) -> Echo:
+    """Let a batcher run while `work` asks it."""
+    echo = Echo()
+
+    async def main() -> None:
+        batcher = Batcher(echo, limits or Limits(), Metrics())
+        running = asyncio.create_task(batcher.run())
+        await work(batcher, echo)
+        batcher.stop()
+        await running
+        assert batcher.waiting == 0
+
+    asyncio.run(main())
+    return echo
+
+
+def lengths(answers: Answers) -> list[int]:
+    return [answer.number for answer in answers.each]
+
+
+async def held(batcher: Batcher, echo: Echo, others: list[Asked]) -> list[Answers | BaseException]:
+    """Ask one text, and the others while it is predicted."""
+    echo.go.clear()
+    first = asyncio.create_task(batcher.ask(Asked(["first"])))
+    await asyncio.sleep(0.05)
+    tasks = [asyncio.create_task(batcher.ask(asked)) for asked in others]
+    await asyncio.sleep(0.05)
+    echo.go.set()
+    await first
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def test_what_arrives_meanwhile_is_predicted_together_and_each_gets_its_own() -> None:
+    async def work(batcher: Batcher, echo: Echo) -> None:
+        asked = [Asked(["a" * n] * (n % 3 + 1)) for n in range(1, 20)]
+        for n, answers in zip(range(1, 20), await held(batcher, echo, asked), strict=True):
+            assert isinstance(answers, Answers)
+            assert lengths(answers) == [n] * (n % 3 + 1)
+
+    echo = run(work)
+    assert len(echo.batches) == 2
+
+
+def test_a_batch_stops_at_its_limits() -> None:
+    async def work(batcher: Batcher, echo: Echo) -> None:
+        await held(batcher, echo, [Asked(["a"] * 2) for _ in range(5)])
+        await held(batcher, echo, [Asked(["b" * 30]) for _ in range(3)])
+
+    echo = run(work, Limits(batch=4, batch_characters=70))
+    sizes = [len(batch) for batch in echo.batches if batch != ["first"]]
+    assert sizes == [4, 4, 2, 2, 1]
+
+
+def test_documents_with_columns_go_alone() -> None:
+    async def work(batcher: Batcher, echo: Echo) -> None:
+        columns = pl.DataFrame({"likes": [3]})
+        await held(batcher, echo, [Asked(["a"]), Asked(["b"], columns), Asked(["c"]), Asked(["d"])])
+
+    assert run(work).batches == [["first"], ["a"], ["b"], ["c", "d"]]
+
+
+def test_one_failure_spoils_nobody_else() -> None:
+    async def work(batcher: Batcher, echo: Echo) -> None:
+        found = await held(batcher, echo, [Asked(["a"]), Asked(["bad"]), Asked(["ccc"])])
+        assert isinstance(found[1], ValueError)
+        for place, length in ((0, 1), (2, 3)):
+            answers = found[place]
+            assert isinstance(answers, Answers)
+            assert lengths(answers) == [length]
+
+    run(work)
+
+
+def test_full_is_429_with_a_time_to_come_back_and_never_when_idle() -> None:
+    async def work(batcher: Batcher, echo: Echo) -> None:
+        found = await held(batcher, echo, [Asked(["a"] * 3), Asked(["b"] * 3)])
+        assert isinstance(found[0], Answers)
+        refused = found[1]
+        assert isinstance(refused, Problem)
+        assert refused.status == 429
+        assert 1 <= int(refused.headers["Retry-After"]) <= 60
+        assert len((await batcher.ask(Asked(["a"] * 9))).each) == 9
+
+    run(work, Limits(waiting=5))
+
+
+def test_who_gave_up_is_not_predicted_and_the_rest_is() -> None:
+    async def work(batcher: Batcher, echo: Echo) -> None:
+        echo.go.clear()
+        first = asyncio.create_task(batcher.ask(Asked(["first"])))
+        await asyncio.sleep(0.05)
+        gone = asyncio.create_task(batcher.ask(Asked(["gone"])))
+        stays = asyncio.create_task(batcher.ask(Asked(["stays"])))
+        await asyncio.sleep(0.05)
+        gone.cancel()
+        await asyncio.sleep(0)
+        echo.go.set()
+        await asyncio.gather(first, stays)
+        with pytest.raises(asyncio.CancelledError):
+            await gone
+
+    assert run(work).batches == [["first"], ["stays"]]
+
+
+def test_stopping_answers_what_waits() -> None:
+    async def work(batcher: Batcher, echo: Echo) -> None:
+        echo.go.clear()
+        tasks = [asyncio.create_task(batcher.ask(Asked(["a"]))) for _ in range(5)]
+        await asyncio.sleep(0.05)
+        batcher.stop()
+        echo.go.set()
+        assert len(await asyncio.gather(*tasks)) == 5
+
+    run(work)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from unruly.project.starter import make_starter
-from unruly.rules.cache import Cache
+from unruly.project.file import make_starter
+from unruly.rules.matching import Cache
+from unruly.serve.server import listening
 from unruly.studio.app import Studio, application
-from unruly.studio.security import Access
+from unruly.studio.server import Access, link_of
 from unruly.studio.workspace import Workspace
 
 ACCESS = Access("secret", 8765)
@@ -74,6 +77,22 @@ def client_of(studio: Studio) -> Any:
     client = testing.TestClient(application(studio), base_url=BASE)
     assert client.get("/?token=secret").status_code == 200
     return client
+
+
+@contextmanager
+def hosted(studio: Studio) -> Iterator[str]:
+    """The studio on a real port of this process; gives the link to start with."""
+    import uvicorn
+
+    with listening("127.0.0.1", [0]) as made:
+        studio.access = Access("secret", made.getsockname()[1])
+        config = uvicorn.Config(application(studio), log_level="warning", lifespan="off")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [made]}, daemon=True)
+        thread.start()
+        yield link_of(studio.access)
+        server.should_exit = True
+        thread.join(20)
 
 
 @pytest.fixture

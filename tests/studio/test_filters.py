@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unruly.errors import InputError
-from unruly.studio.filters import COVERED, SORTS, Filter
+from unruly.project.file import begin_project
+from unruly.rules.matching import Cache
+from unruly.studio.filters import COVERED, SORTS, Filter, column_look
 from unruly.studio.state import Answers, State
 from unruly.studio.workspace import Workspace
 
@@ -130,3 +133,55 @@ def test_what_is_unknown_is_said(state: State, chosen: Filter) -> None:
 def test_without_a_model_its_parts_ask_for_nothing(state: State) -> None:
     bare = replace(state, answers=None)
     assert Filter(predicted="spam", low="90", against="votes").count(bare) == bare.n
+
+
+@pytest.fixture
+def columned(tmp_path: Path, cache: Cache) -> State:
+    """Documents with a number, a date and a text beside each."""
+    rows = [
+        f"text {i},{i / 2 if i % 7 else ''},2024-{1 + i % 12:02}-{1 + i % 28:02},{'abc'[i % 3]}"
+        for i in range(60)
+    ]
+    (tmp_path / "data.csv").write_text("\n".join(["text,likes,day,lang", *rows]) + "\n")
+    begin_project(tmp_path / "data.csv", ("x", "y"), text="text")
+    return Workspace(tmp_path).state
+
+
+@given(least=st.integers(-1, 31), most=st.integers(-1, 31))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+def test_ranges_of_numbers(columned: State, least: int, most: int) -> None:
+    values = columned.corpus.columns["likes"].to_list()
+    chosen = Filter(column="likes", least=str(least), most=f"{most},0")
+    expected = [i for i, v in enumerate(values) if v is not None and least <= v <= most]
+    assert chosen.rows(columned).tolist() == expected
+
+
+def test_ranges_of_dates_and_open_ends(columned: State) -> None:
+    days = columned.corpus.columns["day"].to_list()
+
+    def found(**parts: str) -> list[int]:
+        return [int(row) for row in Filter(column="day", **parts).rows(columned)]
+
+    assert found(least="2024-03-05") == [i for i, d in enumerate(days) if d >= "2024-03-05"]
+    assert found(most="2024-03") == [i for i, d in enumerate(days) if d < "2024-04"]
+    assert found(least="2024-02", most="2024-02-10") == [
+        i for i, d in enumerate(days) if "2024-02-01" <= d <= "2024-02-10"
+    ]
+
+
+def test_ranges_that_make_no_sense_are_said(columned: State) -> None:
+    for parts in (
+        {"column": "likes", "least": "many"},
+        {"column": "day", "most": "soon"},
+        {"column": "lang", "least": "a"},
+    ):
+        with pytest.raises(InputError, match=r"not a number|not a date|holds texts"):
+            Filter(**parts).rows(columned)
+
+
+def test_what_a_column_offers(columned: State) -> None:
+    assert column_look(columned, "lang").values == (("a", 20), ("b", 20), ("c", 20))
+    likes = column_look(columned, "likes")
+    assert (likes.kind, likes.low, likes.high, likes.values) == ("number", "0.5", "29.5", ())
+    day = column_look(columned, "day")
+    assert (day.kind, day.low) == ("date", "2024-01-01")

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unruly.studio.form_kinds import KINDS, words_in
-from unruly.studio.forms import RuleForm, new_source
+from unruly.errors import InputError
+from unruly.studio.forms import (
+    ConditionForm,
+    NoFormError,
+    RuleForm,
+    SourceForm,
+    changed,
+    new_source,
+)
+from unruly.studio.kinds import KINDS, words_in
 
 WORDS = st.lists(
     st.text("abc dé'#\"", min_size=1, max_size=8).map(str.strip).filter(bool),
@@ -18,20 +26,27 @@ WORDS = st.lists(
 ).map(lambda words: list(dict.fromkeys(words)))
 
 
+def single(kind: str, values: dict[str, str], label: str = "spam", **texts: str) -> SourceForm:
+    """A source with one rule of one condition."""
+    named = {f"{kind}:{key}": value for key, value in values.items() if value}
+    return SourceForm(
+        "a", (RuleForm("one", label, (), (ConditionForm(kind, named),), "", **texts),)
+    )
+
+
 @given(words=WORDS, examples=WORDS, inside=st.booleans())
 def test_a_form_becomes_toml_and_a_form_again(
     words: list[str], examples: list[str], inside: bool
 ) -> None:
     values = {"keywords": ", ".join(words), "match": "on" if inside else ""}
-    form = RuleForm("a", "keywords", "spam", values, examples="\n".join(examples))
+    form = single("keywords", values, examples="\n".join(examples))
     text = form.to_toml()
     (rule,) = tomllib.loads(text)["source"][0]["rule"]
     assert rule["keywords"] == words
     assert rule["examples"] == examples
     assert rule.get("match") == ("substring" if inside else None)
-    again = RuleForm.of_toml(text)
-    assert again is not None
-    assert words_in(again.values["keywords"]) == words
+    again = SourceForm.of_toml(text)
+    assert words_in(again.rules[0].conditions[0].values["keywords:keywords"]) == words
     assert again.to_toml(text) == text
 
 
@@ -45,17 +60,28 @@ rule = [
 """
 
 
-def sent(form: RuleForm) -> dict[str, str]:
+def sent(form: SourceForm) -> dict[str, str]:
     """What a browser sends."""
-    own = {k: v for k, v in vars(form).items() if isinstance(v, str)}
-    return {**own, **{f"{form.kind}:{key}": value for key, value in form.values.items() if value}}
+    fields = {"name": form.name}
+    for i, rule in enumerate(form.rules):
+        votes = f"={rule.label}" if rule.votes == "one" else rule.votes
+        fields |= {f"r{i}.votes": votes, f"r{i}.examples": rule.examples}
+        fields[f"r{i}.counter_examples"] = rule.counter_examples
+        fields |= {f"r{i}.several:{c}": name for c, name in enumerate(rule.labels)}
+        fields |= {f"r{i}.but": rule.label} if rule.votes == "but" else {}
+        fields |= {f"r{i}.joint": rule.joint} if rule.joint else {}
+        for j, condition in enumerate(rule.conditions):
+            at = f"r{i}.c{j}."
+            fields[f"{at}kind"] = condition.kind
+            fields |= {f"{at}not": "on"} if condition.negated else {}
+            fields |= {f"{at}{name}": value for name, value in condition.values.items()}
+    return fields
 
 
 def test_the_layout_is_kept() -> None:
-    form = RuleForm.of_toml(TEXT)
-    assert form is not None
-    edited = RuleForm.of_fields(
-        {**sent(form), "name": "gold", "keywords:keywords": "cash, money, coins"}
+    form = SourceForm.of_toml(TEXT)
+    edited = SourceForm.of_fields(
+        {**sent(form), "name": "gold", "r0.c0.keywords:keywords": "cash, money, coins"}
     ).to_toml(TEXT)
     assert "# the root of all" in edited
     assert "# words" in edited
@@ -63,30 +89,57 @@ def test_the_layout_is_kept() -> None:
 
 
 def test_another_kind_takes_the_place_of_the_first() -> None:
-    text = RuleForm("a", "pattern", "spam", {"pattern": r"\bcash\b", "ignore_case": "on"}).to_toml(
-        TEXT
-    )
+    text = single("pattern", {"pattern": r"\bcash\b", "ignore_case": "on"}).to_toml(TEXT)
     (rule,) = tomllib.loads(text)["source"][0]["rule"]
     assert rule == {"label": "spam", "pattern": r"\bcash\b", "ignore_case": True}
     sequence = {"first": "my", "then": "channel", "within_words": "2"}
-    text = RuleForm("a", "sequence", "spam", sequence).to_toml(text)
+    text = single("sequence", sequence).to_toml(text)
     (rule,) = tomllib.loads(text)["source"][0]["rule"]
     assert rule["sequence"] == {"first": ["my"], "then": ["channel"], "within_words": 2}
 
 
+def test_what_was_typed_for_another_kind_waits_there() -> None:
+    fields = {"name": "a", "r0.votes": "=spam", "r0.c0.kind": "length"}
+    fields |= {"r0.c0.keywords:keywords": "cash", "r0.c0.length:max_words": "3"}
+    form = SourceForm.of_fields(fields)
+    (rule,) = tomllib.loads(form.to_toml())["source"][0]["rule"]
+    assert rule == {"label": "spam", "length": {"max_words": 3}}
+    assert form.rules[0].conditions[0].values["keywords:keywords"] == "cash"
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "why"),
     [
-        "nonsense",
-        '[[source]]\nname = "a"\nrule = [{ label = "x", not = { keywords = ["b"] } }]',
-        '[[source]]\nname = "a"\nrule = [{ not_label = "x", keywords = ["b"] }]',
-        '[[source]]\nname = "a"\nrule = [{ label = ["x", "y"], keywords = ["b"] }]',
-        '[[source]]\nname = "a"\nrule = [{ label = "x", keywords = ["well, well"] }]',
-        '[[source]]\nname = "a"\nrule = [{ label = "x", keywords = ["a"] }, { label = "y", keywords = ["b"] }]',
+        ("nonsense", "not valid TOML"),
+        (
+            '[[source]]\nname = "a"\nrule = [{ label = "x", not = { not = { keywords = ["b"] } } }]',
+            "conditions within conditions",
+        ),
+        (
+            '[[source]]\nname = "a"\nrule = [{ label = "x", all = [{ any = [{ keywords = ["b"] }] }] }]',
+            "conditions within conditions",
+        ),
+        (
+            '[[source]]\nname = "a"\nrule = [{ label = "x", not = { all = [{ keywords = ["b"] }] } }]',
+            "conditions within conditions",
+        ),
+        (
+            '[[source]]\nname = "a"\nrule = [{ function = { file = "f.py", name = "f" } }]',
+            "Python functions",
+        ),
+        (
+            '[[source]]\nname = "a"\nrule = [{ label = "x", keywords = ["well, well"] }]',
+            "what stands in Words or phrases",
+        ),
+        (
+            '[[source]]\nname = "a"\nrule = [{ label = "x", keywords = ["a"], seconds = 3 }]',
+            "the option seconds",
+        ),
     ],
 )
-def test_what_is_more_than_a_form_has_none(text: str) -> None:
-    assert RuleForm.of_toml(text) is None
+def test_what_is_more_than_a_form_has_none(text: str, why: str) -> None:
+    with pytest.raises(NoFormError, match=why):
+        SourceForm.of_toml(text)
 
 
 def test_a_source_from_marked_words() -> None:
@@ -121,29 +174,137 @@ PICKING = [
 @pytest.mark.parametrize("rule", [*(f'label = "spam", {rule}' for rule in RULES), *PICKING])
 def test_every_kind_has_a_form_that_says_the_same(rule: str) -> None:
     text = f'# mine\n[[source]]\nname = "a"  # name\nrule = [{{ {rule} }}]\n'
-    form = RuleForm.of_toml(text)
-    assert form is not None
-    again = RuleForm.of_fields(sent(form))
+    form = SourceForm.of_toml(text)
+    again = SourceForm.of_fields(sent(form))
     assert again == form
     assert tomllib.loads(again.to_toml(text)) == tomllib.loads(text)
     assert "# name" in again.to_toml(text)
 
 
+SEVERAL = """[[source]]
+name = "a"  # name
+[[source.rule]]  # the first
+label = ["billing", "bug"]
+keywords = ["refund"]
+examples = ["a refund"]
+[[source.rule]]
+not_label = "praise"  # whatever it is
+all = [
+  { keywords = ["broken"] },  # one
+  { not = { length = { max_words = 3 } } },  # two
+]
+[[source.rule]]
+label = "praise"
+any = [{ pattern = "great!+" }, { sequence = { first = ["so"], then = ["good"], negators_within = 5 } }]
+[[source.rule]]
+label = "bug"
+not = { keywords = ["thanks"] }
+"""
+CLASSES = ("praise", "billing", "bug")
+
+
+def test_several_rules_partial_votes_and_combined_conditions() -> None:
+    form = SourceForm.of_toml(SEVERAL)
+    assert [rule.votes for rule in form.rules] == ["several", "but", "one", "one"]
+    assert [rule.joint for rule in form.rules] == ["", "all", "any", ""]
+    assert form.rules[0].labels == ("billing", "bug")
+    assert form.rules[1].conditions[1].negated
+    again = SourceForm.of_fields(sent(form))
+    assert again == form
+    assert again.to_toml(SEVERAL) == SEVERAL
+    fields = {**sent(form), "r1.c1.length:max_words": "5", "r2.c1.sequence:then": "good, nice"}
+    edited = SourceForm.of_fields(fields).to_toml(SEVERAL)
+    assert edited == SEVERAL.replace("max_words = 3", "max_words = 5").replace(
+        '"good"]', '"good", "nice"]'
+    ), "comments, layout and keys without a field stay"
+
+
+def test_rules_and_conditions_are_added_removed_and_moved() -> None:
+    form, text = SourceForm.of_toml(SEVERAL), SEVERAL
+    step = changed(form, text, "r1.up", CLASSES)
+    assert step.toml.index("the first") > step.toml.index("whatever it is")
+    assert SourceForm.of_toml(step.toml) == step.form
+    assert step.focus == "r0.up"
+    step = changed(step.form, step.toml, "r0.down", CLASSES)
+    assert tomllib.loads(step.toml) == tomllib.loads(SEVERAL)
+    step = changed(step.form, step.toml, "add", CLASSES)
+    assert (len(step.form.rules), step.focus) == (5, "r4.votes")
+    step = changed(step.form, step.toml, "r4.remove", CLASSES)
+    assert tomllib.loads(step.toml) == tomllib.loads(SEVERAL)
+    step = changed(step.form, step.toml, "r0.add", CLASSES)
+    assert step.form.rules[0].joint == "all"
+    assert len(step.form.rules[0].conditions) == 2
+    step = changed(step.form, step.toml, "r0.c1.remove", CLASSES)
+    assert step.form.rules[0].joint == ""
+    assert tomllib.loads(step.toml) == tomllib.loads(SEVERAL)
+    for act in ("explode", "r9.up", "r0.c7.remove", "r0.explode", "r0.c0.remove", ".", "rx.up"):
+        with pytest.raises(InputError):
+            changed(form, text, act, CLASSES)
+
+
+def test_problems_are_said_in_the_words_of_the_form() -> None:
+    def said(form: SourceForm) -> tuple[str, str, bool]:
+        problem = form.problem()
+        assert problem is not None
+        return problem.message, problem.field, problem.missing
+
+    first = "r0.c0.sequence:first"
+    assert said(single("sequence", {})) == ("First one of these words: still empty", first, True)
+    then = "r0.c0.sequence:then"
+    half = single("sequence", {"first": "my"})
+    assert said(half) == ("Then one of these: still empty", then, True)
+    length = "r0.c0.length:max_words"
+    odd = single("length", {"max_words": "four"})
+    assert said(odd) == ("At most so many words: 'four' is not a whole number", length, False)
+    message, _, missing = said(single("length", {}))
+    assert missing
+    assert message.startswith("Fill in one of “At least so many words”, ")
+    assert said(SourceForm(" ", single("keywords", {}).rules))[1] == "name"
+    good = single("keywords", {"keywords": "cash"})
+    assert good.problem() is None
+    several = SourceForm(
+        "a", (*good.rules, RuleForm("several", "", ("ham",), good.rules[0].conditions))
+    )
+    assert said(several) == ("Rule 2: Votes for: tick two classes or more", "r1.votes", True)
+    pairs = single("column", {"name": "vendor", "map": "1 spam"})
+    assert said(pairs)[0] == "What its values mean: '1 spam' has no equals sign"
+
+
+def test_a_complaint_of_the_library_is_put_to_its_field() -> None:
+    form = SourceForm.of_toml(SEVERAL)
+
+    def at(*keys: str | int) -> tuple[str, str]:
+        problem = form.problem_at("no", keys)
+        return problem.message, problem.field
+
+    assert at("rule", 0, "label", 1) == ("Rule 1: Votes for: no", "r0.votes")
+    assert at("rule", 0, "keywords", 0) == (
+        "Rule 1: Words or phrases: no",
+        "r0.c0.keywords:keywords",
+    )
+    assert at("rule", 1, "all", 1, "not", "length", "max_words") == (
+        "Rule 2: At most so many words: no",
+        "r1.c1.length:max_words",
+    )
+    assert at("rule", 0, "examples", 0) == ("Rule 1: no", "r0.examples")
+    assert at("rule", 2, "any", 0) == ("Rule 3: no", "r2.c0.pattern:pattern")
+    assert at("name") == ("no", "name")
+
+
 def test_a_prompt_beside_the_name_has_a_form_too() -> None:
     text = '[[source]]\nname = "llm"\nprompt = { endpoint = "http://127.0.0.1:1", model = "m", ask = "{text}?" }\n'
-    form = RuleForm.of_toml(text)
-    assert form is not None
-    assert form.kind == "prompt"
+    form = SourceForm.of_toml(text)
+    assert form.rules[0].conditions[0].kind == "prompt"
     (source,) = tomllib.loads(form.to_toml(text))["source"]
     assert source["rule"] == [{"prompt": tomllib.loads(text)["source"][0]["prompt"]}]
 
 
-def test_a_number_that_is_none_is_left_to_the_rule_to_complain_about() -> None:
-    text = RuleForm("a", "length", "spam", {"max_words": "three"}).to_toml()
+def test_a_number_that_is_none_is_kept_in_the_draft() -> None:
+    text = single("length", {"max_words": "three"}).to_toml()
     assert tomllib.loads(text)["source"][0]["rule"][0]["length"] == {"max_words": "three"}
 
 
 def test_kinds_are_those_of_project_files() -> None:
-    from unruly.rules.plain import _KINDS
+    from unruly.rules.source import _KINDS
 
     assert set(_KINDS) - set(KINDS) == {"function"}, "Python is not edited in a browser"

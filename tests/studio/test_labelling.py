@@ -69,3 +69,31 @@ def test_the_way_to_draw_can_be_chosen(client: Any, studio: Studio) -> None:
     assert client.get("/label?by=doubt").status_code == 200
     assert studio.queue.by == "doubt"
     assert client.get("/label?by=nonsense").status_code == 422
+
+
+def test_after_a_draw_it_says_that_one_can_train(client: Any) -> None:
+    page = client.get("/label").text
+    for number in range(20):
+        assert "questions are answered" not in page, number
+        page = client.post("/label/answer", data={"row": row_of(page), "label": "spam"}).text
+    assert "All 20 questions are answered." in page
+    assert "Train with your labels" in page
+    page = client.post("/label/answer", data={"row": row_of(page), "label": "spam"}).text
+    assert "questions are answered" not in page
+
+
+def test_the_shares_that_a_model_used_are_told_apart_from_the_estimate(
+    studio: Studio, folder: Path
+) -> None:
+    file = folder / "unruly.toml"
+    file.write_text('encoder = "lsa"\n' + file.read_text())
+    studio.workspace.reload()
+    with client_of(studio) as client:
+        page = client.get("/label").text
+        for label in ["spam", "ham"] * 5:
+            page = client.post("/label/answer", data={"row": row_of(page), "label": label}).text
+        studio.trainer.fit()
+        studio.trainer.wait(120)
+        assert "The model trained on these labels used" in client.get("/label").text
+        studio.workspace.label([30], "ham")
+        assert "The model trained on these labels used" not in client.get("/label").text

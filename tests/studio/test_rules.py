@@ -28,6 +28,9 @@ def test_the_table_has_figures(client: Any) -> None:
     assert "Agrees with others" in page
     assert "Measured by the label column" in page
     assert "Decides majority" in page
+    foot = page[page.index("Majority vote alone") :]
+    assert "covers 82.2 %" in foot
+    assert "0.8" not in foot, "shares are per cent everywhere on the page"
 
 
 def test_a_source_decides_where_majority_vote_is_another_without_it(studio: Studio) -> None:
@@ -62,9 +65,9 @@ def test_preview_of_a_form_gives_its_toml(client: Any) -> None:
     given = {
         "way": "form",
         "name": "x",
-        "kind": "keywords",
-        "label": "ham",
-        "keywords:keywords": "song, lyrics",
+        "r0.votes": "=ham",
+        "r0.c0.kind": "keywords",
+        "r0.c0.keywords:keywords": "song, lyrics",
     }
     part = client.post("/rules/preview", data={**given, "toml": "", "saved": ""}).text
     assert "&#34;lyrics&#34;" in part
@@ -105,7 +108,9 @@ def test_a_file_edited_outside_is_not_overwritten(client: Any, folder: Path) -> 
     assert answer.status_code == 409
     assert "edited outside" in answer.text
     assert "was edited outside" in client.get("/rules").text
+    assert "unruly.toml was edited outside</h1>" in client.get("/outside").text
     client.post("/outside")
+    assert "unruly.toml is as the studio read it</h1>" in client.get("/outside").text
     assert (
         client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART).status_code == 200
     )
@@ -175,8 +180,9 @@ def test_a_source_may_have_any_name(client: Any, studio: Studio) -> None:
         text = NEW.replace('"songs"', f'"{name}"')
         client.post("/rules/save", data={"toml": text, "saved": ""}, headers=PART)
         page = client.get("/rules").text
-        links = re.findall(r'<a href="([^"]+)" data-open>([^<]+)</a>', page)
-        link = next(link for link, shown in links if html.unescape(shown) == name)
+        links = re.findall(r'<a href="([^"]+)" data-open><bdi>(.+?)</bdi></a>', page)
+        named = {html.unescape(shown.replace("<wbr>", "")): link for link, shown in links}
+        link = named[name]
         opened = client.get(html.unescape(link)).text
         assert (
             f'data-saved="{html.escape(name).replace("&quot;", "&#34;").replace("&#x27;", "&#39;")}"'
@@ -217,24 +223,80 @@ def test_a_file_that_others_broke_is_not_taken_over(client: Any, folder: Path) -
     assert "subscribe" in client.get("/rules").text, "the studio goes on with what it has"
 
 
+FORM = {"way": "form", "name": "x", "r0.votes": "=ham", "toml": "", "saved": "", "typed": "1"}
+
+
 def test_a_form_of_another_kind_is_counted_while_it_is_typed(client: Any) -> None:
-    given = {"way": "form", "name": "x", "kind": "length", "label": "ham", "toml": "", "saved": ""}
-    part = client.post("/rules/preview", data={**given, "length:max_words": "4"}).text
+    given = {**FORM, "r0.c0.kind": "length"}
+    part = client.post("/rules/preview", data={**given, "r0.c0.length:max_words": "4"}).text
     assert "max_words = 4" in part
     assert "Votes" in part
-    wrong = client.post("/rules/preview", data={**given, "length:max_words": "four", "typed": "1"})
-    assert "expected a whole number" in wrong.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "message", "name"),
+    [
+        ({"r0.c0.kind": "sequence"}, "First one of these words: still empty", ""),
+        ({"r0.c0.kind": "field"}, "Column: still empty", ""),
+        ({"r0.c0.kind": "pattern"}, "Regular expression: still empty", ""),
+        (
+            {"r0.c0.kind": "length", "r0.c0.length:max_words": "four"},
+            "At most so many words: &#39;four&#39; is not a whole number",
+            "r0.c0.length:max_words",
+        ),
+        (
+            {"r0.c0.kind": "pattern", "r0.c0.pattern:pattern": "(a"},
+            "Regular expression: ",
+            "r0.c0.pattern:pattern",
+        ),
+        (
+            {"r0.c0.kind": "field", "r0.c0.field:column": "stars", "r0.c0.field:equal": "1"},
+            "there is no column",
+            "",
+        ),
+    ],
+)
+def test_in_a_form_problems_are_said_in_its_words(
+    client: Any, fields: dict[str, str], message: str, name: str
+) -> None:
+    part = client.post("/rules/preview", data={**FORM, **fields}).text
+    note = part[part.index("data-note") :]
+    assert message in note
+    assert "Line " not in note
+    assert "= [" not in note
+    assert "quotes" not in note
+    assert not name or f'data-field="{name}"' in note
+
+
+def test_the_form_shows_several_rules_and_takes_more(client: Any, folder: Path) -> None:
+    page = client.get("/rule?name=feeling").text
+    assert 'id="tab-form" aria-selected="true"' in page
+    assert 'name="r1.c0.keywords:keywords"' in page
+    toml = source_text(text_of(folder), "feeling")
+    given = {"toml": toml, "act": "add", "name": "feeling"}
+    for i, word in enumerate(("hurry", "love")):
+        given |= {f"r{i}.votes": "=spam", f"r{i}.c0.kind": "keywords"}
+        given[f"r{i}.c0.keywords:keywords"] = word
+    form = client.post("/rules/form", data=given, headers=PART).text
+    assert 'name="r2.c0.keywords:keywords"' in form
+    assert "rules of one source may vote for different classes" in form, "the comment stays"
+    up = client.post("/rules/form", data={**given, "act": "r1.up"}, headers=PART).text
+    assert up.index(">love<") < up.index(">hurry<")
+    assert client.post("/rules/form", data={**given, "act": "r9.up"}).status_code == 422
+
+
+def test_what_a_form_cannot_show_says_why(client: Any) -> None:
+    text = NEW.replace('keywords = ["song"]', 'all = [{ any = [{ keywords = ["song"] }] }]')
+    client.post("/rules/save", data={"toml": text, "saved": ""}, headers=PART)
+    page = client.get("/rule?name=songs").text
+    assert "A form cannot show conditions within conditions" in page
+    answer = client.post("/rules/form", data={"toml": text}, headers=PART)
+    assert answer.status_code == 422
+    assert "edit it as TOML" in answer.text
 
 
 def test_a_new_rule_says_what_will_appear(client: Any) -> None:
-    given = {
-        "way": "form",
-        "name": "x",
-        "kind": "keywords",
-        "label": "ham",
-        "toml": "",
-        "saved": "",
-    }
+    given = {name: value for name, value in FORM.items() if name != "typed"}
     assert "What it matches appears here" in client.post("/rules/preview", data=given).text
 
 

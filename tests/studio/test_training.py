@@ -13,10 +13,9 @@ from tests.studio.conftest import client_of
 from unruly.errors import InputError
 from unruly.studio.app import Studio
 from unruly.studio.filters import Filter
-from unruly.studio.jobs import Job
 from unruly.studio.models import VoteChange, changed_answers, kept_models, vote_changes
 from unruly.studio.state import Answers
-from unruly.studio.training import Trainer
+from unruly.studio.training import Job, Trainer
 from unruly.studio.workspace import Workspace
 
 
@@ -48,6 +47,8 @@ def test_a_fit_is_kept_and_shown(quick: None, workspace: Workspace, folder: Path
     trainer.wait(120)
     second, still = kept_models(folder)
     assert still.path == first.path
+    assert second.path != first.path
+    assert second.when >= first.when
     assert second.labels == 2
     assert workspace.state.earlier is not None
     changed = (workspace.state.earlier.predicted != workspace.state.answers.predicted).sum()
@@ -171,6 +172,26 @@ def test_the_pages_of_training(modelled: Studio) -> None:
         assert client.post("/train/show", data={"name": "nothing"}).status_code == 422
         status = client.get("/status").json()
         assert status["job"]["state"] == "done"
+
+
+def test_charts_gather_nothing_that_the_page_does_not_show(
+    modelled: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unwanted(*_: Any, **__: Any) -> None:
+        raise AssertionError("not shown, and slow with many rules")
+
+    for name in ("suggest_rules", "critique_rules", "documents_to_show", "removals"):
+        monkeypatch.setattr(f"unruly.report.facts.{name}", unwanted)
+    with client_of(modelled) as client:
+        assert "<svg" in client.get("/train/charts").text
+
+
+def test_with_labels_the_page_does_not_say_that_there_are_none(client: Any, studio: Studio) -> None:
+    assert "which needs no label" in client.get("/train").text
+    studio.workspace.label([0], "spam")
+    page = client.get("/train").text
+    assert "and 1 label" in page
+    assert "no label," not in page
 
 
 def test_without_a_model(client: Any) -> None:

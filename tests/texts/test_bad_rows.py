@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from unruly.errors import InputError
 from unruly.files import polars_errors
 from unruly.texts.corpus import Corpus
-from unruly.texts.csv_records import CsvRecords
+from unruly.texts.csv_table import CsvRecords
 
 FRAME = pl.DataFrame({"text": ["a", None, "c", None], "n": [1, 2, 3, 4]})
 

@@ -218,3 +218,13 @@ def test_numbers_that_count_from_one_are_not_read_in_silence(ending: str, tmp_pa
         read(frame, ["0", "1", "2", "3"])  # numbers are names
         read(frame.head(9), ["a", "b", "c", "d"])  # too few to tell
         read(frame.with_columns(label=pl.col("label") - 1), ["a", "b", "c"])
+
+
+def test_documents_are_picked_by_row() -> None:
+    corpus = Corpus.from_texts(["a", "b", "c"])
+    assert corpus[[2, 0], ...].texts.to_list() == ["c", "a"]
+    assert corpus[1:, :].texts.to_list() == ["b", "c"]
+    with pytest.raises(InputError, match="other columns are in"):
+        corpus[:, "text"]
+    with pytest.raises(InputError, match="by number or by a mask"):
+        corpus["text"]

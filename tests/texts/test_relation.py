@@ -17,6 +17,16 @@ def related(**columns: list[object]) -> Relation:
     return relation
 
 
+def masked(relation: Relation) -> list[str | None]:
+    """The texts with A in the place of entity 1 and B in that of entity 2; None where they are not found."""
+    found: list[str | None] = []
+    for parts, swapped in zip(relation.parts.rows(), relation.swapped, strict=True):
+        first, second = "BA" if swapped else "AB"
+        before, _, between, _, after = parts
+        found.append(None if before is None else f"{before}{first}{between}{second}{after}")
+    return found
+
+
 def test_plain_texts_have_no_relation() -> None:
     assert Corpus.from_texts(["a"]).relation is None
     assert (
@@ -46,11 +56,10 @@ def test_entities_are_found_in_the_text() -> None:
     assert relation.between.to_list() == [", wife of", "met", "saw", None]
     assert relation.before.to_list() == ["Then", "", "", None]
     assert relation.after.to_list() == [", left home.", ".", "leave", None]
-    assert relation.order.to_list() == [True, False, True, True]
-    assert relation.distance.to_list() == [3, 1, 1, None]
+    assert relation.swapped.tolist() == [False, True, False, False]
     assert relation.lastname1.to_list() == ["Lee", None, None, None]
     assert relation.lastname2.to_list() == ["Lee", None, None, None]
-    assert relation.masked_text("A", "B").to_list() == [
+    assert masked(relation) == [
         "Then A, wife of B, left home.",
         "B met A.",
         "A saw B leave",
@@ -67,12 +76,12 @@ def test_words_and_their_spans_come_first() -> None:
         span1_tok=[[2, 2], [0, 0]],
         span2_tok=[[0, 0], [4, 4]],
     )
-    assert relation.order.to_list() == [False, True]
+    assert relation.swapped.tolist() == [True, False]
     assert relation.between.to_list() == ["and", None]
-    assert relation.masked_text("A", "B").to_list() == ["B and A sit", None]
-    assert relation.left_window(1, entity=1).to_list() == ["and", None]
-    assert relation.left_window(9, entity=2).to_list() == ["", None]
-    assert relation.right_window(2, entity=2).to_list() == ["and Ann", None]
+    assert masked(relation) == ["B and A sit", None]
+    assert relation.left(1).to_list() == ["Ann and", None]
+    assert relation.left(2).to_list() == ["", None]
+    assert relation.right(2).to_list() == ["and Ann sit", None]
 
 
 @pytest.mark.parametrize("spans", [([8, 11], [0, 3]), ([8, 10], [0, 2]), ("[8, 11]", "[0, 3]")])
@@ -84,21 +93,15 @@ def test_spans_of_characters(spans: tuple[object, object]) -> None:
         span1=[spans[0]],
         span2=[spans[1]],
     )
-    assert relation.masked_text("A", "B").to_list() == ["B and A sit"]
+    assert masked(relation) == ["B and A sit"]
 
 
-def test_windows_and_surroundings() -> None:
-    relation = related(text=["a b c X d e Y f g h"], entity1=["X"], entity2=["Y"])
-    assert relation.left_window(2).to_list() == ["b c"]
-    assert relation.left_window(2, skip=1).to_list() == ["a b"]
-    assert relation.left_window(2, skip=9).to_list() == [""]
-    assert relation.left_window(4, entity=2).to_list() == ["c X d e"]
-    assert relation.right_window(2).to_list() == ["f g"]
-    assert relation.right_window(2, entity=1).to_list() == ["d e"]
-    assert relation.around(1).to_list() == ["c d e f"]
-    assert relation.frame(2).height == 1
-    with pytest.raises(ValueError, match="entity must be 1 or 2, not 3"):
-        relation.left_window(2, entity=3)
+def test_the_words_on_either_side_of_each_entity() -> None:
+    relation = related(text=["a b  c X d e Y f g h"], entity1=["X"], entity2=["Y"])
+    assert relation.left(1).to_list() == ["a b c"]
+    assert relation.left(2).to_list() == ["a b c X d e"]
+    assert relation.right(1).to_list() == ["d e Y f g h"]
+    assert relation.right(2).to_list() == ["f g h"]
 
 
 words = st.lists(st.text("abc", min_size=1, max_size=3), max_size=4)
@@ -114,6 +117,7 @@ def test_the_parts_make_up_the_text(
     assert relation.before[0] == " ".join(before)
     assert relation.between[0] == " ".join(between)
     assert relation.after[0] == " ".join(after)
-    assert relation.distance[0] == len(between)
-    assert relation.masked_text("Xi", "Yo")[0] == text
-    assert bool(relation.order[0]) is not swapped
+    parts = relation.parts.row(0)
+    assert "".join(parts) == text
+    assert (parts[1], parts[3]) == names
+    assert bool(relation.swapped[0]) is swapped

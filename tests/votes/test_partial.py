@@ -17,15 +17,12 @@ from unruly.denoising.behaviour import source_behaviour
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError, RuleError
 from unruly.features.encoder import Features
-from unruly.labelmodels.dawid_skene import DawidSkene
-from unruly.labelmodels.majority_vote import MajorityVote, majority_vote
+from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
+from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote, majority_vote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
-from unruly.labelmodels.one_coin import OneCoin
-from unruly.labelmodels.weighted_vote import WeightedVote
 from unruly.report.documents import shown_document
 from unruly.rules import Keywords
-from unruly.rules.plain import source_from_plain, source_to_plain
-from unruly.rules.source import Rule, Source
+from unruly.rules.source import Rule, Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes

@@ -43,6 +43,25 @@ def dense(votes: Votes) -> NDArray[np.float64]:
 
 @settings(max_examples=60, deadline=None)
 @given(**sizes, soft=st.booleans())
+def test_one_source_alone_and_two_together_are_the_dense_ones(
+    n: int, k: int, m: int, seed: int, soft: bool
+) -> None:
+    votes = random_votes(n, k, m, seed, soft)
+    full, encoded = dense(votes), SparseVotes.of(votes)
+    np.testing.assert_allclose(encoded.together, np.einsum("ijc,ilc->jl", full, full), atol=1e-5)
+    for j in range(k):
+        one = encoded.of_source(j)
+        np.testing.assert_array_equal(one.rows, np.flatnonzero(votes.voted[:, j]))
+        cast, earned = np.zeros((2, len(one.rows), m))
+        cast[one.vote, one.outcome] = one.cast
+        earned[one.vote, one.outcome] = one.credit
+        np.testing.assert_allclose(cast, full[one.rows, j])
+        credit = encoded.credit.toarray().reshape(n, k, m)
+        np.testing.assert_allclose(earned, credit[one.rows, j])
+
+
+@settings(max_examples=60, deadline=None)
+@given(**sizes, soft=st.booleans())
 def test_the_encoding_is_the_dense_one(n: int, k: int, m: int, seed: int, soft: bool) -> None:
     votes = random_votes(n, k, m, seed, soft)
     full, encoded = dense(votes), SparseVotes.of(votes)

@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, MissingExtraError
-from unruly.sampling import wilson
+from unruly.statistics import wilson
 from unruly.votes.summary import tallies
 from unruly.votes.votes import Votes
 

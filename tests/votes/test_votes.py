@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,6 +117,9 @@ class Told:
     def matches(self, row: int) -> tuple[Match, ...]:
         return (Match("a", 0, "ham", ((row + self.offset, 99),), self.matcher),)
 
+    def of_sources(self, names: Sequence[str]) -> Told:
+        return replace(self, matcher=f"{self.matcher} of {', '.join(names)}")
+
 
 def told(n: int, matcher: str = "rules", offset: int = 0) -> Votes:
     votes = Votes.from_array(
@@ -206,3 +210,86 @@ def test_votes_put_together_keep_their_soft_votes_and_must_have_the_same() -> No
     np.testing.assert_array_equal(both.soft["s"], np.tile(votes.soft["s"], (2, 1)))
     with pytest.raises(InputError, match="different soft sources"):
         Votes.concat([votes, replace(other, soft={})])
+
+
+NAMES = ["links", "praise", "short"]
+
+
+@given(
+    st.integers(1, 5).flatmap(
+        lambda n: st.lists(
+            st.lists(st.integers(-1, 2), min_size=3, max_size=3), min_size=n, max_size=n
+        )
+    ),
+    st.data(),
+)
+def test_rows_and_columns_are_those_of_the_matrix(
+    rows: list[list[int]], data: st.DataObject
+) -> None:
+    matrix = np.array(rows)
+    votes = Votes.from_array(matrix, classes=["a", "b", "c"], sources=NAMES)
+    places = st.integers(-3, 2)
+    column = data.draw(
+        st.one_of(
+            places,
+            st.slices(3),
+            st.lists(st.sampled_from([0, 1, 2]), min_size=1, unique=True),
+            st.lists(st.booleans(), min_size=3, max_size=3).map(np.array),
+        )
+    )
+    row = data.draw(
+        st.one_of(
+            st.slices(len(rows)), st.lists(st.integers(0, len(rows) - 1), unique=True, min_size=1)
+        )
+    )
+    picked = votes[row, column]
+    expected = matrix[row][:, [column] if isinstance(column, int) else column]
+    assert np.array_equal(picked.matrix, expected)
+    assert picked.sources == tuple(np.array(NAMES)[[column] if isinstance(column, int) else column])
+    named = [NAMES[j] for j in range(3)[column]] if isinstance(column, slice) else picked.sources
+    if len(named):
+        assert np.array_equal(votes[row, list(named)].matrix, expected)
+    assert np.array_equal(votes[row, ...].matrix, matrix[row])
+
+
+def test_one_source_by_its_name() -> None:
+    votes = Votes.from_array([[0, -1, 1], [1, 1, -1]], sources=NAMES)
+    assert votes[:, "praise"].matrix.tolist() == [[-1], [1]]
+    assert votes[0, 0].matrix.tolist() == [[0]]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        ((slice(None), "link"), "did you mean 'links'"),
+        ((slice(None), 3), "there is no source 3"),
+        ((slice(None), [0.5]), "names no sources"),
+        ((slice(None), [True]), "one flag for each of 3 sources"),
+        ((slice(None), None), "there is no source None"),
+        ((0, 0, 0), "two dimensions"),
+        ("links", "rows are picked by number"),
+        ([True], "one flag for each of 2 rows"),
+    ],
+)
+def test_what_picks_nothing_is_refused(wanted: Any, says: str) -> None:
+    votes = Votes.from_array([[0, -1, 1], [1, 1, -1]], sources=NAMES)
+    with pytest.raises(InputError, match=says):
+        votes[wanted]
+
+
+def test_soft_votes_and_what_was_not_asked_go_with_their_source() -> None:
+    half = np.full((2, 2), 0.5, np.float32)
+    votes = replace(
+        Votes.from_array([[0, -1], [1, 1]], sources=["a", "b"]),
+        soft={"a": half},
+        unasked={"b": np.array([True, False])},
+    )
+    assert votes[:, "a"].soft.keys() == {"a"}
+    assert not votes[:, "a"].unasked
+    assert votes[:, "b"].unasked["b"].tolist() == [True, False]
+    assert not votes[:, "b"].soft
+
+
+def test_the_rules_of_the_picked_sources_stay_known() -> None:
+    votes = replace(told(4), sources=("a",))
+    assert votes[[3], "a"].matches(0)[0].reason == "rules of a"

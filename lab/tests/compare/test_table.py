@@ -12,7 +12,7 @@ import pytest
 from lab.tests.peers.planted_task import trained
 
 from unruly.facts import Ledger, Use
-from unruly.sampling import Share
+from unruly.statistics import Share
 from unruly_lab.compare.comparison import Comparison, Row
 from unruly_lab.compare.scores import GoldScores
 from unruly_lab.compare.table import (

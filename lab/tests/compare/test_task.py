@@ -13,8 +13,8 @@ import pytest
 import unruly
 from unruly.cli.main import run
 from unruly.errors import InputError
+from unruly.project.file import make_starter
 from unruly.project.project import Project
-from unruly.project.starter import make_starter
 from unruly_lab.compare.task import ComparisonTask, task_of
 from unruly_lab.peers.systems import TrainingData, entry
 

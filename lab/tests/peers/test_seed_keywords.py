@@ -10,13 +10,12 @@ from lab.tests.peers.planted_task import TELLING, planted_task
 
 from unruly.errors import InputError
 from unruly.project.project import Project
-from unruly.rules.combine import AllOf, Not
-from unruly.rules.keywords import Keywords
-from unruly.rules.length import Length
+from unruly.rules.condition import AllOf, Not
+from unruly.rules.keywords import Keywords, WordSequence
 from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.rules.word_sequence import WordSequence
+from unruly.rules.tools import Length
 from unruly.votes.votes import Votes
 from unruly_lab.peers.seed_keywords import (
     complete_seeds,

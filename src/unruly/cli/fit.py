@@ -1,37 +1,112 @@
-"""`unruly fit`: from a project to a saved model."""
+"""`unruly fit`, `evaluate` and `worth`: from a project to a saved model; the model, and the rules, against gold labels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from unruly.cli.options import (
+    PATH,
     bad_row_option,
     check_engine,
     check_output,
-    check_typed,
+    check_same_task,
+    data_file,
     encoder_option,
     engine_options,
+    functions_option,
+    is_project,
     json_option,
+    label_option,
+    load_model,
+    open_project,
     output_option,
     quiet_option,
-    setting_options,
-    typed_settings,
+    split_option,
+    text_options,
 )
-from unruly.cli.screen import Screen
+from unruly.cli.screen import Screen, table_of
 from unruly.errors import InputError
+from unruly.files import check_not_input
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from unruly.model.weak_classifier import WeakClassifier
+    from unruly.options import Option
     from unruly.project.project import Project
 
 
+Command = TypeVar("Command", bound=Callable[..., object])
+_TYPED = "unruly.settings"  # where the command's context keeps them
+
+
+def setting_options(command: Command) -> Command:
+    """One option for each setting of each method: `--learning-rate` for `learning_rate`."""
+    from unruly.model.settings import SETTINGS
+
+    owners: dict[str, list[str]] = {}
+    options: dict[str, Option] = {}
+    for method, kind in SETTINGS.items():
+        for option in kind.options():
+            owners.setdefault(option.name, []).append(method)
+            options.setdefault(option.name, option)
+    for name in reversed(options):
+        command = _setting_option(options[name], owners[name] == ["paper"])(command)
+    return command
+
+
+def _setting_option(option: Option, paper: bool) -> Callable[[Command], Command]:
+    flag, help = option.flag, option.help[:1].upper() + option.help[1:] + "."
+    kind: Any = bool
+    if option.range is None:
+        flag += f"/--no-{flag.removeprefix('--')}"
+    elif option.range.choices:
+        kind = click.Choice(option.range.choices)
+    else:
+        kind = int if option.range.whole else float
+    if paper:
+        help = f"--method paper: {option.help}."
+    if option.range is not None and option.default is not None:
+        help += f"  [default: {option.default}]"
+    return click.option(
+        flag, option.name, type=kind, expose_value=False, callback=_keep, help=help, default=None
+    )
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value is not None:
+        context.meta.setdefault(_TYPED, {})[parameter.name] = value
+
+
+def typed_settings(context: click.Context) -> Mapping[str, Any]:
+    """The settings that were typed, by name."""
+    return dict(context.meta.get(_TYPED, {}))
+
+
+def check_typed(typed: Mapping[str, Any], method: str) -> None:
+    """Refuse an option that the chosen method does not use.
+
+    >>> check_typed({"epochs": 5}, "default")
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: --epochs is an option of --method paper: add it, or leave --epochs out
+    """
+    from unruly.model.settings import options_of_others
+
+    others = options_of_others(method)
+    for name in typed:
+        if name in others:
+            flag = "--" + name.replace("_", "-")
+            raise InputError(
+                f"{flag} is an option of --method {others[name]}: add it, or leave {flag} out"
+            )
+
+
 @click.command()
-@click.argument("project", type=click.Path(path_type=Path))
+@click.argument("project", type=PATH)
 @output_option("The model file to write.")
 @encoder_option
 @click.option(
@@ -61,7 +136,7 @@ if TYPE_CHECKING:
 @json_option
 @quiet_option
 @click.pass_context
-def command(
+def fit(
     context: click.Context,
     project: Path,
     output: Path,
@@ -84,7 +159,7 @@ def command(
     No gold label is used in training, except those of labels.csv (or the file under `labels` in [data]),
     which `unruly label` writes, and those of the validation file when --method paper has --selection gold
     or --calibrate; the ledger that is printed, and kept in the model, lists them. Gold labels of the test file score the result; without a
-    test file those of the training file do, which is optimistic. Options below override [encoder] and
+    test file those of the training file do, and new documents may come out differently. Options below override [encoder] and
     [train] of the project; those of another method than the one used are refused.
 
     With --engine ray the sample is drawn, matched and encoded by many workers, on one machine or a cluster; it is learnt from
@@ -96,12 +171,13 @@ def command(
       unruly fit spam -o spam.unruly --prior "spam is about 1 in 8"
       unruly fit spam -o spam.unruly --encoder lsa --method paper --hidden 64
     """
-    from unruly.cli.documents import function_files, open_project
+    from unruly.model.saved_rules import function_files
 
     screen = Screen(quiet, as_json)
     check_output(output)
     check_engine(engine, address, workers)
     opened = open_project(project, encoder, on_bad_row)
+    check_not_input(output, opened.inputs())
     opened = _with_options(opened, method, seed, typed_settings(context))
     if prior is not None:
         if opened.method == "paper":
@@ -124,7 +200,7 @@ def command(
     screen.say(str(fitted))
     for line in fitted.remarks():
         screen.remark(line)
-    code = "".join(f" --functions {file}" for file in function_files(opened))
+    code = "".join(f" --functions {file}" for file in function_files(opened.sources, opened.folder))
     screen.remark(f'{output} is ready, try: unruly explain {output}{code} "a text of yours"')
 
 
@@ -139,3 +215,118 @@ def _with_options(
     if typed:
         project = replace(project, settings=replace(project.settings, **typed))
     return project if seed is None else replace(project, seed=seed)
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@click.argument("data", type=PATH)
+@text_options
+@label_option
+@click.option(
+    "--labels",
+    is_flag=True,
+    help="Estimate the accuracy on the training documents from labels.csv of the project DATA.",
+)
+@split_option
+@bad_row_option
+@functions_option
+@json_option
+@quiet_option
+def evaluate(
+    model: Path,
+    data: Path,
+    text: str | None,
+    id_: str | None,
+    label: str | None,
+    labels: bool,
+    split: str,
+    on_bad_row: str,
+    functions: tuple[Path, ...],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Score a model against gold labels.
+
+    Accuracy, macro-F1, F1 of each class and calibration error, beside majority vote, on documents
+    that rules cover and on those that they do not; and what gold was used for the model. DATA is a
+    file of texts and labels, or a project or a WRENCH folder, whose test file is then used.
+
+    With --labels a few labels made by `unruly label` suffice: the interval knows how they were drawn, and where the
+    model was trained on them they are held out in turn, and it is fitted again without them.
+
+    \b
+    Example:
+      unruly evaluate spam.unruly test.csv --label is_spam
+      unruly evaluate spam.unruly spam --labels
+    """
+
+    screen = Screen(quiet, as_json)
+    loaded = load_model(model, functions, data)
+    check_same_task(loaded.class_names, data)
+    if labels:
+        _by_labels(loaded, data, on_bad_row, screen)
+        return
+    documents = data_file(data, split, text=text, id=id_, label=label, on_bad_row=on_bad_row)
+    corpus = documents.with_gold(required=True).read(loaded.class_names, split)
+    evaluation = loaded.evaluate(corpus, progress=screen.progress())
+    screen.answer(evaluation.to_plain())
+    screen.say(str(evaluation))
+
+
+def _by_labels(model: WeakClassifier, data: Path, on_bad_row: str, screen: Screen) -> None:
+    """The accuracy on the training documents of a project, from its labels."""
+    from unruly.labelling.answers import problem_lines
+
+    if not is_project(data):
+        raise InputError(f"{data}: --labels are those of a project: name its folder")
+    project = open_project(data, on_bad_row=on_bad_row)
+    if model.class_names != project.classes:
+        raise InputError(
+            f"the model's classes are {', '.join(model.class_names)}, the project's "
+            f"{', '.join(project.classes)}: name the model of this project"
+        )
+    corpus = project.corpus("train")
+    labels = project.labels(corpus)
+    found = model.estimate_accuracy(labels, corpus, progress=screen.progress())
+    ledger = model.ledger_.add(found.gold.use, found.gold.labels, found.gold.origin)
+    remarks = problem_lines(labels.problems, labels.origin)
+    screen.answer({**found.to_plain(), "ledger": ledger.to_plain(), "remarks": remarks})
+    screen.say(f"{found}\n{ledger}")
+    for line in remarks:
+        screen.remark(line)
+
+
+@click.command()
+@click.argument("project", type=PATH)
+@encoder_option
+@click.option(
+    "--draws",
+    type=click.IntRange(2, 100),
+    default=5,
+    show_default=True,
+    help="How often labels are drawn for each number of them.",
+)
+@json_option
+@quiet_option
+def worth(project: Path, encoder: tuple[str, ...], draws: int, as_json: bool, quiet: bool) -> None:
+    """Estimate how many hand labels a project's rules are worth.
+
+    A model learns from the rules alone; a classifier on the same features learns from 10, 20, 50, ...
+    gold labels. Both are scored on the test file, or without one on half of the labelled training
+    documents. The rules are worth as many labels as the classifier needs to match them. Gold labels
+    must be in the training file, or in labels.csv.
+
+    \b
+    Example:
+      unruly worth spam
+    """
+    from unruly.project.worth import project_worth
+
+    screen = Screen(quiet, as_json)
+    worth = project_worth(open_project(project, encoder), draws, screen.progress())
+    screen.answer(worth.to_plain())
+    rows = [(f"{r.labels:,}", f"{r.accuracy:.1%}", f"± {r.deviation:.1%}") for r in worth.rungs]
+    rows.append(("the rules", f"{worth.rules.value:.1%}", ""))
+    screen.table(table_of(("hand labels", "accuracy", "spread over draws"), rows, last=True))
+    screen.say(worth.sentence)
+    screen.say(str(worth.ledger))

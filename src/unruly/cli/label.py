@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from unruly.cli.options import functions_option, json_option, quiet_option
+from unruly.cli.options import (
+    PATH,
+    functions_option,
+    json_option,
+    load_model,
+    open_project,
+    quiet_option,
+)
 from unruly.cli.screen import Screen
 from unruly.errors import InputError
 from unruly.wording import near_file, plural
@@ -16,12 +23,12 @@ from unruly.wording import near_file, plural
 if TYPE_CHECKING:
     from unruly.cli.label_screen import Keyboard, Lines
     from unruly.labelling.queue import Session
-    from unruly.project.labelling import LabellingTask
+    from unruly.project.documents import LabellingTask
     from unruly.project.project import Project
 
 
 @click.command()
-@click.argument("project", type=click.Path(path_type=Path))
+@click.argument("project", type=PATH)
 @click.option(
     "-n", "most", type=click.IntRange(1), default=20, show_default=True, help="How many documents."
 )
@@ -35,19 +42,19 @@ if TYPE_CHECKING:
 @click.option("--by-whom", help="Your name, written beside each answer.  [default: your user name]")
 @click.option(
     "--model",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A model of the project: draw by its predictions instead of the votes alone.",
 )
 @click.option(
     "--import",
     "import_",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Add the labels of another file (CSV with id and label) and exit.",
 )
 @functions_option
 @json_option
 @quiet_option
-def command(
+def label(
     project: Path,
     most: int,
     by: str,
@@ -72,10 +79,10 @@ def command(
       unruly label spam --by source:links
       unruly label spam --import theirs.csv
     """
-    from unruly.cli.documents import load_model, open_project
     from unruly.cli.label_screen import Conversation, Lines, View
+    from unruly.labelling.label_file import user_name
     from unruly.labelling.queue import parsed_kind
-    from unruly.project.labelling import LabellingTask
+    from unruly.project.documents import LabellingTask
 
     screen = Screen(quiet, as_json)
     opened = open_project(project)
@@ -87,7 +94,7 @@ def command(
     reader = _reader(as_json)
     loaded = None if model is None else load_model(model, functions, project)
     task = LabellingTask.of(opened, loaded, screen.progress())
-    session = task.session(most, by, _name() if by_whom is None else by_whom)
+    session = task.session(most, by, user_name() if by_whom is None else by_whom)
     if session.question is None:
         _nothing_left(screen, task, session, by)
         return
@@ -105,15 +112,6 @@ def command(
             "standard input is not a terminal and has no answers: run it in a terminal, or send one answer a line"
         )
     _end(screen, task, session, project)
-
-
-def _name() -> str:
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):  # no user name, as in some containers
-        return ""
 
 
 def _reader(as_json: bool) -> Keyboard | Lines:

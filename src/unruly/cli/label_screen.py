@@ -18,8 +18,7 @@ from unruly.cli.screen import console, harmless
 from unruly.errors import InputError
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
 from unruly.labelling.queue import Question, Session
-from unruly.project.labelling import LabellingTask
-from unruly.project.showing import ShownDocument
+from unruly.project.documents import LabellingTask, ShownDocument
 from unruly.wording import did_you_mean
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`unruly`: finds the command, runs it, and turns every error into one line and an exit code."""
+"""`unruly`: finds the command, runs it, and turns every error into one line and an exit code; `unruly cache` and `completion`."""
 
 from __future__ import annotations
 
@@ -17,33 +17,51 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 import click
 
 from unruly import __version__
+from unruly.cli.options import json_option, quiet_option
+from unruly.cli.screen import Screen
 from unruly.errors import UnrulyError
+from unruly.files import CacheFiles, cache_folder
 from unruly.wording import did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-# Each command lives in unruly.cli.<name>, imported only when it runs: help must be instant.
+
+@dataclass(frozen=True)
+class Entry:
+    """A command: the function of its name in `unruly.cli.<home>`, imported only when it runs: help must be instant."""
+
+    home: str
+    about: str  # its first sentence
+
+
 COMMANDS = {
-    "new": "Make a starter folder.",
-    "check": "Validate a project, run its rules' own examples, show its sources.",
-    "vote": "Apply the rules to the texts and write the vote matrix.",
-    "label": "Label a few documents of a project by hand, drawn so that estimates hold for all documents.",
-    "fit": "Learn a classifier from a project's rules and texts, and save it.",
-    "predict": "Label every text of a file.",
-    "encode": "Write every text of a file with the features that a model reads of it.",
-    "evaluate": "Score a model against gold labels.",
-    "explain": "Show why a text gets its label.",
-    "show": "Show the documents behind any figure of a project.",
-    "suggest": "Suggest new rules, and say what is wrong with the old ones.",
-    "diff": "Show what changed between two projects or two models.",
-    "worth": "Estimate how many hand labels a project's rules are worth.",
-    "serve": "Serve a model over HTTP.",
-    "studio": "Write rules and watch them work, browse, label and train on one local page.",
-    "export": "Write a model as a folder for other programs.",
-    "report": "Write everything about a model into one HTML page.",
-    "cache": "Show or empty the cache of votes and features.",
-    "completion": "Print the tab completion script of your shell.",
+    "new": Entry("rules", "Make a starter folder."),
+    "check": Entry("rules", "Validate a project, run its rules' own examples, show its sources."),
+    "vote": Entry("rules", "Apply the rules to the texts and write the vote matrix."),
+    "label": Entry(
+        "label",
+        "Label a few documents of a project by hand, drawn so that estimates hold for all documents.",
+    ),
+    "fit": Entry("fit", "Learn a classifier from a project's rules and texts, and save it."),
+    "predict": Entry("predict", "Label every text of a file."),
+    "encode": Entry(
+        "predict", "Write every text of a file with the features that a model reads of it."
+    ),
+    "evaluate": Entry("fit", "Score a model against gold labels."),
+    "explain": Entry("inspect", "Show why a text gets its label."),
+    "show": Entry("inspect", "Show the documents behind any figure of a project."),
+    "suggest": Entry("suggest", "Suggest new rules, and say what is wrong with the old ones."),
+    "diff": Entry("inspect", "Show what changed between two projects or two models."),
+    "worth": Entry("fit", "Estimate how many hand labels a project's rules are worth."),
+    "serve": Entry("serve", "Serve a model over HTTP."),
+    "studio": Entry(
+        "serve", "Write rules and watch them work, browse, label and train on one local page."
+    ),
+    "export": Entry("serve", "Write a model as a folder for other programs."),
+    "report": Entry("inspect", "Write everything about a model into one HTML page."),
+    "cache": Entry("main", "Show or empty the cache of votes and features."),
+    "completion": Entry("main", "Print the tab completion script of your shell."),
 }
 
 # Commands of other distributions, which register them as entry points, and where to get them.
@@ -62,7 +80,8 @@ class Lazy(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
-            command = importlib.import_module(f"unruly.cli.{cmd_name}").command
+            home = importlib.import_module(f"unruly.cli.{COMMANDS[cmd_name].home}")
+            command = getattr(home, cmd_name)
         elif cmd_name in (found := installed()):
             command = found[cmd_name].load()
         else:
@@ -79,7 +98,7 @@ class Lazy(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, entry.about) for name, entry in COMMANDS.items()])
         if ctx.obj != ALONE and (more := installed()):
             with formatter.section("Commands of other packages"):
                 formatter.write_dl([(name, more[name].dist_name) for name in more])
@@ -146,6 +165,98 @@ def cli(ctx: click.Context, debug: bool) -> None:
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the tab completion script of your shell.
+
+    Have it read at every start of the shell: add the line below to ~/.bashrc (or ~/.zshrc with
+    zsh); for fish, write the script to ~/.config/fish/completions/unruly.fish.
+
+    \b
+    Example:
+      eval "$(unruly completion bash)"
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(cli, {}, "unruly", "_UNRULY_COMPLETE").source())
+
+
+@click.group(name="cache", invoke_without_command=True)
+@click.pass_context
+def cache(context: click.Context) -> None:
+    """Show or empty the cache of votes and features.
+
+    It makes second runs fast and may be emptied at any time. It lives in the folder $UNRULY_CACHE,
+    else in the user's cache folder, and does not grow beyond a limit.
+
+    \b
+    Example:
+      unruly cache info
+      unruly cache clear
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@cache.command()
+@json_option
+@quiet_option
+def info(as_json: bool, quiet: bool) -> None:
+    """Show where the cache is and how large.
+
+    \b
+    Example:
+      unruly cache info
+    """
+    screen = Screen(quiet, as_json)
+    votes, features = _caches()
+    sizes = {"votes": votes.size(), "features": features.size()}
+    screen.answer({"folder": str(cache_folder()), "bytes": sizes})
+    screen.say(f"{cache_folder()}")
+    for name, size in sizes.items():
+        screen.say(f"{name:10}{readable(size):>10}")
+
+
+@cache.command()
+@json_option
+@quiet_option
+def clear(as_json: bool, quiet: bool) -> None:
+    """Delete everything in the cache.
+
+    \b
+    Example:
+      unruly cache clear
+    """
+    screen = Screen(quiet, as_json)
+    freed = sum(cache.clear() for cache in _caches())
+    screen.answer({"folder": str(cache_folder()), "freed": freed})
+    screen.remark(f"{cache_folder()}: {readable(freed)} freed")
+
+
+def _caches() -> tuple[CacheFiles, CacheFiles]:
+    from unruly.features.cache import Cache as FeatureCache
+    from unruly.rules.matching import Cache as VoteCache
+
+    return VoteCache.default().files, FeatureCache().files
+
+
+def readable(size: int) -> str:
+    """A number of bytes as people say it.
+
+    >>> readable(0), readable(1536), readable(3_000_000_000)
+    ('0 B', '1.5 KB', '2.8 GB')
+    """
+    amount, unit = float(size), "B"
+    for larger in ("KB", "MB", "GB"):
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:

@@ -1,21 +1,38 @@
-"""Options that several commands share, and the checks of what they name."""
+"""Options that several commands share, and what they name: outputs, projects, models, documents.
+
+Heavy libraries are imported where they are needed: the commands import this file to show their help.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from unruly.errors import InputError
-from unruly.files import check_no_device
+from unruly.errors import InputError, ProjectError, UnrulyError
+from unruly.files import check_no_device, check_no_folder, check_not_input, temporary_folder
+from unruly.wording import listed
+
+if TYPE_CHECKING:
+    from unruly.model.weak_classifier import WeakClassifier
+    from unruly.project.project import Project
+    from unruly.texts.corpus import Corpus
+    from unruly.texts.stream import CorpusStream
+    from unruly.texts.table import Pipe
 
 Command = TypeVar("Command", bound=Callable[..., object])
+PATH = click.Path(path_type=Path)
+STREAM = Path("-")  # standard input or output
 SPLITS = ("train", "valid", "test")
 TABLES = (".parquet", ".csv", ".tsv", ".jsonl")
 BAD_ROWS = ("error", "skip", "keep")
+LABEL_NAMES = ("label", "gold", "target", "class")
 
 
 def quiet_option(command: Command) -> Command:
@@ -36,7 +53,7 @@ def functions_option(command: Command) -> Command:
     """`--functions`, the same on every command that reads a model."""
     return click.option(
         "--functions",
-        type=click.Path(path_type=Path),
+        type=PATH,
         multiple=True,
         help="A Python file with the model's rule functions: models carry no code.",
     )(command)
@@ -141,13 +158,11 @@ def encoder_option(command: Command) -> Command:
 
 def output_option(help: str, required: bool = True) -> Callable[[Command], Command]:
     """`-o`, `--output`."""
-    return click.option(
-        "-o", "--output", type=click.Path(path_type=Path), required=required, help=help
-    )
+    return click.option("-o", "--output", type=PATH, required=required, help=help)
 
 
-def check_output(path: Path, endings: Sequence[str] = ()) -> None:
-    """Refuse, before any work, an output that cannot be written: ending, folder, permission.
+def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path] = ()) -> None:
+    """Refuse, before any work, an output that cannot be written, or is one of the inputs.
 
     >>> check_output(Path("votes.xlsx"), TABLES)
     Traceback (most recent call last):
@@ -158,87 +173,248 @@ def check_output(path: Path, endings: Sequence[str] = ()) -> None:
         known = " or ".join([", ".join(endings[:-1]), endings[-1]])
         what = f"{path.suffix!r} files" if path.suffix else "a file without an ending"
         raise InputError(f"{path}: cannot write {what}: use {known}")
-    if path.is_dir():
-        raise InputError(f"{path}: cannot write there: it is a folder, name a file")
+    check_no_folder(path)
     check_no_device(path)
     if not path.parent.is_dir():
         raise InputError(f"{path}: cannot write there: the folder {path.parent} does not exist")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: cannot write there: the folder {path.parent} is read-only")
+        raise InputError(
+            f"{path}: cannot write there: the folder {path.parent} is read-only: change its permissions, or name another"
+        )
+    check_not_input(path, inputs)
 
 
-def setting_options(command: Command) -> Command:
-    """One option for each setting of each method: `--learning-rate` for `learning_rate`."""
-    from unruly.model.methods import SETTINGS
-    from unruly.options import Option
+def inputs_of(data: Path | None) -> tuple[Path, ...]:
+    """The files that are read where DATA is a file, a folder or a project."""
+    from unruly.project.project import Project
+    from unruly.texts.frame_table import files_of
 
-    owners: dict[str, list[str]] = {}
-    options: dict[str, Option] = {}
-    for method, kind in SETTINGS.items():
-        for option in kind.options():
-            owners.setdefault(option.name, []).append(method)
-            options.setdefault(option.name, option)
-    for name in reversed(options):
-        only = owners[name][0] if len(owners[name]) == 1 else None
-        command = _decorated(command, options[name], only)
-    return command
+    if data is None:
+        return ()
+    return Project.read(data).inputs() if is_project(data) else files_of(data)
 
 
-_TYPED = "unruly.settings"  # where a command's context keeps them
+@dataclass(frozen=True)
+class DataFile:
+    """A file of documents and its columns."""
 
+    path: Path
+    text: str | None
+    id: str | None
+    label: str | None
+    on_bad_row: str | None = None
 
-def typed_settings(context: click.Context) -> Mapping[str, Any]:
-    """The settings that were typed, by name."""
-    return dict(context.meta.get(_TYPED, {}))
+    def read(self, classes: Sequence[str], split: str = "test") -> Corpus:
+        """All documents; of a WRENCH folder, one split."""
+        from unruly.project.project import DataFiles
 
+        files = DataFiles(text=self.text, id=self.id, label=self.label, on_bad_row=self.on_bad_row)
+        files = replace(files, **{split: str(self.path)})
+        return files.read(split, Path(), tuple(classes))
 
-def check_typed(typed: Mapping[str, Any], method: str) -> None:
-    """Refuse an option that the chosen method does not use.
+    def with_gold(self, *, required: bool = False) -> DataFile:
+        """The same with the label column found, where its name is the usual one."""
+        from unruly.texts.table import open_table
 
-    >>> check_typed({"epochs": 5}, "default")
-    Traceback (most recent call last):
-    ...
-    unruly.errors.InputError: --epochs is an option of --method paper: add it, or leave --epochs out
-    """
-    from unruly.model.methods import options_of_others
-
-    others = options_of_others(method)
-    for name in typed:
-        if name in others:
-            flag = "--" + name.replace("_", "-")
+        if self.label is not None or self.is_wrench:
+            return self
+        columns = list(open_table(self.path).schema)
+        found = next((name for name in LABEL_NAMES if name in columns), None)
+        if found is None and required:
             raise InputError(
-                f"{flag} is an option of --method {others[name]}: add it, or leave {flag} out"
+                f"{self.path}: no column is called {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}: "
+                f"name the one with the gold labels by --label (there are {', '.join(columns)})"
+            )
+        return replace(self, label=found)
+
+    @contextmanager
+    def as_file(self, classes: Sequence[str], split: str = "test") -> Iterator[DataFile]:
+        """The same as one file that can be read in batches: a WRENCH folder or `-` is written to one."""
+        if self.path == STREAM:
+            from unruly.texts.table import Pipe
+
+            with _kept(Pipe(sys.stdin.buffer)) as path:
+                yield replace(self, path=path)
+        elif self.is_wrench:
+            with self._wrench_file(classes, split) as file:
+                yield file
+        else:
+            yield self
+
+    @contextmanager
+    def stream(
+        self, classes: Sequence[str], split: str = "test", *, live: bool = False
+    ) -> Iterator[CorpusStream]:
+        """The documents batch by batch; with `live`, those of standard input as they come, where their format allows it."""
+        from unruly.model.predictions import BATCH_ROWS
+        from unruly.texts.stream import CorpusStream
+        from unruly.texts.table import Pipe
+
+        with ExitStack() as stack:
+            file, source = self, None
+            if self.path == STREAM:
+                pipe = Pipe(sys.stdin.buffer)
+                flows = live and pipe.ending in (".csv", ".jsonl")
+                source = pipe if flows else stack.enter_context(_kept(pipe))
+            elif self.is_wrench:
+                file = stack.enter_context(self._wrench_file(classes, split))
+            yield CorpusStream.open(
+                file.path if source is None else source,
+                text=file.text,
+                id=file.id,
+                batch_rows=BATCH_ROWS,
+                on_bad_row=self.on_bad_row or "keep",  # type: ignore[arg-type]
             )
 
+    @property
+    def is_wrench(self) -> bool:
+        """Whether it is a folder in WRENCH's layout."""
+        from unruly.texts.wrench import is_wrench
 
-def _keep(context: click.Context, parameter: click.Parameter, value: object) -> None:
-    if value is not None:
-        context.meta.setdefault(_TYPED, {})[parameter.name] = value
+        return is_wrench(self.path)
 
+    @contextmanager
+    def _wrench_file(self, classes: Sequence[str], split: str) -> Iterator[DataFile]:
+        """One split of a WRENCH folder as a file."""
+        import polars as pl
 
-def _decorated(command: Command, option: Any, method: str | None) -> Command:
-    flag, kind = option.flag, _kind(option)
-    if option.range is None:
-        flag += f"/--no-{flag.removeprefix('--')}"
-    help = option.help[:1].upper() + option.help[1:] + "."
-    if method == "paper":
-        help = f"--method paper: {option.help}."
-    if option.range is not None and option.default is not None:
-        help += f"  [default: {option.default}]"
-    return click.option(
-        flag,
-        option.name,
-        type=kind,
-        default=None,
-        expose_value=False,
-        callback=_keep,
-        help=help,
-    )(command)
+        corpus = self.read(classes, split)
+        own = {name: corpus.columns[name] for name in corpus.columns.columns}
+        frame = pl.DataFrame({**own, "id": corpus.ids, "text": corpus.texts})
+        with temporary_folder() as folder:
+            path = folder / f"{split}.parquet"
+            frame.select("id", "text", pl.exclude("id", "text")).write_parquet(path)
+            yield DataFile(path, "text", "id", None, self.on_bad_row)
 
 
-def _kind(option: Any) -> Any:
-    if option.range is None:
-        return bool
-    if option.range.choices:
-        return click.Choice(option.range.choices)
-    return int if option.range.whole else float
+@contextmanager
+def _kept(pipe: Pipe) -> Iterator[Path]:
+    """What comes by a pipe, in a temporary file; errors name the pipe."""
+    with temporary_folder() as folder:
+        path = folder / f"stdin{pipe.ending}"
+        with path.open("wb") as file:
+            for piece in pipe.pieces():
+                file.write(piece)
+        try:
+            yield path
+        except UnrulyError as error:
+            if error.where is None or error.where.file != str(path):
+                raise
+            there = replace(error.where, file=str(pipe))
+            raise type(error)(error.message, where=there) from None
+
+
+def data_file(
+    path: Path,
+    split: str,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    label: str | None = None,
+    on_bad_row: str | None = None,
+) -> DataFile:
+    """What DATA means: a project gives its own file and columns, which options override."""
+    if not is_project(path):
+        return DataFile(path, text, id, label, on_bad_row)
+    from unruly.project.project import Project
+
+    project = Project.read(path)
+    data = project.data
+    if split == "test" and data.test is None and data.train is not None:
+        raise ProjectError(
+            f'the project names no test file: add test = "..." under [data] in unruly.toml, or name '
+            f"a file in place of the project, such as {project.folder / data.train}"
+        )
+    file = data.path(split, project.folder)
+    return DataFile(file, text or data.text, id or data.id, label or data.label, on_bad_row)
+
+
+def check_same_task(classes: Sequence[str], data: Path) -> None:
+    """Refuse a project of another task than the model's: numbers in its label column would mean other classes."""
+    from unruly.project.project import Project
+
+    if not is_project(data):
+        return
+    theirs = Project.read(data).classes
+    if set(theirs) != set(classes):
+        raise InputError(
+            f"{data}: the model's classes are {listed(classes)}, the project's {listed(theirs)}: name data of the "
+            "same task"
+        )
+
+
+def one_document(
+    path: Path,
+    id: str,
+    classes: Sequence[str],
+    *,
+    text: str | None = None,
+    id_column: str | None = None,
+) -> Corpus:
+    """A corpus of one: the document with this id (row numbers, where the data has no ids)."""
+    from unruly.project.project import Project
+    from unruly.texts.table import open_table
+    from unruly.texts.wrench import is_wrench
+
+    split = "test"
+    if is_project(path) and Project.read(path).data.test is None:
+        split = "train"
+    found = data_file(path, split, text=text, id=id_column)
+    if found.id is None and not is_wrench(found.path) and "id" in open_table(found.path).schema:
+        found = replace(found, id="id")
+    corpus = replace(found, label=None).read(classes, split)
+    rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
+    if not rows:
+        first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())
+        what = "ids are row numbers" if found.id is None else f"ids are in column {found.id!r}"
+        remedy = "" if id_column else ": name another column of ids by --id-column"
+        raise InputError(
+            f"{found.path}: no document has the id {id!r} ({what}, the first are {first}){remedy}"
+        )
+    return corpus.take(rows)
+
+
+def is_project(path: Path) -> bool:
+    """Whether a project is named: its folder, or its TOML file."""
+    from unruly.project.project import FILE_NAME
+
+    return path.suffix == ".toml" or (path / FILE_NAME).is_file()
+
+
+def open_project(
+    path: Path, encoder: tuple[str, ...] = (), on_bad_row: str | None = None
+) -> Project:
+    """The project at a path, with the options that were typed; a data file or a model is no project."""
+    from unruly.model.storage import is_model
+    from unruly.project.project import Project
+
+    if is_model(path):
+        raise InputError(f"{path}: this is a model, and a project is needed: name its folder")
+    if path.is_file() and path.suffix != ".toml":
+        raise InputError(
+            f"{path}: this is a data file, and a project is needed: `unruly new NAME` makes one, where "
+            f'train = "{path.name}" under [data] names the file'
+        )
+    project = Project.read(path)
+    if encoder:
+        project = replace(project, encoder=encoder)
+    if on_bad_row is not None and on_bad_row != "keep":
+        project = replace(project, data=replace(project.data, on_bad_row=on_bad_row))
+    return project
+
+
+def load_model(
+    path: Path, functions: Sequence[Path] = (), data: Path | None = None
+) -> WeakClassifier:
+    """A saved model. Where DATA is a project, its own files of rule functions need not be named."""
+    from unruly.model.saved_rules import function_files
+    from unruly.model.storage import is_model
+    from unruly.model.weak_classifier import load
+    from unruly.project.project import Project
+
+    if data is not None and not is_model(path) and is_model(data):
+        raise InputError(f"{path} is not a model, but {data} is: swap them, MODEL comes first")
+    if not functions and data is not None and is_project(data):
+        project = Project.read(data)
+        functions = function_files(project.sources, project.folder)
+    return load(path, tuple(functions) or None)

@@ -1,36 +1,48 @@
-"""`unruly predict`: a file of texts in, the same file with labels out."""
+"""`unruly predict` and `encode`: a file of texts in, the same file with labels or with features out."""
 
 from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from unruly.cli.options import (
+    PATH,
+    STREAM,
     TABLES,
+    DataFile,
     bad_row_option,
     check_engine,
     check_output,
+    data_file,
     engine_options,
     functions_option,
+    inputs_of,
     json_option,
+    load_model,
     output_option,
     quiet_option,
     split_option,
     text_options,
 )
-from unruly.cli.screen import Screen
+from unruly.cli.rules import show_asked
+from unruly.cli.screen import Screen, show_spread
+from unruly.files import temporary_folder
 from unruly.wording import listed, plural
 
-STREAM = Path("-")
+if TYPE_CHECKING:
+    from unruly.distributed.run import Placement, Spread
+    from unruly.texts.stream import CorpusStream
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("model", type=PATH)
+@click.argument("data", type=PATH)
 @output_option(
     "The file to write: .parquet, .csv, .tsv or .jsonl; - for standard output.", required=False
 )
@@ -39,7 +51,7 @@ STREAM = Path("-")
 @bad_row_option
 @click.option(
     "--skipped",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="With --on-bad-row skip: a file to list the skipped rows in.",
 )
 @click.option(
@@ -66,7 +78,7 @@ STREAM = Path("-")
 @engine_options
 @json_option
 @quiet_option
-def command(
+def predict(
     model: Path,
     data: Path,
     output: Path | None,
@@ -91,7 +103,8 @@ def command(
     The output keeps the columns and the order of DATA and adds label, confidence, one probability
     for each class, which of the two heads decided, and the sources that voted. DATA is a file of
     texts, a folder of Parquet files, or a project or a WRENCH folder, whose test file is then used, or - for standard input (CSV
-    with a header, or JSON Lines); what comes by standard input goes to standard output unless -o names a file.
+    with a header, or JSON Lines, answered while more rows come); what comes by standard input goes to standard output unless -o names
+    a file. CSV keeps its delimiter and its bytes.
 
     With --engine ray the rows of a Parquet file, or of a folder of them, are labelled by many workers on one machine or a
     cluster, and -o names a folder, whose files hold the rows in their order. A worker that dies is replaced, and a run that
@@ -103,10 +116,8 @@ def command(
       cat comments.jsonl | unruly predict spam.unruly - > labelled.jsonl
       unruly predict spam.unruly comments/ -o labelled/ --engine ray --workers 8
     """
-    from unruly.cli.documents import load_model, named
-    from unruly.cli.vote import show_asked
-    from unruly.model.predictions import predict_file
-    from unruly.texts.corpus import Corpus
+    from unruly.facts import note_to_plain
+    from unruly.model.predictions import predict_stream
 
     screen = Screen(quiet, as_json)
     check_engine(engine, address, workers)
@@ -117,28 +128,18 @@ def command(
             raise click.UsageError(
                 "--ask, --defuse, --missing and --skipped work without --engine ray only"
             )
-        from unruly.cli.screen import show_spread
         from unruly.distributed.run import Placement, predict
 
-        found = named(data, split, text=text, id=id_)
-        spread = predict(
-            model,
-            found.path,
-            output,
-            text=found.text,
-            id=found.id,
-            on_bad_row=on_bad_row,  # type: ignore[arg-type]
-            functions=functions,
-            placement=Placement(address, workers),
-            progress=screen.progress(),
-        )
-        show_spread(spread, screen)
+        placement = Placement(address, workers)
+        documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
+        _spread(predict, model, documents, output, functions, placement, screen)
         return
     if output is None and data != STREAM:
         raise click.UsageError("name the file to write by -o, or - for standard output")
     target = STREAM if output is None else output
+    inputs = (model, *functions, *inputs_of(data))
     if target != STREAM:
-        check_output(target, TABLES)
+        check_output(target, TABLES, inputs)
     elif as_json:
         raise click.UsageError(
             "--json and predictions cannot both go to standard output: use -o FILE"
@@ -146,34 +147,29 @@ def command(
     elif sys.__stdout__ is None:
         raise click.UsageError("standard output is closed: name the file to write by -o")
     if skipped is not None:
-        check_output(skipped)
-    documents = named(data, split, text=text, id=id_, on_bad_row=on_bad_row)
+        check_output(skipped, inputs=(*inputs, target))
+    documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
     loaded = load_model(model, functions, data)
-    with documents.as_file(loaded.class_names, split) as file, TemporaryDirectory() as room:
+    live = not ask and target.suffix.lower() != ".parquet"
+    with documents.stream(loaded.class_names, split, live=live) as stream:
         if ask:
-            corpus = Corpus.read(file.path, text=file.text, id=file.id, on_bad_row=on_bad_row)  # type: ignore[arg-type]
+            corpus = stream.read()
             for planned in loaded.plan_prompts(corpus):
                 screen.remark(f"asking {planned.model} at {planned.host}")
                 if planned.leaves:
                     screen.warn(planned.leaves)
             show_asked(loaded.ask_prompts(corpus, key_env, screen.progress()), screen)
-        flows = {".json": ".jsonl"}.get(file.path.suffix, file.path.suffix)
-        flows = flows if flows in TABLES else ".csv"
-        written = predict_file(
-            loaded,
-            file.path,
-            Path(room) / f"out{flows}" if target == STREAM else target,
-            text=file.text,
-            id=file.id,
-            on_bad_row=on_bad_row,  # type: ignore[arg-type]
-            missing=missing,  # type: ignore[arg-type]
-            defuse=defuse,
-            progress=screen.progress(),
-        )
-        if target == STREAM:
-            with written.path.open("rb") as done:
-                shutil.copyfileobj(done, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+        into, form = _destination(target, stream)
+        with into as destination:
+            written = predict_stream(
+                loaded,
+                stream,
+                destination,
+                missing=missing,  # type: ignore[arg-type]
+                defuse=defuse,
+                form=form,
+                progress=screen.progress(),
+            )
     if skipped is not None:
         skipped.write_text("".join(f"{row}\n" for row in written.skipped), encoding="utf-8")
     screen.answer(
@@ -185,12 +181,13 @@ def command(
             "missing": written.missing,
             "skipped": len(written.skipped) - len(written.broken),
             "broken": [str(bad) for bad in written.broken],
+            "given_up": [note_to_plain(fact) for fact in written.given_up],
             "labels": written.labels,
             "columns": written.columns,
         }
     )
     labels = ", ".join(f"{name} {count:,}" for name, count in written.labels.items())
-    if text is None and file.text is None:
+    if text is None and documents.text is None:
         screen.remark(f"text column: {listed([written.text])}")
     if written.missing:
         screen.remark(f"{plural(written.missing, 'row')} without a text")
@@ -200,3 +197,129 @@ def command(
         screen.remark(f"left out: {bad}")
     name = "standard output" if target == STREAM else str(target)
     screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")
+
+
+def _destination(
+    target: Path, stream: CorpusStream
+) -> tuple[AbstractContextManager[Path | IO[bytes]], str]:
+    """Where predictions go, and for standard output in which format: that of the data, where it can be written."""
+    from unruly.texts.frame_table import PARQUET, JsonLinesTable
+    from unruly.texts.table import ending
+
+    kind = ending(Path(stream.name))
+    if target != STREAM:
+        return nullcontext(target), ""
+    if kind in PARQUET:
+        return _whole_file("out.parquet"), ".parquet"
+    lines = kind == ".json" or isinstance(stream.table, JsonLinesTable)
+    return nullcontext(sys.stdout.buffer), ".jsonl" if lines else ".csv"
+
+
+@contextmanager
+def _whole_file(name: str) -> Iterator[Path]:
+    """A temporary file that goes to standard output once it is whole."""
+    with temporary_folder() as room:
+        yield room / name
+        with (room / name).open("rb") as done:
+            shutil.copyfileobj(done, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@click.argument("data", type=PATH)
+@output_option("The Parquet file to write; with --engine ray, a folder of them.")
+@text_options
+@split_option
+@bad_row_option
+@functions_option
+@engine_options
+@json_option
+@quiet_option
+def encode(
+    model: Path,
+    data: Path,
+    output: Path,
+    text: str | None,
+    id_: str | None,
+    split: str,
+    on_bad_row: str,
+    functions: tuple[Path, ...],
+    engine: str,
+    address: str | None,
+    workers: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Write every text of a file with the features that a model reads of it.
+
+    The output keeps the columns and the order of DATA and adds features, a list of numbers, which other programs, or
+    another project by `encoder = { column = "features" }`, can learn from. DATA is a file of texts, a folder of Parquet files, or a
+    project or a WRENCH folder, whose test file is then used.
+
+    \b
+    Example:
+      unruly encode spam.unruly comments.csv -o features.parquet
+      unruly encode spam.unruly comments/ -o features/ --engine ray --workers 8
+    """
+    from unruly.model.predictions import encode_file
+
+    screen = Screen(quiet, as_json)
+    check_engine(engine, address, workers)
+    found = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
+    if engine == "ray":
+        from unruly.distributed.run import Placement, encode
+
+        placement = Placement(address, workers)
+        _spread(encode, model, found, output, functions, placement, screen)
+        return
+    check_output(output, (".parquet",), (model, *functions, *inputs_of(data)))
+    loaded = load_model(model, functions, data)
+    with found.as_file(loaded.class_names, split) as file:
+        done = encode_file(
+            loaded,
+            file.path,
+            output,
+            text=file.text,
+            id=file.id,
+            on_bad_row=on_bad_row,  # type: ignore[arg-type]
+            progress=screen.progress(),
+        )
+    screen.answer(
+        {
+            "output": str(done.path),
+            "documents": done.documents,
+            "width": done.width,
+            "column": done.column,
+            "skipped": len(done.skipped),
+        }
+    )
+    for bad in done.skipped[:10]:
+        screen.remark(f"left out: {bad}")
+    screen.remark(
+        f"{done.path}: {plural(done.documents, 'document')}, {plural(done.width, 'number')} each in {done.column}"
+    )
+
+
+def _spread(
+    run: Callable[..., Spread],
+    model: Path,
+    data: DataFile,
+    output: Path,
+    functions: tuple[Path, ...],
+    placement: Placement,
+    screen: Screen,
+) -> None:
+    """The same over many workers, from Parquet to a folder of Parquet files."""
+    spread = run(
+        model,
+        data.path,
+        output,
+        text=data.text,
+        id=data.id,
+        on_bad_row=data.on_bad_row,
+        functions=functions,
+        placement=placement,
+        progress=screen.progress(),
+    )
+    show_spread(spread, screen)

@@ -1,18 +1,28 @@
-"""`unruly serve`: a saved model behind HTTP."""
+"""`unruly serve`, `studio` and `export`: a model over HTTP, a project on one local web page, a folder for other programs."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from unruly.cli.options import functions_option, quiet_option
+from unruly.cli.options import (
+    PATH,
+    functions_option,
+    json_option,
+    output_option,
+    quiet_option,
+)
 from unruly.cli.screen import Screen
+
+if TYPE_CHECKING:
+    pass
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=PATH)
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 for all networks.")
 @click.option(
     "--port",
@@ -70,7 +80,7 @@ from unruly.cli.screen import Screen
 )
 @functions_option
 @quiet_option
-def command(
+def serve(
     model: Path,
     host: str,
     port: int,
@@ -95,8 +105,9 @@ def command(
       unruly serve spam.unruly --port 8080
       curl -s localhost:8080/predict -d '{"inputs": "check out my channel"}'
     """
+    from unruly.serve.messages import Limits
     from unruly.serve.server import serve
-    from unruly.serve.settings import Limits, ServeSettings
+    from unruly.serve.service import ServeSettings
 
     screen = Screen(quiet)
     limits = Limits(
@@ -125,3 +136,88 @@ def _token(name: str) -> str:
     if not token.isascii() or not token.isprintable() or " " in token:
         raise click.UsageError(f"--token-env {name}: a token has no blanks and is plain ASCII")
     return token
+
+
+@click.command()
+@click.argument("project", type=PATH)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="The port.  [default: the first free from 8765]"
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on; any other one lets other machines in, with the token.",
+)
+@click.option("--no-open", "closed", is_flag=True, help="Open no browser: print the link only.")
+@quiet_option
+def studio(project: Path, port: int | None, host: str, closed: bool, quiet: bool) -> None:
+    """Write rules and watch them work, browse, label and train on one local page.
+
+    PROJECT is a project's folder, or a file of texts: then the page asks for the column and the
+    classes, and makes the project. One process, no network; the link that is printed holds a token
+    without which nobody gets in. Ctrl-C ends it: all that was saved or labelled is on disk.
+
+    \b
+    Example:
+      unruly studio spam
+      unruly studio reviews.csv
+    """
+    from unruly.studio.server import serve
+
+    screen = Screen(quiet)
+
+    def ready(link: str) -> None:
+        screen.say(link)
+        screen.remark("the studio is open at this link; Ctrl-C ends it")
+
+    serve(project, host=host, port=port, opened=not closed, ready=ready)
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@output_option("The folder to make.")
+@click.option(
+    "--card", is_flag=True, help="A model card as well: README.md, as Hugging Face shows."
+)
+@click.option("--onnx/--no-onnx", default=True, help="Write model.onnx, compared with the model.")
+@functions_option
+@json_option
+@quiet_option
+def export(
+    model: Path,
+    output: Path,
+    card: bool,
+    onnx: bool,
+    functions: tuple[Path, ...],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Write a model as a folder for other programs.
+
+    The folder holds the model, model.onnx (features and votes to probabilities, compared with the model on documents
+    that it keeps), config.json, and a Dockerfile that installs from wheels beside it, without a network. Nothing is
+    sent anywhere.
+
+    \b
+    Example:
+      unruly export spam.unruly -o spam-model --card
+      docker build -t spam spam-model
+    """
+    from unruly.export.folder import export
+
+    screen = Screen(quiet, as_json)
+    done = export(model, output, card=card, onnx=onnx, functions=functions)
+    screen.answer(
+        {
+            "output": str(done.folder),
+            "files": list(done.files),
+            "compared": done.checked,
+            "largest_difference": done.difference,
+        }
+    )
+    screen.remark(f"{done.folder}: {', '.join(done.files)}")
+    if done.checked is not None:
+        screen.remark(
+            f"model.onnx: on {done.checked:,} documents its probabilities differ by at most {done.difference:.1e}"
+        )

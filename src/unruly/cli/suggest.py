@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from unruly.cli.options import bad_row_option, json_option, quiet_option
+from unruly.cli.options import (
+    PATH,
+    bad_row_option,
+    json_option,
+    load_model,
+    open_project,
+    quiet_option,
+)
+from unruly.cli.rules import show_asked, show_plans
 from unruly.cli.screen import Screen
 from unruly.errors import InputError
 from unruly.wording import did_you_mean, plural
@@ -15,21 +23,21 @@ from unruly.wording import did_you_mean, plural
 if TYPE_CHECKING:
     from unruly.model.suggestions import MatchedText, RuleSuggestion
     from unruly.project.project import Project
+    from unruly.project.proposals import Proposals
     from unruly.project.suggesting import Place, Suggestions
-    from unruly.prompts.budget import Plan
-    from unruly.rules.asking import Proposals
+    from unruly.prompts.asking import Plan
 
 REJECTED = 5  # proposals that cannot be rules, shown
 
 
 @click.command()
-@click.argument("project", type=click.Path(path_type=Path))
+@click.argument("project", type=PATH)
 @click.option(
     "-n", "most", type=click.IntRange(1, 200), default=20, show_default=True, help="How many rules."
 )
 @click.option(
     "--model",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A model of this project to judge by; else one is fitted now, in memory.",
 )
 @click.option("--llm", is_flag=True, help="Ask a language model for rules, and test these.")
@@ -55,7 +63,7 @@ REJECTED = 5  # proposals that cannot be rules, shown
 @bad_row_option
 @json_option
 @quiet_option
-def command(
+def suggest(
     project: Path,
     most: int,
     model: Path | None,
@@ -75,8 +83,9 @@ def command(
 
     Words, phrases, word sequences, patterns, lengths and values of other columns that go with one class in the
     model's answers and reach documents without votes, the best first, each with matches that fit and that do
-    not. Gold labels are not used; labels by hand are, where the project has any. Accepted rules are written into
-    unruly.toml, refused ones into refused.csv.
+    not. Gold labels are not used; labels by hand are, where the project has any. What can be done about an old rule
+    (drop a word, disable a source, merge two) has a number as well. What you accept is written into unruly.toml,
+    comments and layout kept; what you refuse is not suggested again (refused.csv, kept.csv).
 
     --llm asks a language model for words and patterns instead, one request a class, and shows it the class
     descriptions and the beginnings of some documents that rules fight over or do not cover. What it answers is
@@ -89,9 +98,7 @@ def command(
       unruly suggest spam --llm --endpoint http://127.0.0.1:11434/v1 --llm-model mistral
       unruly suggest spam --accept 1,4=ham --refuse 2
     """
-    from unruly.cli.documents import load_model, open_project
-    from unruly.cli.vote import show_plans
-    from unruly.project.llm_suggesting import LlmSuggester, language_model
+    from unruly.project.proposals import LlmSuggester, language_model
     from unruly.project.suggesting import Kept, suggest
 
     screen = Screen(quiet, as_json)
@@ -117,7 +124,7 @@ def command(
     _show(found, screen)
     if found.proposals is not None:
         _show_proposals(found.proposals, len(found.suggestions), screen)
-    if found.suggestions:
+    if found.suggestions or found.remedies:
         screen.remark(f"accept or refuse by number: unruly suggest {project} --accept 1 --refuse 2")
 
 
@@ -159,33 +166,51 @@ def _decide(
     project: Project, accepted: dict[int, str | None], refused: list[int], screen: Screen
 ) -> None:
     from unruly.model.suggestions import Refused
+    from unruly.project.project import Project
+    from unruly.project.remedies import apply_remedy, keep, remedy_to_plain
     from unruly.project.suggesting import Kept, accept, for_class, refuse
+    from unruly.rules.source import rule_to_plain
 
     if both := sorted(set(accepted) & set(refused)):
         raise InputError(f"suggestion {both[0]} is both accepted and refused: choose one")
     kept = Kept.read(project)
-    taken = zip(kept.taken(project, list(accepted)), accepted.values(), strict=True)
-    wanted = [for_class(rule, place, label) for (rule, place), label in taken]
+    wanted = list(zip(kept.taken(project, list(accepted)), accepted.items(), strict=True))
     unwanted = kept.taken(project, refused)
     assert project.file is not None
-    for rule, place in wanted:
-        accept(project.file, rule, place)
-        screen.say(f"accepted: {rule.when.reason()} for {rule.label}, in {place}")
-    if unwanted:
-        path = refuse(project.folder, [Refused.of(rule) for rule, _ in unwanted])
-        for rule, _ in unwanted:
+    done, left = list[dict[str, Any]](), list[dict[str, Any]]()
+    for one, (number, label) in wanted:
+        if isinstance(one, tuple):
+            rule, place = for_class(*one, label)
+            accept(project.file, rule, place)
+            done.append({"rule": rule_to_plain(rule), "into": vars(place)})
+            screen.say(f"accepted: {rule.when.reason()} for {rule.label}, in {place}")
+        elif label is not None:
+            raise InputError(f"suggestion {number} ({one}) is for no class: leave ={label} out")
+        else:
+            apply_remedy(project.file, one)
+            done.append({"remedy": remedy_to_plain(one)})
+            screen.say(f"accepted: {one}")
+    rules = [one[0] for one in unwanted if isinstance(one, tuple)]
+    if rules:
+        path = refuse(project.folder, [Refused.of(rule) for rule in rules])
+        for rule in rules:
+            left.append({"rule": rule_to_plain(rule)})
             screen.say(f"refused: {rule.when.reason()} for {rule.label}, kept in {path.name}")
+    remedies = [one for one in unwanted if not isinstance(one, tuple)]
+    if remedies:
+        path = keep(project.folder, remedies)
+        for remedy in remedies:
+            left.append({"remedy": remedy_to_plain(remedy)})
+            screen.say(f"refused: {remedy}, kept in {path.name}")
+    for failure in Project.read(project.file).sources.check_examples():
+        screen.remark(f"{failure}: correct the example, or the rule")
     kept.renewed(project).write(project)
-    screen.answer(
-        {
-            "accepted": [{"rule": rule.when.reason(), "into": vars(p)} for rule, p in wanted],
-            "refused": [rule.when.reason() for rule, _ in unwanted],
-        }
-    )
+    screen.answer({"accepted": done, "refused": left})
 
 
 def _show(found: Suggestions, screen: Screen) -> None:
-    from unruly.model.wording import advice_sentence
+    from unruly.model.advice import advice_sentence
+    from unruly.project.remedies import remedy_of
 
     by = "a model fitted now, not saved" if found.fitted_now else "the model"
     screen.say(f"judged by {by}; {_labels(found)}")
@@ -201,8 +226,14 @@ def _show(found: Suggestions, screen: Screen) -> None:
         screen.say("\n" + _lines(number, one, place))
     if found.critique:
         screen.say("\nabout the rules that exist")
+    numbers = {remedy: number for number, remedy in found.remedies}
     for critique in found.critique:
-        screen.say(f"- {advice_sentence(critique)}")
+        remedy = remedy_of(critique)
+        mark = " - " if remedy is None else f"{numbers[remedy]:>2}."
+        screen.say(
+            f"{mark} {advice_sentence(critique)}"
+            + (f" To {remedy}, accept {numbers[remedy]}." if remedy else "")
+        )
 
 
 def _announce(plan: Plan, screen: Screen) -> None:
@@ -215,8 +246,6 @@ def _announce(plan: Plan, screen: Screen) -> None:
 
 def _show_proposals(proposals: Proposals, offered: int, screen: Screen) -> None:
     """What a language model proposed, and what became of it."""
-    from unruly.cli.vote import show_asked
-
     show_asked([proposals.asked], screen)
     left = len(proposals.rules) - offered
     rest = f"; {left:,} match nothing, repeat what is there, or go with no class" if left else ""
@@ -241,8 +270,10 @@ def _lines(number: int, one: RuleSuggestion, place: Place) -> str:
     head = f"{number:>2}. {one.label}: {one.condition}  (into {place})"
     figures = (
         f"    {plural(one.documents, 'document')}, {one.uncovered:,} without votes; about {share.value:.0%} right "
-        f"({share.low:.0%} to {share.high:.0%}, at random {one.usual:.0%}); would change {plural(one.changed, 'label')}"
+        f"({share.low:.0%} to {share.high:.0%}, at random {one.usual:.0%})"
     )
+    if one.changed is not None:
+        figures += f"; would change {plural(one.changed, 'label')}"
     if one.measured is not None:
         figures += f"; {one.measured.value:.0%} right of {plural(round(one.measured.n), 'label')}"
     fits = [f"    + {_example(match)}" for match in one.fits]

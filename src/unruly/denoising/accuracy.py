@@ -1,11 +1,14 @@
-"""Each source's accuracy per vote cast, estimated without its own vote, with a 95 % interval.
+"""The accuracy of votes, estimated without true labels and without the votes themselves, with a 95 % interval.
 
     a_j = mean over the votes of source j of q^-j_i[vote],    q^-j = softmax(tau lp + ev - own evidence + b)
 
 A source is compared with text and the other sources, never with its own vote. A partial vote is right
-when any of its classes is. The variance has four parts:
+when any of its classes is. Some of a source's votes, as those on one word of its list, are judged in the same way. The
+variance has four parts:
 
-    sampling   of a Beta(a v + 1, (1 - a) v + 1), v votes
+    sampling   of a Beta(a v' + 1, (1 - a) v' + 1), where v votes count as v' = v / (1 + rho (v - 1)): documents with the
+               same words are right or wrong together (Kish's design effect), so that no number of them makes an
+               estimate without labels exact
     encoders   from one encoder to another
     model      (estimate by the full posterior - a_j)^2: what its own vote would change
     balance    from the class balance to others that are about as likely (`Balance.alternatives`)
@@ -13,20 +16,26 @@ when any of its classes is. The variance has four parts:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from unruly.denoising.balance import STATED_LABELS
 from unruly.denoising.em import Posteriors
-from unruly.denoising.marginals import match_marginals
-from unruly.sampling import Z95, sample_rows
-from unruly.softmax import softmax
+from unruly.statistics import Z95, Share, sample_rows, softmax
 from unruly.votes.sparse import SparseVotes
 
 Real64 = NDArray[np.float64]
+FEW = 20  # votes, below which nobody is told that a source is wrong
+Earned = tuple[  # (e,) each: the vote, a class for which it is right, and how far
+    NDArray[np.integer[Any]], NDArray[np.integer[Any]], NDArray[np.floating[Any]]
+]
 _MOST = 4_000  # documents on which other balances are tried
+_TOGETHER = 0.03  # rho: how far the errors of two posteriors go together where one source votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,54 +53,97 @@ class Accuracies:
 
 def source_accuracies(fitted: Posteriors, votes: SparseVotes) -> Accuracies:
     """The accuracy of each source, with its interval."""
-    shifts = other_shifts(fitted)
-    found = np.array([_one(fitted, votes, j, shifts) for j in range(votes.k)]).reshape(-1, 2)
-    estimate, deviation = found.T
-    half = Z95 * deviation
-    return Accuracies(estimate, np.maximum(estimate - half, 0), np.minimum(estimate + half, 1))
+    spread = balance_spread(fitted)
+    found = [_of_source(fitted, votes, j, spread) for j in range(votes.k)]
+    table = [(one.value, one.low, one.high) if one.n else (np.nan,) * 3 for one in found]
+    return Accuracies(*np.array(table).reshape(-1, 3).T)
 
 
-def other_shifts(fitted: Posteriors) -> tuple[Real64, ...]:
-    """2m times (m,): b if the class shares were others that are about as likely, stated roughly.
+def other_shifts(fitted: Posteriors) -> Real64:
+    """(2m, m): how b would move if the class shares were others that are about as likely, stated roughly.
 
-    Others than those of the answers, by as much as the labels that the balance is worth leave open. Where text
-    separates the classes, a rough statement moves few answers.
+    Others than those of the answers, by as much as the labels that the balance is worth leave open: the Newton step of
+    `match_marginals` towards each. Where text separates the classes, a rough statement moves few answers.
     """
-    rows = sample_rows(len(fitted.q), _MOST)
-    answered = replace(fitted.balance, shares=np.maximum(fitted.q.mean(axis=0), 1e-6))
-    return tuple(
-        match_marginals(fitted.scores[rows], shares, fitted.b, STATED_LABELS)
-        for shares in answered.alternatives()
+    q = fitted.q[sample_rows(len(fitted.q), _MOST)]
+    mass = np.maximum(q.mean(axis=0), 1e-6)
+    answered = replace(fitted.balance, shares=mass / mass.sum())
+    apart = np.array(answered.alternatives()) - answered.shares  # (2m, m)
+    curvature = np.diag(mass) - q.T @ q / len(q) + np.eye(len(mass)) / STATED_LABELS
+    return np.asarray(np.linalg.solve(curvature, apart.T).T)
+
+
+def balance_spread(fitted: Posteriors) -> Real64:
+    """(m, m): the covariance of b that the balance leaves open.
+
+    Higher and lower, each class as if alone: no less than the variance.
+    """
+    moves = other_shifts(fitted)
+    return np.asarray(moves.T @ moves / 2)
+
+
+def _of_source(fitted: Posteriors, votes: SparseVotes, j: int, spread: Real64) -> Share:
+    tau, one = fitted.settings.tau, votes.of_source(j)
+    rows = one.rows
+    cast = csr_array((one.cast, (one.vote, one.outcome)), (len(rows), votes.m))
+    votes_by = fitted.ev[rows] + fitted.b  # (v, m)
+    return vote_accuracy(
+        scores=tau * fitted.lp[rows] + votes_by,
+        own=cast @ fitted.behaviour.opinion[j],
+        earned=(one.vote, one.outcome, one.credit),
+        count=float(one.cast.sum()),
+        spread=spread,
+        by_encoder=[tau * lp[rows] + votes_by for lp in fitted.by_encoder],
     )
 
 
-def _one(
-    fitted: Posteriors, votes: SparseVotes, j: int, shifts: tuple[Real64, ...]
-) -> tuple[float, float]:
-    """The estimate and its standard deviation, of one source."""
-    m, tau = votes.m, fitted.settings.tau
-    own = votes.onehot[:, j * m : (j + 1) * m]  # (n, m)
-    rows = np.flatnonzero(np.diff(own.indptr))
-    if not len(rows):
-        return float("nan"), float("nan")
-    cast = own[rows].toarray()  # (v, m)
-    count = float(cast.sum())
-    earned = votes.credit[rows][:, j * m : (j + 1) * m].toarray()  # (v, m)
-    added = cast @ fitted.behaviour.opinion[j]  # (v, m): its own evidence
-    text, ev = tau * fitted.lp[rows], fitted.ev[rows]
+def effective_votes(count: float) -> float:
+    """v': how many votes that err independently tell as much as these.
 
-    def agreement(scores: Real64) -> float:
-        return float((softmax(scores) * earned).sum() / count)
+    >>> [round(effective_votes(v)) for v in (1, 20, 100, 10_000)]
+    [1, 13, 25, 33]
+    """
+    return count / (1 + _TOGETHER * max(count - 1, 0.0))
 
-    others = text + ev - added
-    estimate = agreement(others + fitted.b)
-    full = agreement(text + ev + fitted.b)
-    encoders = [agreement(tau * lp[rows] + ev - added + fitted.b) for lp in fitted.by_encoder]
-    balances = np.square([agreement(others + b) - estimate for b in shifts])
-    mean = (estimate * count + 1) / (count + 2)
-    sampling = mean * (1 - mean) / (count + 3)
-    balance = (
-        float(balances.sum()) / 2
-    )  # higher and lower, each class as if alone: no less than the variance
-    variance = sampling + float(np.var(encoders)) + (full - estimate) ** 2 + balance
-    return estimate, variance**0.5
+
+def vote_accuracy(
+    scores: Real64,
+    own: Real64,
+    earned: Earned,
+    count: float,
+    spread: Real64,
+    by_encoder: Sequence[Real64] = (),
+) -> Share:
+    """The accuracy of v votes of one source; of none, a share of no documents.
+
+    `scores` (v, m) are those of text and all votes, tau lp + ev + b, of which `own` (v, m) is what these votes add.
+    `earned` tells for which classes each vote is right, `count` how many votes they are. `spread` (m, m) is what the
+    balance leaves open (`balance_spread`). `by_encoder` are the scores with one encoder each.
+
+    >>> even, spam = np.zeros((30, 2)), (np.arange(30), np.ones(30, int), np.ones(30))
+    >>> print(vote_accuracy(even, even, spam, 30, np.zeros((2, 2))))
+    50.0% (27.5% to 72.5%)
+    """
+    v, m = scores.shape
+    if not v or not count:
+        return Share(float("nan"), 0.0, 1.0, 0)
+    vote, outcome, credit = earned
+
+    def right(q: Real64) -> Real64:
+        return np.asarray(q[vote, outcome] * credit)  # (e,), of posteriors (v, m)
+
+    def agreement(given: Real64) -> float:
+        return float(right(softmax(given)).sum() / count)
+
+    q = softmax(scores - own)  # (v, m)
+    earns = right(q)
+    estimate = float(earns.sum() / count)
+    moved = np.bincount(outcome, earns, m) - np.bincount(vote, earns, v) @ q  # (m,)
+    slope = np.asarray(moved, np.float64) / count  # of the estimate on b
+    apart = effective_votes(count)
+    mean = (estimate * apart + 1) / (apart + 2)
+    sampling = mean * (1 - mean) / (apart + 3)
+    encoders = float(np.var([agreement(one - own) for one in by_encoder])) if by_encoder else 0.0
+    model = (agreement(scores) - estimate) ** 2
+    half = Z95 * (sampling + encoders + model + float(slope @ spread @ slope)) ** 0.5
+    return Share(estimate, max(estimate - half, 0.0), min(estimate + half, 1.0), count)

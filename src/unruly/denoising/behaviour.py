@@ -22,6 +22,7 @@ and the evidence of the votes is  ev_iy = sum_j r_j sum_c O_ijc log T[j, y, c].
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from unruly.votes.sparse import SparseVotes
 Real64 = NDArray[np.float64]
 _LEAST = 1e-6  # probability of any vote
 _RIGHT = 4.0  # a: right votes that each source is believed to have cast before
-_CHUNK = 16_384  # documents laid out densely at a time
+_CELLS = 2**22  # documents × sources × classes laid out densely at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class Behaviour:
     rates: Real64  # (k, y, c): T
     discount: Real64  # (k,): r
 
-    @property
+    @cached_property
     def opinion(self) -> Real64:
         """(k, c, y): what source j's vote for c adds to the log-odds of class y, centred over y."""
         logs = np.log(self.rates) * self.discount[:, None, None]
@@ -92,11 +93,8 @@ def redundancy_discount(votes: SparseVotes, q: Real64, rates: Real64) -> Real64:
     if votes.unasked is None:
         flat = rates.reshape(k, m * m)  # (k, y * c)
         cross = counts.reshape(k, m * m) @ flat.T  # (k, k): sum_ic O_ijc E[O_ilc]
-        expected = np.einsum("yz,lzc->lyc", q.T @ q, rates).reshape(k, m * m)
-        together = flat @ expected.T - cross - cross.T  # (k, k)
-        for c in range(m):
-            cast = votes.onehot[:, c::m]  # (n, k): votes for class c
-            together += (cast.T @ cast).toarray()
+        expected = (q.T @ q @ rates).reshape(k, m * m)
+        together = votes.together + flat @ expected.T - cross - cross.T  # (k, k)
     else:
         together = _residuals_together(votes, votes.unasked, q, rates)
     size = np.sqrt(np.maximum(np.diag(together), 1e-9))
@@ -113,10 +111,12 @@ def _residuals_together(
     """(k, k): sum_ic e_ijc e_ilc, where e is 0 on documents that a source was not asked about."""
     k, m = votes.k, votes.m
     together = np.zeros((k, k))
-    for start in range(0, votes.n, _CHUNK):
-        rows = slice(start, start + _CHUNK)
+    side_by_side = rates.transpose(1, 0, 2).reshape(m, k * m)  # (y, j * c)
+    size = max(1, _CELLS // (k * m))
+    for start in range(0, votes.n, size):
+        rows = slice(start, start + size)
         e = votes.onehot[rows].toarray().reshape(-1, k, m)
-        e -= np.einsum("iy,jyc->ijc", q[rows], rates) * ~unasked[rows, :, None]
-        for c in range(m):
-            together += e[:, :, c].T @ e[:, :, c]
+        e -= (q[rows] @ side_by_side).reshape(-1, k, m) * ~unasked[rows, :, None]
+        flat = e.transpose(1, 0, 2).reshape(k, -1)  # (k, i * c)
+        together += flat @ flat.T
     return together

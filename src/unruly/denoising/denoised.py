@@ -1,11 +1,13 @@
 """What the default has learnt, and its predictions for new documents.
 
-    lp  = mean over encoders of log p_e                                 the classifier
-    ev  = sum_j r_j log T[j, :, vote_ij]                                the denoiser
-    p   = softmax((tau lp + ev + b) / tau)                              both, tempered
+    lp  = mean over encoders of log p_e
+    ev  = sum_j r_j log T[j, :, vote_ij]
+    classifier = softmax(lp + b / tau)
+    denoiser   = softmax(ev / tau + a)          a: the votes alone name each class as often as the posteriors do
+    both       = softmax(lp + ev / tau + b / tau)
 
 tau sharpens cross-fitted text inside the loop; dividing by it afterwards keeps the answers and makes the
-probabilities mean what they say.
+probabilities mean what they say, on one scale: without votes, both is the classifier.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.denoising.accuracy import vote_accuracy
 from unruly.denoising.behaviour import evidence
 from unruly.denoising.em import pooled
 from unruly.denoising.regression import SoftmaxRegression
@@ -30,7 +33,7 @@ from unruly.facts import (
 )
 from unruly.features.encoder import Features
 from unruly.learner import BOTH, CLASSIFIER, DENOISER, Epoch, Heads, check_known
-from unruly.softmax import softmax
+from unruly.statistics import Share, softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 
@@ -56,6 +59,7 @@ class DenoisedModel:
         np.float64
     ]  # (k,): accuracy per vote, discounted for repetition; sums to 1
     accuracy: Real64  # (k, 3): estimate, low and high end of its 95 % interval; NaN: never voted
+    spread: Real64  # (m, m): the covariance of b that the balance leaves open
     balance: ClassBalance
     gold_used: tuple[GoldUse, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -103,21 +107,42 @@ class DenoisedModel:
         factors[row, source] = np.where(total > 0, moved, 1.0)
         return factors
 
+    def vote_accuracy(
+        self, combined: Real, votes: Votes, source: str, rows: NDArray[np.intp], earned: Real64
+    ) -> Share:
+        """The accuracy of some votes of a source, by text and the other sources.
+
+        `combined` (n, m) are the final probabilities of these documents, `votes` (n, k) those that they were made with;
+        `rows` (v,) have the votes, which are right for the classes in `earned` (v, m). Nothing is taken out for a source
+        that the model does not know.
+        """
+        logs = np.log(np.maximum(combined[rows][:, self.named].astype(np.float64), 1e-30))
+        own = np.zeros(logs.shape)
+        if source in self.sources:
+            j = self.sources.index(source)
+            one = self._named_votes(votes.take(rows)).of_source(j)
+            np.add.at(own, one.rows[one.vote], one.cast[:, None] * self.opinion[j][one.outcome])
+        given = earned[:, self.named]
+        vote, outcome = np.nonzero(given)
+        right = (vote, outcome, given[vote, outcome])
+        return vote_accuracy(self.tau * logs, own, right, float(len(rows)), self.spread)
+
     def _heads(self, features: Features, votes: Votes) -> Heads:
         lp = self.log_text(features)  # (n, m)
         cast = self._named_votes(votes)
         ev = evidence(cast, self.opinion)
         covered = cast.covered
-        rule = softmax(ev + self.vote_bias)
-        both = softmax((self.tau * lp + ev + self.b) / self.tau)
-        first, second, last = rule.argmax(axis=1), lp.argmax(axis=1), both.argmax(axis=1)
+        rule = softmax(ev / self.tau + self.vote_bias)
+        text = softmax(lp + self.b / self.tau)
+        both = softmax(lp + (ev + self.b) / self.tau)
+        first, second, last = rule.argmax(axis=1), text.argmax(axis=1), both.argmax(axis=1)
         follows = covered & (last == first)
         decided = np.where(follows, np.where(first == second, BOTH, DENOISER), CLASSIFIER)
         denoiser = self._all_classes(rule)
         denoiser[~covered] = 1 / len(self.classes)
         return Heads(
             denoiser=denoiser,
-            classifier=self._all_classes(np.exp(lp)),
+            classifier=self._all_classes(text),
             combined=self._all_classes(both),
             decided_by=decided.astype(np.int8),
             conditional=self._vote_weights(cast, votes),
@@ -157,6 +182,7 @@ class DenoisedModel:
             "vote_bias": self.vote_bias,
             "reliability": self.reliability,
             "accuracy": self.accuracy,
+            "spread": self.spread,
         }
         for e, text in enumerate(self.texts):
             arrays[f"text.{e}.centre"] = text.centre
@@ -184,6 +210,8 @@ class DenoisedModel:
         assert isinstance(balance, ClassBalance)
         if arrays["accuracy"].shape != (len(facts["sources"]), 3):
             raise ValueError("the estimated accuracies are not one row for each source")
+        if arrays["spread"].shape != (len(arrays["named"]),) * 2:
+            raise ValueError("the spread of the balance is not one row for each class")
         texts = tuple(
             SoftmaxRegression(
                 arrays[f"text.{e}.centre"],
@@ -205,6 +233,7 @@ class DenoisedModel:
             tau=float(facts["tau"]),
             reliability=arrays["reliability"],
             accuracy=arrays["accuracy"],
+            spread=arrays["spread"],
             balance=balance,
             gold_used=tuple(GoldUse(Use(u), int(n), str(o)) for u, n, o in facts["gold_used"]),
             notes=tuple(note_from_plain(note) for note in facts["notes"]),

@@ -30,7 +30,7 @@ from unruly.denoising.regression import CrossFitting, Real
 from unruly.denoising.settings import Settings
 from unruly.learner import UNKNOWN, Gold
 from unruly.progress import SILENT, Progress, stage
-from unruly.softmax import log_softmax, softmax
+from unruly.statistics import log_softmax, softmax
 from unruly.votes.sparse import SparseVotes
 
 Real64 = NDArray[np.float64]

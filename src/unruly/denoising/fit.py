@@ -17,7 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from unruly.denoising.accuracy import Accuracies, other_shifts, source_accuracies
+from unruly.denoising.accuracy import (
+    FEW,
+    Accuracies,
+    balance_spread,
+    other_shifts,
+    source_accuracies,
+)
 from unruly.denoising.balance import (
     ASSUMED_LABELS,
     STATED_LABELS,
@@ -44,8 +50,7 @@ from unruly.features.encoder import Features
 from unruly.learner import UNKNOWN, Gold, check_features, check_labels
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
-from unruly.sampling import sample_rows
-from unruly.softmax import softmax
+from unruly.statistics import sample_rows, softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural
@@ -105,6 +110,7 @@ def denoise(
             tau=settings.tau,
             reliability=_reliability(accuracies, fitted),
             accuracy=accuracies.table(),
+            spread=balance_spread(fitted),
             balance=facts,
             gold_used=_gold_used(task, fitted),
             notes=(
@@ -192,8 +198,8 @@ def _balance_fact(
     answers = (scores + fitted.b).argmax(axis=1)
     changed = np.zeros(len(rows), dtype=np.bool_)
     known = fitted.balance
-    for b in other_shifts(fitted):
-        changed |= (scores + b).argmax(axis=1) != answers
+    for move in other_shifts(fitted):
+        changed |= (scores + fitted.b + move).argmax(axis=1) != answers
     used = np.zeros(len(classes))
     used[named] = known.shares
     return ClassBalance(
@@ -201,6 +207,8 @@ def _balance_fact(
         shares=tuple(used.tolist()),
         origin=known.origin,
         labels=labels,
+        before=known.before,
+        weight=known.weight,
         depends=None if math.isinf(known.labels) else float(changed.mean()),
         left_open=() if stated is None else tuple(classes[c] for c in stated.left_open),
     )
@@ -213,7 +221,8 @@ def _vote_bias(fitted: Posteriors, votes: SparseVotes) -> Real64:
         return np.asarray(np.log(fitted.balance.shares))
     shares = np.maximum(fitted.q[covered].mean(axis=0), 1e-6)
     start = np.log(fitted.balance.shares)
-    return match_marginals(fitted.ev[covered], shares / shares.sum(), start, EXACT)
+    tempered = fitted.ev[covered] / fitted.settings.tau
+    return match_marginals(tempered, shares / shares.sum(), start, EXACT)
 
 
 def _reliability(accuracies: Accuracies, fitted: Posteriors) -> NDArray[np.float64]:
@@ -239,13 +248,13 @@ def _unnamed(votes: Votes, named: NDArray[np.int64]) -> tuple[ClassesWithoutVote
 def _below_chance(
     accuracies: Accuracies, fitted: Posteriors, votes: SparseVotes, sources: tuple[str, ...]
 ) -> tuple[Note, ...]:
-    """Sources whose whole interval lies below what guessing by the class shares would give."""
+    """Sources with some votes whose whole interval lies below what guessing by the class shares would give."""
     found: list[Note] = []
     shares = softmax(np.log(fitted.balance.shares)[None])[0]
     cast = votes.onehot.sum(axis=0).reshape(votes.k, votes.m).sum(axis=1)  # (k,)
     earned = votes.credit.sum(axis=0).reshape(votes.k, votes.m) @ shares  # (k,)
     for j, (estimate, low, high) in enumerate(accuracies.table()):
         chance = float(earned[j] / max(float(cast[j]), 1e-12))
-        if high < chance:
+        if high < chance and float(cast[j]) >= FEW:
             found.append(SourceBelowChance(sources[j], estimate, low, high, chance))
     return tuple(found)

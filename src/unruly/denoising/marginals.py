@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.softmax import softmax
+from unruly.statistics import softmax
 
 Real64 = NDArray[np.float64]
 EXACT = 1e6  # kappa at which the constraint is met to the fifth digit

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.features.encoder import Features
-from unruly.softmax import log_softmax, softmax
+from unruly.statistics import log_softmax, softmax
 
 Real = NDArray[np.float32]
 Real64 = NDArray[np.float64]

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from unruly import __version__
-from unruly.errors import InputError
-from unruly.extras import need
+from unruly.errors import InputError, need
 from unruly.wording import plural
 
 # A worker has one processor to itself: libraries in it must not start a thread for each of the machine's.

@@ -14,24 +14,25 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.distributed.cluster import Cluster, Work, connected
-from unruly.distributed.jobs import NUMBER, Columns, DrawJob, planned, votes_file
-from unruly.distributed.run import HERE, Placement, work_through
+from unruly.distributed.run import HERE, Columns, Counts, PartWork, Placement, planned, work_through
 from unruly.errors import InputError
 from unruly.features.cache import Cache
 from unruly.features.encoder import Encoder
-from unruly.features.saving import Permitted, encoder_from_bytes, encoder_to_bytes
+from unruly.features.registry import Permitted, encoder_from_bytes, encoder_to_bytes
 from unruly.progress import SILENT, Progress, stage
 from unruly.project.project import SAMPLE, Project
-from unruly.sampling import sample_rows
+from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import parquet_files
-from unruly.votes.files import read_votes
+from unruly.texts.stream import CorpusStream
+from unruly.votes.files import read_votes, write_votes
 from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
 
 TEXTS = 1_000  # encoded by one worker at a time
+NUMBER = "unruly_row"  # a column of drawn documents: their numbers among all
 
 
 def fit(
@@ -105,6 +106,39 @@ def _drawn(
 def _label(room: Path, label: str | None) -> str | None:
     """The label column, where the documents have it."""
     return label if label in pl.read_parquet_schema(parquet_files(room)[0]) else None
+
+
+@dataclass(frozen=True)
+class DrawJob:
+    """Documents drawn by their numbers, or because people labelled them, and the votes of a project's rules on them."""
+
+    folder: str
+    columns: Columns
+    project: str
+    drawn: str  # a Parquet file: the numbers that were drawn, of all documents, in order
+    labelled: tuple[str, ...]  # ids
+
+    def begin(self) -> PartWork:
+        """Read the rules and the numbers."""
+        sources = Project.read(self.project).sources
+        drawn = pl.read_parquet(self.drawn)["row"].to_numpy()
+
+        def write(stream: CorpusStream, target: Path) -> Counts:
+            rows = list(stream.picked(drawn, self.labelled))
+            frame = pl.concat(part.frame for part in rows)
+            if frame.height:
+                number = pl.Series(NUMBER, np.concatenate([part.numbers for part in rows]))
+                frame.with_columns(number).write_parquet(target)
+                corpus = Corpus.read(target, text=stream.layout.text, id=stream.layout.id or NUMBER)
+                write_votes(sources.vote(corpus), votes_file(target))
+            return {"documents": frame.height, "skipped": 0}
+
+        return PartWork(self.folder, self.columns, write)
+
+
+def votes_file(documents: Path) -> Path:
+    """Where the votes on drawn documents stand, beside them."""
+    return documents.with_name(f"_votes-{documents.name}")
 
 
 @dataclass(frozen=True)

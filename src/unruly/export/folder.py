@@ -1,4 +1,4 @@
-"""A model as a folder for other programs: the model file, ONNX, config.json, a Dockerfile and, with --card, a model card."""
+"""A model as a folder for other programs: the model file, ONNX, config.json, a Dockerfile and, with --card, a model card in Markdown."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ import unruly
 from unruly.denoising.denoised import DenoisedModel
 from unruly.errors import InputError
 from unruly.export import onnx_graph
-from unruly.export.card import model_card
+from unruly.facts import Use
 from unruly.features.encoder import Features
-from unruly.files import written_whole
+from unruly.files import folder_written_whole
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
 from unruly.model.storage import load
+from unruly.model.summary import SourceLine, sentence
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
+from unruly.wording import plural
 
 CHECKED = 1_000  # documents on which the graph is compared with the model
 CLOSE = 1e-5  # largest difference of a probability
@@ -75,7 +77,7 @@ def export(
     """Write the folder, whole or not at all; the ONNX graph is compared with the model before."""
     source, target = Path(path), Path(folder)
     if target.exists():
-        raise InputError(f"{target}: is there already: name a folder that is not")
+        raise InputError(f"{target}: exists already: name a folder that does not exist yet")
     name = source.stem
     if not _NAME.fullmatch(name):
         raise InputError(
@@ -83,8 +85,7 @@ def export(
         )
     fitted = load(source, tuple(functions) or None).fitted
     graph, checked, difference = _graph(fitted, source) if onnx else (None, None, 0.0)
-    with written_whole(target) as part:
-        part.mkdir()
+    with folder_written_whole(target) as part:
         shutil.copyfile(source, part / f"{name}.unruly")
         for file in functions:
             shutil.copyfile(file, part / file.name)
@@ -221,3 +222,124 @@ def dockerfile(name: str, extras: Sequence[str], functions: Sequence[str] = ()) 
         files=" ".join(files),
         functions=given,
     )
+
+
+_HEAD = """\
+---
+library_name: unruly
+pipeline_tag: text-classification
+tags:
+- text-classification
+- weak-supervision
+---
+
+# {name}
+
+A text classifier for {classes}, learnt by [unruly](https://pypi.org/project/unruly) {version} from \
+{sources} sources of votes that disagree, over {documents:,} documents. {gold}
+"""
+_USE = """\
+## Use
+
+```python
+import unruly
+
+model = unruly.load("{name}.unruly")
+model.predict(["a text"])
+```
+
+```sh
+unruly serve {name}.unruly --port 8080
+curl -s localhost:8080/predict -d '{{"inputs": "a text"}}'
+```
+"""
+_ONNX = """\
+`model.onnx` gives the same probabilities from features ({width} numbers a document, of the encoder {encoder}) and votes \
+({sources} class numbers, -1 for an abstention): on {checked:,} documents they differ by at most {difference:.1e}.
+"""
+
+
+def model_card(fitted: Fitted, name: str, checked: int | None, difference: float) -> str:
+    """The text of README.md; `checked` documents were compared with the ONNX graph, None: there is none."""
+    summary = fitted.summary
+    head = _HEAD.format(
+        name=name,
+        classes=", ".join(f"`{_plain(c)}`" for c in fitted.classes),
+        version=unruly.__version__,
+        sources=len(fitted.sources),
+        documents=summary.documents,
+        gold=_gold(fitted),
+    )
+    parts = [head, _USE.format(name=name)]
+    if checked is not None:
+        parts.append(
+            _ONNX.format(
+                width=sum(width for _, width in fitted.blocks),
+                encoder=summary.encoder,
+                sources=len(fitted.sources),
+                checked=checked,
+                difference=difference,
+            )
+        )
+    return "\n".join([*parts, _training(fitted), _sources(fitted), _limits(fitted)])
+
+
+def _gold(fitted: Fitted) -> str:
+    if fitted.ledger.gold_free:
+        return "No true label was used to make it."
+    return f"True labels in it: {str(fitted.ledger).removeprefix('gold labels: ')}."
+
+
+def _training(fitted: Fitted) -> str:
+    summary = fitted.summary
+    shares = ", ".join(
+        f"{_plain(c)} {count:,}" for c, count in zip(summary.classes, summary.labels, strict=True)
+    )
+    lines = [
+        "## Training",
+        "",
+        f"- documents: {summary.documents:,}, of which {summary.coverage:.1%} have a vote",
+        f"- labels that the model gives them: {shares}",
+        f"- encoder: {summary.encoder}; method: {summary.method}; seed: {fitted.seed}",
+        f"- {fitted.ledger}",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _sources(fitted: Fitted) -> str:
+    head = [
+        "## Sources",
+        "",
+        "| source | votes | coverage | estimated accuracy |",
+        "|---|---|---|---|",
+    ]
+    rows = [
+        f"| {_plain(line.name)} | {line.votes:,} | {line.coverage:.1%} | {_accuracy(line)} |"
+        for line in fitted.summary.sources
+    ]
+    labels = fitted.ledger.used_for(Use.TRAINING)
+    gold = f"and {plural(labels, 'true label')}" if labels else "without true labels"
+    how = f"Accuracies are estimated by the text and the other sources, {gold}, with 95% intervals."
+    return "\n".join([*head, *rows, "", how, ""])
+
+
+def _accuracy(line: SourceLine) -> str:
+    if line.accuracy is None or line.accuracy_low is None or line.accuracy_high is None:
+        return "-"
+    return f"{line.accuracy:.1%} ({line.accuracy_low:.1%} to {line.accuracy_high:.1%})"
+
+
+def _limits(fitted: Fitted) -> str:
+    notes = [sentence(note) for note in fitted.summary.notes]
+    lines = ["## Limits", "", "- Learnt from rules: what all rules get wrong, the model may, too."]
+    return "\n".join([*lines, *(f"- {' '.join(note.split())}" for note in notes), ""])
+
+
+def _plain(text: str) -> str:
+    r"""A name that cannot break out of a table or begin a tag.
+
+    >>> _plain("a|b\n<i>`c")
+    "a\\|b &lt;i>'c"
+    """
+    one_line = " ".join(text.split())
+    return one_line.replace("|", "\\|").replace("<", "&lt;").replace("`", "'")

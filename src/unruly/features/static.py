@@ -17,20 +17,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from unruly.errors import InputError, SettingsError
-from unruly.extras import need, panics_of
-from unruly.features import pretrained
-from unruly.features.encoder import State, text_views
-from unruly.features.pretrained import CHARACTERS_A_TOKEN, CHUNK, clean
+from unruly.errors import InputError, SettingsError, need, panics_of
+from unruly.features import hub
+from unruly.features.encoder import CHUNK, Pretrained, State, readable
 from unruly.progress import SILENT, Progress, stage
-from unruly.texts.corpus import Corpus
 
 MOST_TOKENS = 1_000_000  # of a text
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
@@ -62,7 +59,7 @@ _DEEPEST = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Static:
+class Static(Pretrained):
     """The mean of static token vectors."""
 
     vectors: NDArray[np.float32]  # (tokens, width), each times its weight
@@ -71,8 +68,6 @@ class Static:
     max_tokens: int = 512
     source: str = "static"
     kind: ClassVar[str] = "static"
-    plan: ClassVar[str | None] = None
-    aligned: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_tokens <= MOST_TOKENS:
@@ -124,21 +119,12 @@ class Static:
         """One block."""
         return ((self.name, self.width),)
 
-    def views(self, corpus: Corpus) -> tuple[str, ...]:
-        """Sentences."""
-        return text_views(corpus)
-
-    def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
-        """Nothing to learn."""
-        return self
-
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
         """(n, width); zeros for a text without a known token."""
         out = np.zeros((len(texts), self.width), dtype=np.float32)
-        longest = self.max_tokens * CHARACTERS_A_TOKEN
         with stage(progress, f"encoding with {self.name}", len(texts), "texts"):
             for start in range(0, len(texts), CHUNK):
-                part = [clean(text[:longest]) for text in texts[start : start + CHUNK]]
+                part = readable(texts[start : start + CHUNK], self.max_tokens)
                 with panics_of("tokenizers", self.name):
                     values = self._model.encode(part, use_multiprocessing=False)
                 out[start : start + len(part)] = values
@@ -191,11 +177,11 @@ def _folder(where: str) -> Path:
         return Path(where)
     found = None
     if where.count("/") <= 1 and not where.startswith((".", "/", "~")):
-        found = pretrained.cached(where, FILES) or pretrained.downloaded(where, FILES)
+        found = hub.cached(where, FILES) or hub.downloaded(where, FILES)
     if found is None:
         raise InputError(
             f"static: {where} is neither a folder nor to be had as a model: looked here, in "
-            f"{pretrained.hub_folder()} and on the Hugging Face hub: give the path of a Model2Vec folder, "
+            f"{hub.hub_folder()} and on the Hugging Face hub: give the path of a Model2Vec folder, "
             'or use encoder = "lsa", which needs nothing'
         )
     return found

@@ -27,6 +27,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,16 @@ class Labelled:
         """Labels drawn evenly: class numbers (n,), -1 where there is none."""
         known = numbers != UNKNOWN
         return cls(numbers, known.astype(np.float64), known, (), origin)
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Labelled:
+        """The same of some documents."""
+        return Labelled(
+            self.numbers[rows],
+            self.weights[rows],
+            self.answered[rows],
+            self.problems,
+            self.origin,
+        )
 
     @property
     def labels(self) -> int:

@@ -27,7 +27,7 @@ from unruly.features.encoder import Features
 from unruly.labelling.answers import Labelled
 from unruly.learner import UNKNOWN, Gold, Learner
 from unruly.progress import SILENT, Progress, stage
-from unruly.sampling import Z95, Share, sample_rows, wilson
+from unruly.statistics import Z95, Share, sample_rows, wilson
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 

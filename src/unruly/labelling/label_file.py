@@ -16,6 +16,7 @@ git's conflict markers; a repeated header where files were joined; a last line c
 from __future__ import annotations
 
 import csv
+import getpass
 import io
 import os
 from collections import defaultdict
@@ -232,6 +233,14 @@ def _add(path: Path, data: bytes) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def user_name() -> str:
+    """Who answers, unless they say otherwise; nothing where this machine has no name for them, as in some containers."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
 
 
 _NEVER = datetime.min.replace(tzinfo=UTC)

@@ -92,7 +92,6 @@ def ask(
     *,
     answered: NDArray[np.bool_] | None = None,
     seed: int = 0,
-    draw_name: str | None = None,
 ) -> Questions:
     """At most n documents that have no answer yet.
 
@@ -124,7 +123,7 @@ def ask(
             among &= likely.argmax(axis=1) == index_of(name, votes.classes, "class")
         rows = np.random.default_rng(seed).permutation(np.flatnonzero(among))[:n]
         chance = np.full(len(rows), len(rows) / max(int(among.sum()), 1))
-    why = f"{by}#{draw_name or draw_token(votes.ids, rows)}"
+    why = f"{by}#{draw_token(votes.ids, rows)}"
     return Questions(
         by,
         tuple(

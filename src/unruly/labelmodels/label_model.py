@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from unruly.errors import InputError, SettingsError, not_fitted
 from unruly.prior import parse_prior
-from unruly.softmax import softmax
+from unruly.statistics import softmax
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural

@@ -1,36 +1,36 @@
-"""What to change in the rules, found without true labels.
+"""What to change in the rules, found without true labels, and as sentences for people.
 
-Everything is judged by the model's own probabilities P(y | document), called posteriors here. A vote for
-class y on document i counts as P(y | i) of a right vote, so for the votes in a set V
-
-    accuracy(V) = (Σ over votes in V of P(class of the vote | its document)) / |V|     with Wilson's interval
-
-The interval covers chance only: a model that is wrong misjudges its rules. True labels, where they are
-given, take the place of posteriors.
+A source has the accuracy that the fit has estimated for it, with the fit's interval. Some of its votes, as those on one
+word of a list, are judged in the same way (`unruly.denoising.accuracy`): by text and the other sources, with votes that
+err together and what the class balance leaves open in the interval. Where the method estimates no accuracies, the model's
+probabilities P(y | document) stand for them. A model that is wrong misjudges its rules all the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, assert_never
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from unruly.denoising.accuracy import FEW, vote_accuracy
+from unruly.denoising.denoised import DenoisedModel
+from unruly.learner import Learner
+from unruly.model.summary import FitSummary
 from unruly.rules.keywords import Keywords
 from unruly.rules.sources import Sources
-from unruly.sampling import Share, sample_rows, wilson
+from unruly.statistics import Share, sample_rows, wilson
 from unruly.votes.votes import ABSTAIN, Votes
+from unruly.wording import listed, plural
 
 REPEATS = 0.85  # of its votes that another source casts as well
-FEW = 20  # votes or common documents, below which nothing is judged
-CONFLICT = 0.3  # of their common documents on which two sources disagree
+CONFLICT = 0.3  # of their common documents on which two sources disagree; of the votes of the smaller where they must
 MOST_CONFLICTS = 5
 THIN = 0.25  # of the documents of a class that have a vote for it
-WEAK_WORD = 0.65  # accuracy below which a word is named where the rest of its source does better
-MOSTLY = 0.5  # of the documents with true labels, above which words are judged by these alone
+WEAK_WORD = 0.65  # accuracy below which a word is named where the rest of its list does better
 MOST_DOCUMENTS = 5000  # that words are counted in
 
 
@@ -47,6 +47,16 @@ class WeakSource:
         float | None
     )  # accuracy of the same votes on random documents; None when shares are unknown
 
+    @property
+    def below_chance(self) -> bool:
+        """Whether its whole interval is no higher than that of votes on random documents."""
+        return self.chance is not None and self.accuracy.high <= self.chance
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves no doubt."""
+        return self.below_chance or self.accuracy.high <= 0.5
+
 
 @dataclass(frozen=True)
 class SilentSource:
@@ -58,7 +68,7 @@ class SilentSource:
 
 @dataclass(frozen=True)
 class WeakWord:
-    """A word of a list, on which the source is worse than on its other votes."""
+    """A word of a list that is clearly worse than the rest: its whole interval lies below theirs."""
 
     kind: ClassVar[str] = "weak_word"
     source: str
@@ -67,8 +77,14 @@ class WeakWord:
     label: str
     votes: int
     accuracy: Share
-    others: Share | None  # of the source's votes for this class without the word
-    measured: bool
+    others: Share  # of the source's votes for this class without the word
+    measured: bool  # against true labels; else estimated
+    checked: Share | None = None  # the same by true labels that are there for scoring; None without
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the true labels for scoring lie above the estimate's interval."""
+        return self.checked is not None and self.checked.value > self.accuracy.high
 
 
 @dataclass(frozen=True)
@@ -84,16 +100,21 @@ class RepeatedSource:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two sources that often disagree, and the two classes about which they do so most."""
+    """Two sources that often disagree, and the two classes about which they do so most.
+
+    Where they name no class in common they disagree wherever they meet; then `source` is the one with fewer votes.
+    """
 
     kind: ClassVar[str] = "conflict"
     source: str
     other: str
+    votes: int  # of the first source
     documents: int  # on which both vote
     conflicts: int  # on which they disagree
     label: str  # the first source's class in the commonest conflict
     other_label: str
     times: int  # that this conflict occurs
+    opposed: bool  # whether they name no class in common
     examples: tuple[str, ...]  # ids of documents
 
 
@@ -122,11 +143,13 @@ def advice_to_plain(advice: Critique) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Counts for every pair of sources; both matrices are symmetric."""
+    """Counts for every pair of sources; all matrices are symmetric."""
 
     sources: tuple[str, ...]
     both: NDArray[np.int64]  # (k, k): documents on which both vote; the diagonal holds all votes
     same: NDArray[np.int64]  # (k, k): of these, documents on which they vote alike
+    may_agree: NDArray[np.bool_]  # (k, k): whether they name a class in common
+    may_differ: NDArray[np.bool_]  # (k, k): whether they name two classes or more between them
 
     @property
     def agreement(self) -> NDArray[np.float64]:
@@ -134,6 +157,11 @@ class Pairs:
         shares = np.full(self.both.shape, np.nan)
         np.divide(self.same, self.both, out=shares, where=self.both > 0)
         return shares
+
+    @property
+    def telling(self) -> NDArray[np.bool_]:
+        """(k, k): where agreement is no matter of course: both outcomes are possible."""
+        return np.asarray(self.may_agree & self.may_differ)
 
     @property
     def contained(self) -> NDArray[np.float64]:
@@ -150,6 +178,8 @@ def count_pairs(votes: Votes) -> Pairs:
     >>> counted = count_pairs(Votes.from_array([[0, 0], [0, 1], [1, -1]]))
     >>> counted.both.tolist(), counted.same.tolist()
     ([[3, 2], [2, 2]], [[3, 1], [1, 2]])
+    >>> count_pairs(Votes.from_array([[0, 1], [0, 1], [0, 1]])).telling.any()
+    np.False_
     """
     voted = (votes.hard != ABSTAIN).astype(np.float64)  # (n, k)
     same = np.zeros((votes.k, votes.k))
@@ -157,38 +187,93 @@ def count_pairs(votes: Votes) -> Pairs:
         cast = (votes.hard == r).astype(np.float64)  # (n, k)
         same += cast.T @ cast
     both = np.rint(voted.T @ voted).astype(np.int64)
-    return Pairs(votes.sources, both, np.rint(same).astype(np.int64))
+    named = np.stack([(votes.hard == r).any(axis=0) for r in range(votes.m)], axis=1)  # (k, m)
+    common = (named[:, None, :] & named[None, :, :]).any(axis=2)  # (k, k)
+    together = (named[:, None, :] | named[None, :, :]).sum(axis=2)  # (k, k)
+    return Pairs(votes.sources, both, np.rint(same).astype(np.int64), common, together > 1)
+
+
+@dataclass(frozen=True, eq=False)
+class VoteJudge:
+    """Judges votes on n documents by a model's answers, without the votes' own part in them where that is known."""
+
+    posteriors: NDArray[np.floating]  # (n, m)
+    votes: Votes  # with which the answers were made
+    learner: Learner | None = None  # that made them
+
+    def accuracy(
+        self, source: str, rows: NDArray[np.intp], earned: NDArray[np.float64]
+    ) -> Share | None:
+        """Of the votes of a source on these rows (v,), which are right for the classes in `earned` (v, m)."""
+        if not len(rows):
+            return None
+        if isinstance(self.learner, DenoisedModel):
+            given = np.asarray(self.posteriors, np.float32)
+            return self.learner.vote_accuracy(given, self.votes, source, rows, earned)
+        scores = np.log(np.maximum(np.asarray(self.posteriors[rows], np.float64), 1e-30))
+        m, (vote, outcome) = scores.shape[1], np.nonzero(earned)
+        right = (vote, outcome, earned[vote, outcome])
+        return vote_accuracy(
+            scores, np.zeros(scores.shape), right, float(len(rows)), np.zeros((m, m))
+        )
+
+    def of_source(self, votes: Votes, j: int) -> Share | None:
+        """The accuracy of all votes of one source; None for one that never votes."""
+        rows = np.flatnonzero(votes.voted[:, j])
+        cast = votes.take(rows)
+        named = [cast.agrees(np.full(cast.n, r))[:, j] for r in range(votes.m)]
+        return self.accuracy(votes.sources[j], rows, np.stack(named, axis=1).astype(np.float64))
+
+
+def known_accuracies(
+    votes: Votes, judge: VoteJudge, summary: FitSummary | None
+) -> tuple[Share | None, ...]:
+    """The accuracy of each source as its fit has estimated it; of one that has other votes by now, as judged here."""
+    lines = {} if summary is None else {line.name: line for line in summary.sources}
+    found = []
+    for j, name in enumerate(votes.sources):
+        line = lines.get(name)
+        same = line is not None and line.votes == int(votes.voted[:, j].sum())
+        estimated = line.estimated if line is not None and same else None
+        found.append(judge.of_source(votes, j) if estimated is None else estimated)
+    return tuple(found)
 
 
 def critique_rules(
     votes: Votes,
     posteriors: NDArray[np.floating],  # (n, m)
     *,
+    judge: VoteJudge | None = None,
     accuracies: Sequence[Share | None] | None = None,
     measured: Collection[str] = (),
     shares: Sequence[float] | None = None,
     texts: Sequence[str] | None = None,
     rules: Sources | None = None,
     labels: NDArray[np.int64] | None = None,
+    scored: NDArray[np.int64] | None = None,
 ) -> tuple[Critique, ...]:
     """What is wrong with the rules, worst kind first.
 
-    `accuracies` are those of the sources; without them the posteriors serve. `measured` names the
-    sources whose accuracy is measured against true labels.
-    `shares` are the class shares, where they are known and not only assumed. `texts` and `rules` are
-    needed to judge the words of lists. `labels` are true classes (-1: unknown): words with enough of them are
-    measured, and elsewhere they take the place of posteriors.
+    `accuracies` are those of the sources (`known_accuracies`), `judge` judges some of their votes; without them the
+    posteriors serve. `measured` names the sources whose accuracy is measured against true labels. `shares` are the class
+    shares, where they are known and not only assumed. `texts` and `rules` are needed to judge the words of lists.
+    `labels` are true classes (-1: unknown): words with enough of them are measured. `scored` are true classes that decide
+    nothing, and only stand beside the estimates.
 
     >>> votes = Votes.from_array([[0, 1], [0, 0], [0, 1]] * 10, sources=["a", "b"])
     >>> certain = np.tile([[1.0, 0.0]], (30, 1))
     >>> [c.kind for c in critique_rules(votes, certain)]
     ['weak_source', 'conflict', 'uncovered_class']
     """
-    truth = known_truth(posteriors, labels)
-    known = posterior_accuracies(votes, truth) if accuracies is None else accuracies
+    by = VoteJudge(posteriors, votes) if judge is None else judge
+    known = known_accuracies(votes, by, None) if accuracies is None else accuracies
     pairs = count_pairs(votes)
-    final = np.asarray(truth.argmax(axis=1))
-    words = () if texts is None or rules is None else weak_words(texts, votes, truth, rules, labels)
+    final = np.asarray(known_truth(posteriors, labels).argmax(axis=1))
+    words = (
+        ()
+        if texts is None or rules is None
+        else weak_words(texts, votes, by, rules, labels=labels, scored=scored)
+    )
     return (
         *_weak_sources(votes, known, measured, shares),
         *words,
@@ -210,14 +295,6 @@ def known_truth(
     truth = truth.copy()
     truth[known] = np.eye(truth.shape[1])[labels[known]]
     return truth
-
-
-def posterior_accuracies(
-    votes: Votes, posteriors: NDArray[np.floating]
-) -> tuple[Share | None, ...]:
-    """The accuracy of each source's votes by the posteriors; None for one that never votes."""
-    right, cast = named_share(votes, posteriors), votes.voted.sum(axis=0)  # (k,), (k,)
-    return tuple(wilson(float(right[j]), int(cast[j])) if cast[j] else None for j in range(votes.k))
 
 
 def named_share(votes: Votes, proba: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -251,42 +328,66 @@ def _weak_sources(
 def weak_words(
     texts: Sequence[str],
     votes: Votes,
-    truth: NDArray[np.floating],  # (n, m)
+    judge: VoteJudge,
     rules: Sources,
+    *,
     labels: NDArray[np.int64] | None = None,
+    scored: NDArray[np.int64] | None = None,
 ) -> list[WeakWord]:
-    """Words of keyword lists whose votes are right less often than the source's other votes.
+    """Words of keyword lists that are clearly worse than the rest of their list, the worst first.
 
-    A vote belongs to a word where the source votes for the rule's class on a text that holds the word. Where
-    most documents have true labels, only these count; else posteriors count as well.
+    A vote belongs to a word where the source votes for the rule's class on a text that holds the word. Where enough of a
+    word's votes have true labels, and of the others', these measure both.
     """
-    scored = labels is not None and float((labels >= 0).mean()) > MOSTLY
     found = []
     for source, number, label, words in keyword_lists(rules):
         if source not in votes.sources or label not in votes.classes:
             continue
         j, r = votes.sources.index(source), votes.classes.index(label)
         rows = np.flatnonzero(votes.hard[:, j] == r)
-        rows = rows[labels[rows] >= 0] if scored and labels is not None else rows
         rows = rows[sample_rows(len(rows), MOST_DOCUMENTS)]
         column = pl.DataFrame(
             {"text": [texts[int(row)] for row in rows]}, schema={"text": pl.String}
         )
         for word in words.words:
-            one = Keywords((word,), words.match)
-            there = (
-                column.select(one.on(pl.col("text")).fill_null(value=False)).to_series().to_numpy()
-            )
-            if there.sum() < FEW:
-                continue
-            accuracy = wilson(float(truth[rows[there], r].sum()), int(there.sum()))
-            rest = rows[~there]
-            others = wilson(float(truth[rest, r].sum()), len(rest)) if len(rest) else None
-            worse = others is not None and accuracy.high < others.low
-            if len(rest) and (accuracy.value < 0.5 or (worse and accuracy.value < WEAK_WORD)):
-                count = int(there.sum())
-                found.append(WeakWord(source, number, word, label, count, accuracy, others, scored))
+            holds = Keywords((word,), words.match).on(pl.col("text")).fill_null(value=False)
+            there = column.select(holds).to_series().to_numpy()
+            weak = _weak_word(judge, source, r, rows[there], rows[~there], labels)
+            if weak is not None:
+                count, checked = int(there.sum()), _measured(scored, rows[there], r)
+                found.append(WeakWord(source, number, word, label, count, *weak, checked))
     return sorted(found, key=lambda weak: weak.accuracy.value)
+
+
+def _weak_word(
+    judge: VoteJudge,
+    source: str,
+    r: int,
+    rows: NDArray[np.intp],
+    rest: NDArray[np.intp],
+    labels: NDArray[np.int64] | None,
+) -> tuple[Share, Share, bool] | None:
+    """The accuracy on the rows with the word, on the others, and whether both are measured; None where it is no worse."""
+    if len(rows) < FEW or not len(rest):
+        return None
+    one, other = _measured(labels, rows, r), _measured(labels, rest, r)
+    measured = one is not None and other is not None and min(one.n, other.n) >= FEW
+    if not measured:
+        onehot = np.eye(judge.posteriors.shape[1])[r]
+        one, other = (
+            judge.accuracy(source, some, np.tile(onehot, (len(some), 1))) for some in (rows, rest)
+        )
+    assert one is not None
+    assert other is not None
+    worse = one.high < other.low and one.value < WEAK_WORD
+    return (one, other, measured) if worse else None
+
+
+def _measured(truth: NDArray[np.int64] | None, rows: NDArray[np.intp], r: int) -> Share | None:
+    """How many of these rows are of class r, of those whose class is known; None where none is."""
+    known = np.empty(0, np.int64) if truth is None else truth[rows]
+    known = known[known >= 0]
+    return wilson(int((known == r).sum()), len(known)) if len(known) else None
 
 
 def keyword_lists(rules: Sources) -> Iterator[tuple[str, int, str, Keywords]]:
@@ -298,14 +399,22 @@ def keyword_lists(rules: Sources) -> Iterator[tuple[str, int, str, Keywords]]:
 
 
 def _conflicts(votes: Votes, pairs: Pairs) -> list[Conflict]:
-    """The pairs that disagree on most documents, among those that do so often."""
-    different = pairs.both - pairs.same
-    often = np.triu((pairs.both >= FEW) & (different >= CONFLICT * pairs.both), k=1)
+    """The pairs that disagree on most documents, among those that do so often.
+
+    Two that name no class in common disagree wherever they meet: they do so often where they meet often.
+    """
+    different, cast = pairs.both - pairs.same, np.diag(pairs.both)
+    fewer = np.minimum(cast[:, None], cast[None, :])  # (k, k)
+    of = np.where(pairs.may_agree, pairs.both, fewer)
+    often = np.triu((pairs.both >= FEW) & (different >= CONFLICT * of), k=1)
     ranked = sorted(np.argwhere(often).tolist(), key=lambda p: -int(different[p[0], p[1]]))
     return [_conflict(votes, pairs, i, j) for i, j in ranked[:MOST_CONFLICTS]]
 
 
 def _conflict(votes: Votes, pairs: Pairs, i: int, j: int) -> Conflict:
+    opposed = not bool(pairs.may_agree[i, j])
+    if opposed and pairs.both[i, i] > pairs.both[j, j]:
+        i, j = j, i
     one, two = votes.hard[:, i], votes.hard[:, j]
     rows = np.flatnonzero((one != ABSTAIN) & (two != ABSTAIN) & (one != two))
     couples = one[rows].astype(np.int64) * votes.m + two[rows]
@@ -315,11 +424,13 @@ def _conflict(votes: Votes, pairs: Pairs, i: int, j: int) -> Conflict:
     return Conflict(
         source=votes.sources[i],
         other=votes.sources[j],
+        votes=int(pairs.both[i, i]),
         documents=int(pairs.both[i, j]),
         conflicts=len(rows),
         label=votes.classes[most // votes.m],
         other_label=votes.classes[most % votes.m],
         times=int(counts[most]),
+        opposed=opposed,
         examples=tuple(str(votes.ids[int(row)]) for row in shown),
     )
 
@@ -350,3 +461,85 @@ def _uncovered(votes: Votes, final: NDArray[np.integer]) -> list[UncoveredClass]
             names = tuple(votes.sources[j] for j in sources)
             found.append(UncoveredClass(name, names, int(given.sum()), reached))
     return found
+
+
+def advice_sentence(advice: Critique) -> str:
+    """One criticism of the rules as a person reads it.
+
+    >>> advice_sentence(SilentSource("links"))
+    'links never votes on these documents: change its rules, or disable it.'
+    >>> advice_sentence(RepeatedSource("a", "b", votes=40, share=0.9))
+    '90% of the 40 votes of a are also votes of b, so it adds little: merge the two.'
+    """
+    match advice:
+        case WeakSource():
+            return _weak_source_sentence(advice)
+        case SilentSource(source=source):
+            return f"{source} never votes on these documents: change its rules, or disable it."
+        case WeakWord():
+            return _weak_word_sentence(advice)
+        case RepeatedSource():
+            return (
+                f"{advice.share:.0%} of the {advice.votes:,} votes of {advice.source} are also votes of "
+                f"{advice.other}, so it adds little: merge the two."
+            )
+        case Conflict():
+            return _conflict_sentence(advice)
+        case UncoveredClass(label=label, sources=sources):
+            if not sources:
+                return f"{label}: no source votes for it. Write a rule that does."
+            if len(sources) == 1:
+                return f"{label}: only {sources[0]} votes for it, so no other source can confirm a vote."
+            return (
+                f"{label}: of {plural(advice.predicted, 'document')} that the model gives this class, "
+                f"{advice.reached or 0:.0%} have a vote for it. Write rules that reach the others."
+            )
+    assert_never(advice)
+
+
+def _how(accuracy: Share, measured: bool) -> str:
+    return f"measured on {plural(round(accuracy.n), 'vote')}" if measured else "estimated"
+
+
+def _weak_source_sentence(advice: WeakSource) -> str:
+    how = _how(advice.accuracy, advice.measured)
+    first = f"{advice.source} is right on {advice.accuracy} of its votes ({how})"
+    if advice.below_chance:
+        first += f", no more than votes on random documents would be ({advice.chance:.0%})"
+    elif not advice.clear:
+        return f"{first}, and the interval includes half: read some of its matches before you change it."
+    if advice.measured:
+        return f"{first}: change its rules, or disable it."
+    return f"{first}: read some of its matches; if they are wrong, change its rules or disable it."
+
+
+def _weak_word_sentence(advice: WeakWord) -> str:
+    how = _how(advice.accuracy, advice.measured)
+    found = (
+        f"{advice.word!r} in {advice.source}: right on {advice.accuracy} of {advice.votes:,} votes for "
+        f"{advice.label} ({how}); the rest of the list: {advice.others}"
+    )
+    if advice.checked is None:
+        return f"{found}. Drop the word, or make it more specific."
+    found += (
+        f"; measured on {plural(round(advice.checked.n), 'true label')}: {advice.checked.value:.1%}"
+    )
+    if advice.contradicted:
+        return f"{found}. The true labels contradict the estimate: keep the word."
+    return f"{found}. Drop the word, or make it more specific."
+
+
+def _conflict_sentence(advice: Conflict) -> str:
+    shown = f" (documents {listed(advice.examples)})" if advice.examples else ""
+    if advice.opposed:
+        return (
+            f"{advice.source} votes for {advice.label} and {advice.other} for {advice.other_label} on the same "
+            f"{plural(advice.conflicts, 'document')}, {advice.conflicts / max(advice.votes, 1):.0%} of the votes of "
+            f"{advice.source}{shown}."
+        )
+    most = "" if advice.times == advice.conflicts else f"{plural(advice.times, 'time')} "
+    return (
+        f"{advice.source} and {advice.other} disagree on {advice.conflicts:,} of "
+        f"{plural(advice.documents, 'common document')}: {most}{advice.label} against "
+        f"{advice.other_label}{shown}."
+    )

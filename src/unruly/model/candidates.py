@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from unruly.rules.condition import TEXT, Condition
 from unruly.rules.field import Field
-from unruly.rules.keywords import Keywords
-from unruly.rules.length import Length
+from unruly.rules.keywords import Keywords, WordSequence
 from unruly.rules.matching import MatchFrame
 from unruly.rules.pattern import Pattern
-from unruly.rules.word_sequence import WordSequence
+from unruly.rules.tools import Length
 from unruly.texts.corpus import Corpus
 
 Maker = Callable[[], Condition]
@@ -36,75 +35,14 @@ GAP = 4  # words that may stand between the two of a sequence
 MOST_VALUES = 30  # of a column, above which its values are not looked at one by one
 LENGTHS = (3, 5, 8, 12, 20, 40, 80, 160)  # words
 # English words that hold sentences together: alone they say nothing that a person would write as a rule.
-GRAMMAR = frozenset(
-    [
-        "a",
-        "about",
-        "after",
-        "all",
-        "also",
-        "am",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "because",
-        "been",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "just",
-        "more",
-        "of",
-        "on",
-        "or",
-        "out",
-        "so",
-        "some",
-        "such",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "to",
-        "too",
-        "very",
-        "was",
-        "were",
-        "what",
-        "when",
-        "which",
-        "who",
-        "will",
-        "with",
-        "would",
-    ]
-)
+GRAMMAR = frozenset((
+    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "but", "by", "can", "could", "did", "do", "does", "for", "from", "had",
+    "has", "have", "if", "in", "into", "is", "it", "its", "just", "more", "of", "on", "or", "out",
+    "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these",
+    "they", "this", "those", "to", "too", "very", "was", "were", "what", "when", "which", "who",
+    "will", "with", "would",
+))  # fmt: skip
 # What a person would call a shape rather than a word.
 SHAPES = {
     "link": r"https?://|www\.",

@@ -1,32 +1,27 @@
-"""How good predictions are, beside majority vote, on covered and uncovered documents apart; and the metrics."""
+"""How good predictions are, beside majority vote, on covered and uncovered documents apart; metrics, and scorers for scikit-learn."""
 
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError
 from unruly.facts import Ledger
 from unruly.html import html_table
 from unruly.learner import Heads
-from unruly.sampling import Z95, Share, wilson
-from unruly.votes.votes import Votes
+from unruly.statistics import Z95, Share, wilson
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import PickedRows, Votes
 from unruly.wording import plural
 
 Labels = NDArray[np.integer[Any]]
-
-
-def accuracy(gold: Labels, predicted: Labels) -> Share:
-    """The share of documents whose label is right.
-
-    >>> accuracy(np.array([0, 1, 1, 1]), np.array([0, 1, 1, 0])).value
-    0.75
-    """
-    return wilson(int((gold == predicted).sum()), len(gold))
 
 
 def paired_gain(differences: NDArray[np.floating[Any]]) -> Share:
@@ -154,6 +149,17 @@ class Part:
         }
 
 
+@dataclass(frozen=True)
+class BetterConstant:
+    """A class that is right more often than the model where it is predicted throughout."""
+
+    label: str
+    accuracy: float
+
+    def __str__(self) -> str:
+        return f"Always predicting {self.label} would be right on {self.accuracy:.1%}: more than the model."
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Figures against gold labels, with the ledger of all gold that was used."""
@@ -174,10 +180,21 @@ class Evaluation:
         """All, covered and uncovered documents, those that there are."""
         return tuple(part for part in (self.everything, self.covered, self.uncovered) if part)
 
+    @property
+    def better_constant(self) -> BetterConstant | None:
+        """The commonest true class, where naming it throughout would do better than the model."""
+        counts = self.everything.model.confusion.sum(axis=1)  # (m,)
+        share = float(counts.max() / counts.sum())
+        if share <= self.everything.model.accuracy.value:
+            return None
+        return BetterConstant(self.classes[int(counts.argmax())], share)
+
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
+        better = self.better_constant
         return {
             "classes": list(self.classes),
+            "better_constant": None if better is None else vars(better),
             **{part.name: part.to_plain() for part in self.parts},
             "denoiser": self.denoiser.to_plain() if self.denoiser else None,
             "classifier": self.classifier.to_plain(),
@@ -226,6 +243,8 @@ class Evaluation:
                 f"{c} {_three(f)}" for c, f in zip(self.classes, whole.model.f1, strict=True)
             ),
         ]
+        if self.better_constant is not None:
+            lines.append(str(self.better_constant))
         if self.repeats:
             lines.append(
                 f"{self.repeats:,} of {plural(whole.model.documents, 'document')} "
@@ -364,3 +383,103 @@ def _row(name: str, figures: Scores) -> str:
         f"{name:12}{figures.documents:>10,}{figures.accuracy!s:>27}"
         f"{_three(figures.macro_f1):>10}{_three(figures.calibration_error):>19}"
     )
+
+
+class GoldScorer:
+    """Accuracy of each fold against gold labels that no fit has seen.
+
+    scikit-learn splits `X` and the votes; the ids of the held-out votes tell which gold labels belong
+    to them. `gold` is a corpus with gold labels, a map from ids to labels, or labels in the order of `ids`;
+    without `ids`, of the documents, whose ids are row numbers unless a column of ids was named.
+
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from unruly import Votes, WeakClassifier
+    >>> X = np.tile(np.eye(2, dtype=np.float32), (10, 1))
+    >>> votes = Votes.from_array(np.tile([[0, -1], [1, 1]], (10, 1)))
+    >>> model = WeakClassifier(method="paper").set_params(settings__epochs=20)
+    >>> cross_val_score(model, X, votes, scoring=GoldScorer([0, 1] * 10), cv=2)
+    array([1., 1.])
+    """
+
+    def __init__(
+        self, gold: ArrayLike | Mapping[Any, Any] | Corpus, ids: Iterable[Any] | None = None
+    ) -> None:
+        self.gold = gold
+        self.ids = None if ids is None else list(ids)
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
+        """The accuracy of a fitted estimator on held-out documents."""
+        if not isinstance(y, Votes):
+            raise InputError(
+                "GoldScorer needs votes that know their documents' ids: pass Votes.from_array(matrix) as y"
+            )
+        known = self._by_id()
+        return float(estimator.score(X, self._of(y) if known is None else _found(known, y.ids)))
+
+    def _by_id(self) -> Mapping[Any, Any] | None:
+        """The labels by id, where ids are known."""
+        if isinstance(self.gold, Mapping):
+            return self.gold
+        if isinstance(self.gold, Corpus):
+            if self.gold.gold is None:
+                raise InputError("the corpus that GoldScorer was given has no gold labels")
+            return dict(zip(self.gold.ids.to_list(), self.gold.gold.tolist(), strict=True))
+        if self.ids is None:
+            return None
+        labels = np.asarray(self.gold).tolist()
+        if len(labels) != len(self.ids):
+            raise InputError(
+                f"{plural(len(labels), 'gold label')}, but {plural(len(self.ids), 'id')}: one for each is needed"
+            )
+        return dict(zip(self.ids, labels, strict=True))
+
+    def _of(self, votes: Votes) -> list[Any]:
+        """Labels by row number. Where the votes know their rows, ids that only look like row numbers are told."""
+        labels, rows = np.asarray(self.gold), votes.ids.to_list()
+        numbers = all(isinstance(row, int) and 0 <= row < len(labels) for row in rows)
+        made = votes.provenance
+        if not numbers or (isinstance(made, PickedRows) and made.row.tolist() != rows):
+            raise InputError(
+                "the votes' ids are not row numbers: give the gold labels as GoldScorer(corpus), as "
+                "GoldScorer(gold, ids=votes.ids), or as a map from ids to labels"
+            )
+        return list(labels[rows].tolist())
+
+
+def _found(known: Mapping[Any, Any], ids: pl.Series) -> list[Any]:
+    wanted = ids.to_list()
+    if wanted and not any(key in known for key in wanted):
+        raise InputError(
+            f"no id of these votes, such as {wanted[0]!r}, is among the ids of the gold labels, such as "
+            f"{next(iter(known), None)!r}: the two must be of one kind"
+        )
+    return [known.get(key) for key in wanted]
+
+
+class VotesScored(UserWarning):
+    """A score is the agreement with votes, because votes were given where true labels are expected."""
+
+
+def warn_of_votes() -> None:
+    """Say what a score against votes is, and how to ask for either figure by name."""
+    warnings.warn(
+        "score was given votes, not true labels: the figure is the share of these votes that the classifier "
+        "agrees with, not its accuracy. Ask for it with scoring=unruly.vote_agreement; for accuracy pass "
+        "scoring=unruly.GoldScorer(gold)",
+        VotesScored,
+        stacklevel=3,
+    )
+
+
+def vote_agreement(estimator: Any, X: Any, y: Any) -> float:
+    """How far held-out votes agree with the classifier: a scorer for cross-validation without gold.
+
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from unruly import Votes, WeakClassifier
+    >>> X = np.tile(np.eye(2, dtype=np.float32), (10, 1))
+    >>> votes = Votes.from_array(np.tile([[0, -1], [1, 1]], (10, 1)))
+    >>> model = WeakClassifier(method="paper").set_params(settings__epochs=20)
+    >>> cross_val_score(model, X, votes, scoring=vote_agreement, cv=2)
+    array([1., 1.])
+    """
+    return float(estimator.vote_agreement(X, y))

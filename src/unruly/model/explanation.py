@@ -26,11 +26,14 @@ from unruly.model.inputs import Documents, silence
 from unruly.model.predictions import DECIDED
 from unruly.model.summary import estimated_accuracy
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import Match, Votes
+from unruly.votes.votes import Votes
 from unruly.wording import plural
 
 LEGEND = "here: the vote's share of the weight on this document; overall: the source's share over all documents"
-LEGEND_OF_ODDS = "; odds: the factor by which it moves the odds of its class"
+LEGEND_OF_ODDS = (
+    "weight: the vote's share of all that votes move on this document; odds: the factor by which it moves the odds of "
+    "its class, below 1 against it; accuracy: of the source's votes, as estimated on the training documents"
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ class Explanation:
     denoiser: Opinion | None  # None without votes
     classifier: Opinion
     neighbours: tuple[Neighbour, ...]
-    words: tuple[Word, ...]  # effects are on the probability of the classifier's own label
+    words: tuple[Word, ...]  # effects are on the classifier's probability of the label
     ledger: Ledger  # of the model
 
     @property
@@ -145,15 +148,13 @@ class Explanation:
             for start, end in vote.spans
         ]
         text = "" if self.text is None else f"<p>{marked_html(self.text, spans)}</p>"
+        names = ["weight", "odds", "accuracy"] if self._with_odds else ["weight", "overall"]
         votes = html_table(
-            ["source", "vote", "reliability here", "overall", "why"],
-            [
-                (v.source, v.label, f"{v.conditional:.2f}", f"{v.overall:.2f}", _why(v))
-                for v in self.votes
-            ],
+            ["source", "vote", *names, "why"],
+            [(v.source, v.label, *_cells(v, self._with_odds), _why(v)) for v in self.votes],
         )
         words = html_table(
-            ["word", f"effect on {self.classifier.label}"],
+            ["word", f"effect on {self.label}"],
             [(word.text, f"{word.effect:+.3f}") for word in self.words],
         )
         head = f"<p><b>{escape(str(self.answer))}</b>, {escape(_decision(self.decided_by))}</p>"
@@ -175,7 +176,7 @@ class Explanation:
         if self.words:
             lines += [
                 "",
-                f"words, by how much the classifier's probability of {self.classifier.label} falls without them",
+                f"words, by how much the classifier's probability of {self.label} falls without them",
             ]
             lines += [f"  {word.effect:+.3f}  {word.text}" for word in self.words]
         if self.neighbours:
@@ -190,21 +191,41 @@ class Explanation:
             return ["no source votes on this document"]
         width = max(len("source"), *(len(vote.source) for vote in self.votes))
         votes_width = max(len("vote"), *(len(vote.label) for vote in self.votes))
-        with_odds = any(vote.odds is not None for vote in self.votes)
-        odds = f"  {'odds':>7}" if with_odds else ""
-        head = f"{'source':{width}}  {'vote':{votes_width}}  {'here':>5}  {'overall':>7}{odds}  why"
+        header, figures = self._figures()
+        head = f"{'source':{width}}  {'vote':{votes_width}}  {header}  why"
         rows = [
-            f"{v.source:{width}}  {v.label:{votes_width}}  {v.conditional:>5.2f}  {v.overall:>7.2f}{_odds(v, with_odds)}  {_why(v)}"
-            for v in self.votes
+            f"{v.source:{width}}  {v.label:{votes_width}}  {figure}  {_why(v)}"
+            for v, figure in zip(self.votes, figures, strict=True)
         ]
         by = self.pseudo_label
         most = " and ".join(self.majority) + (" tie" if len(self.majority) > 1 else "")
         return [
             head,
             *(row.rstrip() for row in rows),
-            LEGEND + (LEGEND_OF_ODDS if with_odds else ""),
+            LEGEND_OF_ODDS if self._with_odds else LEGEND,
             f"majority vote {most}" + ("" if by is None else f"; by reliability {by}"),
         ]
+
+    @property
+    def _with_odds(self) -> bool:
+        """Whether the method knows by how much each vote moves the odds."""
+        return any(vote.odds is not None for vote in self.votes)
+
+    def _figures(self) -> tuple[str, list[str]]:
+        """The columns of figures: their header, and a line for each vote.
+
+        Where votes move odds, a source that is mostly wrong counts against its class: much weight goes with a low
+        accuracy, so the two are shown as what they are.
+        """
+        if not self._with_odds:
+            lines = [f"{v.conditional:>5.2f}  {v.overall:>7.2f}" for v in self.votes]
+            return f"{'here':>5}  {'overall':>7}", lines
+        lines = [
+            f"{v.conditional:>6.2f}  {'' if v.odds is None else times(v.odds):>7}  "
+            f"{'-' if v.accuracy is None else f'{v.accuracy:.0%}':>8}"
+            for v in self.votes
+        ]
+        return f"{'weight':>6}  {'odds':>7}  {'accuracy':>8}", lines
 
 
 def is_empty(text: str | None) -> bool:
@@ -220,10 +241,12 @@ def _decision(decided_by: str) -> str:
     return "denoiser and classifier agree" if decided_by == "both" else f"the {decided_by} decides"
 
 
-def _odds(vote: Vote, with_odds: bool) -> str:
+def _cells(vote: Vote, with_odds: bool) -> list[str]:
     if not with_odds:
-        return ""
-    return f"  {'' if vote.odds is None else times(vote.odds):>7}"
+        return [f"{vote.conditional:.2f}", f"{vote.overall:.2f}"]
+    odds = "" if vote.odds is None else times(vote.odds)
+    accuracy = "-" if vote.accuracy is None else f"{vote.accuracy:.0%}"
+    return [f"{vote.conditional:.2f}", odds, accuracy]
 
 
 def times(odds: float) -> str:
@@ -281,7 +304,6 @@ def explain(
     heads = fitted.heads(documents, features, votes)
     text = None if documents.corpus is None else documents.corpus.texts[0]
     cast = votes.voted[0].any()
-    predicted = int(heads.classifier[0].argmax())
     return Explanation(
         text=text,
         answer=_opinion(heads.combined[0], fitted.classes),
@@ -296,7 +318,7 @@ def explain(
         else fitted.neighbourhood.nearest(
             features.matrix()[0], fitted.classes, fitted.sources, neighbours
         ),
-        words=_words(fitted, documents.corpus, predicted, words),
+        words=_words(fitted, documents.corpus, int(heads.predicted[0]), words),
         ledger=fitted.ledger,
     )
 
@@ -340,47 +362,28 @@ def _opinion(proba: NDArray[np.float32], classes: tuple[str, ...]) -> Opinion:
 def _votes(
     fitted: Fitted, votes: Votes, heads: Heads, features: Features, text: str | None
 ) -> tuple[Vote, ...]:
-    learner = fitted.learner
+    learner, here = fitted.learner, heads.conditional[0]  # (k,)
     odds = learner.vote_odds(features, votes)[0] if isinstance(learner, DenoisedModel) else None
     why = {match.source: match for match in votes.matches(0)} if votes.provenance else {}
-    cast = np.flatnonzero(votes.voted[0])
-    order = sorted(cast.tolist(), key=lambda j: (-float(heads.conditional[0, j]), j))
-    return tuple(
-        _vote(
-            fitted,
-            votes,
-            j,
-            float(heads.conditional[0, j]),
-            None if odds is None else float(odds[j]),
-            why.get(votes.sources[j]),
-            text or "",
+
+    def vote(j: int) -> Vote:
+        match = why.get(votes.sources[j])
+        spans = match.spans if match else ()
+        return Vote(
+            source=votes.sources[j],
+            label=votes.label(0, j),
+            conditional=float(here[j]),
+            overall=float(learner.reliability[j]),
+            rule=match.rule + 1 if match else None,
+            reason=match.reason if match else "",
+            spans=spans,
+            matched=tuple((text or "")[start:end] for start, end in spans),
+            accuracy=estimated_accuracy(learner, j)[0],
+            odds=None if odds is None else float(odds[j]),
         )
-        for j in order
-    )
 
-
-def _vote(
-    fitted: Fitted,
-    votes: Votes,
-    j: int,
-    here: float,
-    odds: float | None,
-    match: Match | None,
-    text: str,
-) -> Vote:
-    spans = match.spans if match else ()
-    return Vote(
-        source=votes.sources[j],
-        label=votes.label(0, j),
-        conditional=here,
-        overall=float(fitted.learner.reliability[j]),
-        rule=match.rule + 1 if match else None,
-        reason=match.reason if match else "",
-        spans=spans,
-        matched=tuple(text[start:end] for start, end in spans),
-        accuracy=estimated_accuracy(fitted.learner, j)[0],
-        odds=odds,
-    )
+    cast = np.flatnonzero(votes.voted[0]).tolist()
+    return tuple(vote(j) for j in sorted(cast, key=lambda j: (-float(here[j]), j)))
 
 
 def _majority(votes: Votes) -> tuple[str, ...]:
@@ -421,11 +424,10 @@ def telling_words(
     given = ask([text, *without])[:, label].astype(np.float64)  # (1 + words,)
     effects = given[0] - given[1:]  # (words,)
     order = np.argsort(-np.abs(effects), kind="stable")[:count]
-    return tuple(_word(text, spans[i], float(effects[i])) for i in order)
-
-
-def _word(text: str, span: tuple[int, int], effect: float) -> Word:
-    return Word(text[slice(*span)], span[0], span[1], round(effect, 6))
+    return tuple(
+        Word(text[start:end], start, end, round(float(effects[i]), 6))
+        for i, (start, end) in ((i, spans[i]) for i in order)
+    )
 
 
 def _runs(spans: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:

@@ -1,23 +1,36 @@
-"""From documents and votes to a fitted model: check, encode, train by the method chosen, and summarise."""
+"""From documents and votes to a fitted model: encode, train by the method chosen, and summarise."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, SettingsError
-from unruly.facts import BlankTexts, ClassBalance, DocumentsUnasked, LearntFromSample, Ledger
+from unruly.facts import (
+    BlankTexts,
+    ClassBalance,
+    DocumentsUnasked,
+    LearntFromSample,
+    Ledger,
+    Note,
+    Use,
+)
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
+from unruly.labelling.answers import Labelled
+from unruly.labelling.estimates import AccuracyEstimate, estimate_accuracy, hold_out
 from unruly.labelmodels.majority_vote import commonest_class
 from unruly.learner import Gold, Heads, Learner
 from unruly.model.fitted import (
     SNIPPET,
     Fitted,
     Neighbourhood,
+    RuleBook,
     digests_of,
     plain_ids,
     unit_length,
@@ -34,14 +47,13 @@ from unruly.model.inputs import (
     silence,
     votes_of,
 )
-from unruly.model.methods import MethodSettings
-from unruly.model.rulebook import RuleBook
+from unruly.model.settings import MethodSettings
 from unruly.model.summary import summarise
 from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.rules.matching import given_up
-from unruly.sampling import sample_rows
+from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
@@ -64,7 +76,7 @@ class FitRequest:
     """All that a fit is asked for."""
 
     documents: Documents
-    votes: Votes
+    votes: Votes  # on these documents
     numbered: bool  # classes go by number: only a matrix of votes was given
     method: str
     settings: MethodSettings
@@ -72,36 +84,40 @@ class FitRequest:
     encoder: Encoding | None  # fitted; None when features are given
     rules: RuleBook | None
     balance: StatedBalance | None
-    clean: NDArray[np.int64] | None  # (n,): -1 where unknown
+    labels: Labelled | None  # true ones, of some documents
     valid: Validation | None
     keep_documents: int
     cache: Cache | None
-    label_weights: NDArray[np.float64] | None = None  # (n,): for how many documents a label stands
-    clean_origin: str = ""  # where they come from, for the ledger
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """The fitted model, and the features of the training documents."""
-
-    fitted: Fitted
-    features: Features
-
-
-def fit(request: FitRequest, progress: Progress = SILENT) -> Fit:
-    """Encode, train, and gather what the model is to remember."""
-    check_rows(request.documents, request.votes)
+def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Features]:
+    """Encode, train, and gather what the model is to remember; the features of the training documents as well."""
+    votes, labels, settings = request.votes, request.labels, request.settings
+    if isinstance(settings, PaperSettings) and request.balance is not None:
+        raise SettingsError(
+            'class_prior is not used by method="paper": leave it out, or use method="default"',
+            option="class_prior",
+        )
     features = _features(request, request.documents, progress)
-    learner = _learner(request, features, progress)
-    heads = _training_heads(request, learner, features)
-    ledger = Ledger.of(
-        replace(u, origin=u.origin or request.clean_origin) for u in learner.gold_used
+    learner = train(
+        settings,
+        features,
+        votes,
+        seed=request.seed,
+        balance=request.balance,
+        clean=None if labels is None else labels.numbers,
+        label_weights=None if labels is None else labels.weights,
+        valid=_valid(request, progress),
+        progress=progress,
     )
+    heads = _training_heads(request, learner, features)
+    origin = "" if labels is None else labels.origin
+    ledger = Ledger.of(replace(use, origin=use.origin or origin) for use in learner.gold_used)
     encoder = request.encoder.name if request.encoder else plural(features.width, "given feature")
     fitted = Fitted(
         learner=learner,
         method=request.method,
-        settings=request.settings,
+        settings=settings,
         seed=request.seed,
         stated=request.balance,
         numbered=request.numbered,
@@ -112,55 +128,55 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> Fit:
         summary=summarise(
             learner,
             heads,
-            request.votes,
+            votes,
             encoder=encoder,
             method=request.method,
             balance=next((n for n in learner.notes if isinstance(n, ClassBalance)), None),
             notes=(
                 *(note for note in learner.notes if not isinstance(note, ClassBalance)),
                 *(request.encoder.notes() if request.encoder else ()),
-                *given_up(request.votes),
-                *_unasked(request.votes),
-                *_blank(request.documents),
-                *_sampled(request.documents),
+                *given_up(votes),
+                *_unasked(votes),
+                *_about_texts(request.documents.corpus),
             ),
             ledger=ledger,
         ),
         neighbourhood=_neighbourhood(request, features, heads),
         digests=np.unique(digests_of(request.documents)),
-        commonest=commonest_class(request.votes),
+        commonest=commonest_class(votes),
     )
-    return Fit(fitted, features)
+    return fitted, features
 
 
-def _training_heads(request: FitRequest, learner: Learner, features: Features) -> Heads:
-    """The model's answers on its training documents, as `Fitted.heads` would give them."""
-    heads = learner.heads(features, request.votes)
-    unknown = without_evidence(request.documents, request.votes)
-    counts = np.bincount(heads.predicted[~unknown], minlength=request.votes.m)  # (m,)
-    return with_shares(heads, unknown, (counts / max(counts.sum(), 1)).astype(np.float32))
+def train(
+    settings: MethodSettings,
+    features: Features,
+    votes: Votes,
+    *,
+    seed: int,
+    balance: StatedBalance | None,
+    clean: Gold | None,
+    label_weights: NDArray[np.float64] | None,
+    valid: tuple[Features, Votes, NDArray[np.int64]] | None = None,
+    progress: Progress,
+) -> Learner:
+    """The mathematics: by the method that the settings belong to."""
+    if isinstance(settings, PaperSettings):
+        from unruly.paper.cotraining import cotrain
 
-
-def _learner(request: FitRequest, features: Features, progress: Progress) -> Learner:
-    if request.method != "paper" and request.valid is not None:
-        raise InputError(
-            'valid= chooses an epoch, or calibrates, with method="paper" only: set it, or give true labels as '
-            "clean="
+        return cotrain(
+            features, votes, settings, seed=seed, clean=clean, valid=valid, progress=progress
         )
-    if request.method == "paper" and request.balance is not None:
-        raise SettingsError(
-            'class_prior is not used by method="paper": leave it out, or use method="default"',
-            option="class_prior",
-        )
-    return _train(
-        request.settings,
+    from unruly.denoising.fit import denoise
+
+    return denoise(
         features,
-        request.votes,
-        seed=request.seed,
-        balance=request.balance,
-        clean=request.clean,
-        label_weights=request.label_weights,
-        valid=_valid(request, progress) if request.method == "paper" else None,
+        votes,
+        settings,
+        seed=seed,
+        balance=balance,
+        clean=clean,
+        label_weights=label_weights,
         progress=progress,
     )
 
@@ -181,7 +197,7 @@ def refit(
     if isinstance(settings, PaperSettings):
         selection = "votes" if settings.selection == "gold" else settings.selection
         settings = replace(settings, selection=selection, calibrate=False)
-    return _train(
+    return train(
         settings,
         features,
         votes,
@@ -193,37 +209,30 @@ def refit(
     )
 
 
-def _train(
-    settings: MethodSettings,
+def accuracy_by_labels(
+    fitted: Fitted,
     features: Features,
     votes: Votes,
-    *,
-    seed: int,
-    balance: StatedBalance | None,
-    clean: Gold | None,
-    label_weights: NDArray[np.float64] | None,
-    valid: tuple[Features, Votes, NDArray[np.int64]] | None = None,
-    progress: Progress,
-) -> Learner:
-    """By the method that the settings belong to."""
-    if isinstance(settings, PaperSettings):
-        from unruly.paper.cotraining import cotrain
+    labels: Labelled,
+    progress: Progress = SILENT,
+) -> AccuracyEstimate:
+    """The accuracy of a model on these documents, from the labels of some.
 
-        return cotrain(
-            features, votes, settings, seed=seed, clean=clean, valid=valid, progress=progress
-        )
-    from unruly.denoising.fit import denoise
+    Labels that it was trained on are held out in turn, and it is fitted again without them.
+    """
+    held_out = None
+    if fitted.ledger.used_for(Use.TRAINING):
+        again, seed = partial(refit, fitted), fitted.seed
+        held_out = hold_out(again, features, votes, labels, seed=seed, progress=progress)
+    return estimate_accuracy(fitted.learner.heads(features, votes).combined, labels, held_out)
 
-    return denoise(
-        features,
-        votes,
-        settings,
-        seed=seed,
-        balance=balance,
-        clean=clean,
-        label_weights=label_weights,
-        progress=progress,
-    )
+
+def _training_heads(request: FitRequest, learner: Learner, features: Features) -> Heads:
+    """The model's answers on its training documents, as `Fitted.heads` would give them."""
+    heads = learner.heads(features, request.votes)
+    unknown = without_evidence(request.documents, request.votes)
+    counts = np.bincount(heads.predicted[~unknown], minlength=request.votes.m)  # (m,)
+    return with_shares(heads, unknown, (counts / max(counts.sum(), 1)).astype(np.float32))
 
 
 def cast_votes(
@@ -277,9 +286,13 @@ def _valid(
 ) -> tuple[Features, Votes, NDArray[np.int64]] | None:
     """Validation documents as training takes them; refused where nothing uses their labels."""
     settings = request.settings
-    assert isinstance(settings, PaperSettings)
     if request.valid is None:
         return None
+    if not isinstance(settings, PaperSettings):
+        raise InputError(
+            'valid= chooses an epoch, or calibrates, with method="paper" only: set it, or give true labels as '
+            "clean="
+        )
     if settings.selection != "gold" and not settings.calibrate:
         raise InputError(
             'validation labels are given, but nothing uses them: set selection="gold" or calibrate=True in '
@@ -306,23 +319,15 @@ def _unasked(votes: Votes) -> tuple[DocumentsUnasked, ...]:
     )
 
 
-def _blank(documents: Documents) -> tuple[BlankTexts, ...]:
-    """A warning where half of the texts or more are blank: most likely the wrong column."""
-    if documents.corpus is None:
-        return ()
-    texts = documents.corpus.texts
-    blank = int((texts.str.strip_chars() == "").sum())
-    if not blank or 2 * blank < len(texts):
-        return ()
-    return (BlankTexts(blank, len(texts)),)
-
-
-def _sampled(documents: Documents) -> tuple[LearntFromSample, ...]:
-    """Where the documents are a sample of more."""
-    corpus = documents.corpus
-    if corpus is None or corpus.drawn_from is None:
-        return ()
-    return (LearntFromSample(len(corpus), corpus.drawn_from),)
+def _about_texts(corpus: Corpus | None) -> Iterator[Note]:
+    """Where half of the texts or more are blank (most likely the wrong column), and where they are a sample of more."""
+    if corpus is None:
+        return
+    blank = int((corpus.texts.str.strip_chars() == "").sum())
+    if blank and 2 * blank >= len(corpus):
+        yield BlankTexts(blank, len(corpus))
+    if corpus.drawn_from is not None:
+        yield LearntFromSample(len(corpus), corpus.drawn_from)
 
 
 def _neighbourhood(request: FitRequest, features: Features, heads: Heads) -> Neighbourhood:

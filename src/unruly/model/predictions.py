@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import IO, Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where
+from unruly.errors import InputError, SettingsError, Where
+from unruly.facts import DocumentsGivenUp
+from unruly.files import check_no_folder, check_not_input
 from unruly.html import html_table
 from unruly.learner import BOTH, CLASSIFIER, DENOISER, Heads
 from unruly.progress import SILENT, Progress, stage
+from unruly.rules.matching import GaveUpWarning, given_up, warn_given_up
 from unruly.texts.corpus import Corpus
-from unruly.texts.stream import Batch, CorpusStream, RowWriter, format_of
+from unruly.texts.frame_table import files_of
+from unruly.texts.stream import FLAT, Batch, CorpusStream, RowWriter, format_of
 from unruly.texts.table import BadRow, OnBadRow
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 
 ROWS = 10  # that a notebook shows
-
+CONTAINERS = ("default", "pandas", "polars")
 DECIDED = {BOTH: "both", DENOISER: "denoiser", CLASSIFIER: "classifier"}
 BATCH_ROWS = 20_000
 Missing = Literal["label", "empty"]  # what a row without a text gets
@@ -178,6 +183,32 @@ def free_names(wanted: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     return names
 
 
+def checked_container(name: str) -> str:
+    """One of 'default' (arrays), 'pandas' and 'polars'."""
+    if name not in CONTAINERS:
+        raise SettingsError(
+            f"set_output(transform={name!r}): must be {', '.join(CONTAINERS)}", option="transform"
+        )
+    return name
+
+
+def contained(
+    values: NDArray[Any], columns: Sequence[Any] | None, container: str | None, index: Any
+) -> Any:
+    """An answer in the container that was asked for; by default pandas where pandas came in."""
+    if container == "polars":
+        if columns is None:
+            return pl.Series("label", values)
+        return pl.DataFrame(values, schema=[str(name) for name in columns])
+    if container == "pandas" or (container is None and index is not None):
+        import pandas as pd
+
+        if columns is None:
+            return pd.Series(values, index=index, name="label")
+        return pd.DataFrame(values, index=index, columns=list(columns))
+    return values
+
+
 class Predictor(Protocol):
     """Whatever can label a corpus."""
 
@@ -193,7 +224,7 @@ class Predictor(Protocol):
 class Written:
     """What was written."""
 
-    path: Path
+    path: Path | None  # None: to an open stream
     documents: int
     covered: int  # documents with at least one vote
     labels: dict[str, int]  # how many documents were given each class
@@ -201,6 +232,7 @@ class Written:
     missing: int = 0  # rows without a text
     skipped: tuple[BadRow, ...] = ()  # rows, and files of a folder, that were left out
     text: str = ""  # the column that was read as the text
+    given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long, and so abstain
 
     @property
     def broken(self) -> tuple[BadRow, ...]:
@@ -231,90 +263,89 @@ def predict_file(
     """
     target = Path(out)
     format_of(target)
+    _check_target(target, data)
     stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
     return predict_stream(model, stream, target, missing=missing, defuse=defuse, progress=progress)
+
+
+def _check_target(target: Path, data: str | Path) -> None:
+    """Refuse, before any work, a folder, and the data itself."""
+    check_no_folder(target)
+    check_not_input(target, files_of(Path(data)))
 
 
 def predict_stream(
     model: Predictor,
     stream: CorpusStream,
-    target: Path,
+    target: Path | IO[bytes],
     *,
     missing: Missing = "label",
     defuse: bool = False,
+    form: str = "",
     progress: Progress = SILENT,
 ) -> Written:
-    """The same for a file that has been looked through already, or for a part of one."""
-    run = _Run(model, stream, target, missing, defuse)
-    with stage(progress, "labelling", stream.rows, "texts"):
-        run.writer.write(run.batches(progress))
-    return Written(
-        target,
-        run.documents,
-        run.covered,
-        run.labels,
-        run.names,
-        run.missing,
-        tuple(run.skipped),
-        stream.layout.text,
-    )
+    """The same for a file that has been looked through already, for a part of one, or for a pipe as it comes.
 
+    `target` may be an open stream, to which rows are written batch by batch: then `form` tells the format, .csv, .tsv or
+    .jsonl.
+    """
+    added = added_schema(model.class_names)
+    names = free_names(added, stream.table.schema)
+    flat = (format_of(target) if isinstance(target, Path) else form) in FLAT
+    schema = {names[c]: pl.String() if c == "sources" and flat else k for c, k in added.items()}
+    labels, covered, without = dict.fromkeys(model.class_names, 0), 0, 0
+    slow: dict[tuple[str, int], DocumentsGivenUp] = {}
 
-class _Run:
-    """One pass over a file, counting what it sees."""
-
-    def __init__(
-        self,
-        model: Predictor,
-        stream: CorpusStream,
-        target: Path,
-        blank: Missing,
-        defuse: bool,
-    ) -> None:
-        added = added_schema(model.class_names)
-        self.model, self.stream, self.blank = model, stream, blank
-        self.names = free_names(added, stream.table.schema)
-        flat = format_of(target) in (".csv", ".tsv")
-        self.writer = RowWriter(
-            stream,
-            target,
-            {
-                self.names[c]: pl.String() if c == "sources" and flat else k
-                for c, k in added.items()
-            },
-            defuse=defuse,
-        )
-        self.documents = self.covered = self.missing = 0
-        self.skipped: list[BadRow] = []
-        self.labels = dict.fromkeys(model.class_names, 0)
-
-    def batches(self, progress: Progress) -> Iterator[tuple[Batch, pl.DataFrame]]:
-        """The rows as they stand in the file, and our columns, batch by batch."""
-        for batch in self.stream.batches():
-            self.missing += batch.corpus.missing_count
-            self.skipped += batch.corpus.skipped
-            if not len(batch.corpus):
-                continue
-            answers = self.model.predictions(batch.corpus, cached=False)
-            added = self._added(answers)
-            if self.blank == "empty" and batch.corpus.missing is not None:
-                there = pl.Series(~batch.corpus.missing)
-                added = added.select(pl.when(there).then(pl.all()))
-            self._count(answers, added)
-            yield batch, added
-            progress.advance(len(answers))
-
-    def _added(self, answers: Predictions) -> pl.DataFrame:
+    def labelled(corpus: Corpus) -> pl.DataFrame:
+        nonlocal covered, without
+        with warnings.catch_warnings():  # said once, for all batches
+            warnings.simplefilter("ignore", GaveUpWarning)
+            answers = model.predictions(corpus, cached=False)
+        for fact in given_up(answers.votes):
+            before = slow.get((fact.source, fact.rule))
+            count = fact.documents + (before.documents if before else 0)
+            slow[fact.source, fact.rule] = replace(fact, documents=count)
         columns = answers.columns()
-        if self.writer.flat:
+        if flat:
             columns = columns.with_columns(pl.col("sources").list.join("; "))
-        return columns.rename(self.names)
+        if missing == "empty" and corpus.missing is not None:
+            columns = columns.select(pl.when(pl.Series(~corpus.missing)).then(pl.all()))
+        for label in columns["label"].drop_nulls():
+            labels[label] += 1
+        covered += int(answers.votes.covered.sum())
+        without += corpus.missing_count
+        return columns.rename(names)
 
-    def _count(self, answers: Predictions, added: pl.DataFrame) -> None:
-        self.documents += len(answers)
-        self.covered += int(answers.votes.covered.sum())
-        for label in added[self.names["label"]].drop_nulls():
-            self.labels[label] += 1
+    writer = RowWriter(stream, target, schema, defuse=defuse, form=form)
+    documents, skipped = _write(stream, writer, labelled, "labelling", progress)
+    path = target if isinstance(target, Path) else None
+    text, facts = stream.layout.text, tuple(slow.values())
+    warn_given_up(facts)
+    return Written(path, documents, covered, labels, names, without, skipped, text, facts)
+
+
+def _write(
+    stream: CorpusStream,
+    writer: RowWriter,
+    columns: Callable[[Corpus], pl.DataFrame],
+    what: str,
+    progress: Progress,
+) -> tuple[int, tuple[BadRow, ...]]:
+    """Write every row with the columns made of its batch; how many documents there were, and what was left out."""
+    documents, skipped = 0, list[BadRow]()
+
+    def batches() -> Iterator[tuple[Batch, pl.DataFrame]]:
+        nonlocal documents
+        for batch in stream.batches():
+            skipped.extend(batch.corpus.skipped)
+            if n := len(batch.corpus):
+                yield batch, columns(batch.corpus)
+                documents += n
+                progress.advance(n)
+
+    with stage(progress, what, stream.rows, "texts"):
+        writer.write(batches())
+    return documents, tuple(skipped)
 
 
 COLUMN = "features"
@@ -355,6 +386,7 @@ def encode_file(
     progress: Progress = SILENT,
 ) -> Encoded:
     """Write every row of `data` with a model's features as one more column, a list of numbers, to Parquet."""
+    _check_target(Path(out), data)
     stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
     return encode_stream(model, stream, Path(out), progress)
 
@@ -367,32 +399,11 @@ def encode_stream(
         raise InputError("features are written as .parquet only", where=Where(str(target)))
     name = free_names([COLUMN], stream.table.schema)[COLUMN]
     kind = pl.Array(pl.Float32, model.feature_width)
-    run = _EncodingRun(model, stream, name, kind)
-    with stage(progress, "encoding", stream.rows, "texts"):
-        RowWriter(stream, target, {name: kind}).write(run.batches(progress))
-    return Encoded(
-        target, run.documents, model.feature_width, name, tuple(run.skipped), stream.layout.text
-    )
 
+    def encoded(corpus: Corpus) -> pl.DataFrame:
+        values = model.encode(corpus, cached=False)
+        return pl.DataFrame({name: pl.Series(values, dtype=kind)})
 
-@dataclass
-class _EncodingRun:
-    """One pass over a file, counting what it sees."""
-
-    model: Encodes
-    stream: CorpusStream
-    name: str
-    kind: pl.Array
-    documents: int = 0
-    skipped: list[BadRow] = field(default_factory=list)
-
-    def batches(self, progress: Progress) -> Iterator[tuple[Batch, pl.DataFrame]]:
-        """The rows as they stand in the file, and their features, batch by batch."""
-        for batch in self.stream.batches():
-            self.skipped += batch.corpus.skipped
-            if not len(batch.corpus):
-                continue
-            values = self.model.encode(batch.corpus, cached=False)
-            yield batch, pl.DataFrame({self.name: pl.Series(values, dtype=self.kind)})
-            self.documents += len(values)
-            progress.advance(len(values))
+    writer = RowWriter(stream, target, {name: kind})
+    documents, skipped = _write(stream, writer, encoded, "encoding", progress)
+    return Encoded(target, documents, model.feature_width, name, skipped, stream.layout.text)

@@ -32,14 +32,13 @@ from safetensors.numpy import save as save_arrays
 import unruly
 from unruly.errors import ModelFileError, SettingsError
 from unruly.facts import Ledger
-from unruly.features.saving import Permitted, named_by_file
+from unruly.features.registry import Permitted, named_by_file
 from unruly.features.stack import Encoding
 from unruly.files import written_whole
 from unruly.learner import Learner
-from unruly.model.carried_rules import Allowed
-from unruly.model.fitted import Fitted, Neighbourhood
-from unruly.model.methods import SETTINGS
-from unruly.model.rulebook import RuleBook
+from unruly.model.fitted import Fitted, Neighbourhood, RuleBook
+from unruly.model.saved_rules import Allowed
+from unruly.model.settings import SETTINGS
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
 from unruly.wording import near_file

@@ -35,12 +35,11 @@ from unruly.model.candidates import find_candidates
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.condition import Condition, Table, spans_of
 from unruly.rules.keywords import Keywords
-from unruly.rules.length import Length
 from unruly.rules.matching import MatchFrame
-from unruly.rules.plain import rule_to_plain
-from unruly.rules.source import Rule, Source
+from unruly.rules.source import Rule, Source, rule_to_plain
 from unruly.rules.sources import Sources
-from unruly.sampling import Share, clopper_pearson, sample_rows, wilson
+from unruly.rules.tools import Length
+from unruly.statistics import Share, clopper_pearson, sample_rows, wilson
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 
@@ -80,8 +79,8 @@ class RuleSuggestion:
     score: float
     documents: int  # that it matches
     uncovered: int  # of these, documents without any vote
-    changed: int  # documents that would get another label
-    accuracy: Share  # by the posteriors, and by true labels where there are any
+    changed: int | None  # documents that would get another label; None where no probabilities tell
+    accuracy: Share  # by the posteriors, and by labels by hand where there are any
     measured: Share | None  # by true labels alone; None where no match has one
     usual: float  # the mean posterior of the class: the accuracy of a rule that matches at random
     fits: tuple[MatchedText, ...]  # matches that the model gives this class, the surest first
@@ -138,6 +137,7 @@ def suggest_rules(
     n: int = 20,
     rules: Sources | None = None,
     labels: NDArray[np.int64] | None = None,
+    scored: NDArray[np.int64] | None = None,
     refused: Collection[Refused] = (),
     candidates: Sequence[Rule] | None = None,
     least: float = LEAST,
@@ -145,8 +145,9 @@ def suggest_rules(
 ) -> tuple[RuleSuggestion, ...]:
     """At most n new rules, the best first.
 
-    `posteriors` are the model's, `labels` true classes where they are known (-1 elsewhere). `rules` are
-    those that exist: their own words are not suggested again. `candidates` are rules of one class each that
+    `posteriors` are the model's, `labels` true classes where they are known (-1 elsewhere). `scored` are true classes
+    that decide nothing: they only stand beside the estimates, as `measured`. `rules` are those that exist: their own
+    words are not suggested again. `candidates` are rules of one class each that
     somebody proposes; without them, conditions are looked for in the texts.
 
     >>> letters = [a + b for a in "abcdef" for b in "uvwxyz"]
@@ -162,20 +163,21 @@ def suggest_rules(
     if not len(corpus):
         return ()
     with stage(progress, "looking for rules", None, "rules"):
-        known = _Known.of(rules, refused)
+        there = _Known.of(rules, refused)
         rows = sample_rows(len(corpus), MOST_DOCUMENTS)
         sample = _Documents.of(corpus.take(rows), votes.take(rows), truth[rows], usual)
         found = (
-            _shortlist(sample, n, known, least)
+            _shortlist(sample, n, there, least)
             if candidates is None
             else sample.matched(
-                [rule for rule in candidates if not known.has(str(rule.label), rule.when)]
+                [rule for rule in candidates if not there.has(str(rule.label), rule.when)]
             )
         )
         listed = _greedy(found, sample, n, least)
         everything = _Documents.of(corpus, votes, truth, usual)
         figures = [everything.figures(rule, rows) for rule, rows in everything.matched(listed)]
-        return tuple(_suggestion(one, everything, labels) for one in figures if one.stands(least))
+        known = labels if scored is None else scored
+        return tuple(_suggestion(one, everything, known) for one in figures if one.stands(least))
 
 
 def _logit(p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,22 +1,41 @@
-"""What a fit came to: documents, coverage, each source's reliability, how far the two heads agree."""
+"""What a fit came to: documents, coverage, each source's reliability, how far the two heads agree; its notes as sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.facts import ClassBalance, Ledger, Note, note_from_plain, note_to_plain
+from unruly.facts import (
+    BalanceOrigin,
+    BlankTexts,
+    ClassBalance,
+    ClassesWithoutVotes,
+    DocumentsGivenUp,
+    DocumentsUnasked,
+    EncoderFallback,
+    LearntFromSample,
+    Ledger,
+    Note,
+    SourceBelowChance,
+    note_from_plain,
+    note_to_plain,
+)
 from unruly.html import escape, html_table
 from unruly.learner import Heads, Learner
-from unruly.model.wording import sentence
+from unruly.statistics import Share
 from unruly.votes.votes import Votes
-from unruly.wording import plural
+from unruly.wording import listed, plural
 
-LEGEND = "reliability: the source's share of all weight; agreement: how many of its votes match the final label"
+AGREEMENT = "agreement: how many of its votes match the final label"
+LEGEND = f"reliability: the source's share of all weight; {AGREEMENT}"  # of the paper's method
+LEGEND_OF_ESTIMATES = (
+    "reliability: the estimated accuracy, less where a source repeats others, as a share of all; "
+    + AGREEMENT
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +50,13 @@ class SourceLine:
     accuracy: float | None = None  # of its votes, as estimated, where the method estimates it
     accuracy_low: float | None = None  # the 95 % interval of that estimate
     accuracy_high: float | None = None
+
+    @property
+    def estimated(self) -> Share | None:
+        """The estimated accuracy with its interval; None where the method estimates none, or there is no vote."""
+        if self.accuracy is None or self.accuracy_low is None or self.accuracy_high is None:
+            return None
+        return Share(self.accuracy, self.accuracy_low, self.accuracy_high, self.votes)
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -140,7 +166,7 @@ class FitSummary:
             f"method      {self.method}{epochs}",
             f"agreement   {agree}",
             *_table(self.sources),
-            LEGEND,
+            LEGEND if self.method == "paper" else LEGEND_OF_ESTIMATES,
             *([] if self.balance is None else [sentence(self.balance)]),
             *(sentence(note) for note in self.notes),
             str(self.ledger),
@@ -237,3 +263,100 @@ def _estimate(line: SourceLine) -> str:
     if line.accuracy is None:
         return "-"
     return f"{line.accuracy:.1%} ({_percent(line.accuracy_low)} to {_percent(line.accuracy_high)})"
+
+
+_MOST_SHARES = 12  # in one line
+
+
+def sentence(note: Note) -> str:
+    """One note as a person reads it.
+
+    >>> sentence(BlankTexts(blank=9, documents=10))
+    '9 of 10 texts are blank: check that this is the right text column.'
+    >>> sentence(ClassesWithoutVotes(("news",)))
+    'No source votes for news, so it is never predicted: add a rule for it.'
+    """
+    match note:
+        case ClassBalance():
+            return _balance_sentence(note)
+        case ClassesWithoutVotes(classes=names):
+            it, them = ("it is", "it") if len(names) == 1 else ("they are", "each of them")
+            told = " or ".join(names) if len(names) < 4 else listed(names)
+            return f"No source votes for {told}, so {it} never predicted: add a rule for {them}."
+        case SourceBelowChance():
+            return (
+                f"{note.source} is estimated to be right on {note.accuracy:.0%} of its votes ({note.low:.0%} to "
+                f"{note.high:.0%}), less than guessing by the class shares ({note.chance:.0%}): read some of its "
+                "matches. If they are right, the model is wrong about it."
+            )
+        case BlankTexts(blank=blank, documents=documents):
+            return (
+                f"{blank:,} of {plural(documents, 'text')} {'is' if blank == 1 else 'are'} blank: check that this "
+                "is the right text column."
+            )
+        case EncoderFallback():
+            return (
+                f"Encoder {note.encoder} is used, because {note.better} is not installed: "
+                f"pip install 'unruly[{note.extra}]' for better features."
+            )
+        case DocumentsGivenUp():
+            return (
+                f"{note.source}, rule {note.rule}, gave up on {plural(note.documents, 'document')}, for which the source took longer "
+                f"than {note.seconds:g} s, and abstains there: write its pattern without repetition inside repetition, "
+                "or set seconds."
+            )
+        case DocumentsUnasked():
+            return (
+                f"{note.source} was not asked about {note.documents:,} of {plural(note.of, 'document')}, which counts "
+                "neither for nor against it: `unruly vote` asks, as far as the budget goes."
+            )
+        case LearntFromSample():
+            return (
+                f"The model was learnt from {note.documents:,} of {plural(note.of, 'document')}, drawn at random: "
+                "--sample 0 learns from all, at more time and memory."
+            )
+    assert_never(note)
+
+
+def _balance_sentence(note: ClassBalance) -> str:
+    shares = shares_of(note.classes, note.shares)
+    if note.origin is BalanceOrigin.STATED:
+        first = f"Class shares: {shares}, as stated."
+        if note.left_open:
+            first = f"{first[:-1]}; {listed(note.left_open)} were not, and share the rest as the votes do."
+    elif note.origin is BalanceOrigin.LABELS:
+        first = (
+            f"Class shares: {shares}, estimated from {plural(note.labels, 'label')}{_joined(note)}."
+        )
+    else:
+        first = f"Class shares are not known; assumed: {shares}."
+    if note.depends is None:
+        return first
+    second = f"Other plausible shares would change {note.depends:.1%} of the labels"
+    if note.origin is BalanceOrigin.ASSUMED:
+        second += (
+            ": state the shares (prior = [...] or --prior), or label 20 documents (`unruly label`)"
+        )
+    elif note.origin is BalanceOrigin.LABELS:
+        second += "; more labels (`unruly label`) make it fewer"
+    return f"{first}\n{second}."
+
+
+def _joined(note: ClassBalance) -> str:
+    """What the labels were joined with, where it counts."""
+    if note.before is None or note.weight < 0.005:
+        return ""
+    what = "the votes' shares" if note.before is BalanceOrigin.ASSUMED else "the shares stated"
+    return f" ({1 - note.weight:.0%} of the weight) and {what} ({note.weight:.0%})"
+
+
+def shares_of(classes: tuple[str, ...], shares: tuple[float, ...]) -> str:
+    """Class shares in a line; of many classes the largest.
+
+    >>> shares_of(("ham", "spam"), (0.875, 0.125))
+    'ham 87.5%, spam 12.5%'
+    """
+    pairs = list(zip(classes, shares, strict=True))
+    if len(pairs) > _MOST_SHARES:
+        pairs.sort(key=lambda pair: -pair[1])
+    return listed((f"{name} {share:.1%}" for name, share in pairs), _MOST_SHARES)

@@ -8,6 +8,7 @@ model is read without importing scikit-learn.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,22 +17,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, SettingsError, not_fitted
 from unruly.facts import Ledger, Use
-from unruly.features.saving import plain_spec
+from unruly.features.registry import plain_spec
 from unruly.features.stack import Encoding
+from unruly.files import check_not_input
 from unruly.labelling.answers import Labelled
 from unruly.learner import Epoch
-from unruly.model import explanation, scikit, storage
-from unruly.model.evaluation import Evaluation, evaluate
+from unruly.model import explanation, storage
+from unruly.model.evaluation import Evaluation, evaluate, warn_of_votes
 from unruly.model.explanation import Explanation
-from unruly.model.fitted import Fitted
+from unruly.model.fitted import Fitted, RuleBook
 from unruly.model.inputs import Documents, Labels, check_rows, labels_of
-from unruly.model.methods import MethodSettings, settings_for
-from unruly.model.predictions import Predictions
-from unruly.model.rulebook import RuleBook
+from unruly.model.predictions import Predictions, checked_container, contained
+from unruly.model.settings import (
+    MethodSettings,
+    changed,
+    deep_parameters,
+    settings_for,
+    shown,
+    split_parameters,
+)
 from unruly.model.storage import Functions
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress, usual_progress
+from unruly.texts.frame_table import files_of
 from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
@@ -39,10 +48,9 @@ if TYPE_CHECKING:
     from unruly.features.encoder import Features
     from unruly.labelling.estimates import AccuracyEstimate
     from unruly.labelling.queue import Questions
-    from unruly.model.advice import Critique
+    from unruly.model.advice import Critique, VoteJudge
     from unruly.model.suggestions import Refused, RuleSuggestion
-    from unruly.prompts.asking import Asked
-    from unruly.prompts.budget import Plan
+    from unruly.prompts.asking import Asked, Plan
     from unruly.rules.source import Rule
     from unruly.rules.sources import Sources
     from unruly.texts.corpus import Corpus
@@ -81,6 +89,7 @@ class WeakClassifier:
     """
 
     _estimator_type = "classifier"  # what scikit-learn before 1.6 asks instead of tags
+    _output: str | None = None  # what `set_output` asked for
 
     def __init__(
         self,
@@ -137,7 +146,6 @@ class WeakClassifier:
         cast, numbered = fitting.cast_votes(documents, votes, rules, progress)
         check_rows(documents, cast)
         encoder = fitting.encoding_of(self.encoder, documents, self._cache(), progress)
-        given = None if clean is None else _labelled(clean, cast)
         request = fitting.FitRequest(
             documents=documents,
             votes=cast,
@@ -148,16 +156,14 @@ class WeakClassifier:
             encoder=encoder,
             rules=rules,
             balance=parse_prior(self.class_prior, cast.classes),
-            clean=given.numbers if given else None,
-            label_weights=given.weights if given else None,
-            clean_origin=given.origin if given else "",
+            labels=None if clean is None else _labelled(clean, cast),
             valid=None if valid is None else fitting.validation_of(valid, cast.classes, numbered),
             keep_documents=self.keep_documents,
             cache=self._cache(),
         )
-        result = fitting.fit(request, progress)
-        self._adopt(result.fitted)
-        self._training_features: Features | None = result.features
+        fitted, features = fitting.fit(request, progress)
+        self._adopt(fitted)
+        self._training_features: Features | None = features
         self._training_votes: Votes | None = cast
         return self
 
@@ -187,14 +193,14 @@ class WeakClassifier:
         documents = Documents.of(X)
         numbers = self.predictions(documents, votes).numbers
         labels = np.asarray(self.classes_[numbers])
-        return scikit.contained(labels, None, self._container(), documents.index)
+        return contained(labels, None, self._output, documents.index)
 
     def predict_proba(self, X: Any, votes: Any = None) -> Any:
         """(n, m): the probability of each class, in the order of `classes_`; a DataFrame where X is pandas."""
         documents = Documents.of(X)
         proba = self.predictions(documents, votes).proba
         names = self.classes_.tolist()
-        return scikit.contained(proba, names, self._container(), documents.index)
+        return contained(proba, names, self._output, documents.index)
 
     def predictions(
         self,
@@ -231,7 +237,7 @@ class WeakClassifier:
         """
         fitted, documents = self._fitted(), Documents.of(X)
         if isinstance(y, Votes) or (y is not None and np.ndim(y) == 2):
-            scikit.warn_of_votes()
+            warn_of_votes()
             return self.vote_agreement(documents, y)
         gold = fitted.gold(documents, y)
         right = (self.predictions(documents).numbers == gold)[gold >= 0]
@@ -293,11 +299,12 @@ class WeakClassifier:
         "class:NAME"; documents in `labels` are not asked about again. The ids come with the probability with which
         each was drawn, which estimates from the labels need.
         """
-        from unruly.model.labels import ask_with
+        from unruly.labelling.queue import ask
 
         features, cast = self._documents(X, votes)
-        known = None if labels is None else _labelled(labels, cast)
-        return ask_with(self._fitted(), features, cast, n, by, known, seed)
+        proba = self._fitted().learner.heads(features, cast).combined
+        answered = None if labels is None else _labelled(labels, cast).answered
+        return ask(cast, proba, n, by, answered=answered, seed=seed)
 
     def estimate_accuracy(
         self,
@@ -312,10 +319,10 @@ class WeakClassifier:
         Labels of a `Project` (`project.labels(corpus)`) know; others count as drawn evenly. Where the model was
         trained on labels, they are held out in turn, and the model is fitted again without them.
         """
-        from unruly.model.labels import accuracy_with
+        from unruly.model.fitting import accuracy_by_labels
 
         features, cast = self._documents(X, votes, progress)
-        return accuracy_with(self._fitted(), features, cast, _labelled(labels, cast), progress)
+        return accuracy_by_labels(self._fitted(), features, cast, _labelled(labels, cast), progress)
 
     def preview_labels(
         self,
@@ -326,10 +333,12 @@ class WeakClassifier:
         progress: Progress = SILENT,
     ) -> NDArray[np.float32]:
         """(n, m): the probabilities that a fit with these labels would give; the model stays as it is."""
-        from unruly.model.labels import preview
+        from unruly.model.fitting import refit
 
         features, cast = self._documents(X, votes, progress)
-        return preview(self._fitted(), features, cast, _labelled(labels, cast), progress)
+        known = _labelled(labels, cast)
+        learner = refit(self._fitted(), features, cast, known.numbers, known.weights, progress)
+        return learner.heads(features, cast).combined
 
     def explain(
         self, X: Any, votes: Any = None, *, words: int = 8, neighbours: int = 5
@@ -381,17 +390,26 @@ class WeakClassifier:
         progress: Progress = SILENT,
     ) -> tuple[Critique, ...]:
         """What is wrong with the rules on these documents: words to drop, sources that hurt, repeat or fight."""
-        from unruly.model.advice import critique_rules
+        from unruly.model.advice import critique_rules, known_accuracies
 
         corpus, answers, known = self._judged(X, votes, labels, progress)
-        rules = self._fitted().rules
+        fitted, judge = self._fitted(), self.judge(answers)
+        rules = fitted.rules
         return critique_rules(
             answers.votes,
             answers.proba,
+            judge=judge,
+            accuracies=known_accuracies(answers.votes, judge, fitted.summary),
             labels=known,
             texts=corpus.texts.to_list(),
             rules=None if rules is None else rules.sources,
         )
+
+    def judge(self, answers: Predictions) -> VoteJudge:
+        """What estimates the accuracy of any votes on these documents, by the model's answers to them."""
+        from unruly.model.advice import VoteJudge
+
+        return VoteJudge(answers.proba, answers.votes, self._fitted().learner)
 
     def _judged(
         self, X: Any, votes: Any, labels: Labels | None, progress: Progress
@@ -422,6 +440,8 @@ class WeakClassifier:
         """
         import importlib
 
+        files = [files_of(given) for given in (data, test) if isinstance(given, Path)]
+        check_not_input(Path(path), chain.from_iterable(files))
         page = importlib.import_module("unruly.report.page")  # a later room: only when asked for
         page.report(
             self._fitted(),
@@ -460,15 +480,15 @@ class WeakClassifier:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters; with `deep`, each setting as `settings__epochs` and so on."""
         own = {name: getattr(self, name) for name in PARAMETERS}
-        return scikit.deep_parameters(own, self.settings, self.method) if deep else own
+        return deep_parameters(own, self.settings, self.method) if deep else own
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; `settings__epochs=64` replaces one setting, for grid searches."""
-        whole, inner = scikit.split_parameters(params, PARAMETERS)
+        whole, inner = split_parameters(params, PARAMETERS)
         for name, value in whole.items():
             setattr(self, name, value)
         if inner:
-            self.settings = scikit.changed(self.settings, self.method, inner)
+            self.settings = changed(self.settings, self.method, inner)
         return self
 
     def set_output(self, *, transform: str | None = None) -> Self:
@@ -477,18 +497,25 @@ class WeakClassifier:
         Until it is called, pandas comes out where pandas came in, and arrays otherwise.
         """
         if transform is not None:
-            self._output = scikit.checked_container(transform)
+            self._output = checked_container(transform)
         return self
 
     def __repr__(self) -> str:
         own, usual = self.get_params(deep=False), WeakClassifier().get_params(deep=False)
-        return f"WeakClassifier({scikit.shown(own, usual)})"
+        return f"WeakClassifier({shown(own, usual)})"
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted_model")
 
     def __sklearn_tags__(self) -> Any:
-        return scikit.classifier_tags()
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True, two_d_labels=True, single_output=False),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(two_d_array=True, string=True),
+        )
 
     def _documents(
         self, X: Any = None, votes: Any = None, progress: Progress = SILENT
@@ -532,9 +559,6 @@ class WeakClassifier:
         from unruly.features.cache import Cache  # brings SciPy and scikit-learn, for lsa
 
         return Cache()
-
-    def _container(self) -> str | None:
-        return getattr(self, "_output", None)
 
     def _fitted(self) -> Fitted:
         fitted = getattr(self, "_fitted_model", None)

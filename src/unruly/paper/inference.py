@@ -23,7 +23,7 @@ from unruly.paper.attention import Attention, cast, outcomes, softmax_by_row
 from unruly.paper.classifier import Classifier
 from unruly.paper.denoiser import rule_scores
 from unruly.paper.training_set import standardised
-from unruly.softmax import softmax
+from unruly.statistics import softmax
 from unruly.votes.votes import Votes
 
 _CHUNK = 16_384  # documents answered together, so that memory stays bounded

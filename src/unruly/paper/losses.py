@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.paper.settings import PaperSettings
-from unruly.softmax import log_softmax
+from unruly.statistics import log_softmax
 
 Real = NDArray[np.float32]
 _TINY = 1e-30  # arithmetic on numbers near the end of float32 is a hundred times slower

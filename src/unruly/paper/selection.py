@@ -22,7 +22,7 @@ from unruly.features.encoder import Features
 from unruly.learner import UNKNOWN, Gold, check_labels
 from unruly.paper.inference import CoTrained
 from unruly.paper.settings import PaperSettings
-from unruly.softmax import log_softmax
+from unruly.statistics import log_softmax
 from unruly.votes.votes import Votes
 
 Judge = Callable[[CoTrained], float]  # higher is better
@@ -156,7 +156,7 @@ def sharpness(
     (the inverse of a temperature) for each head puts both on one scale; it is found by golden-section
     search over its logarithm.
 
-    >>> from unruly.softmax import softmax
+    >>> from unruly.statistics import softmax
     >>> nine_in_ten = np.array([[9.0, 0.0]] * 9 + [[0.0, 9.0]], np.float32)
     >>> factor, _ = sharpness(nine_in_ten, np.array([[1, 0]] * 10))
     >>> print(softmax(nine_in_ten * factor)[0].round(2))

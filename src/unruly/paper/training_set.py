@@ -19,7 +19,7 @@ from unruly.paper.attention import cast, even_split, outcomes, sum_by_source
 from unruly.paper.denoiser import Attended, contested
 from unruly.paper.pseudo_labels import majority_labels, pseudo_labels
 from unruly.paper.settings import PaperSettings
-from unruly.softmax import log_softmax
+from unruly.statistics import log_softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import ABSTAIN, Votes
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.model.wording import shares_of
+from unruly.model.summary import shares_of
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
-from unruly.project.voting import blamed_on_its_line
-from unruly.rules.cache import Cache
-from unruly.rules.plain import source_to_plain
+from unruly.rules.source import source_to_plain
 from unruly.rules.sources import Sources
 from unruly.votes.votes import Votes
 from unruly.wording import plural
@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourceChange:
-    """One source before and after. Votes are on the same documents; None where the source is not there."""
+    """One source before and after; None where the source is not there."""
 
     source: str
     kind: str  # "added", "removed", "edited", "same"
     votes_before: int | None
     votes_after: int | None
-    changed: int  # documents on which it votes otherwise
+    changed: (
+        int | None
+    )  # documents on which it votes otherwise; None where the two voted on different ones
     reliability_before: float | None = None
     reliability_after: float | None = None
 
@@ -51,28 +53,45 @@ class SourceChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """What changed, source by source and for the documents as a whole."""
+    """What changed, source by source and for the documents as a whole.
+
+    Counted on the documents of one file, or on the training documents of each model.
+    """
 
     sources: tuple[SourceChange, ...]
-    documents: int
+    file: str | None  # with the documents; None: each model has its own
+    documents_before: int
+    documents_after: int
     covered_before: int
     covered_after: int
-    labels: int | None  # documents with another label: of two models, or of majority vote
+    labels: int | None  # documents to which the two models give another label; None: not compared
+    majority: int | None  # documents whose majority vote is another one; None: of two models
     settings: Mapping[str, tuple[Any, Any]]  # what else differs, by name: before, after
 
     @property
     def same(self) -> bool:
         """Whether nothing changed."""
-        return not any(map(_differs, self.sources)) and not self.labels and not self.settings
+        counts = (
+            (self.documents_before, self.covered_before),
+            (
+                self.documents_after,
+                self.covered_after,
+            ),
+        )
+        changed = any(map(_differs, self.sources)) or self.labels or self.majority or self.settings
+        return not changed and counts[0] == counts[1]
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
             "sources": [change.to_plain() for change in self.sources],
-            "documents": self.documents,
+            "file": self.file,
+            "documents_before": self.documents_before,
+            "documents_after": self.documents_after,
             "covered_before": self.covered_before,
             "covered_after": self.covered_after,
             "labels": self.labels,
+            "majority": self.majority,
             "settings": {name: list(pair) for name, pair in self.settings.items()},
         }
 
@@ -80,14 +99,24 @@ class Difference:
         if self.same:
             return "nothing changed"
         lines = [f"{c.source}: {_change(c)}" for c in self.sources if _differs(c)]
-        lines += [f"{name}: {before} -> {after}" for name, (before, after) in self.settings.items()]
-        if self.covered_before != self.covered_after:
+        lines += [
+            f"{name}: {_value(before)} -> {_value(after)}"
+            for name, (before, after) in self.settings.items()
+        ]
+        where = "" if self.file is None else f" of {self.file}"
+        before, after = self.documents_before, self.documents_after
+        if (self.covered_before, before) != (self.covered_after, after):
+            kind = "training documents" if self.file is None else "documents"
             lines.append(
-                f"documents with votes: {self.covered_before:,} -> {self.covered_after:,} of {self.documents:,}"
+                f"{kind}{where} with votes: {self.covered_before:,} of {before:,} -> {self.covered_after:,} of "
+                f"{after:,}"
             )
         if self.labels is not None:
+            lines.append(f"{self.labels:,} of {after:,} documents{where} get another label")
+        if self.majority is not None:
             lines.append(
-                f"{plural(self.labels, 'document')} of {self.documents:,} get{'s' if self.labels == 1 else ''} another label"
+                f"{self.majority:,} of {after:,} documents{where} get another majority vote; what a model makes of it "
+                "shows after a fit"
             )
         return "\n".join(lines)
 
@@ -95,13 +124,10 @@ class Difference:
 def compare_projects(
     old: Project, new: Project, split: str = "train", progress: Progress = SILENT
 ) -> Difference:
-    """The rules of two projects on the new one's documents; labels are those of majority vote."""
+    """The rules of two projects on the new one's documents."""
     _same_classes(old.classes, new.classes)
     corpus = new.corpus(split)
-    cast = []
-    for project in (old, new):
-        with blamed_on_its_line(project):
-            cast.append(project.sources.vote(corpus, progress, Cache.default()))
+    cast = [project.vote(corpus, progress) for project in (old, new)]
     before, after = cast
     settings = {
         name: (getattr(old, name), getattr(new, name))
@@ -111,10 +137,13 @@ def compare_projects(
     winners = [_winner(votes) for votes in cast]
     return Difference(
         sources=_changes(old.sources, new.sources, before, after),
-        documents=after.n,
+        file=Path(corpus.name).name,
+        documents_before=before.n,
+        documents_after=after.n,
         covered_before=int(before.covered.sum()),
         covered_after=int(after.covered.sum()),
-        labels=int((winners[0] != winners[1]).sum()),
+        labels=None,
+        majority=int((winners[0] != winners[1]).sum()),
         settings=settings,
     )
 
@@ -122,31 +151,22 @@ def compare_projects(
 def compare_models(
     old: WeakClassifier, new: WeakClassifier, corpus: Corpus | None = None
 ) -> Difference:
-    """Two models: their rules, reliabilities and settings; with documents, the labels that differ."""
+    """Two models: their rules, reliabilities and settings; with documents, the votes and labels that differ on these.
+
+    Without documents, votes are those on each model's own training documents.
+    """
     _same_classes(old.class_names, new.class_names)
-    lines = [{line.name: line for line in model.summary_.sources} for model in (old, new)]
-    before, after = lines
-    plain = [_rules_of(model) for model in (old, new)]
-    changes = []
-    for name in dict.fromkeys([*before, *after]):
-        first, second = before.get(name), after.get(name)
-        same = plain[0].get(name) == plain[1].get(name)
-        changes.append(
-            SourceChange(
-                source=name,
-                kind=_kind(name in before, name in after, same),
-                votes_before=first.votes if first else None,
-                votes_after=second.votes if second else None,
-                changed=abs((second.votes if second else 0) - (first.votes if first else 0)),
-                reliability_before=first.reliability if first else None,
-                reliability_after=second.reliability if second else None,
-            )
-        )
-    labels = None
+    pair = (old, new)
+    labels, cast = None, None
     if corpus is not None:
-        answers = [np.array(model.predictions(corpus).labels) for model in (old, new)]
-        labels = int((answers[0] != answers[1]).sum())
-    pairs = {
+        answers = [model.predictions(corpus) for model in pair]
+        labels = int((np.array(answers[0].labels) != np.array(answers[1].labels)).sum())
+        if all(model._fitted().rules is not None for model in pair):
+            cast = (answers[0].votes, answers[1].votes)
+    counts = [(model.summary_.documents, model.summary_.covered) for model in pair]
+    if cast is not None:
+        counts = [(votes.n, int(votes.covered.sum())) for votes in cast]
+    values = {
         "method": (old.summary_.method, new.summary_.method),
         "encoder": (old.summary_.encoder, new.summary_.encoder),
         "seed": (old.seed, new.seed),
@@ -157,38 +177,76 @@ def compare_models(
             str(new.ledger_).removeprefix("gold labels: "),
         ),
     }
-    settings = [model.settings_.to_plain() for model in (old, new)]
-    pairs |= {
+    settings = [model.settings_.to_plain() for model in pair]
+    values |= {
         key: (settings[0].get(key), settings[1].get(key)) for key in {**settings[0], **settings[1]}
     }
     return Difference(
-        sources=tuple(changes),
-        documents=new.summary_.documents if corpus is None else len(corpus),
-        covered_before=old.summary_.covered,
-        covered_after=new.summary_.covered,
+        sources=_model_changes(old, new, cast),
+        file=None if corpus is None or cast is None else Path(corpus.name).name,
+        documents_before=counts[0][0],
+        documents_after=counts[1][0],
+        covered_before=counts[0][1],
+        covered_after=counts[1][1],
         labels=labels,
-        settings={name: pair for name, pair in pairs.items() if pair[0] != pair[1]},
+        majority=None,
+        settings={name: both for name, both in values.items() if both[0] != both[1]},
     )
+
+
+def _model_changes(
+    old: WeakClassifier, new: WeakClassifier, cast: tuple[Votes, Votes] | None
+) -> tuple[SourceChange, ...]:
+    """The sources of two models; `cast` are their votes on the same documents."""
+    before, after = ({line.name: line for line in model.summary_.sources} for model in (old, new))
+    plain = [_rules_of(model) for model in (old, new)]
+    changes = []
+    for name in dict.fromkeys([*before, *after]):
+        first, second = before.get(name), after.get(name)
+        votes = (first.votes if first else None, second.votes if second else None)
+        changed = None
+        if cast is not None:
+            columns = [_column(voted, name) for voted in cast]
+            votes = (
+                int((columns[0] >= 0).sum()) if first else None,
+                int((columns[1] >= 0).sum()) if second else None,
+            )
+            changed = int((columns[0] != columns[1]).sum())
+        same = plain[0].get(name) == plain[1].get(name)
+        changes.append(
+            SourceChange(
+                source=name,
+                kind=_kind(name in before, name in after, same),
+                votes_before=votes[0],
+                votes_after=votes[1],
+                changed=changed,
+                reliability_before=first.reliability if first else None,
+                reliability_after=second.reliability if second else None,
+            )
+        )
+    return tuple(changes)
+
+
+def _column(votes: Votes, name: str) -> NDArray[np.integer[Any]]:
+    """(n,): the votes of a source; of one that is not there, abstentions."""
+    if name not in votes.sources:
+        return np.full(votes.n, -1)
+    return votes.matrix[:, votes.sources.index(name)]
 
 
 def _changes(old: Sources, new: Sources, before: Votes, after: Votes) -> tuple[SourceChange, ...]:
     plain = [{s.name: source_to_plain(s) for s in sources.sources} for sources in (old, new)]
     found = []
     for name in dict.fromkeys([*plain[0], *plain[1]]):
-        columns = [
-            votes.matrix[:, votes.sources.index(name)] if name in votes.sources else None
-            for votes in (before, after)
-        ]
-        silent = np.full(after.n, -1)
-        first, second = (silent if column is None else column for column in columns)
+        first, second = _column(before, name), _column(after, name)
         found.append(
             SourceChange(
                 source=name,
                 kind=_kind(
                     name in plain[0], name in plain[1], plain[0].get(name) == plain[1].get(name)
                 ),
-                votes_before=None if columns[0] is None else int((first >= 0).sum()),
-                votes_after=None if columns[1] is None else int((second >= 0).sum()),
+                votes_before=int((first >= 0).sum()) if name in before.sources else None,
+                votes_after=int((second >= 0).sum()) if name in after.sources else None,
                 changed=int((first != second).sum()),
             )
         )
@@ -221,7 +279,24 @@ def _kind(before: bool, after: bool, same: bool) -> str:
 
 
 def _differs(change: SourceChange) -> bool:
-    return change.kind != "same" or bool(change.changed) or change.moved
+    counts = change.changed or change.votes_before != change.votes_after
+    return change.kind != "same" or bool(counts) or change.moved
+
+
+def _value(value: object) -> str:
+    """A setting as a person reads it.
+
+    >>> _value(None), _value((0.9, 0.1)), _value({"spam": 0.1}), _value("lsa")
+    ('not stated', '0.9, 0.1', 'spam 0.1', 'lsa')
+    """
+    match value:
+        case None:
+            return "not stated"
+        case tuple() | list():
+            return ", ".join(map(_value, value))
+        case Mapping():
+            return ", ".join(f"{key} {_value(one)}" for key, one in value.items())
+    return str(value)
 
 
 def _change(change: SourceChange) -> str:
@@ -230,7 +305,7 @@ def _change(change: SourceChange) -> str:
     if change.kind == "removed":
         return f"removed, {plural(change.votes_before or 0, 'vote')}"
     pieces = ["edited"] if change.kind == "edited" else []
-    if change.kind == "edited" or change.changed:
+    if change.kind == "edited" or change.changed or change.votes_before != change.votes_after:
         pieces.append(f"votes {change.votes_before or 0:,} -> {change.votes_after or 0:,}")
     if change.changed:
         pieces.append(f"{plural(change.changed, 'vote')} changed")

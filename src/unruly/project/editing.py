@@ -31,8 +31,7 @@ from unruly.project.toml_editing import (
     toml_pairs,
 )
 from unruly.project.toml_table import Place, Table
-from unruly.rules.plain import rule_to_plain, source_to_plain
-from unruly.rules.source import Rule, Source
+from unruly.rules.source import Rule, Source, rule_to_plain, source_to_plain
 from unruly.wording import did_you_mean, listed, plural
 
 GivenRule = Rule | Mapping[str, Any]
@@ -237,7 +236,11 @@ def replace_rule(text: str, source: str, number: int, rule: GivenRule) -> str:
     """Another rule in the place of one; keys and words that both have keep their lines."""
     text = _whole_lines(text)
     place, old = _rule(text, source, number)
-    new = _plain(rule)
+    return _changed_table(text, place, old, _plain(rule))
+
+
+def _changed_table(text: str, place: Place, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Another table in the place of one; what both have keeps its lines."""
     for key in old:
         if key not in new:
             text = drop_key(text, (*place, key))
@@ -249,12 +252,93 @@ def replace_rule(text: str, source: str, number: int, rule: GivenRule) -> str:
     return text
 
 
+def add_rule(text: str, source: str, rule: GivenRule) -> str:
+    """One more rule for a source, behind its others."""
+    text = _whole_lines(text)
+    place, count = _rule_places(text, source)
+    if is_list(text, place):
+        return add_items(text, place, [_plain(rule)])
+    lines = "[[source.rule]]\n" + toml_pairs(_plain(rule))
+    return insert_after(text, (*place, count - 1), lines)
+
+
+def remove_rule(text: str, source: str, number: int) -> str:
+    """A rule less; a source keeps one."""
+    text = _whole_lines(text)
+    _rule(text, source, number)
+    place, count = _rule_places(text, source)
+    if count == 1:
+        raise ProjectError(f"{source!r} has only this rule: remove the source")
+    return _without(text, place, number - 1)
+
+
+def move_rule(text: str, source: str, number: int, to: int) -> str:
+    """A rule at another place of its source, counted from 1: the first that matches decides."""
+    text = _whole_lines(text)
+    _rule(text, source, number)
+    place, count = _rule_places(text, source)
+    return _moved(text, place, number - 1, to - 1, count)
+
+
 def add_words(text: str, source: str, number: int, words: Sequence[str]) -> str:
     """More words for a rule's list; those that it has already are passed over."""
     text = _whole_lines(text)
     place, known = _words(text, source, number)
     new = [word for word in dict.fromkeys(words) if word not in known]
     return add_items(text, place, new)
+
+
+def drop_words(text: str, source: str, number: int, words: Sequence[str]) -> str:
+    """Fewer words in a rule's list; one stays, and a word that is not there is refused.
+
+    >>> text = (
+    ...     '[[source]]\\nname = "a"\\nrule = [{ label = "spam", keywords = ["buy", "song"] }]\\n'
+    ... )
+    >>> print(drop_words(text, "a", 1, ["song"]).splitlines()[2])
+    rule = [{ label = "spam", keywords = ["buy"] }]
+    """
+    text = _whole_lines(text)
+    place, known = _words(text, source, number)
+    for word in words:
+        index = next((i for i, one in enumerate(known) if one.casefold() == word.casefold()), None)
+        if index is None:
+            raise ProjectError(
+                f"{word!r} is not in the list of rule {number} of {source!r}: {listed(known)}"
+            )
+        if len(known) == 1:
+            raise ProjectError(
+                f"{word!r} is the only word of rule {number} of {source!r}: disable the source"
+            )
+        text = drop_item(text, place, index)
+        known.pop(index)
+    return text
+
+
+def merge_source(text: str, name: str, into: str) -> str:
+    """The rules of a source behind those of another, which it has not; the source itself goes.
+
+    >>> text = '[[source]]\\nname = "a"\\nrule = [{ label = "x", keywords = ["u"] }]\\n'
+    >>> text += '[[source]]\\nname = "b"\\nrule = [{ label = "x", keywords = ["v"] }]\\n'
+    >>> print(merge_source(text, "b", "a"))
+    [[source]]
+    name = "a"
+    rule = [{ label = "x", keywords = ["u"] }, {label = "x", keywords = ["v"]}]
+    <BLANKLINE>
+    """
+    text = _whole_lines(text)
+    if name == into:
+        raise ProjectError(f"{name!r} cannot be merged with itself")
+    values = _values(text)["source"]
+    at, rules = _source(text, into), values[_source(text, name)].get("rule", [])
+    known = values[at].get("rule", [])
+    new = [rule for rule in rules if rule not in known]
+    place: Place = (*SOURCES, at, "rule")
+    if is_list(text, SOURCES) or is_list(text, place):
+        text = add_items(text, place, new)
+    elif new:
+        lines = "\n".join("[[source.rule]]\n" + toml_pairs(rule) for rule in new)
+        text = insert_after(text, (*place, len(known) - 1), lines)
+    return _without(text, SOURCES, _source(text, name))
 
 
 def source_names(text: str) -> tuple[str, ...]:
@@ -293,6 +377,12 @@ def _rule(text: str, source: str, number: int) -> tuple[tuple[str, int, str, int
             f"{source!r} has no rule {number}: it has {plural(len(rules), 'rule')}, counted from 1"
         )
     return ("source", index, "rule", number - 1), rules[number - 1]
+
+
+def _rule_places(text: str, source: str) -> tuple[tuple[str, int, str], int]:
+    """Where a source's rules stand, and how many there are."""
+    index = _source(text, source)
+    return ("source", index, "rule"), len(_values(text)["source"][index]["rule"])
 
 
 def _words(text: str, source: str, number: int) -> tuple[Place, list[str]]:
@@ -338,8 +428,19 @@ def _moved(text: str, place: Place, index: int, to: int, count: int) -> str:
 
 
 def _changed(text: str, place: Place, old: object, new: object) -> str:
-    """Another value for a key. A list loses and gains items where that is all that differs."""
-    if isinstance(old, list) and isinstance(new, list | tuple) and is_list(text, place):
+    """Another value for a key. A list loses and gains items, and a table keys, where that is all that differs."""
+    whole = is_list(text, place)
+    if isinstance(old, Mapping) and isinstance(new, Mapping) and set(old) & set(new) and whole:
+        return _changed_table(text, place, old, new)
+    if _tables(old) and _tables(new) and whole:
+        assert isinstance(old, list)
+        assert isinstance(new, list | tuple)
+        for i, (was, now) in enumerate(zip(old, new, strict=False)):
+            text = _changed_table(text, (*place, i), was, now)
+        for i in reversed(range(len(new), len(old))):
+            text = drop_item(text, place, i)
+        return add_items(text, place, new[len(old) :])
+    if isinstance(old, list) and isinstance(new, list | tuple) and whole:
         kept = [item for item in old if item in new]
         fresh = list(new[len(kept) :])
         if kept and list(new[: len(kept)]) == kept:
@@ -350,3 +451,8 @@ def _changed(text: str, place: Place, old: object, new: object) -> str:
     key = place[-1]
     assert isinstance(key, str)
     return set_key(text, place[:-1], key, new)
+
+
+def _tables(value: object) -> bool:
+    items = value if isinstance(value, list | tuple) else ()
+    return bool(items) and all(isinstance(item, Mapping) for item in items)

@@ -1,23 +1,27 @@
-"""`unruly.toml` to a `Project` and back; whatever is wrong is refused with its line.
+"""`unruly.toml` to a `Project` and back, and new projects; whatever is wrong is refused with its line.
 
-It is written the way a person would: only what differs from the defaults.
+It is written the way a person would: only what differs from the defaults. A new project is the starter folder of
+`unruly new`, or made from a file of texts alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import tomlkit
 from tomlkit.items import AoT
 from tomlkit.items import Table as TomlTable
 
-from unruly.errors import ProjectError, SettingsError, UnrulyError, Where
-from unruly.files import written_whole
-from unruly.model.methods import SETTINGS, options_of_others
+from unruly.errors import InputError, ProjectError, SettingsError, UnrulyError, Where
+from unruly.files import folder_written_whole, written_whole
+from unruly.model.settings import SETTINGS, options_of_others
 from unruly.prior import StatedBalance, parse_prior
 from unruly.project.project import (
     FILE_NAME,
@@ -30,14 +34,20 @@ from unruly.project.project import (
 )
 from unruly.project.toml_editing import toml_item
 from unruly.project.toml_table import Table, found_as
-from unruly.rules.condition import Lines, Space
-from unruly.rules.describe import NAME as DESCRIBE
-from unruly.rules.describe import described_source, descriptions_of
-from unruly.rules.plain import source_from_plain, source_to_plain
-from unruly.rules.source import Source
+from unruly.rules.condition import Space
+from unruly.rules.expressions import Allowance
+from unruly.rules.similar import DESCRIBE, described_source, descriptions_of
+from unruly.rules.source import Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
+from unruly.texts.columns import Layout, find_layout
+from unruly.texts.table import open_table
 from unruly.wording import did_you_mean, near_file
 
+STARTER_FILES = ("unruly.toml", "comments.csv", "README.md")
+SHOWN = 5  # rows
+MOST_CLASSES = 40  # values of a column that may hold classes
+LEAST_EACH = 20  # rows for each of them, on average, where there are more than a few
+FEW_VALUES = 5  # numbers or texts that may be classes however few rows there are
 SECTIONS = ("task", "data", "source", "encoder", "train")
 
 
@@ -89,23 +99,16 @@ def project_file(path: Path) -> Path:
     )
 
 
-@contextmanager
-def _blamed(table: Table, *steps: str | int) -> Iterator[None]:
-    """Put the line in front of an error that does not know it."""
-    try:
-        yield
-    except ProjectError as error:
-        raise error.located(table.where(*steps)) from None
-
-
 def _classes(document: Table) -> tuple[str, ...]:
     if "task" not in document.values:
         raise document.error('no [task]: begin with [task] and classes = ["ham", "spam"]')
     task = document.table("task")
     task.only(("classes", "prior", "describe"))
     classes = task.texts("classes")
-    with _blamed(task, "classes"):
+    try:
         check_classes(classes)
+    except ProjectError as error:
+        raise error.located(task.where("classes")) from None
     return classes
 
 
@@ -165,7 +168,7 @@ def _space(
     encoder: EncoderSpec, data: DataFiles, file: Path, classes: tuple[str, ...]
 ) -> Space | None:
     """The encoder as rules see it; nothing is opened before a rule asks."""
-    from unruly.features.space import TextSpace
+    from unruly.features.encoder import TextSpace
 
     folder = file.parent
     # A bad row is said, or not, where the documents themselves are read.
@@ -201,9 +204,11 @@ def _sources(
             "source",
         )
     read: dict[str, Source] = {}
+    allowance = Allowance()
     for table in tables:
+        place = partial(_where, table)
         source = source_from_plain(
-            table.values, classes, folder, _where(table), space, descriptions
+            table.values, classes, folder, place, space, descriptions, allowance
         )
         if source.name in read:
             first = tables[list(read).index(source.name)].where("name")
@@ -214,74 +219,50 @@ def _sources(
         read[source.name] = source
     if descriptions:
         if DESCRIBE in read:
-            place = tables[list(read).index(DESCRIBE)]
-            raise place.error(f"{DESCRIBE!r} is the source of [task.describe]: rename this", "name")
+            odd = tables[list(read).index(DESCRIBE)]
+            raise odd.error(f"{DESCRIBE!r} is the source of [task.describe]: rename this", "name")
         read[DESCRIBE] = described_source(descriptions, space)
     if not may_be_empty and not any(source.enabled for source in read.values()):
         raise document.error("all sources are disabled: enable at least one", "source")
     return Sources(classes, tuple(read.values()))
 
 
-def _where(table: Table) -> Lines:
-    return lambda path: table.where(*path)
-
-
-def _encoder(document: Table, folder: Path) -> EncoderSpec:
-    """A name, a table with a name and options, or a list of these."""
-    spec = _encoder_spec(document)
-    check_encoder(document, spec, folder)
-    return spec
-
-
-def _encoder_spec(document: Table) -> EncoderSpec:
-    found = document.values.get("encoder", "auto")
-    if isinstance(found, list):
-        if not found:
-            raise document.error("encoder: the list is empty: name one, or leave it out", "encoder")
-        return tuple(_one_encoder(document, item, "encoder", i) for i, item in enumerate(found))
-    return _one_encoder(document, found, "encoder")
-
-
-def _one_encoder(document: Table, found: object, *steps: str | int) -> str | Mapping[str, Any]:
-    if isinstance(found, str) and found:
-        return found
-    if isinstance(found, dict):
-        return found
-    raise document.error(
-        f'encoder: expected a name, as in encoder = "minilm", a table, or a list of these, '
-        f"found {found_as(found)}",
-        *steps,
-    )
+def _where(table: Table, path: tuple[str | int, ...]) -> Where:
+    return table.where(*path)
 
 
 PLAIN_NAMES = ("auto", "lsa", "minilm")  # nothing to check, so nothing heavy to import
 
 
-def check_encoder(document: Table, spec: EncoderSpec, folder: Path) -> None:
-    """Hold the project's choice against what the encoders know.
+def _encoder(document: Table, folder: Path) -> EncoderSpec:
+    """A name, a table with a name and options, or a list of these, held against what the encoders know.
 
     What only this machine lacks (a library, a network, a file) is no mistake in the project file: it
     is said when features are wanted.
     """
-    items = spec if isinstance(spec, tuple) else (spec,)
-    for i, item in enumerate(items):
-        steps: tuple[str | int, ...] = ("encoder", i) if isinstance(spec, tuple) else ("encoder",)
+    found: Any = document.values.get("encoder", "auto")
+    several = isinstance(found, list)
+    if several and not found:
+        raise document.error("encoder: the list is empty: name one, or leave it out", "encoder")
+    for i, item in enumerate(found if several else [found]):
+        place: tuple[str | int, ...] = ("encoder", i) if several else ("encoder",)
+        if not isinstance(item, dict) and not (isinstance(item, str) and item):
+            raise document.error(
+                'encoder: expected a name, as in encoder = "minilm", a table, or a list of these, '
+                f"found {found_as(item)}",
+                *place,
+            )
         if item not in PLAIN_NAMES:
-            _check_one(document, item, steps, folder)
+            from unruly.features.registry import encoder_from
 
-
-def _check_one(
-    document: Table, item: str | Mapping[str, object], steps: tuple[str | int, ...], folder: Path
-) -> None:
-    from unruly.features.spec import encoder_from
-
-    try:
-        encoder_from(item, folder)
-    except SettingsError as error:
-        place = steps if error.option is None else (*steps, error.option)
-        raise document.error(error.message, *place) from None
-    except UnrulyError:
-        return
+            try:
+                encoder_from(item, folder)
+            except SettingsError as error:
+                option = () if error.option is None else (error.option,)
+                raise document.error(error.message, *place, *option) from None
+            except UnrulyError:
+                continue
+    return tuple(found) if several else found
 
 
 def write_project(project: Project, path: Path) -> Path:
@@ -357,3 +338,128 @@ def _table(values: Mapping[str, Any]) -> TomlTable:
     for key, value in values.items():
         table.add(key, toml_item(value))
     return table
+
+
+def make_starter(folder: str | Path) -> Path:
+    """Write the starter project into a new folder; an existing one is never touched.
+
+    >>> import tempfile
+    >>> made = make_starter(Path(tempfile.mkdtemp()) / "spam")
+    >>> sorted(path.name for path in made.iterdir())
+    ['README.md', 'comments.csv', 'unruly.toml']
+    >>> make_starter(made)
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: ...spam exists already: choose another name
+    """
+    target = Path(folder)
+    if target.exists() or target.is_symlink():
+        raise InputError(f"{target} exists already: choose another name")
+    with folder_written_whole(target) as part:
+        for name in STARTER_FILES:
+            text = (
+                files("unruly.project").joinpath("starter_files", name).read_text(encoding="utf-8")
+            )
+            if name == "README.md":
+                text = text.replace("{name}", target.name)
+            (part / name).write_text(text, encoding="utf-8")
+    return target
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the file."""
+
+    name: str
+    values: tuple[str, ...]  # of the first rows
+    kinds: tuple[str, ...]  # all values, where they are few: the classes of a column of labels
+
+
+@dataclass(frozen=True)
+class DataLook:
+    """What a file of texts looks like."""
+
+    path: Path
+    rows: int
+    columns: tuple[Column, ...]
+    text: str | None  # the column of texts, where it is obvious
+    id: str | None  # the column of ids: called like one, and no value twice
+
+
+def look_at(path: Path) -> DataLook:
+    """Read a file once: its columns, its first rows, and which column holds the texts."""
+    table = open_table(path)
+    try:
+        text = find_layout(table.schema, name=table.name).text
+    except UnrulyError:
+        text = None
+    layout = Layout(text or next(iter(table.schema)))
+    rows = next(iter(table.batches(layout, 20_000)), None)
+    frame = pl.DataFrame(schema=table.schema) if rows is None else rows.frame
+    if not frame.height:
+        raise InputError(f"{path}: there are no rows: expected one document a row")
+    return DataLook(
+        path,
+        table.rows or 0,
+        tuple(_column(frame[name], classes=name != text) for name in table.schema),
+        text,
+        next((name for name in frame.columns if name != text and _may_be_id(frame[name])), None),
+    )
+
+
+def _may_be_id(series: pl.Series) -> bool:
+    """Called like a column of ids, and no value of the first rows is missing or stands there twice."""
+    called = re.search(r"(?:^|[^a-zA-Z])(?:id|uuid|guid|key)$|[a-z]I[dD]$", series.name, re.I)
+    return bool(called) and not series.null_count() and series.n_unique() == len(series)
+
+
+def _column(series: pl.Series, classes: bool) -> Column:
+    """`classes`: whether its values may be classes; figures and names of people rarely are."""
+    texts = series.cast(pl.String, strict=False)
+    distinct = texts.drop_nulls().unique(maintain_order=True)
+    few = 1 < len(distinct) <= min(FEW_VALUES, max(2, len(texts) // 4))
+    several = len(distinct) <= min(MOST_CLASSES, len(texts) // LEAST_EACH)
+    fit = few or (len(distinct) > 1 and several and not series.dtype.is_numeric())
+    return Column(
+        series.name,
+        tuple(value or "" for value in texts.head(SHOWN)),
+        tuple(sorted(distinct)) if classes and fit else (),
+    )
+
+
+def project_of(path: Path) -> Path | None:
+    """The project beside a file of texts that trains on it, where there is one."""
+    file = path.parent / FILE_NAME
+    if not file.is_file():
+        return None
+    project = read_project(file, may_be_empty=True)
+    named = project.data.train
+    return file if named and (path.parent / named).resolve() == path.resolve() else None
+
+
+def begin_project(
+    path: Path,
+    classes: tuple[str, ...],
+    *,
+    text: str,
+    id: str | None = None,
+    label: str | None = None,
+) -> Path:
+    """Write the project file: beside the texts or, where one is, in a folder called like them.
+
+    >>> import tempfile
+    >>> data = Path(tempfile.mkdtemp()) / "reviews.csv"
+    >>> _ = data.write_text("review\\ngood\\nbad\\n")
+    >>> begin_project(data, ("good", "bad"), text="review").name
+    'unruly.toml'
+    """
+    folder, train = path.parent, path.name
+    if (folder / FILE_NAME).exists():
+        folder, train = folder / path.name.split(".")[0], f"../{path.name}"
+        if (folder / FILE_NAME).exists():
+            raise InputError(f"{folder / FILE_NAME} exists already: open that project")
+        folder.mkdir(exist_ok=True)
+    data = DataFiles(train=train, text=text, id=id, label=label)
+    project = Project(Sources(tuple(c.strip() for c in classes if c.strip()), ()), data)
+    data.read("train", folder, project.classes)  # the columns are what they were said to be
+    return project.write(folder)

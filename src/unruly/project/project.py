@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from unruly.errors import InputError, ProjectError, SettingsError, Where
+from unruly.errors import InputError, ProjectError, SettingsError, UnrulyError, Where
 from unruly.files import check_name
 from unruly.labelling.answers import Labelled, labelled, problem_lines
 from unruly.labelling.label_file import FILE_NAME as LABELS
 from unruly.labelling.label_file import LabelFile
-from unruly.model.methods import MethodSettings, settings_for
+from unruly.model.settings import MethodSettings, settings_for
 from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, parse_prior
 from unruly.progress import SILENT, Progress
+from unruly.rules.matching import Cache
+from unruly.rules.similar import descriptions_of
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import UNKNOWN, Corpus
+from unruly.texts.frame_table import files_of
 from unruly.texts.stream import CorpusStream
 from unruly.texts.table import OnBadRow, check_on_bad_row
 from unruly.texts.wrench import is_wrench
-from unruly.votes.votes import MOST_CLASSES
+from unruly.votes.votes import MOST_CLASSES, Votes
 from unruly.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -158,6 +162,19 @@ class Project:
 
         return write_project(self, Path(path))
 
+    def inputs(self) -> tuple[Path, ...]:
+        """The files that the project reads: its own, its data, people's labels, and whatever else `unruly.toml` names."""
+        from unruly.project.toml_table import Table
+
+        named = [self.data.train, self.data.valid, self.data.test, self.data.labels or LABELS]
+        if self.file is not None:
+            named += [self.file.name, *_strings(Table.read(self.file).values)]
+        found: list[Path] = []
+        for name in dict.fromkeys(name for name in named if name):
+            with suppress(InputError, OSError):  # a string that is no file's name
+                found += files_of(self.folder / check_name(name))
+        return tuple(found)
+
     def corpus(self, split: str = "train") -> Corpus:
         """The texts of one split: train, valid or test."""
         return self.data.read(split, self.folder, self.classes)
@@ -165,6 +182,34 @@ class Project:
     def scan(self, split: str = "train") -> CorpusStream:
         """The same, batch by batch, for files larger than memory."""
         return self.data.scan(split, self.folder, self.classes)
+
+    def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
+        """The votes of all sources, those that the user's cache has not matched again."""
+        with self.blamed():
+            return self.sources.vote(corpus, progress, Cache.default())
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Add file and line to an error that names a rule of the project."""
+        try:
+            yield
+        except UnrulyError as error:
+            where = self._line_of(error.where)
+            if where is None:
+                raise
+            raise error.located(where) from error.__cause__
+
+    def _line_of(self, where: Where | None) -> Where | None:
+        from unruly.project.toml_table import Table
+
+        if self.file is None or where is None or where.rule is None:
+            return None
+        if where.file is not None or where.source not in self.sources.names:
+            return None
+        number = self.sources.index(where.source)
+        described = descriptions_of(self.sources.with_disabled[number]) is not None
+        steps = ("task", "describe") if described else ("source", number, "rule", where.rule - 1)
+        return Table.read(self.file).where(*steps)
 
     def label_file(self) -> LabelFile:
         """The answers of people, in `labels.csv` or the file that `[data] labels` names; none if it is not there yet."""
@@ -185,7 +230,7 @@ class Project:
 
     def classifier(self) -> WeakClassifier:
         """The classifier that the project asks for, not fitted yet."""
-        from unruly.features.spec import encoder_from
+        from unruly.features.registry import encoder_from
         from unruly.model.weak_classifier import WeakClassifier
 
         return WeakClassifier(
@@ -220,14 +265,10 @@ class Project:
         many are learnt from (see `sample`), which the model's summary then says; 0 learns from all, as do features that
         come in the order of the documents.
         """
-        from unruly.project.voting import blamed_on_its_line
-        from unruly.rules.cache import Cache
-
         model = self.classifier()
         aligned = any(encoder.aligned for encoder in model.encoder.encoders)
         corpus = self.corpus("train") if aligned else self.sample(sample, progress)
-        with blamed_on_its_line(self):
-            votes = self.sources.vote(corpus, progress, Cache.default())
+        votes = self.vote(corpus, progress)
         if not excerpts:
             model.set_params(keep_documents=0)
         labels = self.labels(corpus)
@@ -281,7 +322,7 @@ class FittedProject:
             lines += ["", f"scored against the gold labels of the {self.scored_on} file"]
             if self.scored_on == "train":
                 lines.append(
-                    "optimistic: scored on the training documents; name others by "
+                    "these are the training documents: on new ones the figures may differ; name some by "
                     'test = "..." under [data]'
                 )
             lines.append(str(self.evaluation))
@@ -313,6 +354,18 @@ def check_classes(classes: tuple[str, ...]) -> None:
             )
         if classes.count(name) > 1:
             raise ProjectError(f"the class {name!r} is named twice: name each class once")
+
+
+def _strings(value: object) -> Iterator[str]:
+    """All strings in a table of tables and lists."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
 
 
 def data_keys() -> tuple[str, ...]:

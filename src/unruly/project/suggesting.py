@@ -1,5 +1,6 @@
 """New rules for a project: suggested, accepted into `unruly.toml`, or refused and not suggested again.
 
+The critique of the old rules comes with them, and what can be done about it (`unruly.project.remedies`).
 What was shown last is kept in the cache folder, so that a suggestion can be accepted by its number at once, and
 only as long as the project file is the one that it was made for. Refusals stand in `refused.csv` in the project's
 folder, one line each: the class, and the condition as JSON.
@@ -23,27 +24,39 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
 from unruly.files import cache_folder, written_whole
-from unruly.model.advice import Critique, advice_to_plain, critique_rules
+from unruly.model.advice import (
+    Critique,
+    VoteJudge,
+    advice_to_plain,
+    critique_rules,
+    known_accuracies,
+)
 from unruly.model.candidates import SHAPES
 from unruly.model.suggestions import Refused, RuleSuggestion, suggest_rules
+from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
 from unruly.project.editing import ProjectText, add_source, add_words, source_names, write_edit
 from unruly.project.project import Project
-from unruly.project.voting import blamed_on_its_line
-from unruly.rules.asking import Proposals
-from unruly.rules.cache import Cache
+from unruly.project.remedies import (
+    Remedy,
+    read_kept,
+    remedy_from_plain,
+    remedy_of,
+    remedy_to_plain,
+    without_kept,
+)
 from unruly.rules.condition import Condition
-from unruly.rules.keywords import Keywords
+from unruly.rules.keywords import Keywords, WordSequence
 from unruly.rules.pattern import Pattern
-from unruly.rules.plain import rule_to_plain, source_from_plain
-from unruly.rules.source import Rule, Source
-from unruly.rules.word_sequence import WordSequence
+from unruly.rules.source import Rule, Source, rule_to_plain, source_from_plain
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import listed
 
 if TYPE_CHECKING:
+    from unruly.model.predictions import Predictions
     from unruly.model.weak_classifier import WeakClassifier
+    from unruly.project.proposals import Proposals
 
 REFUSED = "refused.csv"
 HEADER = ("label", "condition")
@@ -68,7 +81,7 @@ class Suggestions:
 
     suggestions: tuple[RuleSuggestion, ...]
     places: tuple[Place, ...]  # of the suggestions
-    critique: tuple[Critique, ...]
+    critique: tuple[Critique, ...]  # without that whose remedy was refused
     fitted_now: bool  # by a model that was fitted for this and not saved; else by the one named
     labels: int  # true labels that both rankings used
     stand_in: str | None  # the class without rules that documents without votes stand in for
@@ -83,12 +96,31 @@ class Suggestions:
                     zip(self.suggestions, self.places, strict=True), start=1
                 )
             ],
-            "critique": [advice_to_plain(one) for one in self.critique],
+            "critique": self._plain_critique(),
             "fitted_now": self.fitted_now,
             "labels": self.labels,
             "stand_in": self.stand_in,
             "proposals": None if self.proposals is None else self.proposals.to_plain(),
         }
+
+    @property
+    def remedies(self) -> tuple[tuple[int, Remedy], ...]:
+        """What can be done about the critique, by the numbers that follow those of the suggestions."""
+        found = (remedy for one in self.critique if (remedy := remedy_of(one)) is not None)
+        return tuple(enumerate(found, start=len(self.suggestions) + 1))
+
+    def _plain_critique(self) -> list[dict[str, Any]]:
+        numbers = {remedy: number for number, remedy in self.remedies}
+        plain = []
+        for one in self.critique:
+            remedy = remedy_of(one)
+            action = (
+                {"number": None, "remedy": None}
+                if remedy is None
+                else {"number": numbers[remedy], "remedy": remedy_to_plain(remedy)}
+            )
+            plain.append({**advice_to_plain(one), **action})
+        return plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +129,8 @@ class Judged:
 
     corpus: Corpus
     votes: Votes
-    posteriors: NDArray[np.floating[Any]]  # (n, m)
+    judge: VoteJudge  # with the model's answers (n, m)
+    summary: FitSummary  # of the model
     labels: NDArray[np.int64] | None  # (n,), -1 where nobody knows
     fitted_now: bool
     stand_in: str | None
@@ -117,48 +150,48 @@ def suggest_on(
     project: Project,
     corpus: Corpus,
     votes: Votes,
-    posteriors: NDArray[np.floating[Any]] | None,
+    model: WeakClassifier | None,
     n: int = 20,
     progress: Progress = SILENT,
 ) -> Suggestions:
-    """The same on documents that are at hand, by a model's answers (n, m); None: fit one for this."""
-    return ranked(
-        project, judge_on(project, corpus, votes, posteriors, progress), n, progress=progress
-    )
+    """The same on documents that are at hand; without a model, one is fitted for this."""
+    judged = judge_on(project, corpus, votes, model, progress)
+    return ranked(project, judged, n, progress=progress)
 
 
 def judge(
     project: Project, model: WeakClassifier | None = None, progress: Progress = SILENT
 ) -> Judged:
     """The training documents of a project, judged by a model, or by one that is fitted now."""
-    read_refused(project.folder)  # a damaged file is said before the work, not after it
+    (
+        read_refused(project.folder),
+        read_kept(project.folder),
+    )  # damaged files are told before the work
     corpus = project.corpus("train")
-    with blamed_on_its_line(project):
-        votes = project.sources.vote(corpus, progress, Cache.default())
-    posteriors = None
-    if model is not None:
-        if model.class_names != project.classes:
-            raise InputError(
-                f"the model knows the classes {listed(model.class_names)}, the project {listed(project.classes)}: "
-                "name a model of this project, or leave --model out"
-            )
-        posteriors = np.asarray(model.predict_proba(corpus))
-    return judge_on(project, corpus, votes, posteriors, progress)
+    votes = project.vote(corpus, progress)
+    if model is not None and model.class_names != project.classes:
+        raise InputError(
+            f"the model's classes are {listed(model.class_names)}, the project's {listed(project.classes)}: "
+            "name a model of this project, or leave --model out"
+        )
+    return judge_on(project, corpus, votes, model, progress)
 
 
 def judge_on(
     project: Project,
     corpus: Corpus,
     votes: Votes,
-    posteriors: NDArray[np.floating[Any]] | None,
+    model: WeakClassifier | None,
     progress: Progress = SILENT,
 ) -> Judged:
-    """The same with a model's answers (n, m); None: fit one for this."""
+    """The same on documents that are at hand."""
     labels = _labels(project, corpus)
-    if posteriors is not None:
-        return Judged(corpus, votes, posteriors, labels, False, None)
-    fitted, stand_in = fitted_posteriors(project, corpus, votes, labels, progress)
-    return Judged(corpus, votes, fitted, labels, True, stand_in)
+    if model is not None:
+        answers, stand_in, now = model.predictions(corpus, progress=progress), None, False
+    else:
+        model, answers, stand_in = fitted_now(project, corpus, votes, labels, progress)
+        now = True
+    return Judged(corpus, votes, model.judge(answers), model.summary_, labels, now, stand_in)
 
 
 def ranked(
@@ -169,16 +202,11 @@ def ranked(
     progress: Progress = SILENT,
 ) -> Suggestions:
     """The best of what was proposed, or of what is found in the texts; and the critique of the old rules."""
-    corpus, votes, posteriors, labels = (
-        judged.corpus,
-        judged.votes,
-        judged.posteriors,
-        judged.labels,
-    )
+    corpus, votes, judge, labels = judged.corpus, judged.votes, judged.judge, judged.labels
     found = suggest_rules(
         corpus,
         votes,
-        posteriors,
+        judge.posteriors,
         n=n,
         rules=project.sources,
         labels=labels,
@@ -186,12 +214,19 @@ def ranked(
         candidates=None if proposals is None else proposals.rules,
         progress=progress,
     )
+    critique = critique_rules(
+        votes,
+        judge.posteriors,
+        judge=judge,
+        accuracies=known_accuracies(votes, judge, judged.summary),
+        labels=labels,
+        texts=corpus.texts.to_list(),
+        rules=project.sources,
+    )
     return Suggestions(
         suggestions=found,
         places=_places(found, project, corpus, votes),
-        critique=critique_rules(
-            votes, posteriors, labels=labels, texts=corpus.texts.to_list(), rules=project.sources
-        ),
+        critique=without_kept(critique, read_kept(project.folder)),
         fitted_now=judged.fitted_now,
         labels=0 if labels is None else int((labels >= 0).sum()),
         stand_in=judged.stand_in,
@@ -205,14 +240,14 @@ def _labels(project: Project, corpus: Corpus) -> NDArray[np.int64] | None:
     return found if (found >= 0).any() else None
 
 
-def fitted_posteriors(
+def fitted_now(
     project: Project,
     corpus: Corpus,
     votes: Votes,
     labels: NDArray[np.int64] | None,
     progress: Progress = SILENT,
-) -> tuple[NDArray[np.float64], str | None]:
-    """(n, m) by a model that is fitted for this; and the class without rules that was stood in for.
+) -> tuple[WeakClassifier, Predictions, str | None]:
+    """A model that is fitted for this, its answers, and the class without rules that was stood in for.
 
     Where all classes but one have votes, documents without votes stand in for that one: as votes of a weak
     source, so that words which known classes lack can be found for it.
@@ -235,8 +270,8 @@ def fitted_posteriors(
     cast = votes if stand_in is None else with_stand_in(votes, stand_in)
     model = project.classifier().set_params(keep_documents=0)
     model.fit(corpus, cast, clean=labels, progress=progress)
-    posteriors = np.asarray(model.predictions(corpus, cast).proba, np.float64)
-    return posteriors, None if stand_in is None else votes.classes[stand_in]
+    answers = model.predictions(corpus, cast)
+    return model, answers, None if stand_in is None else votes.classes[stand_in]
 
 
 def with_stand_in(votes: Votes, r: int) -> Votes:
@@ -285,7 +320,7 @@ def _matches(condition: Keywords, corpus: Corpus) -> NDArray[np.bool_]:
 def name_of(condition: Condition) -> str:
     """A name for a source with this one condition.
 
-    >>> from unruly.rules.length import Length
+    >>> from unruly.rules.tools import Length
     >>> (
     ...     name_of(Keywords(["check out"])),
     ...     name_of(Length(max_words=4)),
@@ -382,9 +417,10 @@ def write_refused(folder: Path, refused: Sequence[Refused]) -> Path:
 
 @dataclass(frozen=True)
 class Kept:
-    """The suggestions that were shown last, by number, and the project file that they were made for."""
+    """What was shown last, by number, and the project file that it was made for: rules first, then remedies."""
 
     rules: tuple[tuple[Rule, Place], ...]
+    remedies: tuple[Remedy, ...]
     digest: str
 
     @classmethod
@@ -399,13 +435,15 @@ class Kept:
             table = {"name": one["source"], "rule": [one["plain"]]}
             rule = source_from_plain(table, project.classes, project.folder).rules[0]
             rules.append((rule, Place(one["source"], one["rule"])))
-        return cls(tuple(rules), plain["digest"])
+        remedies = tuple(remedy_from_plain(one) for one in plain.get("remedies", ()))
+        return cls(tuple(rules), remedies, plain["digest"])
 
     @classmethod
     def of(cls, project: Project, found: Suggestions) -> Kept:
         """The suggestions that are shown now."""
         pairs = zip((one.rule for one in found.suggestions), found.places, strict=True)
-        return cls(tuple(pairs), _digest(project))
+        remedies = tuple(remedy for _, remedy in found.remedies)
+        return cls(tuple(pairs), remedies, _digest(project))
 
     def write(self, project: Project) -> None:
         """Keep them in the cache folder."""
@@ -413,24 +451,25 @@ class Kept:
         path.parent.mkdir(parents=True, exist_ok=True)
         rules = [{"plain": rule_to_plain(rule), **vars(place)} for rule, place in self.rules]
         with written_whole(path) as part:
-            part.write_text(json.dumps({"rules": rules, "digest": self.digest}), encoding="utf-8")
+            remedies = [remedy_to_plain(remedy) for remedy in self.remedies]
+            plain = {"rules": rules, "remedies": remedies, "digest": self.digest}
+            part.write_text(json.dumps(plain), encoding="utf-8")
 
     def renewed(self, project: Project) -> Kept:
         """The same after an edit of one's own: the numbers still count."""
-        return Kept(self.rules, _digest(project))
+        return Kept(self.rules, self.remedies, _digest(project))
 
-    def taken(self, project: Project, numbers: Sequence[int]) -> list[tuple[Rule, Place]]:
+    def taken(self, project: Project, numbers: Sequence[int]) -> list[tuple[Rule, Place] | Remedy]:
         """Those with these numbers; refused where the project file is another one by now."""
         if self.digest != _digest(project):
             raise InputError(
                 "unruly.toml has changed since the suggestions were shown: run `unruly suggest` again"
             )
+        shown = (*self.rules, *self.remedies)
         for number in numbers:
-            if not 1 <= number <= len(self.rules):
-                raise InputError(
-                    f"there is no suggestion {number}: {len(self.rules)} were shown last"
-                )
-        return [self.rules[number - 1] for number in numbers]
+            if not 1 <= number <= len(shown):
+                raise InputError(f"there is no suggestion {number}: {len(shown)} were shown last")
+        return [shown[number - 1] for number in numbers]
 
 
 def _kept_path(project: Project) -> Path:

@@ -210,7 +210,7 @@ def order_tables(text: str, place: Place, order: Sequence[int]) -> str:
 
 
 def is_list(text: str, place: Place) -> bool:
-    """Whether the value there stands in brackets after an equals sign, not under [[headers]]."""
+    """Whether the value there stands in brackets or braces after an equals sign, not under [[headers]]."""
     return place in TomlLayout.of(text).spans
 
 

@@ -21,8 +21,7 @@ from unruly.facts import Ledger, Use
 from unruly.features.encoder import Features
 from unruly.progress import SILENT, Progress, stage
 from unruly.project.project import Project
-from unruly.rules.cache import Cache
-from unruly.sampling import Share, wilson
+from unruly.statistics import Share, wilson
 from unruly.texts.corpus import Corpus
 from unruly.wording import plural
 
@@ -40,7 +39,9 @@ def project_worth(project: Project, draws: int = 5, progress: Progress = SILENT)
     corpus = project.corpus("train")
     labels = _labels(project, corpus)
     held_out = _held_out(project)
-    votes = project.sources.vote(corpus, progress, Cache.default())
+    if held_out is None:
+        _check_halves(int((labels >= 0).sum()))
+    votes = project.vote(corpus, progress)
     model = project.classifier().fit(corpus, votes, progress=progress)
     known = np.flatnonzero(labels >= 0)
     pool = known
@@ -196,11 +197,7 @@ def measure_worth(
         low=_inside(low, steps),
         high=_inside(high, steps),
         draws=draws,
-        ledger=ledger.add(Use.SCORING, len(gold), origin).add(
-            Use.SCORING,
-            steps[-1],
-            "training labels of the classifier that the rules are compared with",
-        ),
+        ledger=ledger.add(Use.SCORING, len(gold), origin).add(Use.COMPARISON, steps[-1]),
     )
 
 
@@ -290,6 +287,15 @@ def _inside(labels: float, steps: list[int]) -> float | None:
 def _round(labels: float) -> int:
     """Two digits are all that the interval allows."""
     return int(float(f"{labels:.2g}"))
+
+
+def _check_halves(labels: int) -> None:
+    """Refuse, before any work, labels of which half are too few."""
+    if labels < 2 * FEWEST:
+        raise InputError(
+            f"{plural(labels, 'gold label')} {'is' if labels == 1 else 'are'} too few to compare with: half of them are "
+            f"kept for scoring, so {2 * FEWEST} are needed, or a test file with {FEWEST}"
+        )
 
 
 def _check(gold: Labels, labels: Labels) -> None:

@@ -1,4 +1,4 @@
-"""Answers of language models: how one is read, and where all of them are kept.
+"""Answers of language models: how one is read, what it costs, and where all of them are kept.
 
 A completion holds JSON, `{"answer": "yes"}`, or plain text. Where the server gives log-probabilities, those of the
 token with which the answer begins give each word's probability:
@@ -18,14 +18,13 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
 
-from unruly.errors import InputError, Where
+from unruly.errors import InputError, RuleError, Where
 from unruly.files import cache_folder
-from unruly.prompts.budget import Cost
 
 Alternatives: TypeAlias = "tuple[tuple[str, float], ...]"  # of one token: (text, log-probability)
 Tokens: TypeAlias = "tuple[tuple[str, Alternatives], ...]"
@@ -37,6 +36,7 @@ _LEAST = (
 )
 _LONGEST_SHOWN = 2000  # characters kept of a reply that is not a completion
 _KEYS_AT_ONCE = 500
+MILLION = 1_000_000
 _SCHEMA = """
 create table if not exists answer (
     key text primary key, source text not null, model text, content text, tokens text,
@@ -153,6 +153,73 @@ def _tokens_of(logprobs: Any) -> Tokens:
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What requests cost."""
+
+    calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.calls + other.calls, self.tokens + other.tokens, self.money + other.money)
+
+    def __sub__(self, other: Cost) -> Cost:
+        return Cost(self.calls - other.calls, self.tokens - other.tokens, self.money - other.money)
+
+
+@dataclass(frozen=True)
+class Price:
+    """Of a million tokens, in the currency of the budget."""
+
+    input: float = 0.0
+    output: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.input < 0 or self.output < 0:
+            raise RuleError("price: a million tokens cannot cost less than 0")
+
+    def cost(self, input_tokens: int, output_tokens: int) -> Cost:
+        """Of one request.
+
+        >>> Price(0.15, 0.6).cost(1000, 10)
+        Cost(calls=1, tokens=1010, money=0.000156)
+        """
+        money = (input_tokens * self.input + output_tokens * self.output) / MILLION
+        return Cost(1, input_tokens + output_tokens, round(money, 12))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one source may cost, all runs together; `minutes` is for one run. None: no limit."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    money: float | None = None
+    minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            value = getattr(self, limit.name)
+            if value is not None and value < 0:
+                raise RuleError(f"budget: {limit.name} = {value}: give 0 or more")
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is any limit."""
+        return any(getattr(self, limit.name) is not None for limit in fields(self))
+
+    def allows(self, cost: Cost) -> bool:
+        """Whether so much may be spent."""
+        limits = ((self.calls, cost.calls), (self.tokens, cost.tokens), (self.money, cost.money))
+        return all(limit is None or spent <= limit + 1e-12 for limit, spent in limits)
+
+    def to_plain(self) -> Mapping[str, float]:
+        """As the project file has it."""
+        given = ((limit.name, getattr(self, limit.name)) for limit in fields(self))
+        return {name: value for name, value in given if value is not None}
 
 
 class AnswerStore:

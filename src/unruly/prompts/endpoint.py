@@ -1,6 +1,7 @@
-"""One OpenAI-compatible endpoint, `/v1/chat/completions` over plain HTTP (`http.client`).
+"""One OpenAI-compatible endpoint, `/v1/chat/completions` over plain HTTP (`http.client`), and what is sent there.
 
-Redirects are not followed, so that texts go where the project says and nowhere else. The key stands in a header, and in
+Requests are chat completions at temperature 0 with a seed and a JSON schema. A server that refuses log-probabilities or
+schemas is asked without them (`FORMS`). Redirects are not followed, so that texts go where the project says and nowhere else. The key stands in a header, and in
 no message and no file.
 """
 
@@ -17,14 +18,124 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
+from hashlib import blake2b
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, Protocol
 from urllib.parse import SplitResult, quote, urlsplit
 
 from unruly.errors import RuleError
-from unruly.prompts.requests import Request
+from unruly.prompts.answers import Completion
 
+UNSURE = "unsure"
+FORMS = ("schema and log-probabilities", "schema", "plain text")  # from most to least demanding
+VERSION = 1  # of what is sent, in the key of an answer
+_TOP = 5  # alternatives of a token whose log-probabilities are asked for
+_WORD_TOKENS = 8  # that an answer of one word usually has
 _MOST_BYTES = 1 << 20  # of a reply
 _PIECE = 1 << 16  # bytes of it that are read at a time
+
+
+class Request(Protocol):
+    """What can be sent."""
+
+    @property
+    def model(self) -> str:
+        """The model to ask."""
+
+    @property
+    def key(self) -> str:
+        """A digest of model, prompt and parameters: the name of its answer, whatever the endpoint."""
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest answer."""
+
+    @property
+    def usual_output(self) -> int:
+        """Tokens that the answer usually has."""
+
+    def body(self, form: str) -> dict[str, Any]:
+        """The request in one of the forms."""
+
+    def understands(self, completion: Completion) -> bool:
+        """Whether this is an answer to it."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """About one document."""
+
+    model: str
+    prompt: str  # rendered
+    words: tuple[str, ...]  # the answers, "unsure" last
+    seed: int
+    max_tokens: int
+
+    @cached_property
+    def key(self) -> str:
+        """The name of its answer."""
+        return request_key(
+            [VERSION, self.model, self.prompt, self.words, self.seed, self.max_tokens]
+        )
+
+    @property
+    def usual_output(self) -> int:
+        """Tokens that the answer usually has."""
+        return min(_WORD_TOKENS, self.max_tokens)
+
+    def body(self, form: str) -> dict[str, Any]:
+        """The request in one of the forms."""
+        listed = ", ".join(self.words[:-1])
+        orders = f'Answer with exactly one of: {listed}. Answer "{UNSURE}" where you cannot tell.'
+        body = chat_body(self, orders, self.prompt, self.seed)
+        if form != FORMS[2]:
+            body |= answer_schema({"answer": {"type": "string", "enum": list(self.words)}})
+        if form == FORMS[0]:
+            body |= {"logprobs": True, "top_logprobs": _TOP}
+        return body
+
+    def understands(self, completion: Completion) -> bool:
+        """Whether the answer is one of the words."""
+        return completion.word(self.words) is not None
+
+
+def most_input(request: Request) -> int:
+    """Tokens that a request cannot exceed: one for each byte."""
+    return len(json.dumps(request.body(FORMS[0]), ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def usual_input(request: Request) -> int:
+    """Tokens that a request is likely to have: four bytes each, and some for the roles."""
+    texts = (message["content"] for message in request.body(FORMS[2])["messages"])
+    return sum(len(text.encode("utf-8", "replace")) for text in texts) // 4 + 8
+
+
+def chat_body(request: Request, orders: str, prompt: str, seed: int) -> dict[str, Any]:
+    """What all requests have in common."""
+    return {
+        "model": request.model,
+        "messages": [{"role": "system", "content": orders}, {"role": "user", "content": prompt}],
+        "temperature": 0,
+        "seed": seed,
+        "max_tokens": request.max_tokens,
+    }
+
+
+def answer_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """`response_format`: a JSON object with exactly these properties."""
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    named = {"name": "answer", "strict": True, "schema": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+
+def request_key(parts: list[object]) -> str:
+    text = json.dumps(parts, ensure_ascii=False)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
 @dataclass(frozen=True)

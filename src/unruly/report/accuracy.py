@@ -1,4 +1,4 @@
-"""How good the answers are: noise before and after denoising, accuracy by votes, confidence and calibration."""
+"""How good the answers are: noise before and after denoising, accuracy by votes, confidence and calibration, confusion."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.html import (
+    BAD,
     LETTERS,
     MODEL,
     OTHER,
@@ -25,14 +26,15 @@ from unruly.html import (
 )
 from unruly.learner import Heads
 from unruly.model.evaluation import majority_shares
-from unruly.report.markup import Chart, percent, share_words
-from unruly.sampling import Share, wilson
+from unruly.report.markup import Chart, board, percent, share_words
+from unruly.statistics import Share, wilson
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
 
 BARS = (("majority vote", OTHER), ("denoiser", THIRD), ("final label", MODEL))
 MOST_GROUPS = 9  # that are drawn: all documents, and the first classes
 FEW = 20  # documents, below which the description leaves a group out
+MOST_CLASSES = 20  # in the confusion matrix, the commonest
 MOST_VOTES = 6  # this many votes or more are one group
 
 
@@ -358,3 +360,50 @@ def _calibration_description(found: Confidence, error: float | None) -> str:
     else:
         message += f": {'over' if gap > 0 else 'under'}confident by {100 * abs(gap):.1f} points."
     return message + ("" if error is None else f" Expected calibration error: {error:.3f}.")
+
+
+def confusion_chart(table: NDArray[np.float64], classes: tuple[str, ...]) -> Chart | None:
+    """True classes by row, predicted ones by column, with counts; None for an empty matrix."""
+    if not table.sum():
+        return None
+    order = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[:MOST_CLASSES])
+    drawn, of = table[np.ix_(order, order)], table.sum(axis=1)[order]
+    m = len(order)
+    share = np.divide(drawn, of[:, None], out=np.zeros(drawn.shape), where=of[:, None] > 0)
+    colours = [
+        [(MODEL if i == j else BAD, 0.05 + 0.6 * float(share[i, j])) for j in range(m)]
+        for i in range(m)
+    ]
+    texts = [
+        [f"{drawn[i, j]:,.0f}" + (f"\n{100 * share[i, j]:.0f}%" if m < 6 else "") for j in range(m)]
+        for i in range(m)
+    ]
+    square = min(84.0, max(32.0, 300.0 / m))
+    return Chart(
+        name="confusion",
+        title="Confusion matrix",
+        description=_confusion_description(table, classes),
+        svg=board(
+            [classes[r] for r in order], colours, texts, square, ("true class", "predicted class")
+        ),
+        header=("true class", *classes),
+        rows=tuple(
+            (name, *(f"{count:,.0f}" for count in table[r])) for r, name in enumerate(classes)
+        ),
+        wide=m > 8,
+    )
+
+
+def _confusion_description(table: NDArray[np.float64], classes: tuple[str, ...]) -> str:
+    message = (
+        f"{percent(float(np.trace(table) / table.sum()))} of the documents get their true class."
+    )
+    wrong = table.copy()
+    np.fill_diagonal(wrong, 0)
+    if wrong.any():
+        i, j = (int(at) for at in np.unravel_index(int(wrong.argmax()), wrong.shape))
+        message += (
+            f" The commonest mistake: {classes[i]} predicted as {classes[j]}, "
+            f"{wrong[i, j]:,.0f} of {table[i].sum():,.0f}."
+        )
+    return message

@@ -69,7 +69,6 @@ def documents_to_show(
     votes: Votes,
     heads: Heads,
     gold: NDArray[np.int64] | None = None,
-    most: int = MOST,
 ) -> tuple[ShownDocument, ...]:
     """The foremost documents of each group, a third each as far as there are enough."""
     counts, confidence = votes.counts(), heads.combined.max(axis=1)  # (n, m), (n,)
@@ -82,7 +81,7 @@ def documents_to_show(
     }
     return tuple(
         shown_document(row, group, texts, votes, heads, gold)
-        for group, rows in _shared_out(groups, texts, most).items()
+        for group, rows in _shared_out(groups, texts).items()
         for row in rows
     )
 
@@ -93,19 +92,17 @@ def _ordered(rows: NDArray[np.bool_], key: NDArray[np.floating]) -> list[int]:
     return ordered
 
 
-def _shared_out(
-    groups: dict[str, list[int]], texts: Sequence[str], most: int
-) -> dict[str, list[int]]:
+def _shared_out(groups: dict[str, list[int]], texts: Sequence[str]) -> dict[str, list[int]]:
     """Documents by turns from each group, no text twice."""
     taken: dict[str, list[int]] = {name: [] for name in groups}
     left = {name: iter(rows) for name, rows in groups.items()}
     seen: set[str] = set()
-    while left and len(seen) < most:
+    while left and len(seen) < MOST:
         for name in list(left):
             row = next((row for row in left[name] if texts[row] not in seen), None)
             if row is None:
                 del left[name]
-            elif len(seen) < most:
+            elif len(seen) < MOST:
                 seen.add(texts[row])
                 taken[name].append(row)
     return taken
@@ -223,7 +220,9 @@ def documents_section(facts: Facts, command: str) -> str:
     """Documents to look at, each with its votes."""
     title = "Documents to look at"
     if facts.confidence is None:  # no documents were given
-        message = f"Not shown without documents: {MOST} of them to look at, with the words that rules matched."
+        message = (
+            f"Shown with documents: {MOST} of them to look at, with the words that rules matched."
+        )
         return section("documents", title, lacking(message, command))
     if not facts.shown:
         message = "No document falls into one of the groups: the model is sure where there are votes, and follows them."

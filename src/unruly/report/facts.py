@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +12,66 @@ from numpy.typing import NDArray
 
 from unruly.facts import BalanceOrigin, ClassBalance, Ledger, Use, note_to_plain
 from unruly.features.cache import Cache
+from unruly.labelling.answers import Labelled
+from unruly.labelling.estimates import AccuracyEstimate
 from unruly.learner import Epoch, Heads
 from unruly.model.advice import (
     Critique,
     Pairs,
+    VoteJudge,
     advice_to_plain,
     count_pairs,
     critique_rules,
 )
 from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.fitted import Fitted
+from unruly.model.fitting import accuracy_by_labels
 from unruly.model.inputs import Documents, corpus_gold
 from unruly.model.suggestions import RuleSuggestion, suggest_rules
 from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
 from unruly.report.accuracy import Confidence, Noise, VoteCount, by_votes, confidence_of, noise
-from unruly.report.advice import Removal, removals
 from unruly.report.documents import ShownDocument, documents_to_show
 from unruly.report.sources import SourceFacts, Weights, source_facts, source_weights
+from unruly.report.verdict import Removal, removals
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 
 SUGGESTIONS = 15  # new rules that the page shows
+
+
+@dataclass(frozen=True)
+class CountedOn:
+    """The documents behind some figures.
+
+    >>> str(CountedOn(600, "d.csv")), str(CountedOn(1, None))
+    ('the 600 documents of d.csv', 'the 1 training document that the model keeps')
+    """
+
+    documents: int
+    file: str | None  # None: those that the model keeps
+
+    def __str__(self) -> str:
+        if self.file is None:
+            return f"the {plural(self.documents, 'training document')} that the model keeps"
+        return f"the {plural(self.documents, 'document')} of {self.file}"
+
+
+@dataclass(frozen=True)
+class ScoredOn:
+    """The true labels behind some figures.
+
+    >>> str(ScoredOn(600, "d.csv"))
+    'the 600 true labels of d.csv'
+    """
+
+    labels: int
+    file: str
+
+    def __str__(self) -> str:
+        return f"the {plural(self.labels, 'true label')} of {self.file}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,46 +90,69 @@ class Answers:
         """(n,): the class that each document is given."""
         return self.heads.predicted
 
+    @property
+    def counted(self) -> CountedOn:
+        """What figures that are counted on these documents are counted on."""
+        return CountedOn(self.votes.n, self.name)
+
+    @property
+    def scored(self) -> ScoredOn | None:
+        """What figures that are measured on these documents are measured on."""
+        return None if self.gold is None else ScoredOn(int((self.gold >= 0).sum()), self.name)
+
 
 @dataclass(frozen=True, eq=False)
-class Facts:
-    """What the page shows; None or empty where the given data cannot tell."""
+class KeyFigures:
+    """What the verdict and the main charts show; None or empty where the given data cannot tell."""
 
     model: str  # the model's file
     classes: tuple[str, ...]
     summary: FitSummary
     ledger: Ledger  # of the model, and of this report's scoring
     history: tuple[Epoch, ...]
-    documents: str  # what the votes below were counted on, in words
-    scored_on: str | None  # what the gold below belongs to, in words
-    noise_on: str | None
+    documents: CountedOn  # behind the counts of votes, weights and advice
+    answers_on: CountedOn  # behind confidence and what each source adds
+    scored_on: ScoredOn | None  # behind the evaluation, and all that is measured
     evaluation: Evaluation | None
+    labels: int  # by hand, that were given
+    by_labels: (
+        AccuracyEstimate | None
+    )  # the accuracy that they tell; None where none was drawn from all documents
     never_predicted: tuple[str, ...]  # classes that no document is given
     with_majority: float | None  # documents with a clear majority of votes that get its class
     sources: tuple[SourceFacts, ...]
-    removals: tuple[Removal, ...]
     pairs: Pairs
-    weights: tuple[Weights, ...]
-    noise: tuple[Noise, ...]
-    by_votes: tuple[VoteCount, ...]
     confidence: Confidence | None
-    shown: tuple[ShownDocument, ...]
-    critique: tuple[Critique, ...]
-    suggestions: tuple[RuleSuggestion, ...]
-    rules_known: bool  # whether the model carries its rules
 
     @property
     def balance(self) -> ClassBalance | None:
         """The class shares that the fit used, where it used any."""
         return self.summary.balance
 
+
+@dataclass(frozen=True, eq=False)
+class Facts(KeyFigures):
+    """What the whole page shows: beside the key figures, what takes longer to work out."""
+
+    noise_on: ScoredOn | None
+    removals: tuple[Removal, ...]
+    weights: tuple[Weights, ...]
+    noise: tuple[Noise, ...]
+    by_votes: tuple[VoteCount, ...]
+    shown: tuple[ShownDocument, ...]
+    critique: tuple[Critique, ...]
+    suggestions: tuple[RuleSuggestion, ...]
+    rules_known: bool  # whether the model carries its rules
+
     def to_plain(self) -> dict[str, Any]:
         """The gist, as JSON has it."""
         return {
             "model": self.model,
-            "documents": self.documents,
-            "scored_on": self.scored_on,
+            "documents": vars(self.documents),
+            "scored_on": None if self.scored_on is None else vars(self.scored_on),
             "evaluation": self.evaluation.to_plain() if self.evaluation else None,
+            "labels": self.labels,
+            "accuracy_by_labels": self.by_labels.to_plain() if self.by_labels else None,
             "ledger": self.ledger.to_plain(),
             "gold_free": self.ledger.gold_free,
             "balance": None if self.balance is None else note_to_plain(self.balance),
@@ -111,21 +170,57 @@ def gather(
     *,
     votes: Votes | None = None,
     scored_votes: Votes | None = None,
+    labels: Labelled | None = None,
     cache: Cache | None = None,
     progress: Progress = SILENT,
 ) -> Facts:
     """Apply the model to documents (preferably its training documents) and score it on `scored`.
 
     Without documents, the sample of training documents in the model file is used. Votes are
-    only needed where the model carries no rules of its own.
+    only needed where the model carries no rules of its own. `labels` are people's labels of the
+    documents: without gold, they estimate the accuracy.
     """
     if documents is None:
         return _from_sample(model, fitted)
     seen = answers(fitted, documents, votes, cache, progress)
     held_out = seen if scored is None else answers(fitted, scored, scored_votes, cache, progress)
-    if held_out.gold is None and seen.gold is not None:
+    if held_out.gold is None:
         held_out = seen
-    return _from_answers(model, fitted, seen, held_out)
+    known = _by_labels(fitted, seen, held_out, labels, cache, progress)
+    return _from_answers(model, fitted, seen, held_out, labels, known)
+
+
+def key_figures(
+    model: str,
+    fitted: Fitted,
+    documents: Corpus,
+    scored: Corpus | None = None,
+    *,
+    labels: Labelled | None = None,
+    cache: Cache | None = None,
+) -> KeyFigures:
+    """The same as far as the verdict and the main charts need it: seconds where all of it takes a minute."""
+    seen = answers(fitted, documents, cache=cache)
+    held_out = seen if scored is None else answers(fitted, scored, cache=cache)
+    if held_out.gold is None:
+        held_out = seen
+    known = _by_labels(fitted, seen, held_out, labels, cache)
+    return _key_figures(model, fitted, seen, held_out, labels, known)
+
+
+def _by_labels(
+    fitted: Fitted,
+    seen: Answers,
+    held_out: Answers,
+    labels: Labelled | None,
+    cache: Cache | None,
+    progress: Progress = SILENT,
+) -> AccuracyEstimate | None:
+    """The accuracy by labels that were drawn from all documents, where no gold tells it."""
+    if held_out.gold is not None or labels is None or not len(labels.rows):
+        return None
+    features = fitted.features(Documents.of(seen.corpus), cache, progress)
+    return accuracy_by_labels(fitted, features, seen.votes, labels, progress)
 
 
 def answers(
@@ -149,44 +244,70 @@ def answers(
     )
 
 
-def _from_answers(model: str, fitted: Fitted, seen: Answers, held_out: Answers) -> Facts:
-    gold, rules = held_out.gold, _rules(fitted)
-    noisy = seen if seen.gold is not None else held_out
+def _key_figures(
+    model: str,
+    fitted: Fitted,
+    seen: Answers,
+    held_out: Answers,
+    labels: Labelled | None,
+    by_labels: AccuracyEstimate | None,
+) -> KeyFigures:
+    gold = held_out.gold
     sources = source_facts(fitted.summary, seen.votes, held_out.votes, gold)
     evaluation = None if gold is None else _evaluation(fitted, held_out, gold)
-    texts = seen.corpus.texts.to_list()
-    shown = documents_to_show(texts, seen.votes, seen.heads, seen.gold)
-    return Facts(
+    return KeyFigures(
         model=model,
         classes=fitted.classes,
         summary=fitted.summary,
-        ledger=fitted.ledger if evaluation is None else evaluation.ledger,
+        ledger=_ledger(fitted, evaluation, by_labels, held_out, sources),
         history=fitted.learner.history,
-        documents=f"the {plural(seen.votes.n, 'document')} of {seen.name}",
-        scored_on=None if gold is None else _gold_words(gold, held_out.name),
-        noise_on=None if noisy.gold is None else _gold_words(noisy.gold, noisy.name),
+        documents=seen.counted,
+        answers_on=held_out.counted,
+        scored_on=held_out.scored,
         evaluation=evaluation,
+        labels=0 if labels is None else labels.labels,
+        by_labels=by_labels,
         never_predicted=_absent(fitted.classes, seen.predicted, held_out.predicted),
         with_majority=_with_majority(seen.votes, seen.predicted),
         sources=sources,
-        removals=removals(held_out.votes, gold, fitted.commonest),
         pairs=count_pairs(seen.votes),
-        weights=source_weights([s.weight for s in sources], seen.votes, seen.heads),
+        confidence=confidence_of(held_out.heads.combined, held_out.votes, gold),
+    )
+
+
+def _from_answers(
+    model: str,
+    fitted: Fitted,
+    seen: Answers,
+    held_out: Answers,
+    labels: Labelled | None,
+    by_labels: AccuracyEstimate | None,
+) -> Facts:
+    gold, rules = held_out.gold, _rules(fitted)
+    noisy = seen if seen.gold is not None else held_out
+    figures = _key_figures(model, fitted, seen, held_out, labels, by_labels)
+    sources = figures.sources
+    texts = seen.corpus.texts.to_list()
+    return Facts(
+        **vars(figures),
+        noise_on=noisy.scored,
+        removals=removals(held_out.votes, gold, fitted.commonest),
+        weights=source_weights(seen.votes, seen.heads),
         noise=() if noisy.gold is None else noise(noisy.votes, noisy.heads, noisy.gold),
         by_votes=()
         if gold is None
         else by_votes(held_out.votes, held_out.heads, gold, fitted.commonest),
-        confidence=confidence_of(held_out.heads.combined, held_out.votes, gold),
-        shown=shown,
+        shown=documents_to_show(texts, seen.votes, seen.heads, seen.gold),
         critique=critique_rules(
             seen.votes,
             seen.heads.combined,
+            judge=VoteJudge(seen.heads.combined, seen.votes, fitted.learner),
             accuracies=[s.best_known for s in sources],
             measured=[s.name for s in sources if s.is_measured],
             shares=_known_shares(fitted.summary, gold),
             texts=texts,
             rules=rules,
-            labels=seen.gold,
+            scored=seen.gold,
         ),
         suggestions=suggest_rules(
             seen.corpus,
@@ -194,10 +315,28 @@ def _from_answers(model: str, fitted: Fitted, seen: Answers, held_out: Answers) 
             seen.heads.combined,
             n=SUGGESTIONS,
             rules=rules,
-            labels=seen.gold,
+            scored=seen.gold,
         ),
         rules_known=rules is not None,
     )
+
+
+def _ledger(
+    fitted: Fitted,
+    evaluation: Evaluation | None,
+    by_labels: AccuracyEstimate | None,
+    held_out: Answers,
+    sources: Sequence[SourceFacts],
+) -> Ledger:
+    """All uses of gold: in the model, for the scores of this page, and for its advice on sources."""
+    if evaluation is None:
+        if by_labels is None:
+            return fitted.ledger
+        used = by_labels.gold
+        return fitted.ledger.add(used.use, used.labels, used.origin)
+    if not any(source.is_measured for source in sources) or held_out.scored is None:
+        return evaluation.ledger
+    return evaluation.ledger.add(Use.ADVICE, held_out.scored.labels, held_out.name)
 
 
 def _from_sample(model: str, fitted: Fitted) -> Facts:
@@ -209,16 +348,20 @@ def _from_sample(model: str, fitted: Fitted) -> Facts:
     sources = source_facts(fitted.summary, votes)
     texts, rules = near.snippets, _rules(fitted)
     absent = [c for c, n in zip(fitted.classes, fitted.summary.labels, strict=True) if not n]
+    kept = CountedOn(votes.n, None)
     return Facts(
         model=model,
         classes=fitted.classes,
         summary=fitted.summary,
         ledger=fitted.ledger,
         history=fitted.learner.history,
-        documents=f"the {plural(votes.n, 'training document')} that the model keeps",
+        documents=kept,
+        answers_on=kept,
         scored_on=None,
         noise_on=None,
         evaluation=None,
+        labels=0,
+        by_labels=None,
         never_predicted=tuple(absent),
         with_majority=_with_majority(votes, predicted),
         sources=sources,
@@ -235,11 +378,17 @@ def _from_sample(model: str, fitted: Fitted) -> Facts:
             accuracies=[s.estimated for s in sources],
             shares=_known_shares(fitted.summary, None),
         ),
-        suggestions=()
-        if texts is None
-        else suggest_rules(Corpus.from_texts(texts), votes, certain, n=SUGGESTIONS, rules=rules),
+        suggestions=() if texts is None else _from_labels(texts, votes, certain, rules),
         rules_known=rules is not None,
     )
+
+
+def _from_labels(
+    texts: Sequence[str], votes: Votes, certain: NDArray[np.float64], rules: Sources | None
+) -> tuple[RuleSuggestion, ...]:
+    """Suggestions where only the labels of documents are known: whether one would change, no probability tells."""
+    found = suggest_rules(Corpus.from_texts(texts), votes, certain, n=SUGGESTIONS, rules=rules)
+    return tuple(replace(one, changed=None) for one in found)
 
 
 def _rules(fitted: Fitted) -> Sources | None:
@@ -266,10 +415,6 @@ def _evaluation(fitted: Fitted, held_out: Answers, gold: NDArray[np.int64]) -> E
         commonest=fitted.commonest,
         repeats=held_out.repeats,
     )
-
-
-def _gold_words(gold: NDArray[np.int64], name: str) -> str:
-    return f"the {plural(int((gold >= 0).sum()), 'true label')} of {name}"
 
 
 def _absent(classes: tuple[str, ...], *predicted: NDArray[np.integer]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The parts of the page: figures with description and numbers, tables, sections, badges, notes on missing data."""
+"""The parts of the page: figures with description and numbers, tables, matrices as boards of squares, sections, badges, notes on missing data."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unruly.html import escape
-from unruly.sampling import Share
+from unruly.html import LETTERS, WIDTH, escape, label, picture, rect, text_width
+from unruly.statistics import Share
+from unruly.wording import shortened
 
+_GAP = 1.5  # between two squares of a matrix
 HUES = 8  # class colours in the style sheet; more classes take turns
 
 
@@ -127,3 +129,45 @@ def points_words(share: Share) -> str:
     '+4.3 points (+2.1 to +6.5)'
     """
     return f"{100 * share.value:+.1f} points ({100 * share.low:+.1f} to {100 * share.high:+.1f})"
+
+
+def board(
+    names: Sequence[str],
+    colours: Sequence[Sequence[tuple[str, float]]],
+    texts: Sequence[Sequence[str]],
+    square: float,
+    titles: tuple[str, str] = ("", ""),
+) -> str:
+    """Squares in rows and columns with the same names; names below are turned where there are many."""
+    size = LETTERS - 1 if len(names) <= 25 else LETTERS - 3
+    short = [shortened(name, 16) for name in names]
+    long = max(text_width(name, size) for name in short)
+    turned = long > square - 4
+    rows, columns = titles
+    left = (24 if rows else 6) + long + 6
+    below = (0.77 * long + 14 if turned else 18) + (20 if columns else 0)
+    side = square * len(names)
+    width, height = max(left + side + 8, WIDTH), side + below + 6
+    left += max(0.0, (width - left - side - 8) / 2 - 10) if len(names) > 3 else 0.0
+    marks = []
+    for i, row in enumerate(colours):
+        y = 4 + i * square
+        marks.append(label(left - 6, y + square / 2, short[i], anchor="end", size=size))
+        for j, (colour, strength) in enumerate(row):
+            x = left + j * square
+            marks.append(rect(x, y, square - _GAP, square - _GAP, colour, round(strength, 2)))
+            lines = texts[i][j].split("\n") if texts[i][j] else []
+            for n, text in enumerate(lines):
+                shift = 15 * (n - (len(lines) - 1) / 2)
+                small = size if square >= 40 else size - 1.5
+                marks.append(label(x + square / 2, y + square / 2 + shift, text, size=small))
+    for j, name in enumerate(short):
+        x, y = left + (j + 0.5) * square, side + 14
+        if turned:
+            marks.append(label(x + 3, y - 2, name, anchor="end", size=size, turn=-50))
+        else:
+            marks.append(label(x, y, name, size=size))
+    if rows:
+        marks.append(label(11, 4 + side / 2, rows, turn=-90))
+        marks.append(label(left + side / 2, height - 9, columns))
+    return picture(width, height, *marks)

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from unruly.facts import BalanceOrigin
+from unruly.facts import BalanceOrigin, Use
 from unruly.features.cache import Cache
-from unruly.files import written_whole
-from unruly.html import escape
+from unruly.files import check_no_folder, written_whole
+from unruly.html import (
+    GOOD,
+    HEIGHT,
+    INK,
+    MODEL,
+    OTHER,
+    SOFT,
+    THIRD,
+    WIDTH,
+    Frame,
+    count_ticks,
+    escape,
+    legend,
+    line,
+    picture,
+)
+from unruly.labelling.answers import Labelled
+from unruly.learner import Epoch
 from unruly.model.fitted import Fitted
 from unruly.progress import SILENT, Progress
-from unruly.report.accuracy import by_votes_chart, calibration_chart, confidence_chart, noise_chart
-from unruly.report.advice import advice_section
+from unruly.report.accuracy import (
+    by_votes_chart,
+    calibration_chart,
+    confidence_chart,
+    confusion_chart,
+    noise_chart,
+)
 from unruly.report.documents import documents_section
 from unruly.report.facts import Facts, gather
 from unruly.report.markup import (
+    Chart,
     figure,
     figure_or,
     lacking,
@@ -27,15 +50,16 @@ from unruly.report.markup import (
     side_by_side,
     table,
 )
-from unruly.report.matrices import agreement_map, confusion_chart
-from unruly.report.sources import SourceFacts, bubble_chart, weights_chart
-from unruly.report.training_curves import training_curves
-from unruly.report.verdict import verdict_section
+from unruly.report.sources import SourceFacts, agreement_map, bubble_chart, weights_chart
+from unruly.report.verdict import advice_section, verdict_section
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
+from unruly.wording import plural
 
 GIVE_DATA = "unruly report MODEL --data PROJECT -o report.html"
 GIVE_GOLD = "unruly report MODEL --data test.csv --label COLUMN -o report.html"
+MOST_ROWS = 60  # of the numbers behind the training curves
+Curve = tuple[str, str, list[tuple[int, float]]]  # name, colour, (epoch, value)
 # Nothing may be fetched, and nothing may run: the page holds the user's texts.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -49,15 +73,18 @@ def report(
     name: str = "model",
     votes: Votes | None = None,
     scored_votes: Votes | None = None,
+    labels: Labelled | None = None,
     progress: Progress = SILENT,
 ) -> Facts:
     """Write the report of a model, whole or not at all, and give the numbers in it.
 
     `documents` are what the model is applied to, preferably its training documents; `scored` are
     documents with true labels, where `documents` carry none or these are to be held out. True labels
-    are used for scoring only. Without documents the report shows what the model file alone holds.
+    score the model, and the advice names sources that they find wrong; the ledger says so. `labels` are people's labels of
+    `documents`, which estimate the accuracy where there are no others. Without documents the report shows what the model file alone holds.
     `votes` and `scored_votes` are the votes on these documents, for a model that carries no rules.
     """
+    check_no_folder(Path(output))
     facts = gather(
         name,
         fitted,
@@ -65,6 +92,7 @@ def report(
         scored,
         votes=votes,
         scored_votes=scored_votes,
+        labels=labels,
         cache=Cache(),
         progress=progress,
     )
@@ -117,18 +145,31 @@ def _sources(facts: Facts) -> str:
     return section(
         "sources",
         "Sources",
-        paragraph(f"Counted on {facts.documents}. {_estimates(facts)}"),
+        paragraph(f"{_behind(facts)} {_estimates(facts)}"),
         figure_or(bubble_chart(facts.sources), "No source has voted, so there is nothing to draw."),
         table(header, rows),
         "" if facts.evaluation else lacking(message, GIVE_GOLD),
     )
 
 
+def _behind(facts: Facts) -> str:
+    """The documents behind the figures of sources."""
+    trained = f"the {plural(facts.summary.documents, 'training document')}"
+    message = (
+        f"Coverage, overlaps and conflicts: of {facts.documents}. Estimated accuracy: on {trained}."
+    )
+    if facts.scored_on is None:
+        return message
+    return f"{message} Measured accuracy: on {facts.scored_on}."
+
+
 def _estimates(facts: Facts) -> str:
     """What the estimated accuracies are, and what they rest on."""
     if all(line.accuracy is None for line in facts.summary.sources):
-        return "Estimated accuracy: the share of its votes that are the final label. No true label is in it."
-    message = "Estimated accuracy: by the text and the other sources, without true labels, with a 95% interval"
+        return "The estimate is the share of its votes that are the final label."
+    labels = facts.ledger.used_for(Use.TRAINING)
+    gold = f"with {plural(labels, 'true label')}" if labels else "without true labels"
+    message = f"The estimate goes by the text and the other sources, {gold}, with a 95% interval"
     if facts.balance is not None and facts.balance.origin is BalanceOrigin.ASSUMED:
         return message + "; it rests on class shares that are assumed, and is wrong where they are."
     return message + "."
@@ -150,27 +191,37 @@ def _few(labels: tuple[str, ...], m: int) -> str:
 
 
 def _agreement(facts: Facts) -> str:
-    alone = "There is only one source, so there is nothing to compare."
-    return section("agreement", "Agreement", figure_or(agreement_map(facts.pairs), alone))
+    alone = (
+        "There is only one source, so there is nothing to compare."
+        if len(facts.sources) < 2
+        else "No two sources can both agree and disagree: each votes for one class, or they have no class in common. "
+        "How often they meet stands under conflicts in the table of sources."
+    )
+    counted = paragraph(f"Counted on {facts.documents}.")
+    return section("agreement", "Agreement", counted, figure_or(agreement_map(facts.pairs), alone))
 
 
 def _weights(facts: Facts) -> str:
     if not facts.weights:
-        message = "Not shown without documents: the weight of each source's votes from document to document."
-        rows = [(s.name, f"{s.weight:.3f}") for s in facts.sources]
-        body = lacking(message, GIVE_DATA) + table(("source", "weight overall"), rows)
+        message = (
+            "Shown with documents: the weight of each source's votes from document to document."
+        )
+        rows = [(s.name, f"{s.reliability:.3f}") for s in facts.sources]
+        body = lacking(message, GIVE_DATA) + table(("source", "reliability"), rows)
         return section("weights", "Weights", body)
     alone = "No document has two votes, so no weight can be compared with another."
-    return section("weights", "Weights", figure_or(weights_chart(facts.weights), alone))
+    counted = paragraph(f"Counted on {facts.documents}.")
+    return section("weights", "Weights", counted, figure_or(weights_chart(facts.weights), alone))
 
 
 def _accuracy(facts: Facts) -> str:
     noise = noise_chart(facts.noise)
-    before = "Not shown without true labels: the share of wrong labels before and after denoising."
-    after = "Not shown without true labels: accuracy by the number of votes on a document."
+    before = "Shown for documents with a column of true labels: the share of wrong labels before and after denoising."
+    after = "Shown for documents with a column of true labels: accuracy by the number of votes on a document."
     if facts.evaluation is not None and noise is None:
         before = "No document with a vote has a true label, so noise cannot be counted."
-    message = f"Noise is counted on {facts.noise_on}." if noise else ""
+    message = f"Wrong labels are counted on {facts.noise_on}. " if noise else ""
+    message += f"Accuracy is measured on {facts.scored_on}." if facts.scored_on else ""
     return section(
         "accuracy",
         "Noise and accuracy",
@@ -184,16 +235,24 @@ def _accuracy(facts: Facts) -> str:
 
 def _confidence(facts: Facts) -> str:
     error = facts.evaluation.everything.model.calibration_error if facts.evaluation else None
-    histogram = "Not shown without documents: the model's confidence."
-    meaning = "Not shown without true labels: confidence against accuracy."
+    histogram = "Shown with documents: the model's confidence."
+    meaning = "Shown for documents with a column of true labels: confidence against accuracy."
     return section(
         "confidence",
         "Confidence and calibration",
+        paragraph(_confidence_on(facts)),
         side_by_side(
             figure_or(confidence_chart(facts.confidence), histogram, GIVE_DATA),
             figure_or(calibration_chart(facts.confidence, error), meaning, GIVE_GOLD),
         ),
     )
+
+
+def _confidence_on(facts: Facts) -> str:
+    if facts.confidence is None:
+        return ""
+    message = f"Confidence is counted on {facts.answers_on}"
+    return message + (f", calibration on {facts.scored_on}." if facts.scored_on else ".")
 
 
 def _training(facts: Facts) -> str:
@@ -202,8 +261,93 @@ def _training(facts: Facts) -> str:
     return "" if chart is None else section("training", "Training", figure(chart))
 
 
+def training_curves(history: Sequence[Epoch]) -> Chart | None:
+    """One line for each loss, a second panel for the score of the epochs; None without a history."""
+    if not history:
+        return None
+    losses: list[Curve] = [
+        ("denoiser", THIRD, [(e.number, e.l1) for e in history]),
+        ("classifier", MODEL, [(e.number, e.l2) for e in history]),
+        ("self-training", OTHER, [(e.number, e.l3) for e in history]),
+        ("total", INK, [(e.number, e.total) for e in history]),
+    ]
+    drawn = [curve for curve in losses if any(value for _, value in curve[2])]
+    scores: list[Curve] = [
+        ("score", GOOD, [(e.number, e.score) for e in history if e.score is not None])
+    ]
+    kept = next((e.number for e in history if e.kept), None)
+    ends = (history[0].number, history[-1].number)
+    panels = [_panel(drawn, ends, kept, "loss", 0.0)]
+    if scores[0][2]:
+        panels.append(_panel(scores, ends, kept, "score", HEIGHT))
+    return Chart(
+        name="training",
+        title="Training curves",
+        description=_training_description(history),
+        svg=picture(WIDTH, HEIGHT * len(panels), *panels),
+        header=(
+            "epoch",
+            "denoiser",
+            "classifier",
+            "self-training",
+            "total",
+            "labels changed",
+            "score",
+        ),
+        rows=tuple(_epoch_row(e) for e in _thinned(history)),
+    )
+
+
+def _panel(
+    curves: Sequence[Curve], ends: tuple[int, int], kept: int | None, title: str, top: float
+) -> str:
+    values = [value for _, _, points in curves for _, value in points] or [0.0]
+    low, high = min(values), max(values)
+    room = 0.05 * (high - low) or 0.5
+    first, last = ends if ends[0] < ends[1] else (ends[0] - 1, ends[1] + 1)
+    frame = Frame.of((first, last), (low - room, high + room), left=60)
+    marks = []
+    if kept is not None:
+        x = frame.x(kept)
+        marks.append(line([(x, frame.y.end), (x, frame.y.start)], SOFT, 1, "1.5 2.5"))
+    for _, colour, points in curves:
+        marks.append(line([(frame.x(n), frame.y(v)) for n, v in points], colour, 1.5))
+    inside = (
+        frame.x_axis(count_ticks(frame.x), "epoch", grid=False)
+        + frame.y_axis([(tick, f"{tick:g}") for tick in frame.y.ticks()], title)
+        + "".join(marks)
+        + legend([(name, colour, "line") for name, colour, _ in curves], frame.x.start)
+    )
+    return f'<g transform="translate(0 {top:g})">{inside}</g>'
+
+
+def _thinned(history: Sequence[Epoch]) -> list[Epoch]:
+    """Every so many epochs, and always the first, the last and the kept one."""
+    step = -(-len(history) // MOST_ROWS)
+    last = len(history) - 1
+    return [e for i, e in enumerate(history) if i % step == 0 or i == last or e.kept]
+
+
+def _epoch_row(e: Epoch) -> tuple[str, ...]:
+    score = "–" if e.score is None else f"{e.score:.4f}"
+    losses = [f"{value:.4f}" for value in (e.l1, e.l2, e.l3, e.total)]
+    return (f"{e.number}{' (kept)' if e.kept else ''}", *losses, f"{e.changed:,}", score)
+
+
+def _training_description(history: Sequence[Epoch]) -> str:
+    first, last = history[0], history[-1]
+    kept = next((e.number for e in history if e.kept), None)
+    message = (
+        f"The total loss goes from {first.total:.3f} to {last.total:.3f} in "
+        f"{plural(len(history), 'epoch')}"
+    )
+    return message + ("." if kept is None else f"; epoch {kept} is kept (dotted line).")
+
+
 def _confusion(facts: Facts) -> str:
-    nothing = "Not shown without true labels: true classes against predicted ones."
+    nothing = (
+        "Shown for documents with a column of true labels: true classes against predicted ones."
+    )
     if facts.evaluation is None:
         return section("confusion", "Confusion", lacking(nothing, GIVE_GOLD))
     scores = facts.evaluation.everything.model
@@ -212,7 +356,11 @@ def _confusion(facts: Facts) -> str:
     ]
     chart = confusion_chart(scores.confusion, facts.classes)
     return section(
-        "confusion", "Confusion", figure_or(chart, nothing), table(("class", "F1"), rows)
+        "confusion",
+        "Confusion",
+        paragraph(f"Counted on {facts.scored_on}."),
+        figure_or(chart, nothing),
+        table(("class", "F1"), rows),
     )
 
 

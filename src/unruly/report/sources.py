@@ -1,16 +1,18 @@
-"""The sources: what is known of each, as bubbles; and how the weight of their votes varies."""
+"""The sources: what is known of each, as bubbles; how the weight of their votes varies; and which of them agree."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.denoising.accuracy import FEW, effective_votes
 from unruly.html import (
     BAD,
+    GRID,
     INK,
     LETTERS,
     MODEL,
@@ -29,15 +31,18 @@ from unruly.html import (
     text_width,
 )
 from unruly.learner import Heads
-from unruly.model.advice import FEW
+from unruly.model.advice import Pairs
 from unruly.model.summary import FitSummary, SourceLine
-from unruly.report.markup import Chart, percent, share_words
-from unruly.sampling import Share, wilson
+from unruly.report.markup import Chart, board, percent, share_words
+from unruly.statistics import Share, wilson
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
 
 MOST_NAMED = 25  # sources whose name is written beside their bubble; all are in the table
 MOST_WEIGHED = 40  # sources whose weights are drawn
+MOST_SOURCES = 40  # in the map of agreement, those with most votes
+FEW_COMMON = 5  # common documents, below which pairs are left out
+NUMBERED = 14  # sources up to which the squares carry their figures
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 Point = tuple[float, float]
@@ -54,7 +59,7 @@ class SourceFacts:
     coverage: float
     overlaps: float  # with a vote of another source, too
     conflicts: float  # with a different vote of another source
-    weight: float  # overall; all sources sum to 1
+    reliability: float  # all sources sum to 1
     estimated: Share | None  # accuracy without true labels; None for a source that never voted
     measured: Share | None  # accuracy against true labels; None without any
 
@@ -85,7 +90,7 @@ def source_facts(
             coverage=row.coverage,
             overlaps=row.overlaps,
             conflicts=row.conflicts,
-            weight=known.reliability,
+            reliability=known.reliability,
             estimated=_estimated(known),
             measured=None if scored is None or gold is None else _measured(scored, gold, j),
         )
@@ -94,12 +99,11 @@ def source_facts(
 
 
 def _estimated(known: SourceLine) -> Share | None:
-    if known.accuracy is not None and known.accuracy_low is not None:
-        assert known.accuracy_high is not None
-        return Share(known.accuracy, known.accuracy_low, known.accuracy_high, known.votes)
-    if known.agreement is None:
-        return None
-    return wilson(known.agreement * known.votes, known.votes)
+    """As the fit has estimated it; where the method does not, how many of its votes are the final label."""
+    if known.estimated is not None or known.agreement is None:
+        return known.estimated
+    apart = effective_votes(known.votes)
+    return replace(wilson(known.agreement * apart, apart), n=known.votes)
 
 
 def _measured(votes: Votes, gold: NDArray[np.int64], j: int) -> Share | None:
@@ -114,8 +118,8 @@ def bubble_chart(sources: Sequence[SourceFacts]) -> Chart | None:
     if not shown:
         return None
     frame = _bubble_frame(shown)
-    most = max(s.weight for s, _ in shown) or 1.0
-    radii = [3.5 + 6.5 * math.sqrt(max(0.0, s.weight / most)) for s, _ in shown]
+    most = max(s.reliability for s, _ in shown) or 1.0
+    radii = [3.5 + 6.5 * math.sqrt(max(0.0, s.reliability / most)) for s, _ in shown]
     marks = []
     for (s, estimate), radius in zip(shown, radii, strict=True):
         x = frame.x(s.coverage)
@@ -134,10 +138,10 @@ def bubble_chart(sources: Sequence[SourceFacts]) -> Chart | None:
         *_names(frame, shown, radii),
         legend(items, frame.x.start),
     )
-    header = ["source", "coverage", "weight", "estimated accuracy"]
+    header = ["source", "coverage", "reliability", "estimated accuracy"]
     header += ["measured accuracy"] if scored else []
     rows = [
-        (s.name, percent(s.coverage), f"{s.weight:.3f}", share_words(s.estimated))
+        (s.name, percent(s.coverage), f"{s.reliability:.3f}", share_words(s.estimated))
         + ((share_words(s.measured),) if scored else ())
         for s in sources
     ]
@@ -239,7 +243,7 @@ def _bubbles_description(shown: Sequence[tuple[SourceFacts, Share]]) -> str:
     best, worst = (pick(shown, key=lambda pair: pair[1].value) for pick in (max, min))
     widest = max(shown, key=lambda pair: pair[0].coverage)[0]
     message = (
-        f"{plural(len(shown), 'source')}; a larger bubble has more weight. {widest.name} covers most, "
+        f"{plural(len(shown), 'source')}; a larger bubble is more reliable. {widest.name} covers most, "
         f"{percent(widest.coverage)} of the documents. Estimated accuracy: from {share_words(worst[1])} "
         f"for {worst[0].name} to {share_words(best[1])} for {best[0].name}."
     )
@@ -257,19 +261,20 @@ def _bubbles_description(shown: Sequence[tuple[SourceFacts, Share]]) -> str:
 
 @dataclass(frozen=True)
 class Weights:
-    """The weight of one source: overall, and on the documents where others vote too.
+    """The weight of one source's votes, on the documents where others vote too.
 
     A weight is relative to the other votes on the document, so it is shown beside an equal share:
     a_ij times the number of votes on document i. 1 is as much as the others there, 2 twice as much.
+    A vote that counts against its class, because the source is mostly wrong, has weight as well.
     """
 
     name: str
-    overall: float  # times the number of sources: 1 is an equal share
+    mean: float | None  # over these documents; None when there are none
     documents: int  # with another vote beside its own
     quantiles: tuple[float, ...]  # 5, 25, 50, 75 and 95 %; empty when there are no such documents
 
 
-def source_weights(overall: Sequence[float], votes: Votes, heads: Heads) -> tuple[Weights, ...]:
+def source_weights(votes: Votes, heads: Heads) -> tuple[Weights, ...]:
     """All sources, in their order."""
     cast = votes.voted.sum(axis=1)  # (n,)
     beside = heads.conditional * cast[:, None]  # (n, k)
@@ -277,17 +282,19 @@ def source_weights(overall: Sequence[float], votes: Votes, heads: Heads) -> tupl
     for j, name in enumerate(votes.sources):
         rows = votes.voted[:, j] & (cast > 1)
         spread = np.quantile(beside[rows, j], QUANTILES).tolist() if rows.any() else ()
-        found.append(Weights(name, float(overall[j]) * votes.k, int(rows.sum()), tuple(spread)))
+        mean = float(beside[rows, j].mean()) if rows.any() else None
+        found.append(Weights(name, mean, int(rows.sum()), tuple(spread)))
     return tuple(found)
 
 
 def weights_chart(weights: Sequence[Weights]) -> Chart | None:
-    """Boxes over documents and a diamond for the whole; None when there is nothing to compare."""
-    shown = sorted(weights, key=lambda w: -w.overall)[:MOST_WEIGHED]
-    if not any(w.quantiles for w in shown):
+    """Boxes over documents and a diamond for their mean; None when there is nothing to compare."""
+    compared = [(w, w.mean) for w in weights if w.mean is not None]
+    if not compared:
         return None
-    high = max([w.overall for w in shown] + [w.quantiles[-1] for w in shown if w.quantiles])
-    names = [shortened(w.name) for w in shown]
+    shown = sorted(compared, key=lambda pair: -pair[1])[:MOST_WEIGHED]
+    high = max([mean for _, mean in shown] + [w.quantiles[-1] for w, _ in shown])
+    names = [shortened(w.name) for w, _ in shown]
     frame = Frame.rows(names, (0.0, 1.05 * max(high, 1.0)), 22)
     equal = frame.x(1)
     marks = [
@@ -299,45 +306,130 @@ def weights_chart(weights: Sequence[Weights]) -> Chart | None:
         line([(equal, frame.y.end), (equal, frame.y.start)], SOFT, 1, "4 3"),
         frame.row_names(names),
     ]
-    for row, w in enumerate(shown):
+    for row, (w, mean) in enumerate(shown):
         y = frame.y(row)
-        if w.quantiles:
-            low, q1, middle, q3, top = (frame.x(q) for q in w.quantiles)
-            marks.append(line([(low, y), (top, y)], OTHER, 1.4))
-            marks.append(rect(q1, y - 6, max(q3 - q1, 1.5), 12, OTHER, 0.6))
-            marks.append(line([(middle, y - 6), (middle, y + 6)], INK, 1.6))
-        marks.append(diamond(frame.x(w.overall), y, 5, MODEL))
+        low, q1, middle, q3, top = (frame.x(q) for q in w.quantiles)
+        marks.append(line([(low, y), (top, y)], OTHER, 1.4))
+        marks.append(rect(q1, y - 6, max(q3 - q1, 1.5), 12, OTHER, 0.6))
+        marks.append(line([(middle, y - 6), (middle, y + 6)], INK, 1.6))
+        marks.append(diamond(frame.x(mean), y, 5, MODEL))
     return Chart(
         name="weights",
-        title="Weight of the sources, overall and from document to document",
+        title="Weight of the sources' votes from document to document",
         description=_weights_description(shown),
         svg=frame.svg(
             *marks,
-            legend(
-                [("over documents", OTHER, "area"), ("overall", MODEL, "diamond")], frame.x.start
-            ),
+            legend([("over documents", OTHER, "area"), ("mean", MODEL, "diamond")], frame.x.start),
         ),
-        header=("source", "overall", "documents", "5%", "25%", "median", "75%", "95%"),
+        header=("source", "mean", "documents", "5%", "25%", "median", "75%", "95%"),
         rows=tuple(_weights_row(w) for w in weights),
     )
 
 
 def _weights_row(w: Weights) -> tuple[str, ...]:
     found = [f"{q:.2f}" for q in w.quantiles] or ["–"] * len(QUANTILES)
-    return (w.name, f"{w.overall:.2f}", f"{w.documents:,}", *found)
+    return (w.name, "–" if w.mean is None else f"{w.mean:.2f}", f"{w.documents:,}", *found)
 
 
-def _weights_description(shown: Sequence[Weights]) -> str:
-    counted = "Counted on documents with two votes or more. A large weight is not a high accuracy."
-    values = [v for w in shown for v in (w.overall, *w.quantiles)]
+def _weights_description(shown: Sequence[tuple[Weights, float]]) -> str:
+    counted = (
+        "Counted on documents with two votes or more. A large weight is not a high accuracy: votes of a source that "
+        "is mostly wrong count against their class."
+    )
+    values = [v for w, mean in shown for v in (mean, *w.quantiles)]
     if max(values) - min(values) < 0.005:
-        return f"All sources have the same weight, on every document. {counted}"
-    moving = max((w for w in shown if w.quantiles), key=lambda w: w.quantiles[-1] - w.quantiles[0])
-    first, last = shown[0], shown[-1]
-    message = f"{first.name} has most weight overall, {first.overall:.2f} times an equal share"
+        return f"All votes have the same weight, on every document. {counted}"
+    moving = max((w for w, _ in shown), key=lambda w: w.quantiles[-1] - w.quantiles[0])
+    (first, most), (last, least) = shown[0], shown[-1]
+    message = f"{first.name} has most weight on average, {most:.2f} times an equal share"
     if len(shown) > 1:
-        message += f"; {last.name} has least, {last.overall:.2f} times"
+        message += f"; {last.name} has least, {least:.2f} times"
+    if moving.quantiles[-1] - moving.quantiles[0] < 0.005:
+        return f"{message}. Each has the same weight on all its documents. {counted}"
     return (
         f"{message}. From document to document {moving.name} varies most: {moving.quantiles[0]:.2f} to "
         f"{moving.quantiles[-1]:.2f} times (5th to 95th percentile). {counted}"
     )
+
+
+def agreement_map(pairs: Pairs) -> Chart | None:
+    """Blue: both vote alike; red: they conflict; pale: half and half.
+
+    None where no two sources can both agree and disagree, as where all vote for one class each.
+    """
+    if not np.triu(pairs.telling, k=1).any():
+        return None
+    order = np.sort(np.argsort(-np.diag(pairs.both), kind="stable")[:MOST_SOURCES])
+    pick = np.ix_(order, order)
+    both, shares, telling = pairs.both[pick], pairs.agreement[pick], pairs.telling[pick]
+    drawn = np.where(telling & ~np.eye(len(order), dtype=np.bool_), both, 0)  # (k, k)
+    names = [pairs.sources[j] for j in order]
+    k = len(names)
+    colours = [[_agreement_colour(shares[i, j], drawn[i, j]) for j in range(k)] for i in range(k)]
+    texts = [[_agreement_text(shares[i, j], drawn[i, j], k) for j in range(k)] for i in range(k)]
+    return Chart(
+        name="agreement",
+        title="Which sources agree",
+        description=_agreement_description(names, shares, drawn, len(pairs.sources)),
+        svg=board(names, colours, texts, square=max(16.0, min(40.0, 300.0 / k))),
+        header=("source", "other source", "common documents", "agree"),
+        rows=tuple(
+            (names[i], names[j], f"{both[i, j]:,}", _agreed(shares[i, j], telling[i, j]))
+            for i in range(k)
+            for j in range(i)
+            if both[i, j]
+        ),
+        wide=k > NUMBERED,
+    )
+
+
+def _agreed(share: float, telling: bool) -> str:
+    if telling:
+        return percent(float(share))
+    return "always: one class" if share == 1 else "never: other classes"
+
+
+def _agreement_colour(share: float, both: int) -> tuple[str, float]:
+    if both < FEW_COMMON:
+        return GRID, 0.4
+    return (MODEL if share >= 0.5 else BAD), 0.06 + 0.7 * abs(2 * float(share) - 1)
+
+
+def _agreement_text(share: float, both: int, k: int) -> str:
+    return "" if both < FEW_COMMON or k > NUMBERED else f"{100 * share:.0f}"
+
+
+def _agreement_description(
+    names: list[str], shares: NDArray[np.float64], both: NDArray[np.int64], k: int
+) -> str:
+    known = [
+        (float(shares[i, j]), names[i], names[j])
+        for i in range(len(names))
+        for j in range(i)
+        if both[i, j] >= FEW_COMMON
+    ]
+    message = (
+        "Each square: of the documents on which both sources vote, the share (in %) on which they vote alike. "
+        f"Blue where they agree, red where they conflict, grey where they share fewer than {FEW_COMMON}, or where "
+        "the classes that they vote for leave no choice. "
+    )
+    if k > len(names):
+        message += f"The {len(names)} of {k} sources with most votes are drawn. "
+    if not known:
+        return message + f"No such pair votes on {FEW_COMMON} common documents or more."
+    shared = [share for share, _, _ in known]
+    return (
+        f"{message}Of {plural(len(known), 'pair')} with {FEW_COMMON} common documents or more, "
+        f"{_extreme(known, max(shared))} most often ({percent(max(shared), 0)})"
+        + (
+            "."
+            if min(shared) == max(shared)
+            else f", {_extreme(known, min(shared))} least often ({percent(min(shared), 0)})."
+        )
+    )
+
+
+def _extreme(known: list[tuple[float, str, str]], share: float) -> str:
+    """The pair with this share of agreement, or how many there are."""
+    found = [(one, two) for at, one, two in known if at == share]
+    return f"{found[0][0]} and {found[0][1]} agree" if len(found) == 1 else f"{len(found)} agree"

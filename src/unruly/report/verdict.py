@@ -1,22 +1,49 @@
-"""The verdict: how good the model is beside majority vote, how sure that is, and what it rests on."""
+"""What the page concludes: the verdict (how good the model is beside majority vote, how sure that is, what it rests on), and advice on rules."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unruly.facts import BalanceOrigin, SourceBelowChance
+from unruly.denoising.accuracy import FEW
+from unruly.facts import BalanceOrigin, Note, SourceBelowChance, Use
 from unruly.html import escape
-from unruly.model.evaluation import Evaluation, Part
-from unruly.model.wording import sentence
-from unruly.report.markup import listed, percent, points_words, section, share_words, table
+from unruly.model.advice import (
+    CONFLICT,
+    REPEATS,
+    THIN,
+    Conflict,
+    Critique,
+    RepeatedSource,
+    SilentSource,
+    UncoveredClass,
+    WeakSource,
+    WeakWord,
+    advice_sentence,
+)
+from unruly.model.evaluation import Evaluation, Part, majority_shares, paired_gain
+from unruly.model.summary import sentence
+from unruly.report.markup import (
+    listed,
+    paragraph,
+    percent,
+    points_words,
+    section,
+    share_words,
+    table,
+)
+from unruly.statistics import Share
+from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import listed as listed_names
 from unruly.wording import plural
 
 if TYPE_CHECKING:
-    from unruly.report.facts import Facts
+    from unruly.labelling.estimates import AccuracyEstimate
+    from unruly.report.facts import Facts, KeyFigures
+
 
 TOO_FEW = 100  # true labels, below which the page warns
 _MOST_BELOW = 5  # sources that are below chance, by name
@@ -31,14 +58,16 @@ class Verdict:
     sentences: tuple[str, ...]
 
 
-def verdict(facts: Facts) -> Verdict:
+def verdict(facts: KeyFigures) -> Verdict:
     """Against true labels where there are any, else from what the fit itself knows."""
-    if facts.evaluation is None:
-        return _without_gold(facts)
-    return _with_gold(facts, facts.evaluation)
+    if facts.evaluation is not None:
+        return _with_gold(facts, facts.evaluation)
+    if facts.by_labels is not None:
+        return _with_labels(facts, facts.by_labels)
+    return _without_gold(facts)
 
 
-def _with_gold(facts: Facts, evaluation: Evaluation) -> Verdict:
+def _with_gold(facts: KeyFigures, evaluation: Evaluation) -> Verdict:
     whole = evaluation.everything
     gain = whole.gain
     points = f"{abs(100 * gain.value):.1f} points"
@@ -48,7 +77,8 @@ def _with_gold(facts: Facts, evaluation: Evaluation) -> Verdict:
         headline, tone = f"{points} worse than majority vote", "bad"
     else:
         headline, tone = "No clear difference from majority vote", "open"
-    below = _commonest(facts, evaluation)
+    better = evaluation.better_constant
+    below = [] if better is None else [str(better)]
     if below and tone == "good":
         headline, tone = f"{headline}, but below the commonest class", "open"
     sentences = [
@@ -66,8 +96,54 @@ def _with_gold(facts: Facts, evaluation: Evaluation) -> Verdict:
     return Verdict(headline, tone, (*sentences, *_balance(facts), *_notes(facts)))
 
 
-def _without_gold(facts: Facts) -> Verdict:
-    sentences = ["No true labels were given: the answers have not been checked.", *_balance(facts)]
+def _with_labels(facts: KeyFigures, found: AccuracyEstimate) -> Verdict:
+    """The accuracy that labels by hand tell."""
+    a = found.accuracy
+    how = (
+        f", held out of training in turn ({plural(found.held_out, 'refit')})"
+        if found.held_out
+        else ", none of which the model was trained on"
+    )
+    sentences = [
+        f"From {plural(found.labels, 'label')} by hand{how}, for all of {facts.documents}. The range is a 95% "
+        "interval; more labels make it narrower.",
+        *_about_answers(facts),
+    ]
+    headline = f"Accuracy about {percent(a.value, 0)} ({100 * a.low:.0f} to {100 * a.high:.0f})"
+    return Verdict(headline, "open", tuple(sentences))
+
+
+def _without_gold(facts: KeyFigures) -> Verdict:
+    sentences = [_unchecked(facts), *_about_answers(facts)]
+    sentences.append(
+        "To measure accuracy, give documents with true labels (a hundred or more): "
+        "unruly report MODEL --data test.csv --label COLUMN -o report.html"
+    )
+    return Verdict("Accuracy not measured", "open", tuple(sentences))
+
+
+def _unchecked(facts: KeyFigures) -> str:
+    """Why no accuracy is known."""
+    if facts.labels:
+        return (
+            f"{plural(facts.labels, 'label')} by hand, but none was drawn from all documents, so they do not tell "
+            "the accuracy: label some by `unruly label PROJECT --by balance`."
+        )
+    if trained := facts.ledger.used_for(Use.TRAINING):
+        return (
+            f"Not checked here: the {plural(trained, 'label')} that the model was trained on {_are(trained)} not in the data "
+            "that was given. With the project itself as --data they estimate the accuracy."
+        )
+    return "No true labels were given: the answers have not been checked."
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _about_answers(facts: KeyFigures) -> list[str]:
+    """What can be told of the answers without true labels."""
+    sentences = _balance(facts)
     if facts.never_predicted:
         few = facts.never_predicted
         names = " and ".join(few) if len(few) < 4 else listed_names(few)
@@ -87,25 +163,10 @@ def _without_gold(facts: Facts) -> Verdict:
         sentences.append(
             f"Where the votes have a clear majority, {percent(facts.with_majority)} of the documents get its class."
         )
-    sentences += [*_notes(facts), _gold(facts)]
-    sentences.append(
-        "To measure accuracy, give documents with true labels (a hundred or more): "
-        "unruly report MODEL --data test.csv --label COLUMN -o report.html"
-    )
-    return Verdict("Accuracy not measured", "open", tuple(sentences))
+    return [*sentences, *_notes(facts), _gold(facts)]
 
 
-def _commonest(facts: Facts, evaluation: Evaluation) -> list[str]:
-    """Said only where naming one class throughout would do better than the model."""
-    counts = evaluation.everything.model.confusion.sum(axis=1)  # (m,)
-    share = float(counts.max() / counts.sum())
-    if share <= evaluation.everything.model.accuracy.value:
-        return []
-    name = facts.classes[int(counts.argmax())]
-    return [f"Always predicting {name} would be right on {percent(share)}: more than the model."]
-
-
-def _never(facts: Facts, evaluation: Evaluation) -> list[str]:
+def _never(facts: KeyFigures, evaluation: Evaluation) -> list[str]:
     table_ = evaluation.everything.model.confusion  # (m, m)
     return [
         f"{facts.classes[r]} is never predicted here, though it is the true class of "
@@ -114,7 +175,7 @@ def _never(facts: Facts, evaluation: Evaluation) -> list[str]:
     ]
 
 
-def _balance(facts: Facts) -> list[str]:
+def _balance(facts: KeyFigures) -> list[str]:
     """What the answers rest on, where the class shares are not known."""
     balance = facts.balance
     if balance is None:
@@ -127,29 +188,44 @@ def _balance(facts: Facts) -> list[str]:
     return [" ".join(message)]
 
 
-def _notes(facts: Facts) -> list[str]:
+def _notes(facts: KeyFigures) -> list[str]:
     """The notes of the fit; of sources that are below chance a few, and how many more there are."""
     notes = [note for note in facts.summary.notes if note != facts.balance]
     below = [note for note in notes if isinstance(note, SourceBelowChance)][_MOST_BELOW:]
-    lines = [" ".join(sentence(note).split("\n")) for note in notes if note not in below]
+    lines = [_note(note, facts) for note in notes if note not in below]
     if below:
         lines.append(f"{plural(len(below), 'more source')} like these: see the table of sources.")
     return lines
+
+
+def _note(note: Note, facts: KeyFigures) -> str:
+    """A note of the fit; beside an estimate of a source what was measured, where that could be done."""
+    if isinstance(note, SourceBelowChance):
+        found = next((s for s in facts.sources if s.name == note.source), None)
+        if found is not None and found.is_measured and found.measured is not None:
+            measured = found.measured
+            end = (
+                "the model is wrong about it, and about documents that it decides"
+                if measured.low > note.high
+                else "change its rules, or disable it"
+            )
+            return (
+                f"{note.source} is estimated to be right on {note.accuracy:.0%} of its votes ({note.low:.0%} to "
+                f"{note.high:.0%}) and measured on {plural(round(measured.n), 'vote')} to be right on {measured}: {end}."
+            )
+    return " ".join(sentence(note).split("\n"))
 
 
 def _repeats(evaluation: Evaluation) -> list[str]:
     documents = evaluation.everything.model.documents
     if not evaluation.repeats:
         return []
-    if evaluation.repeats == documents:
-        return ["Optimistic: scored on the training documents. Expect less on new ones."]
-    return [
-        f"{evaluation.repeats:,} of these documents ({percent(evaluation.repeats / documents)}) are also "
-        "training documents: the figures may be optimistic."
-    ]
+    few = f"{evaluation.repeats:,} of these documents ({percent(evaluation.repeats / documents)})"
+    what = "These documents" if evaluation.repeats == documents else few
+    return [f"{what} are also training documents: on new ones the figures may differ."]
 
 
-def _gold(facts: Facts) -> str:
+def _gold(facts: KeyFigures) -> str:
     message = str(facts.ledger)
     return message[0].upper() + message[1:] + "."
 
@@ -161,7 +237,7 @@ def verdict_section(facts: Facts) -> str:
     if facts.evaluation is not None:
         header = ("documents", "number", "majority vote", "denoiser", "model", "gain", "macro-F1")
         rows = [_row(part, facts.evaluation) for part in facts.evaluation.parts]
-        message = "Accuracy with its 95% interval. Majority vote: ties count in equal parts, documents without votes get the commonest class of the votes."
+        message = f"Accuracy with its 95% interval, on {facts.scored_on}. Majority vote: ties count in equal parts, documents without votes get the commonest class of the votes."
         figures = table(header, rows, message)
     return section(
         "verdict",
@@ -210,3 +286,174 @@ def _model_rows(facts: Facts) -> list[tuple[str, str]]:
         message = ", ".join(f"{c}: {percent(share)}" for c, share in shares)
         rows.append((f"class shares ({facts.balance.origin.value})", message))
     return rows
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What majority vote would lose with one source; nothing is trained for it."""
+
+    source: str
+    votes: int
+    uncovered: int  # documents that would have no vote left
+    changed: int  # others whose majority would be another, ties included
+    adds: Share | None  # accuracy of majority vote with the source minus without; None without gold
+
+
+def removals(
+    votes: Votes, gold: NDArray[np.int64] | None = None, commonest: int = 0
+) -> tuple[Removal, ...]:
+    """Each source taken away in turn.
+
+    >>> removals(Votes.from_array([[0, -1], [0, 1], [1, 1]]))[0]
+    Removal(source='source_0', votes=3, uncovered=1, changed=1, adds=None)
+    """
+    whole = majority_shares(votes, commonest)  # (n, m)
+    known = None if gold is None else np.flatnonzero(gold >= 0)
+    found = []
+    for j, name in enumerate(votes.sources):
+        rows = np.flatnonzero(votes.voted[:, j])
+        matrix = votes.matrix[rows].copy()
+        matrix[:, j] = ABSTAIN
+        soft = {s: p[rows] for s, p in votes.soft.items() if votes.sources.index(s) in votes.sets}
+        soft.pop(name, None)
+        left = replace(votes.take(rows), matrix=matrix, soft=soft, provenance=None)
+        without = whole.copy()
+        without[rows] = majority_shares(left, commonest)
+        bare = ~left.covered
+        changed = (without[rows] != whole[rows]).any(axis=1) & ~bare
+        adds = None
+        if known is not None and gold is not None:
+            adds = paired_gain((whole - without)[known, gold[known]])
+        found.append(Removal(name, len(rows), int(bare.sum()), int(changed.sum()), adds))
+    return tuple(found)
+
+
+def advice_section(facts: Facts) -> str:
+    """Criticism of the rules, new ones, and what each source contributes."""
+    groups: tuple[tuple[str, tuple[type[Critique], ...], str], ...] = (
+        (
+            "Sources that are often wrong",
+            (WeakSource,),
+            _no_weak_source(facts),
+        ),
+        (
+            "Words to drop",
+            (WeakWord,),
+            _no_weak_word(facts),
+        ),
+        (
+            "Sources that add little",
+            (RepeatedSource, SilentSource),
+            f"None: every source votes, and none casts {REPEATS:.0%} of its votes with a larger one.",
+        ),
+        (
+            "Classes with few votes",
+            (UncoveredClass,),
+            f"None: every class has votes of two sources, on {THIN:.0%} of its predictions or more.",
+        ),
+        (
+            "Sources that conflict",
+            (Conflict,),
+            f"None: no two sources that meet on {FEW} documents or more disagree on {CONFLICT:.0%} of them or, where "
+            f"they have no class in common, on {CONFLICT:.0%} of the votes of one.",
+        ),
+    )
+    parts = []
+    for title, kinds, none in groups:
+        message = [advice_sentence(one) for one in facts.critique if isinstance(one, kinds)]
+        parts.append(
+            f"<div><h3>{escape(title)}</h3>{listed(message) if message else paragraph(none)}</div>"
+        )
+    return section(
+        "advice",
+        "Advice",
+        paragraph(_basis(facts)),
+        '<div class="columns">' + "".join(parts) + "</div>",
+        _suggestions(facts),
+        _removals(facts),
+    )
+
+
+def _no_weak_source(facts: Facts) -> str:
+    """What can be said where no source is named."""
+    many = sum(s.votes >= FEW for s in facts.sources)
+    few = sum(0 < s.votes < FEW for s in facts.sources)
+    if not many:
+        return f"Not judged: no source has {FEW} votes."
+    rest = f" {plural(few, 'source')} with fewer votes {_are(few)} not judged." if few else ""
+    each = "The source" if many == 1 else f"Each of the {many} sources"
+    return f"None. {each} with {FEW} votes or more is right on half of them or more.{rest}"
+
+
+def _no_weak_word(facts: Facts) -> str:
+    if not facts.rules_known or facts.confidence is None:
+        return "Not checked: this needs --data, and a model that carries its rules."
+    if all(s.votes < FEW for s in facts.sources):
+        return f"Not judged: no word has {FEW} votes."
+    return f"None: no word with {FEW} votes or more has an interval that lies below that of the rest of its list."
+
+
+def _basis(facts: Facts) -> str:
+    counted = f"Counted on {facts.documents}."
+    if facts.ledger.used_for(Use.ADVICE):
+        return (
+            f"{counted} Accuracies of sources are measured on {facts.scored_on} where {FEW} votes or more could be "
+            "checked, and otherwise estimated by the model; those of words are estimated. Rules that you change because "
+            "of a measured figure have seen these labels: score the next model on others."
+        )
+    return (
+        f"{counted} Accuracies are the model's own estimates, and wrong where the model is wrong. "
+        "Read some of the documents before you change a rule."
+    )
+
+
+def _suggestions(facts: Facts) -> str:
+    head = "<h3>New rules</h3>"
+    if not facts.suggestions:
+        return head + paragraph(
+            "No word, phrase or pattern goes clearly with one class, beyond those that rules use already."
+        )
+    scored = any(s.measured for s in facts.suggestions)
+    known = any(s.changed is not None for s in facts.suggestions)
+    message = (
+        "Each of these rules is right more often than at random by the model's answers, which chose it; rules that "
+        "match documents without votes come first. `unruly suggest` shows them with examples and writes those that you "
+        "accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
+    )
+    message += "True labels only give the last column: they chose no rule." if scored else ""
+    header = ["rule", "class", "documents", "without votes"]
+    header += ["labels changed"] if known else []
+    header += ["at random", "estimated accuracy"]
+    header += ["measured accuracy"] if scored else []
+    rows = [
+        [s.condition, s.label, f"{s.documents:,}", f"{s.uncovered:,}"]
+        + ([f"{s.changed or 0:,}"] if known else [])
+        + [percent(s.usual), share_words(s.accuracy)]
+        + ([share_words(s.measured)] if scored else [])
+        for s in facts.suggestions
+    ]
+    return head + paragraph(message) + table(header, rows, kind="next")
+
+
+def _removals(facts: Facts) -> str:
+    if not facts.removals:
+        return ""
+    scored = any(r.adds is not None for r in facts.removals)
+    message = (
+        f"Counted on {facts.answers_on}, for majority vote, which needs no training. To see what the trained model "
+        "does without a source, disable it and fit again."
+    )
+    header = ["source", "votes", "documents with no other vote", "other majority votes that change"]
+    header += ["added accuracy"] if scored else []
+    rows = [
+        [r.source, f"{r.votes:,}", _of(r.uncovered, r.votes), _of(r.changed, r.votes)]
+        + ([points_words(r.adds) if r.adds else "–"] if scored else [])
+        for r in facts.removals
+    ]
+    return (
+        "<h3>What each source adds to majority vote</h3>" + paragraph(message) + table(header, rows)
+    )
+
+
+def _of(part: int, votes: int) -> str:
+    return f"{part:,} ({percent(part / votes, 0)})" if votes else "–"

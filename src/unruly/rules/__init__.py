@@ -6,43 +6,43 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from unruly.rules.cache import Cache as Cache
     from unruly.rules.classifier import Classifier as Classifier
     from unruly.rules.column import Column as Column
     from unruly.rules.column import Probabilities as Probabilities
-    from unruly.rules.combine import AllOf as AllOf
-    from unruly.rules.combine import AnyOf as AnyOf
-    from unruly.rules.combine import Not as Not
-    from unruly.rules.describe import Described as Described
+    from unruly.rules.condition import AllOf as AllOf
+    from unruly.rules.condition import AnyOf as AnyOf
+    from unruly.rules.condition import Not as Not
     from unruly.rules.field import Field as Field
+    from unruly.rules.field import Lookup as Lookup
     from unruly.rules.field import PartWords as PartWords
     from unruly.rules.field import SameLastName as SameLastName
     from unruly.rules.function import Function as Function
     from unruly.rules.keywords import Keywords as Keywords
-    from unruly.rules.length import Length as Length
-    from unruly.rules.lookup import Lookup as Lookup
+    from unruly.rules.keywords import WordSequence as WordSequence
+    from unruly.rules.matching import Cache as Cache
     from unruly.rules.pattern import Pattern as Pattern
     from unruly.rules.prompt import Prompt as Prompt
+    from unruly.rules.similar import Described as Described
     from unruly.rules.similar import Similar as Similar
     from unruly.rules.tools import Entity as Entity
+    from unruly.rules.tools import Length as Length
     from unruly.rules.tools import Sentiment as Sentiment
-    from unruly.rules.word_sequence import WordSequence as WordSequence
 
 # Kind -> the module it lives in. Imported on first use: polars comes with the first rule.
 _HOMES = {
-    "AllOf": "combine",
-    "AnyOf": "combine",
-    "Cache": "cache",
+    "AllOf": "condition",
+    "AnyOf": "condition",
+    "Cache": "matching",
     "Classifier": "classifier",
     "Column": "column",
-    "Described": "describe",
+    "Described": "similar",
     "Entity": "tools",
     "Field": "field",
     "Function": "function",
     "Keywords": "keywords",
-    "Length": "length",
-    "Lookup": "lookup",
-    "Not": "combine",
+    "Length": "tools",
+    "Lookup": "field",
+    "Not": "condition",
     "PartWords": "field",
     "Pattern": "pattern",
     "Probabilities": "column",
@@ -50,7 +50,7 @@ _HOMES = {
     "SameLastName": "field",
     "Sentiment": "tools",
     "Similar": "similar",
-    "WordSequence": "word_sequence",
+    "WordSequence": "keywords",
 }
 
 __all__ = [*_HOMES]

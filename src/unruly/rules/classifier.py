@@ -12,14 +12,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import RuleError
-from unruly.extras import need
+from unruly.errors import RuleError, need
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, suggestion
 from unruly.wording import listed
@@ -41,6 +40,7 @@ class Classifier:
     above: float = 0.0
     trusted: Sequence[str] = ()  # types that a skops file may hold beside those that skops knows
     folder: str = field(default=".", compare=False)  # where a path in `model` starts from
+    picks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trusted", tuple(self.trusted))
@@ -54,10 +54,6 @@ class Classifier:
 
     def __hash__(self) -> int:
         return hash((self.model, tuple(self.map.items()), self.above, self.trusted))
-
-    @property
-    def picks(self) -> bool:
-        return True
 
     @property
     def path(self) -> Path:
@@ -135,7 +131,7 @@ class Classifier:
             here.at("model").file(model)
         there = here.at("map")
         mapped = there.table(inner.get("map", {}))
-        try:
+        with here.blamed():
             return cls(
                 model,
                 {key: there.at(key).label(value) for key, value in mapped.items()},
@@ -143,8 +139,6 @@ class Classifier:
                 here.at("trusted").texts(inner.get("trusted", ())),
                 str(place.folder),
             )
-        except RuleError as error:
-            raise here.error(error.message) from None
 
 
 def hash_of(classifier: Classifier) -> str:
@@ -159,14 +153,11 @@ class ClassifierVotes:
 
     classifier: Classifier
     classes: tuple[str, ...]
+    reads: ClassVar[tuple[str, ...]] = ()
 
     @property
     def name(self) -> str:
         return f"{_MEASURE}{hash_of(self.classifier)}"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def meaning(self) -> Plain | None:
         meaning = self.classifier.meaning()

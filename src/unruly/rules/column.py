@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -28,18 +28,42 @@ class Column:
     column: str
     map: Mapping[str, str] = field(default_factory=dict)
     others: Others = "error"
+    picks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "map", {str(k): v for k, v in self.map.items()})
         if self.others not in ("error", "abstain"):
             raise RuleError(f'others must be "error" or "abstain", not {self.others!r}')
 
+    @classmethod
+    def from_plain(cls, table: Mapping[str, object], place: Place) -> Column | Probabilities:
+        """From the key `column`, a table with `name` or `probabilities`."""
+        here = place.at("column")
+        inner = (
+            {"name": table["column"]}
+            if isinstance(table["column"], str)
+            else here.table(table["column"])
+        )
+        if "probabilities" in inner:
+            here.only(inner, ("probabilities", "above"), "column with probabilities")
+            there = here.at("probabilities")
+            named = there.table(inner["probabilities"])
+            columns = {there.at(c).label(c): there.at(c).text(name) for c, name in named.items()}
+            return Probabilities(columns, here.at("above").number(inner.get("above", 0.0)))
+        here.only(inner, ("name", "map", "others"), "column")
+        if "name" not in inner:
+            raise here.error('a column of votes needs name = "...", or probabilities = { ... }')
+        there = here.at("map")
+        mapped = there.table(inner.get("map", {}))
+        chosen = here.at("others").choice(inner.get("others", "error"), ("error", "abstain"))
+        return cls(
+            here.at("name").text(inner["name"]),
+            {key: there.at(key).label(value) for key, value in mapped.items()},
+            "abstain" if chosen == "abstain" else "error",
+        )
+
     def __hash__(self) -> int:
         return hash((self.column, tuple(self.map.items()), self.others))
-
-    @property
-    def picks(self) -> bool:
-        return True
 
     def _measure(self, classes: tuple[str, ...]) -> ColumnVotes:
         return ColumnVotes(self.column, tuple(self.map.items()), self.others, classes)
@@ -86,13 +110,10 @@ class Probabilities:
 
     columns: Mapping[str, str]  # class -> column
     above: float = 0.0
+    picks: ClassVar[bool] = True
 
     def __hash__(self) -> int:
         return hash((tuple(self.columns.items()), self.above))
-
-    @property
-    def picks(self) -> bool:
-        return True
 
     def _measure(self, classes: tuple[str, ...]) -> SoftVotes:
         return SoftVotes(tuple(self.columns.get(c, "") for c in classes), self.above)
@@ -235,33 +256,6 @@ class SoftVotes:
         ]
         dtype = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32)})
         return pl.Series(self.name, rows, dtype=dtype)
-
-
-def column_from_plain(table: Mapping[str, object], place: Place) -> Column | Probabilities:
-    """From the key `column`, a table with `name` or `probabilities`."""
-    here = place.at("column")
-    inner = (
-        {"name": table["column"]}
-        if isinstance(table["column"], str)
-        else here.table(table["column"])
-    )
-    if "probabilities" in inner:
-        here.only(inner, ("probabilities", "above"), "column with probabilities")
-        there = here.at("probabilities")
-        listed = there.table(inner["probabilities"])
-        columns = {there.at(c).label(c): there.at(c).text(name) for c, name in listed.items()}
-        return Probabilities(columns, here.at("above").number(inner.get("above", 0.0)))
-    here.only(inner, ("name", "map", "others"), "column")
-    if "name" not in inner:
-        raise here.error('a column of votes needs name = "...", or probabilities = { ... }')
-    there = here.at("map")
-    mapped = there.table(inner.get("map", {}))
-    chosen = here.at("others").choice(inner.get("others", "error"), ("error", "abstain"))
-    return Column(
-        here.at("name").text(inner["name"]),
-        {key: there.at(key).label(value) for key, value in mapped.items()},
-        "abstain" if chosen == "abstain" else "error",
-    )
 
 
 def refuse_label(label: str | None, what: str) -> None:

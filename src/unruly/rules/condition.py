@@ -1,15 +1,16 @@
 """What every kind of rule has in common: a condition on a document, written down as plain values.
 
-A condition is a polars expression; plain values are what TOML and JSON can hold, read with errors that
-name the place.
+A condition is a polars expression; `all`, `any` and `not` make conditions of conditions. Plain values are what TOML and
+JSON can hold, read with errors that name the place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, RuleError, Where
 from unruly.files import check_name
+from unruly.rules.expressions import Allowance, SearchedTexts, merged, words_of
+from unruly.rules.watch import Watch
 from unruly.wording import did_you_mean, listed, near_file
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain]"
@@ -39,7 +42,7 @@ SYNONYMS = {
 
 
 class Space(Protocol):
-    """Texts as directions, for rules that compare texts by meaning (`unruly.features.space`)."""
+    """Texts as directions, for rules that compare texts by meaning (`unruly.features.encoder`)."""
 
     @property
     def identity(self) -> str | None:
@@ -84,6 +87,7 @@ class Place:
     descriptions: Mapping[str, str] = field(
         default_factory=dict
     )  # of the classes, where there are any
+    allowance: Allowance = field(default_factory=Allowance, compare=False, repr=False)
 
     def at(self, *keys: str | int) -> Place:
         """The same place, deeper by some keys."""
@@ -96,6 +100,14 @@ class Place:
     def error(self, problem: str) -> RuleError:
         """An error at this place, to be raised."""
         return RuleError(problem, where=self.rule.within(self.lines(self.path)))
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Errors of what is made from this place's values name the place."""
+        try:
+            yield
+        except RuleError as error:
+            raise self.error(error.message) from None
 
     def only(self, table: Mapping[str, object], known: Sequence[str], what: str) -> None:
         """Refuse a key that is not known, and suggest the nearest, or list all."""
@@ -232,11 +244,10 @@ class Measure(Protocol):
 
 @runtime_checkable
 class Timed(Protocol):
-    """A measure that gives up on a document after so many seconds: its value there is null."""
+    """A measure that gives up on a document when its time is over: its value there is null."""
 
-    @property
-    def seconds(self) -> float:
-        """The budget for one document."""
+    def compute_within(self, frame: pl.DataFrame, left: NDArray[np.float64]) -> pl.Series:
+        """The new column; `left` (n,) are the seconds left for each document, of which it takes what it uses."""
 
 
 class RowFailure(Exception):
@@ -254,13 +265,15 @@ class Needs:
 
     columns: tuple[str, ...] = ()
     measures: tuple[Measure, ...] = ()
-    parts: int = 0  # of its large patterns: the most work for one character
+    parts: int = 0  # of its patterns for the linear engine: the most work for one character
+    seconds: float = 0.0  # that its patterns may take for one document
 
     def __add__(self, other: Needs) -> Needs:
         return Needs(
             tuple(dict.fromkeys(self.columns + other.columns)),
             tuple({m.name: m for m in self.measures + other.measures}.values()),
             self.parts + other.parts,
+            max(self.seconds, other.seconds),
         )
 
 
@@ -297,8 +310,11 @@ class Condition(Protocol):
 class Highlighter(Protocol):
     """A condition that holds because of certain characters of the text."""
 
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        """The stretches of a matching document's text that made it match, in characters."""
+    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
+        """The stretches of a matching document's text that made it match, in characters.
+
+        None where no time is left to look for them; without a watch, it has a second of its own.
+        """
 
     def reads(self) -> tuple[str, ...]:
         """The words and phrases that make it hold, in lower case, where they are known."""
@@ -308,13 +324,13 @@ class Highlighter(Protocol):
 class BatchHighlighter(Protocol):
     """A condition that finds its spans in several texts at once, faster than one by one."""
 
-    def spans_in(self, texts: Sequence[str]) -> list[tuple[Span, ...]]:
-        """The spans in each text."""
+    def spans_in(self, texts: SearchedTexts, rows: Sequence[int]) -> list[tuple[Span, ...]] | None:
+        """The spans in each of these texts; None where that may take long."""
 
 
-def spans_of(condition: Condition, row: Row) -> tuple[Span, ...]:
+def spans_of(condition: Condition, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
     """The spans of a condition in a document that it matches; none where it has no words to show."""
-    return condition.spans(row) if isinstance(condition, Highlighter) else ()
+    return condition.spans(row, watch) if isinstance(condition, Highlighter) else ()
 
 
 def words_read(condition: Condition) -> tuple[str, ...]:
@@ -361,3 +377,97 @@ class Explained(Protocol):
 def picks(condition: Condition) -> bool:
     """Whether a condition picks the class itself."""
     return isinstance(condition, Voter) and condition.picks
+
+
+@dataclass(frozen=True)
+class _Several:
+    """What `AllOf` and `AnyOf` have in common."""
+
+    conditions: tuple[Condition, ...]
+    key: ClassVar[str]
+    joint: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "conditions", _parts(self.conditions, self.key))
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return sum((condition.needs(classes) for condition in self.conditions), start=NOTHING)
+
+    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
+        if watch is None:
+            with Watch() as own:
+                return self.spans(row, own)
+        return merged([span for c in self.conditions for span in spans_of(c, row, watch)])
+
+    def reads(self) -> tuple[str, ...]:
+        return words_of(word for c in self.conditions for word in words_read(c))
+
+    def reason(self) -> str:
+        return self.joint.join(f"({c.reason()})" for c in self.conditions)
+
+    def to_plain(self) -> Table:
+        return {self.key: [c.to_plain() for c in self.conditions]}
+
+    def meaning(self) -> Plain | None:
+        return _meaning(self.key, self.conditions)
+
+
+class AllOf(_Several):
+    """`all`: every one of the conditions holds."""
+
+    key, joint = "all", " and "
+
+    def mask(self) -> pl.Expr:
+        return pl.all_horizontal(c.mask() for c in self.conditions)
+
+
+class AnyOf(_Several):
+    """`any`: at least one of the conditions holds."""
+
+    key, joint = "any", " or "
+
+    def mask(self) -> pl.Expr:
+        return pl.any_horizontal(c.mask() for c in self.conditions)
+
+
+@dataclass(frozen=True)
+class Not:
+    """`not`: the condition does not hold."""
+
+    condition: Condition
+
+    def __post_init__(self) -> None:
+        _parts((self.condition,), "not")
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return self.condition.needs(classes)
+
+    def mask(self) -> pl.Expr:
+        return ~self.condition.mask()
+
+    def reason(self) -> str:
+        return f"not ({self.condition.reason()})"
+
+    def to_plain(self) -> Table:
+        return {"not": self.condition.to_plain()}
+
+    def meaning(self) -> Plain | None:
+        return _meaning("not", (self.condition,))
+
+
+def _parts(conditions: tuple[Condition, ...], word: str) -> tuple[Condition, ...]:
+    if not conditions:
+        raise RuleError(f"{word} needs at least one condition")
+    for condition in conditions:
+        if picks(condition):
+            raise RuleError(
+                f"{word} cannot hold ({condition.reason()}), which picks the class itself: "
+                "make it a rule of its own"
+            )
+    return tuple(conditions)
+
+
+def _meaning(word: str, conditions: tuple[Condition, ...]) -> Plain | None:
+    meanings = [condition.meaning() for condition in conditions]
+    known = [meaning for meaning in meanings if meaning is not None]
+    return {word: known} if len(known) == len(meanings) else None

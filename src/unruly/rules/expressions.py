@@ -2,7 +2,8 @@ r"""What a regular expression is made of, read before any engine compiles it: it
 
 The size is the number of characters, classes and marks once every counted repetition is written
 out: `(a{1,500}){1,50}b` is a pattern of 17 characters and of 25,001 parts. Engines take memory in
-proportion to it when they compile, and up to size × length of the text in time when they match.
+proportion to it when they compile, and up to size × length of the text in time when they match. A class of half the
+letters of the world, such as `\w`, takes the linear engine as long to compile as a word of fifty letters.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Literal
 
@@ -20,6 +22,10 @@ from unruly.errors import RuleError
 
 Engine = Literal["linear", "python"]
 LARGEST = 10_000  # parts of a pattern, repetitions written out
+MOST_TOGETHER = (
+    500_000  # parts of all patterns of a project or a model, a large class counting for _WIDE
+)
+_WIDE = 50
 _LONGEST = 20_000  # characters of a pattern as it is written
 _MOST_STRINGS = 2_000  # alternatives that are followed
 _UNKNOWN = "\x00"  # in the place of letters that are not known, as of \w+
@@ -33,6 +39,7 @@ _GROUP = re.compile(
 _ESCAPE = re.compile(
     r"\\(?:[xuUpPNkgL]\{[^}]{0,80}\}|[gkL]<[^>]{0,80}>|x\w\w|u\w{4}|[pP]\w|.)", re.DOTALL
 )
+_WIDE_CLASS = re.compile(r"\\[wWpP]")
 _FLAT_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _COMMENT = re.compile(r"(?<!\\)#.*")
 
@@ -43,6 +50,36 @@ class Expression:
 
     size: int
     words: tuple[str, ...]
+    classes: int = 0  # such as \w, repetitions written out: they are large for the linear engine
+
+    @property
+    def weight(self) -> int:
+        """The work of compiling it, in parts."""
+        return self.size + _WIDE * self.classes
+
+
+class Allowance:
+    r"""How large the patterns of a project or a model may be together: a count that all its rules share.
+
+    >>> allowance = Allowance(120)
+    >>> allowance.spend(Expression(20, (), classes=2))
+    >>> allowance.spend(Expression(1, ()))
+    Traceback (most recent call last):
+    ...
+    unruly.errors.RuleError: the patterns of all rules together are too large: at most 120 parts are allowed, repetitions written out and \w counted as 50: make the numbers in {} smaller, or use keywords
+    """
+
+    def __init__(self, most: int = MOST_TOGETHER) -> None:
+        self._most = self._left = most
+
+    def spend(self, expression: Expression) -> None:
+        """Count a pattern; refuses the one that is too much."""
+        self._left -= expression.weight
+        if self._left < 0:
+            raise RuleError(
+                f"the patterns of all rules together are too large: at most {self._most:,} parts are allowed, "
+                f"repetitions written out and \\w counted as {_WIDE}: make the numbers in {{}} smaller, or use keywords"
+            )
 
 
 @dataclass
@@ -55,15 +92,18 @@ class _Level:
     strings: tuple[str, ...] = ("",)  # the sequence, without its last item
     last: tuple[str, ...] = ("",)
     last_size: int = 0
+    classes: int = 0  # large ones, without the last item
+    last_classes: int = 0
 
-    def add(self, strings: tuple[str, ...], size: int = 1) -> None:
+    def add(self, strings: tuple[str, ...], size: int = 1, classes: int = 0) -> None:
         self.strings = _joined(self.strings, self.last)
         self.size = min(self.size + self.last_size, _HUGE)
-        self.last, self.last_size = strings, size
+        self.classes = min(self.classes + self.last_classes, _HUGE)
+        self.last, self.last_size, self.last_classes = strings, size, classes
 
-    def close(self) -> tuple[tuple[str, ...], int]:
+    def close(self) -> tuple[tuple[str, ...], int, int]:
         self.add((), 0)
-        return _either(self.before, self.strings), max(self.size, 1)
+        return _either(self.before, self.strings), max(self.size, 1), self.classes
 
 
 def read_expression(pattern: str, engine: Engine = "linear") -> Expression:
@@ -80,10 +120,10 @@ def read_expression(pattern: str, engine: Engine = "linear") -> Expression:
     nested = (True, False) if engine == "python" else (True,)
     found = [_read(reading, nest) for reading in readings for nest in nested]
     largest = max(found, key=lambda expression: expression.size)
-    return Expression(largest.size, found[0].words)
+    classes = max(expression.classes for expression in found)
+    return Expression(largest.size, found[0].words, classes)
 
 
-@functools.lru_cache(maxsize=512)
 def check_size(pattern: str, engine: Engine = "linear") -> int:
     """The size of a pattern; refuses one that is too large to be compiled.
 
@@ -92,20 +132,27 @@ def check_size(pattern: str, engine: Engine = "linear") -> int:
     ...
     unruly.errors.RuleError: the pattern '(((a{99}){99}){99}){99}' is too large: its repetitions written out, it has 96059601 parts, and at most 10000 are allowed: make the numbers in {} smaller
     """
+    return checked(pattern, engine).size
+
+
+@functools.lru_cache(maxsize=512)
+def checked(pattern: str, engine: Engine = "linear") -> Expression:
+    """The same, with all that is known of the pattern."""
     shown = short(pattern)
     if len(pattern) > _LONGEST:
         raise RuleError(
             f"the pattern {shown!r} is too large: it has {len(pattern)} characters, and at most "
             f"{_LONGEST} are allowed: use keywords, or several rules"
         )
-    size = read_expression(pattern, engine).size
+    expression = read_expression(pattern, engine)
+    size = expression.size
     counted = size - len(pattern)
     if counted > LARGEST:
         raise RuleError(
             f"the pattern {shown!r} is too large: its repetitions written out, it has {size} parts, "
             f"and at most {LARGEST} are allowed: make the numbers in {{}} smaller"
         )
-    return size
+    return expression
 
 
 def short(pattern: str) -> str:
@@ -127,11 +174,11 @@ def _read(pattern: str, nested: bool) -> Expression:
         if char == "\\":
             escape = _ESCAPE.match(pattern, at)
             text = escape[0] if escape else char
-            level.add((_escaped(text),))
+            level.add((_escaped(text),), 1, bool(_WIDE_CLASS.match(text)))
             at += len(text)
         elif char == "[":
             text = _class(pattern, at, nested) if at < last_bracket else char
-            level.add(_letters(text))
+            level.add(_letters(text), 1, bool(_WIDE_CLASS.search(text)))
             at += len(text)
         elif char == "(":
             group = _GROUP.match(pattern, at + 1)
@@ -142,22 +189,22 @@ def _read(pattern: str, nested: bool) -> Expression:
         elif char == ")":
             at += 1
             if len(levels) > 1:
-                strings, size = levels.pop().close()
-                levels[-1].add(("",) if level.look else strings, size)
+                strings, size, classes = levels.pop().close()
+                levels[-1].add(("",) if level.look else strings, size, classes)
         elif char == "|":
             level.add((), 0)
             level.before, level.strings = _either(level.before, level.strings), ("",)
-            level.last, level.last_size = ("",), 0
+            level.last, level.last_size, level.last_classes = ("",), 0, 0
             at += 1
         else:
             at = _repeated_or_literal(pattern, at, level)
     while len(levels) > 1:
-        strings, size = levels.pop().close()
-        levels[-1].add(strings, size)
-    strings, size = levels[0].close()
+        strings, size, classes = levels.pop().close()
+        levels[-1].add(strings, size, classes)
+    strings, size, classes = levels[0].close()
     words = (word for text in strings for word in re.findall(r"[\w\x00]+", text))
     known = [w for w in words if _UNKNOWN not in w and len(w) > 1 and not w.isdigit()]
-    return Expression(size, words_of(known))
+    return Expression(size, words_of(known), classes)
 
 
 def _repeated_or_literal(pattern: str, at: int, level: _Level) -> int:
@@ -168,7 +215,9 @@ def _repeated_or_literal(pattern: str, at: int, level: _Level) -> int:
         low = int(counted[1][:13] or 0)
         high = int(counted[3][:13]) if counted[3] else low + bool(counted[2])
         _repeat(level, low, high if counted[3] or not counted[2] else None)
-        level.last_size = min(level.last_size * max(low, high, 1), _HUGE)
+        times = max(low, high, 1)
+        level.last_size = min(level.last_size * times, _HUGE)
+        level.last_classes = min(level.last_classes * times, _HUGE)
         return counted.end()
     if char in "*+?":
         _repeat(level, int(char == "+"), 1 if char == "?" else None)
@@ -269,18 +318,64 @@ def mark_spans(text: str) -> tuple[str, str, str]:
 
 def spans_between(marked: str, left: str, right: str) -> tuple[tuple[int, int], ...]:
     """The character ranges between the marks, in the text without them."""
+    before, *rest = marked.split(left)
     spans: list[tuple[int, int]] = []
-    position = start = 0
-    for char in marked:
-        if char == left:
-            start = position
-        elif char == right:
-            spans.append((start, position))
-        else:
-            position += 1
+    position = len(before)
+    for part in rest:
+        inside, _, after = part.partition(right)
+        spans.append((position, position + len(inside)))
+        position += len(inside) + len(after)
     return tuple(spans)
 
 
 def merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Spans in order, each once."""
     return tuple(sorted(set(spans)))
+
+
+IN_WORD, SPACE, OTHER = "w", " ", "."  # what a character is, in `SearchedTexts.signs`
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedTexts:
+    """Some texts in which the words of many rules are looked for: what all of these need is made once.
+
+    >>> SearchedTexts(("Wo? Da",)).signs
+    ('ww. ww',)
+    """
+
+    texts: Sequence[str]
+
+    @cached_property
+    def folded(self) -> tuple[str, ...]:
+        """Letters that differ in case only made one."""
+        return tuple(self._made(folded(pl.col("text"))))
+
+    @cached_property
+    def signs(self) -> tuple[str, ...]:
+        """For each character of `folded` a sign: `IN_WORD`, `SPACE` or `OTHER`."""
+        made = folded(pl.col("text"))
+        for kind, sign in ((r"[^\w\s]", OTHER), (r"\w", IN_WORD), (r"\s", SPACE)):
+            made = made.str.replace_all(kind, sign)
+        return tuple(self._made(made))
+
+    def _made(self, expression: pl.Expr) -> pl.Series:
+        texts = pl.DataFrame({"text": list(self.texts)}, schema={"text": pl.String})
+        return texts.select(expression).to_series()
+
+
+def folded(text: pl.Expr) -> pl.Expr:
+    """Letters that differ in case only made one, as the regular expressions see it."""
+    rest = _beyond_lower_case()
+    return text.str.to_lowercase().str.replace_many(list(rest), list(rest.values()))
+
+
+@functools.lru_cache(maxsize=1)
+def _beyond_lower_case() -> dict[str, str]:
+    """Lower-case letters that are yet the same as another (ς and σ, ſ and s), and the one that becomes two (İ)."""
+    found = {"i\u0307": "\u0130"}
+    for letter in map(chr, range(0x10000)):  # further on, lower case is all there is to it
+        simple, lower = letter.casefold(), letter.lower()
+        if len(lower) == len(simple) == 1 and simple.lower() != lower:
+            found[lower] = simple
+    return found

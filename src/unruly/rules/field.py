@@ -1,24 +1,30 @@
-"""`field`: conditions on other columns, and on the two entities of relation data and the words about them."""
+"""`field` and `lookup`: conditions on other columns, on the two entities of relation data and the words about them.
+
+A lookup holds where the value, or the pair, is in a table on disk (distant supervision).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 import polars as pl
 
-from unruly.errors import RuleError
-from unruly.rules.condition import ID, TEXT, Needs, Place, Plain, Row, Span, Table, shown
+from unruly.errors import InputError, RuleError
+from unruly.rules.condition import ID, TEXT, Measure, Needs, Place, Plain, Row, Span, Table, shown
 from unruly.rules.expressions import check_size
 from unruly.rules.keywords import Keywords
-from unruly.rules.pattern import SMALL, Pattern
-from unruly.texts.corpus import Corpus
+from unruly.rules.pattern import Pattern
+from unruly.rules.watch import SMALL, Watch
+from unruly.texts.columns import Layout
+from unruly.texts.corpus import BATCH_ROWS, Corpus
+from unruly.texts.table import open_table
 
 Part = Literal["between", "before", "after", "around", "left1", "left2", "right1", "right2"]
 PARTS: tuple[Part, ...] = get_args(Part)
-_ALL = 1_000_000  # words: more than any document has
 
 
 @dataclass(frozen=True)
@@ -50,10 +56,10 @@ class RelationParts:
                 relation.between.alias("between"),
                 relation.before.alias("before"),
                 relation.after.alias("after"),
-                relation.left_window(_ALL, 1).alias("left1"),
-                relation.left_window(_ALL, 2).alias("left2"),
-                relation.right_window(_ALL, 1).alias("right1"),
-                relation.right_window(_ALL, 2).alias("right2"),
+                relation.left(1).alias("left1"),
+                relation.left(2).alias("left2"),
+                relation.right(1).alias("right1"),
+                relation.right(2).alias("right2"),
             ]
         ).to_struct(self.name)
 
@@ -123,10 +129,8 @@ class PartWords:
         part = here.at("part").choice(inner["part"], PARTS) if "part" in inner else None
         column = here.at("column").text(inner["column"]) if "column" in inner else None
         words = here.at("words").count(inner["words"]) if "words" in inner else None
-        try:
+        with here.blamed():
             return cls(test, cast("Part | None", part), column, words)
-        except RuleError as error:
-            raise here.error(error.message) from None
 
     def _text(self) -> pl.Expr:
         if self.part is not None:
@@ -134,14 +138,15 @@ class PartWords:
         return pl.col(str(self.column)).cast(pl.String)
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
+        inner = self.test.needs(classes)
         if self.part is not None:
-            return Needs(measures=(RELATION,))
-        return Needs(columns=(str(self.column),))
+            return inner + Needs(measures=(RELATION,))
+        return inner + Needs(columns=(str(self.column),))
 
     def mask(self) -> pl.Expr:
         return self.test.on(self._text()).fill_null(False)
 
-    def spans(self, row: Row) -> tuple[Span, ...]:
+    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
         """Where the part can be found again in the text, the spans within it."""
         if self.part is None:
             return ()
@@ -149,7 +154,7 @@ class PartWords:
         place = _find(str(row[TEXT]), part or "")
         if place is None:
             return ()
-        inside = self.test.spans({TEXT: str(row[TEXT])[place[0] : place[1]]})
+        inside = self.test.spans({TEXT: str(row[TEXT])[place[0] : place[1]]}, watch)
         return tuple((place[0] + start, place[0] + end) for start, end in inside)
 
     def reads(self) -> tuple[str, ...]:
@@ -183,6 +188,8 @@ def _find(text: str, part: str) -> Span | None:
 Value: TypeAlias = "str | int | float | bool"
 _KEYS = ("column", "equal", "in", "min", "max", "part", "words", "keywords", "pattern", "match")
 _KEYS_ALL = (*_KEYS, "ignore_case", "same_last_name")
+_LOOKUP = ("file", "columns", "keys", "either_order", "last_names", "ignore_case")
+_JOIN = "\x1f"  # between the values of a pair: a character that no value has
 
 
 @dataclass(frozen=True)
@@ -214,6 +221,26 @@ class Field:
                 raise RuleError(f"the field {self.column!r}: the list of values is empty")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise RuleError(f"no number is at least {self.low:g} and at most {self.high:g}")
+
+    @classmethod
+    def from_plain(
+        cls, table: Mapping[str, object], place: Place
+    ) -> Field | PartWords | SameLastName:
+        """From the key `field`, a table."""
+        here = place.at("field")
+        inner = here.table(table["field"])
+        here.only(inner, _KEYS_ALL, "field")
+        if "same_last_name" in inner:
+            here.only(inner, ("same_last_name",), "field with same_last_name")
+            if inner["same_last_name"] is not True:
+                raise here.at("same_last_name").error("write same_last_name = true, or use not")
+            return SameLastName()
+        if ("column" in inner) == ("part" in inner):
+            raise here.error("a field needs either a column or, for relation data, a part")
+        if "part" in inner or "keywords" in inner or "pattern" in inner:
+            return PartWords.from_plain(inner, here)
+        here.only(inner, ("column", "equal", "in", "min", "max"), "field with a column")
+        return _column_field(inner, here)
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         return Needs(columns=(self.column,))
@@ -273,24 +300,6 @@ class SameLastName:
         return self.to_plain()
 
 
-def field_from_plain(table: Mapping[str, object], place: Place) -> Field | PartWords | SameLastName:
-    """From the key `field`, a table."""
-    here = place.at("field")
-    inner = here.table(table["field"])
-    here.only(inner, _KEYS_ALL, "field")
-    if "same_last_name" in inner:
-        here.only(inner, ("same_last_name",), "field with same_last_name")
-        if inner["same_last_name"] is not True:
-            raise here.at("same_last_name").error("write same_last_name = true, or use not")
-        return SameLastName()
-    if ("column" in inner) == ("part" in inner):
-        raise here.error("a field needs either a column or, for relation data, a part")
-    if "part" in inner or "keywords" in inner or "pattern" in inner:
-        return PartWords.from_plain(inner, here)
-    here.only(inner, ("column", "equal", "in", "min", "max"), "field with a column")
-    return _column_field(inner, here)
-
-
 def _column_field(inner: Mapping[str, object], here: Place) -> Field:
     among = inner.get("in")
     if among is not None and (isinstance(among, str) or not isinstance(among, Sequence)):
@@ -299,10 +308,8 @@ def _column_field(inner: Mapping[str, object], here: Place) -> Field:
     column = here.at("column").text(inner["column"])
     equal = _value(inner["equal"], here.at("equal")) if "equal" in inner else None
     listed = None if among is None else [_value(v, here.at("in", i)) for i, v in enumerate(among)]
-    try:
+    with here.blamed():
         return Field(column, equal, listed, bounds.get("min"), bounds.get("max"))
-    except RuleError as error:
-        raise here.error(error.message) from None
 
 
 def _value(value: object, place: Place) -> Value:
@@ -318,3 +325,117 @@ def _equals(column: pl.Expr, value: Value) -> pl.Expr:
     if isinstance(value, int | float):
         return column.cast(pl.Float64, strict=False) == float(value)
     return column.cast(pl.String) == value
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The values of `columns` stand together in a row of the table.
+
+    The table is a CSV, TSV, JSON Lines, Parquet or Arrow file; its columns `keys` are compared (by
+    default as many as needed, from the left). With `either_order` a pair counts both ways round;
+    with `last_names` the last names of two entities are compared with those in the table.
+    """
+
+    file: str
+    columns: Sequence[str]
+    keys: Sequence[str] = ()
+    either_order: bool = False
+    last_names: bool = False
+    ignore_case: bool = False
+    folder: str = "."
+    known: frozenset[str] = field(
+        default=frozenset(), repr=False
+    )  # read from the file when not given
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "keys", tuple(self.keys))
+        if not self.columns:
+            raise RuleError("a lookup needs columns: the ones whose values are looked up")
+        if (self.either_order or self.last_names) and len(self.columns) != 2:
+            raise RuleError("either_order and last_names need two columns")
+        if self.last_names and tuple(self.columns) != ("entity1", "entity2"):
+            raise RuleError('last_names needs columns = ["entity1", "entity2"]')
+        if not self.known:
+            object.__setattr__(self, "known", self._read())
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, object], place: Place) -> Lookup:
+        """From the key `lookup`, a table."""
+        here = place.at("lookup")
+        inner = here.table(table["lookup"])
+        here.only(inner, _LOOKUP, "lookup")
+        for key in ("file", "columns"):
+            if key not in inner:
+                raise here.error(f"a lookup needs {key} = ...")
+        here.at("file").file(inner["file"])
+        try:
+            return cls(
+                here.at("file").text(inner["file"]),
+                here.at("columns").texts(inner["columns"]),
+                here.at("keys").texts(inner.get("keys", ())),
+                here.at("either_order").flag(inner.get("either_order", False)),
+                here.at("last_names").flag(inner.get("last_names", False)),
+                here.at("ignore_case").flag(inner.get("ignore_case", False)),
+                str(place.folder),
+            )
+        except (RuleError, InputError) as error:
+            raise here.error(error.message) from None
+
+    def _read(self) -> frozenset[str]:
+        path = Path(self.folder) / self.file
+        table = open_table(path)
+        layout = Layout(text=next(iter(table.schema)))
+        frame = pl.concat(rows.frame for rows in table.batches(layout, BATCH_ROWS))
+        keys = list(self.keys) or frame.columns[: len(self.columns)]
+        missing = [key for key in keys if key not in frame.columns]
+        if missing or len(keys) != len(self.columns):
+            raise RuleError(
+                f"{path} has the columns {', '.join(frame.columns)}; {len(self.columns)} are needed"
+                + (f", and there is no {missing[0]!r}" if missing else "")
+            )
+        rows = frame.select(pl.col(k).cast(pl.String) for k in keys).drop_nulls()
+        values = [self._folded(row) for row in rows.iter_rows()]
+        both = values + [row[::-1] for row in values] if self.either_order else values
+        known = frozenset(_JOIN.join(row) for row in both if all(row))
+        if not known:
+            raise RuleError(f"{path}: there is nothing to look up in the table")
+        return known
+
+    def _folded(self, row: Sequence[str]) -> tuple[str, ...]:
+        values = [value.strip() for value in row]
+        if self.last_names:
+            values = [v.split()[-1] if len(v.split()) > 1 else "" for v in values]
+        return tuple(v.lower() if self.ignore_case else v for v in values)
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        measures: tuple[Measure, ...] = (RELATION,) if self.last_names else ()
+        return Needs(() if self.last_names else tuple(self.columns), measures)
+
+    def mask(self) -> pl.Expr:
+        names = ("lastname1", "lastname2")
+        values = (
+            [relation_field(name) for name in names]
+            if self.last_names
+            else [pl.col(c).cast(pl.String).str.strip_chars() for c in self.columns]
+        )
+        joined = pl.concat_str(values, separator=_JOIN)
+        joined = joined.str.to_lowercase() if self.ignore_case else joined
+        return joined.is_in(sorted(self.known)).fill_null(False)
+
+    def reason(self) -> str:
+        what = "last names" if self.last_names else " and ".join(self.columns)
+        return f"lookup: {what} in {Path(self.file).name}"
+
+    def to_plain(self) -> Table:
+        plain: dict[str, Plain] = {"file": self.file, "columns": list(self.columns)}
+        if self.keys:
+            plain["keys"] = list(self.keys)
+        for flag in ("either_order", "last_names", "ignore_case"):
+            if getattr(self, flag):
+                plain[flag] = True
+        return {"lookup": plain}
+
+    def meaning(self) -> Plain:
+        flags = [self.last_names, self.ignore_case]
+        return [list(self.columns), flags, sorted(self.known)]

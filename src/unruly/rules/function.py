@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 import polars as pl
@@ -130,6 +130,7 @@ class Function:
     file: str | None = None  # as the project file names it
     digest: str | None = None  # of the file's contents
     folder: str = "."  # that `file` starts from
+    picks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not is_rule_function(self.function):
@@ -151,18 +152,12 @@ class Function:
                 raise here.error(f'a function needs {key} = "..."')
         path = here.at("file").file(inner["file"])
         name = here.at("name").text(inner["name"])
-        try:
+        with here.blamed():
             digest = sha256(path)
             module = load_file(path.resolve(), digest, str(files_named(path)))
             return cls(
                 _named(module, name, path), name, str(inner["file"]), digest, str(place.folder)
             )
-        except RuleError as error:
-            raise here.error(error.message) from None
-
-    @property
-    def picks(self) -> bool:
-        return True
 
     def _measure(self, classes: tuple[str, ...]) -> FunctionVotes:
         return FunctionVotes(self.function, self.name, classes, self.digest)
@@ -203,14 +198,11 @@ class FunctionVotes:
     function_name: str
     classes: tuple[str, ...]
     digest: str | None
+    reads: ClassVar[tuple[str, ...]] = ()
 
     @property
     def name(self) -> str:
         return f"__function:{self.function_name}:{id(self.function)}"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def meaning(self) -> None:
         return None  # the source's own votes are kept instead

@@ -1,4 +1,8 @@
-"""`keywords`: words and phrases that occur in the text (the paper's HAS)."""
+"""`keywords` and `sequence`: words in the text.
+
+Keywords are words and phrases that occur (the paper's HAS), a sequence is one of these words, then one of those not far
+behind (the paper's PRE…EXP).
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,26 @@ import polars as pl
 
 from unruly.errors import RuleError
 from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table
-from unruly.rules.expressions import find_all_spans, merged, words_of
+from unruly.rules.expressions import (
+    IN_WORD,
+    SPACE,
+    SearchedTexts,
+    checked,
+    find_all_spans,
+    folded,
+    merged,
+    words_of,
+)
+from unruly.rules.pattern import LinearPattern, check_linear
+from unruly.rules.source import class_number
+from unruly.rules.watch import SECONDS, Watch
 from unruly.wording import near_file
 
 Match = Literal["word", "substring"]
+Negated = Literal["flip", "block"]
+_SEQUENCE = (
+    "first", "then", "within_words", "within_chars", "negators", "negators_within", "negated",
+)  # fmt: skip
 _MOST_TOGETHER = 300  # words in one expression: beyond this `many_words` is faster
 
 
@@ -77,10 +97,8 @@ class Keywords:
             there = place.at("keywords_file")
             path = there.file(table["keywords_file"])
             words, file = read_words(path), there.text(table["keywords_file"])
-        try:
+        with there.blamed():
             return cls(words, match, file)
-        except RuleError as error:
-            raise there.error(error.message) from None
 
     def patterns(self) -> tuple[str, ...]:
         """The regular expressions that find the words, some hundreds of words in each."""
@@ -98,11 +116,22 @@ class Keywords:
             return contains_any_word(text, self.words, whole=self.match == "word")
         return folded(text).str.contains(_folded_pattern(tuple(self.words), self.match))
 
-    def spans(self, row: Row) -> tuple[Span, ...]:
-        return self.spans_in([str(row[TEXT])])[0]
+    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
+        return self.spans_in(SearchedTexts((str(row[TEXT]),)), [0])[0]
 
-    def spans_in(self, texts: Sequence[str]) -> list[tuple[Span, ...]]:
+    def spans_in(self, texts: SearchedTexts, rows: Sequence[int]) -> list[tuple[Span, ...]]:
         """The same of several texts."""
+        if len(self.words) > _MOST_TOGETHER:
+            return self._spans_by_patterns([texts.texts[row] for row in rows])
+        needles = _needles(tuple(self.words), self.match)
+        return [
+            _spans_of(needles, texts.folded[row], texts.signs[row])
+            if len(texts.folded[row]) == len(texts.texts[row])  # else places would shift
+            else self._spans_by_patterns([texts.texts[row]])[0]
+            for row in rows
+        ]
+
+    def _spans_by_patterns(self, texts: Sequence[str]) -> list[tuple[Span, ...]]:
         found = [find_all_spans(texts, pattern) for pattern in self.patterns()]
         return [merged([span for each in found for span in each[i]]) for i in range(len(texts))]
 
@@ -157,9 +186,65 @@ def _folded_pattern(words: tuple[str, ...], match: Match) -> str:
 
 
 def _alternatives(words: Iterable[str], match: Match) -> list[str]:
-    # Longest first, so that the span shown for a phrase is the whole phrase.
-    distinct = sorted({" ".join(word.split()) for word in words}, key=lambda w: (-len(w), w))
+    distinct = _longest_first(words)
     return word_patterns(distinct) if match == "word" else [_flexible(w) for w in distinct]
+
+
+def _longest_first(words: Iterable[str]) -> list[str]:
+    """So that the span shown for a phrase is the whole phrase."""
+    return sorted({" ".join(word.split()) for word in words}, key=lambda w: (-len(w), w))
+
+
+@dataclass(frozen=True)
+class _Needle:
+    """A word or phrase as it is looked for in folded texts, without compiling an expression."""
+
+    parts: tuple[str, ...]  # white space stands between them
+    from_edge: bool  # begins at the edge of a word
+    to_edge: bool
+
+    def ends(self, text: str, signs: str, start: int) -> int | None:
+        """Where it ends that begins here with its first part; None where it does not stand here."""
+        if self.from_edge and start and signs[start - 1] == IN_WORD:
+            return None
+        end = start + len(self.parts[0])
+        for part in self.parts[1:]:
+            gap = end
+            while end < len(text) and signs[end] == SPACE:
+                end += 1
+            if end == gap or not text.startswith(part, end):
+                return None
+            end += len(part)
+        inside = self.to_edge and end < len(text) and signs[end] == IN_WORD
+        return None if inside else end
+
+
+@functools.lru_cache(maxsize=512)
+def _needles(words: tuple[str, ...], match: Match) -> tuple[_Needle, ...]:
+    plain = pl.select(folded(pl.lit(pl.Series(words)))).to_series().to_list()
+    distinct = _longest_first(plain)
+    signs = SearchedTexts(distinct).signs
+    whole = match == "word"
+    return tuple(
+        _Needle(tuple(word.split(" ")), whole and sign[0] == IN_WORD, whole and sign[-1] == IN_WORD)
+        for word, sign in zip(distinct, signs, strict=True)
+    )
+
+
+def _spans_of(needles: Sequence[_Needle], text: str, signs: str) -> tuple[Span, ...]:
+    """As an expression of alternatives finds them: from left to right, the first needle that stands there."""
+    found: list[tuple[int, int, int]] = []  # start, the needle's place in the list, end
+    for order, needle in enumerate(needles):
+        start = text.find(needle.parts[0])
+        while start >= 0:
+            if (end := needle.ends(text, signs, start)) is not None:
+                found.append((start, order, end))
+            start = text.find(needle.parts[0], start + 1)
+    spans: list[Span] = []
+    for start, _, end in sorted(found):
+        if not spans or start >= spans[-1][1]:
+            spans.append((start, end))
+    return tuple(spans)
 
 
 def word_patterns(words: Iterable[str]) -> list[str]:
@@ -209,18 +294,179 @@ def prepared(text: pl.Expr, whole: bool) -> pl.Expr:
     return plain.str.replace_all(r"\w+", f"{_START}${{0}}{_END}") if whole else plain
 
 
-def folded(text: pl.Expr) -> pl.Expr:
-    """Letters that differ in case only made one, as the regular expressions see it."""
-    rest = _beyond_lower_case()
-    return text.str.to_lowercase().str.replace_many(list(rest), list(rest.values()))
+@dataclass(frozen=True)
+class WordSequence:
+    """One of the words `first`, later one of the words `then`; whole words, whatever the case.
+
+    At most `within_words` words or `within_chars` characters may stand between them; with neither,
+    any number. Where a negator stands at most `negators_within` words before it, the match is
+    blocked, or the vote flips to the other of two classes. The leftmost match in a text decides.
+
+    >>> rule = WordSequence(["would"], ["again"], within_words=4, negators=["never"])
+    >>> texts = ["I would watch it again", "Nobody would. And again", "never would I do it again"]
+    >>> pl.DataFrame({TEXT: texts}).select(rule.mask()).to_series().to_list()
+    [True, True, False]
+    """
+
+    first: Sequence[str]
+    then: Sequence[str]
+    within_words: int | None = None
+    within_chars: int | None = None
+    negators: Sequence[str] = ()
+    negators_within: int = 3
+    negated: Negated = "block"
+
+    def __post_init__(self) -> None:
+        for name in ("first", "then", "negators"):
+            words = getattr(self, name)
+            if isinstance(words, str):
+                raise RuleError(f"{name} must be a list, not one text: write [{words!r}]")
+            if name != "negators" and not words:
+                raise RuleError(f"the list {name} is empty: give at least one word")
+            if any(not isinstance(w, str) or not w.strip() for w in words):
+                raise RuleError(f"the list {name} has a blank word, or one that is no text")
+            object.__setattr__(self, name, tuple(words))
+        if self.within_words is not None and self.within_chars is not None:
+            raise RuleError("give within_words or within_chars, not both")
+        if self.negated not in ("flip", "block"):
+            raise RuleError(f'negated must be "flip" or "block", not {self.negated!r}')
+        try:
+            check_linear(self._with_negator())
+        except RuleError as error:
+            if "too large" not in str(error):
+                raise
+            raise RuleError(
+                "the sequence is too large: make within_words, within_chars or the lists smaller"
+            ) from None
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, object], place: Place) -> WordSequence:
+        """From the key `sequence`, a table."""
+        here = place.at("sequence")
+        inner = here.table(table["sequence"])
+        here.only(inner, _SEQUENCE, "sequence")
+        for key in ("first", "then"):
+            if key not in inner:
+                raise here.error(f"a sequence needs the words {key} = [...]")
+        limits = {
+            key: here.at(key).count(inner[key])
+            for key in ("within_words", "within_chars", "negators_within")
+            if key in inner
+        }
+        chosen = here.at("negated").choice(inner.get("negated", "block"), ("flip", "block"))
+        with here.blamed():
+            made = cls(
+                here.at("first").texts(inner["first"]),
+                here.at("then").texts(inner["then"]),
+                limits.get("within_words"),
+                limits.get("within_chars"),
+                here.at("negators").texts(inner.get("negators", ())),
+                limits.get("negators_within", 3),
+                "flip" if chosen == "flip" else "block",
+            )
+            for each in made._patterns():
+                place.allowance.spend(checked(each.pattern))
+        return made
+
+    @property
+    def picks(self) -> bool:
+        return bool(self.negators) and self.negated == "flip"
+
+    def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
+        number = class_number(label, classes)
+        if len(classes) != 2:
+            raise RuleError(
+                f'negated = "flip" needs two classes, not {len(classes)}: use "block", '
+                "and a rule of its own for the negated words"
+            )
+        found, turn = self._found().contains(), 1 - 2 * number
+        return pl.when(found).then(number + turn * self._negated(found).cast(pl.Int8))
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return Needs(parts=sum(each.size for each in self._patterns()), seconds=SECONDS)
+
+    def _patterns(self) -> tuple[LinearPattern, ...]:
+        """All that are looked for."""
+        if not self.negators:
+            return (self._found(),)
+        return self._found(), self._behind_negator(), self._negation()
+
+    def mask(self) -> pl.Expr:
+        found = self._found().contains()
+        return found & ~self._negated(found) if self.negators else found
+
+    def _negated(self, found: pl.Expr) -> pl.Expr:
+        """Whether the leftmost match is behind a negator: groups are slow, so first whether any match is."""
+        return self._negation().group(found & self._behind_negator().contains())
+
+    def _found(self) -> LinearPattern:
+        return LinearPattern(self._pattern())
+
+    def _negation(self) -> LinearPattern:
+        return LinearPattern(self._with_negator())
+
+    def _behind_negator(self) -> LinearPattern:
+        return LinearPattern(f"(?i){self._negator()}{self._pattern().removeprefix('(?i)')}")
+
+    def _pattern(self) -> str:
+        return f"(?i){_one_of(tuple(self.first))}{self._gap()}{_one_of(tuple(self.then))}"
+
+    def _with_negator(self) -> str:
+        """The same with a negator before it, or without: what comes first in the text is found."""
+        if not self.negators:
+            return self._pattern()
+        return f"(?i)(?:{self._negator()})?{self._pattern().removeprefix('(?i)')}"
+
+    def _negator(self) -> str:
+        return f"({_one_of(tuple(self.negators))}){_words_between(self.negators_within)}"
+
+    def _gap(self) -> str:
+        if self.within_words is not None:
+            return _words_between(self.within_words)
+        return "(?s:.*?)" if self.within_chars is None else f"(?s:.{{0,{self.within_chars}}}?)"
+
+    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
+        if watch is None:
+            with Watch() as own:
+                return self.spans(row, own)
+        return self._negation().spans(str(row[TEXT]), watch)
+
+    def spans_in(self, texts: SearchedTexts, rows: Sequence[int]) -> list[tuple[Span, ...]] | None:
+        """The same of several texts; None where that may take long."""
+        return self._negation().spans_in([texts.texts[row] for row in rows])
+
+    def reads(self) -> tuple[str, ...]:
+        return words_of((*self.first, *self.then))
+
+    def reason(self) -> str:
+        return f"sequence: {_few(self.first)} … {_few(self.then)}"
+
+    def to_plain(self) -> Table:
+        plain: dict[str, Plain] = {"first": list(self.first), "then": list(self.then)}
+        if self.within_words is not None:
+            plain["within_words"] = self.within_words
+        if self.within_chars is not None:
+            plain["within_chars"] = self.within_chars
+        if self.negators:
+            plain["negators"] = list(self.negators)
+            plain["negated"] = self.negated
+        if self.negators_within != 3:
+            plain["negators_within"] = self.negators_within
+        return {"sequence": plain}
+
+    def meaning(self) -> Plain:
+        return self.to_plain()
 
 
-@functools.lru_cache(maxsize=1)
-def _beyond_lower_case() -> dict[str, str]:
-    """Lower-case letters that are yet the same as another (ς and σ, ſ and s), and the one that becomes two (İ)."""
-    found = {"i\u0307": "\u0130"}
-    for letter in map(chr, range(0x10000)):  # further on, lower case is all there is to it
-        simple, lower = letter.casefold(), letter.lower()
-        if len(lower) == len(simple) == 1 and simple.lower() != lower:
-            found[lower] = simple
-    return found
+@functools.lru_cache(maxsize=512)
+def _one_of(words: tuple[str, ...]) -> str:
+    return f"(?:{'|'.join(word_patterns(_longest_first(words)))})"
+
+
+def _words_between(most: int) -> str:
+    """At most so many words, and the spaces and marks around them."""
+    return rf"\W*?(?:[\w'’-]+\W+){{0,{most}}}?"
+
+
+def _few(words: Sequence[str]) -> str:
+    return "/".join(words[:3]) + ("/…" if len(words) > 3 else "")

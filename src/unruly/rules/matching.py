@@ -1,18 +1,36 @@
-"""The matcher: all rules of all sources over all texts in one pass of polars, and why each source voted."""
+"""The matcher: all rules of all sources over all texts in one pass of polars, and why each source voted.
+
+Votes are kept from run to run, so that after an edit only the edited source is matched again. An entry of the cache is
+named by a digest of all that decides it: the source's meaning, the classes, the contents of the documents, and the version
+of polars. It is a checksum and a Parquet file. Entries may be deleted at any time, by anyone; a damaged one counts as
+missing; each is written whole, so two processes may share the folder. A folder that cannot be written, or is full, is done
+without.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from io import BytesIO
+from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
+from polars.datatypes import DataTypeClass
 
-from unruly.errors import RuleError, UnrulyError, Where
+from unruly.errors import InputError, RuleError, UnrulyError, Where
 from unruly.facts import DocumentsGivenUp
+from unruly.files import CacheFiles, cache_folder, written_whole
 from unruly.progress import SILENT, Progress, stage
-from unruly.rules.cache import Cache, entry_key, texts_digest, whole_digest
 from unruly.rules.condition import (
     ID,
     TEXT,
@@ -21,6 +39,7 @@ from unruly.rules.condition import (
     Explained,
     Measure,
     Needs,
+    Plain,
     Row,
     RowFailure,
     Span,
@@ -28,18 +47,136 @@ from unruly.rules.condition import (
     spans_of,
     suggestion,
 )
-from unruly.rules.pattern import STEPS
+from unruly.rules.expressions import SearchedTexts
 from unruly.rules.source import Source
+from unruly.rules.watch import MOST_SECONDS, SMALL, STEPS, Clocks, RuleVote, Watch, match_long
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import Match, Votes, one_of
+from unruly.votes.votes import ABSTAIN, Match, Votes, one_of
 from unruly.wording import plural
 
 _SLICE = 250_000  # texts matched between two words of progress
-_STEPS = 10 * STEPS  # parts of large patterns × bytes matched at once: Ctrl-C works in between
+_AT_ONCE = (
+    5 * STEPS
+)  # parts of patterns × bytes matched at once in this process: Ctrl-C works in between
+_QUICK = 0.5  # seconds: where a slice took less, the next is larger
 _FEW = 1_000  # texts for which polars' streaming engine takes longer to start than to match
 _SLOW_SLICE = 2_000  # texts measured in Python between two words of progress
 SOFT = "__soft_votes:"  # before a source's name: the column of its probabilities
 UNASKED = "__unasked:"  # likewise: where it has not been asked
+VERSION = 2  # of the cache
+MOST_BYTES = 512 * 1024 * 1024
+_SUM = 16  # bytes of checksum before the contents of an entry
+_ENTRIES = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{38}\.votes")
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder of entries, the least recently used of which go when it grows too large."""
+
+    folder: Path
+    most_bytes: int = MOST_BYTES
+
+    @classmethod
+    def default(cls) -> Cache:
+        """The user's own cache."""
+        return cls(cache_folder() / "votes")
+
+    def get(self, key: str) -> pl.DataFrame | None:
+        """What was kept under the key, or None; a damaged entry is deleted, with a warning."""
+        path = self._path(key)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        if _checksum(key, data[_SUM:]) != data[:_SUM]:
+            with suppress(OSError):
+                path.unlink()
+            warnings.warn(
+                f"the cache {self.folder} held a damaged entry: its rules are matched again",
+                stacklevel=2,
+            )
+            return None
+        with suppress(OSError):  # a cache that may only be read serves as well
+            path.touch()  # the least recently used go first
+        return pl.read_parquet(BytesIO(data[_SUM:]))
+
+    def put(self, key: str, frame: pl.DataFrame) -> bool:
+        """Keep a frame. A full disk or a folder that cannot be written is a warning, not an error."""
+        path = self._path(key)
+        try:
+            buffer = BytesIO()
+            frame.write_parquet(buffer)
+            data = buffer.getvalue()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with written_whole(path) as part:
+                part.write_bytes(_checksum(key, data) + data)
+        except (OSError, InputError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            warnings.warn(
+                f"the cache {self.folder} cannot be written ({why}): votes are not kept",
+                stacklevel=2,
+            )
+            return False
+        return True
+
+    @property
+    def files(self) -> CacheFiles:
+        """The entries on disk."""
+        return CacheFiles(self.folder, _ENTRIES)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.votes"
+
+
+def _checksum(key: str, data: bytes) -> bytes:
+    """Of the contents, and of the name under which they are kept."""
+    return hashlib.blake2b(key.encode() + data, digest_size=_SUM).digest()
+
+
+def entry_key(meaning: Plain, classes: tuple[str, ...], data: str) -> str:
+    """The name of an entry."""
+    parts = [VERSION, pl.__version__, list(classes), meaning, data]
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False)
+    return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
+
+
+def texts_digest(frame: pl.DataFrame) -> str:
+    """A digest of the texts in their order."""
+    digest = hashlib.blake2b(digest_size=20)
+    digest.update(frame[TEXT].str.len_bytes().to_numpy().tobytes())
+    digest.update(str(frame[TEXT].str.join("").item()).encode())
+    return digest.hexdigest()
+
+
+def whole_digest(frame: pl.DataFrame) -> str:
+    """A digest of texts, ids and all other columns. NaN, the infinities and null are four values."""
+    digest = hashlib.blake2b(texts_digest(frame).encode(), digest_size=20)
+    others = frame.select(pl.exclude(TEXT))
+    digest.update(json.dumps([[n, str(t)] for n, t in others.schema.items()]).encode())
+    exact = others.select(_exact(name, dtype) for name, dtype in others.schema.items())
+    digest.update(exact.write_ndjson().encode())
+    return digest.hexdigest()
+
+
+def _exact(name: str, dtype: pl.DataType) -> pl.Expr:
+    """A column as JSON can hold it without loss."""
+    column = pl.col(name)
+    return column.bin.encode("hex") if dtype == pl.Binary else column.cast(_as_text(dtype))
+
+
+def _as_text(dtype: pl.DataType) -> pl.DataType:
+    """The same type with texts in the place of floating-point numbers, which JSON has no NaN for."""
+    if dtype.is_float():
+        return pl.String()
+    if isinstance(dtype, pl.List | pl.Array):
+        return pl.List(_as_text(_instance(dtype.inner)))
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({field.name: _as_text(_instance(field.dtype)) for field in dtype.fields})
+    return dtype
+
+
+def _instance(dtype: pl.DataType | DataTypeClass) -> pl.DataType:
+    return dtype if isinstance(dtype, pl.DataType) else dtype()
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +259,7 @@ class Matcher:
             key = None if source.name in slow else keys[source.name]
             if key is not None and not self.cache.put(key, _columns(done.votes, source.name)):
                 break  # it cannot be written
-        self.cache.trim()
+        self.cache.files.trim(self.cache.most_bytes)
         return Matched(pl.concat([done.votes, *found], how="horizontal"), done.given_up)
 
     def _kept(self, key: str | None, documents: MatchFrame) -> pl.DataFrame | None:
@@ -142,32 +279,135 @@ class Matcher:
     def _match(
         self, sources: Sequence[Source], documents: MatchFrame, progress: Progress
     ) -> Matched:
-        expressions = [made for source in sources for made in self._expressions[source.name]]
-        frame = self.with_measures(sources, documents, progress)
-        parts = []
+        frame, clocks = self._with_clocks(sources, documents, progress)
         with stage(progress, "matching rules", frame.height, "texts"):
-            for part in frame.iter_slices(self._rows(sources, frame)):
-                parts.append(self._select(sources, part, expressions))
-                progress.advance(part.height)
-        votes = pl.concat(parts) if parts else self._select(sources, frame, expressions)
-        return Matched(votes, tuple(self._given_up(sources, frame)))
+            long = self._long(sources, frame)
+            if not long.any():
+                votes = self._match_short(sources, frame, progress)
+            else:
+                found = [self._match_short(sources, frame.filter(~long), progress)]
+                found.append(self._match_long(sources, frame.filter(long), clocks.take(long)))
+                progress.advance(int(long.sum()))
+                order = np.argsort(np.argsort(long, kind="stable"), kind="stable")
+                votes = pl.concat(found)[order]
+        return Matched(votes, tuple(self._given_up(sources, frame, clocks)))
+
+    def _match_short(
+        self, sources: Sequence[Source], frame: pl.DataFrame, progress: Progress
+    ) -> pl.DataFrame:
+        """All sources at once, so many documents at a time that Ctrl-C is soon heard."""
+        expressions = [made for source in sources for made in self._expressions[source.name]]
+        parts, rows, start = [], self._rows(sources, frame), 0
+        while start < frame.height:
+            began = time.monotonic()
+            part = frame.slice(start, rows)
+            parts.append(self._select(sources, part, expressions))
+            progress.advance(part.height)
+            start += rows
+            if time.monotonic() - began < _QUICK:
+                rows = min(16 * rows, _SLICE)
+        return pl.concat(parts) if parts else self._select(sources, frame, expressions)
 
     def _rows(self, sources: Sequence[Source], frame: pl.DataFrame) -> int:
-        """How many documents are matched at once: fewer where large patterns meet long texts."""
+        """How many documents are matched at once, to begin with: fewer where patterns meet long texts."""
         parts = sum(self._needs[source.name].parts for source in sources)
-        if not parts or not frame.height:
+        if parts <= SMALL or not frame.height:
             return _SLICE
         mean = 1 + int(frame[TEXT].str.len_bytes().sum() or 0) // frame.height
-        return min(max(_STEPS // (parts * mean), 1), _SLICE)
+        return min(max(_AT_ONCE // (parts * mean), 1), _SLICE)
+
+    def _long(self, sources: Sequence[Source], frame: pl.DataFrame) -> NDArray[np.bool_]:
+        """(n,): the documents on which the patterns may take too long to be matched in this process."""
+        parts = [self._needs[source.name].parts for source in sources]
+        if sum(parts) <= SMALL:
+            return np.zeros(frame.height, dtype=np.bool_)
+        limits = [STEPS // each for each in parts if each > SMALL]
+        return np.asarray(self._bytes(sources, frame) > min([_AT_ONCE // sum(parts), *limits]))
+
+    def _bytes(self, sources: Sequence[Source], frame: pl.DataFrame) -> NDArray[np.int64]:
+        """(n,): how much patterns read of each document: its text, and other columns of texts."""
+        own = {c for s in sources if self._needs[s.name].parts for c in self._needs[s.name].columns}
+        texts = [TEXT, *(c for c in sorted(own) if frame.schema.get(c) == pl.String)]
+        sizes = [pl.col(c).str.len_bytes().fill_null(0).cast(pl.Int64) for c in texts]
+        return frame.select(pl.sum_horizontal(sizes)).to_series().to_numpy()
+
+    def _match_long(
+        self, sources: Sequence[Source], frame: pl.DataFrame, clocks: Clocks
+    ) -> pl.DataFrame:
+        """The same of documents that are long for the patterns, which another process matches."""
+        cast = self._rule_votes(sources, frame, clocks)
+        expressions = []
+        for source in sources:
+            names = [_rule_name(source, i) for i in range(len(source.rules))]
+            votes = [pl.col(name) for name in names]
+            shares = [pl.col(_SHARES + n) if _SHARES + n in cast.columns else None for n in names]
+            expressions.append(source.first_vote(votes))
+            if (soft := source.first_shares(votes, shares, len(self.classes))) is not None:
+                expressions.append(soft.alias(SOFT + source.name))
+            if (unasked := source.unasked()) is not None:
+                expressions.append(unasked.alias(UNASKED + source.name))
+        return pl.concat([frame, cast], how="horizontal").select(expressions)
+
+    def rule_votes(
+        self, sources: Sequence[Source], measured: Sequence[Source], documents: MatchFrame
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Of a few documents: the vote of each rule of the sources, a column each; and the frame with all that the
+        rules of `measured` sources read."""
+        frame, clocks = self._with_clocks(measured, documents, SILENT)
+        if not sources:
+            return pl.DataFrame(), frame
+        return self._rule_votes(sources, frame, clocks), frame
+
+    def _rule_votes(
+        self, sources: Sequence[Source], frame: pl.DataFrame, clocks: Clocks
+    ) -> pl.DataFrame:
+        """Each rule's vote and probabilities (`_SHARES`), null where it abstains."""
+        rules = [rule for source in sources for rule in self._rules(source)]
+        if not self._long(sources, frame).any():
+            return self._evaluate(rules, frame)
+        patterns = [rule for rule in rules if self._needs[rule.source].parts]
+        others = [rule for rule in rules if not self._needs[rule.source].parts]
+        found = [self._evaluate(others, frame)] if others else []
+        seconds = {source.name: self._needs[source.name].seconds for source in sources}
+        cast = match_long(patterns, frame, self._bytes(sources, frame), clocks, seconds)
+        return pl.concat([*found, cast], how="horizontal")
+
+    def _evaluate(self, rules: Sequence[RuleVote], frame: pl.DataFrame) -> pl.DataFrame:
+        """The same in this process."""
+        names = [name for rule in rules for name in rule.schema]
+        expressions = [made for rule in rules for made in rule.expressions]
+        try:
+            return frame.with_columns(expressions).select(names)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise self._blame(self.sources, frame) or RuleError(_first_line(error)) from None
+
+    def _rules(self, source: Source) -> Iterator[RuleVote]:
+        """The rules of a source with what they vote by."""
+        votes, shares = source.rule_votes(self.classes), source.rule_shares(self.classes)
+        for i, (vote, share) in enumerate(zip(votes, shares, strict=True)):
+            name = _rule_name(source, i)
+            schema: dict[str, pl.DataType] = {name: pl.Int8()}
+            expressions = [vote.cast(pl.Int8).alias(name)]
+            if share is not None:
+                schema[_SHARES + name] = pl.List(pl.Float32)
+                expressions.append(share.cast(pl.List(pl.Float32)).alias(_SHARES + name))
+            yield RuleVote(source.name, i + 1, tuple(expressions), schema)
 
     def _given_up(
-        self, sources: Sequence[Source], frame: pl.DataFrame
+        self, sources: Sequence[Source], frame: pl.DataFrame, clocks: Clocks
     ) -> Iterator[DocumentsGivenUp]:
+        """The documents that a source's time was not enough for, each once, by the rule at which it was over."""
         for source in sources:
+            first = clocks.given_up.get(source.name, {})
             for number, rule in enumerate(source.rules, start=1):
                 for measure in rule.when.needs(self.classes).measures:
-                    if isinstance(measure, Timed) and (count := frame[measure.name].null_count()):
-                        yield DocumentsGivenUp(source.name, number, count, measure.seconds)
+                    if isinstance(measure, Timed) and (gaps := frame[measure.name].is_null()).any():
+                        for row in gaps.arg_true().to_list():
+                            first[row] = min(number, first.get(row, number))
+            for number in sorted(set(first.values())):
+                count = sum(each == number for each in first.values())
+                seconds = self._needs[source.name].seconds
+                yield DocumentsGivenUp(source.name, number, count, seconds)
 
     def _select(
         self, sources: Sequence[Source], frame: pl.DataFrame, expressions: list[pl.Expr]
@@ -193,11 +433,17 @@ class Matcher:
         self, sources: Sequence[Source], documents: MatchFrame, progress: Progress = SILENT
     ) -> pl.DataFrame:
         """The frame with every measure that some rule reads, each worked out once; those that it has are kept."""
-        columns = []
+        return self._with_clocks(sources, documents, progress)[0]
+
+    def _with_clocks(
+        self, sources: Sequence[Source], documents: MatchFrame, progress: Progress
+    ) -> tuple[pl.DataFrame, Clocks]:
+        """The same, and the time that is then left for each document."""
+        columns, clocks = [], Clocks(documents.height)
         for measure, rule in self._measures(sources, documents.frame.schema).items():
             if measure.name not in documents.frame.columns:
-                columns.append(self._measured(measure, rule, documents, progress))
-        return documents.frame.with_columns(columns)
+                columns.append(self._measured(measure, rule, documents, progress, clocks))
+        return documents.frame.with_columns(columns), clocks
 
     def _measures(
         self, sources: Sequence[Source], columns: Mapping[str, pl.DataType]
@@ -214,7 +460,12 @@ class Matcher:
         return wanted
 
     def _measured(
-        self, measure: Measure, rule: Where, documents: MatchFrame, progress: Progress
+        self,
+        measure: Measure,
+        rule: Where,
+        documents: MatchFrame,
+        progress: Progress,
+        clocks: Clocks,
     ) -> pl.Series:
         meaning, key = measure.meaning(), None
         if self.cache is not None and meaning is not None:
@@ -222,19 +473,44 @@ class Matcher:
             key = entry_key(["measure", meaning], (), data)
             if (kept := self._kept(key, documents)) is not None:
                 return kept.to_series().alias(measure.name)
-        series = _compute(measure, rule, documents.frame, progress)
+        left = None
+        if isinstance(measure, Timed) and rule.source is not None:
+            before = clocks.of(rule.source, self._needs[rule.source].seconds)
+            left = before.copy()
+        series = _compute(measure, rule, documents.frame, progress, left)
+        if left is not None and rule.source is not None:
+            clocks.spend(rule.source, slice(None), before - left)
         complete = not isinstance(measure, Timed) or not series.null_count()
         if self.cache is not None and key is not None and complete:
             self.cache.put(key, series.to_frame("measure"))
         return series
 
 
-def _compute(measure: Measure, rule: Where, frame: pl.DataFrame, progress: Progress) -> pl.Series:
-    parts = []
+_SHARES = "__shares:"
+
+
+def _rule_name(source: Source, number: int) -> str:
+    return f"__rule:{number}:{source.name}"
+
+
+def _compute(
+    measure: Measure,
+    rule: Where,
+    frame: pl.DataFrame,
+    progress: Progress,
+    left: NDArray[np.float64] | None,
+) -> pl.Series:
+    parts, start = [], 0
     with stage(progress, f"measuring for {rule}", frame.height, "texts"):
         for part in frame.iter_slices(_SLOW_SLICE) if frame.height else [frame]:
             try:
-                parts.append(measure.compute(part).alias(measure.name))
+                if left is not None and isinstance(measure, Timed):
+                    own = left[start : start + part.height]  # a view: what it takes is taken there
+                    series = measure.compute_within(part, own)
+                else:
+                    series = measure.compute(part)
+                parts.append(series.alias(measure.name))
+                start += part.height
             except RowFailure as failure:
                 found = part[ID][failure.row]
                 known = found if isinstance(found, int) else str(found)
@@ -293,47 +569,106 @@ class Evidence:
         sources = plural(len(self.matcher.sources), "source")
         return f"Evidence({sources}, {plural(len(self.corpus), 'document')})"
 
+    def of_sources(self, names: Sequence[str]) -> Evidence:
+        """The same for some of the sources only, in this order."""
+        own = {source.name: source for source in self.matcher.sources}
+        matcher = replace(self.matcher, sources=tuple(own[name] for name in names))
+        return Evidence(matcher, self.corpus, tuple(f for f in self.given_up if f.source in names))
+
     def matches(self, row: int) -> tuple[Match, ...]:
         """What fired on this document, one `Match` for each source that voted."""
         return matches_on(self.matcher, self.corpus.take([row]))[0]
 
 
-def matches_on(matcher: Matcher, corpus: Corpus) -> list[tuple[Match, ...]]:
-    """What fired on each of a few documents: one `Match` for each source that voted on it."""
-    frame = matcher.with_measures(matcher.sources, MatchFrame.of(corpus))
-    rules = [
-        (source, number, vote)
-        for source in matcher.sources
-        for number, vote in enumerate(source.rule_votes(matcher.classes))
+def matches_on(
+    matcher: Matcher, corpus: Corpus, cast: NDArray[np.int8] | None = None
+) -> list[tuple[Match, ...]]:
+    """What fired on each of a few documents: one `Match` for each source that voted on it.
+
+    `cast` (n, k) are the votes of the matcher's sources where they are known: then only sources with several rules
+    are matched again, to tell which of them decided.
+    """
+    sources = [
+        source
+        for j, source in enumerate(matcher.sources)
+        if cast is None or (cast[:, j] != ABSTAIN).any()
     ]
-    cast = frame.select(vote.alias(str(i)) for i, (_, _, vote) in enumerate(rules))
-    found: list[dict[str, Match]] = [{} for _ in range(len(corpus))]
-    for i, (source, number, _) in enumerate(rules):
-        rule = source.rules[number]
-        when = rule.when
-        votes = {
-            row: decided
-            for row, decided in enumerate(cast[str(i)].to_list() if len(corpus) else ())
-            if decided is not None
-            and source.name not in found[row]
-            and not (corpus.missing is not None and corpus.missing[row])  # there is no text
-        }
-        documents = [frame.row(row, named=True) for row in votes]
-        several = rule.named(matcher.classes)  # a rule for one class may have flipped its vote
-        for (row, decided), document, spans in zip(
-            votes.items(), documents, _spans(when, documents), strict=True
-        ):
-            named = several if len(several) > 1 else (decided,)
-            label = one_of(matcher.classes[c] for c in named)
-            why = when.because(document) if isinstance(when, Explained) else when.reason()
+    told = {} if cast is None else {s.name: cast[:, j] for j, s in enumerate(matcher.sources)}
+    several = [source for source in sources if len(source.rules) > 1 or source.name not in told]
+    votes_of, frame = matcher.rule_votes(several, sources, MatchFrame.of(corpus))
+    texts, documents = SearchedTexts(corpus.texts.to_list()), frame.rows(named=True)
+    left = [MOST_SECONDS] * len(documents)  # to look for what made the rules match
+    silent = np.zeros(len(corpus), np.bool_) if corpus.missing is None else corpus.missing
+    found: list[dict[str, Match]] = [{} for _ in documents]
+    for source, number, votes in _votes_by_rule(sources, votes_of, told):
+        when, named = source.rules[number].when, source.rules[number].named(matcher.classes)
+        rows = [row for row in votes if source.name not in found[row] and not silent[row]]
+        explained = when if isinstance(when, Explained) else None
+        reason = "" if explained is not None else when.reason()
+        seconds = when.needs(matcher.classes).seconds
+        shown = _spans(when, texts, documents, rows, seconds, left)
+        for row, spans in zip(rows, shown, strict=True):
+            # a rule for one class may have flipped its vote
+            classes = named if len(named) > 1 else (votes[row],)
+            label = one_of(matcher.classes[c] for c in classes)
+            why = reason if explained is None else explained.because(documents[row])
             found[row][source.name] = Match(source.name, number, label, spans, why)
     return [tuple(matches.values()) for matches in found]
 
 
-def _spans(when: Condition, documents: Sequence[Row]) -> list[tuple[Span, ...]]:
+def _votes_by_rule(
+    sources: Sequence[Source], votes: pl.DataFrame, told: Mapping[str, NDArray[np.int8]]
+) -> Iterator[tuple[Source, int, dict[int, int]]]:
+    """Every rule, its number from 0, and the rows on which it votes with the class that it votes for."""
+    for source in sources:
+        for number in range(len(source.rules)):
+            name = _rule_name(source, number)
+            if name in votes.columns:
+                matched = enumerate(votes[name].to_list())
+                yield source, number, {row: vote for row, vote in matched if vote is not None}
+            else:
+                column = told[source.name]
+                rows = np.flatnonzero(column != ABSTAIN).tolist()
+                yield source, number, {row: int(column[row]) for row in rows}
+
+
+def _spans(
+    when: Condition,
+    texts: SearchedTexts,
+    documents: Sequence[Row],
+    rows: Sequence[int],
+    seconds: float,
+    left: list[float],
+) -> list[tuple[Span, ...]]:
+    """What made a condition hold in each document; the seconds that this takes are taken from what is left."""
     if isinstance(when, BatchHighlighter):
-        return when.spans_in([str(document[TEXT]) for document in documents])
-    return [spans_of(when, document) for document in documents]
+        together = when.spans_in(texts, rows)
+        if together is not None:
+            return together
+    found = []
+    for row in rows:
+        given = min(seconds, left[row])
+        with Watch(given) as watch:
+            found.append(spans_of(when, documents[row], watch))
+        left[row] -= given - watch.left
+    return found
+
+
+class GaveUpWarning(UserWarning):
+    """Rules took too long on some documents, and so abstain there."""
+
+
+def warn_given_up(facts: Sequence[DocumentsGivenUp]) -> None:
+    """Say where rules took too long, and what to do."""
+    for fact in facts:
+        where = Where(source=fact.source, rule=fact.rule)
+        warnings.warn(
+            f"{where}: gave up on {plural(fact.documents, 'document')}, for which the source took longer than "
+            f"{fact.seconds:g} s: the rule abstains there; write its pattern without repetition inside repetition, "
+            "or set seconds",
+            GaveUpWarning,
+            stacklevel=3,
+        )
 
 
 def given_up(votes: Votes) -> tuple[DocumentsGivenUp, ...]:

@@ -2,6 +2,9 @@
 
 Voting never sends anything: it reads the answers that `unruly vote` (or `Sources.ask`) got and kept. The vote on a document
 that was not asked about is missing, which is not an abstention; "unsure", and an answer that cannot be read, abstain.
+
+Asked first is about documents that no rule covers, then about those that rules disagree about, then about the rest, as far
+as the budget goes.
 """
 
 from __future__ import annotations
@@ -9,23 +12,32 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from unruly.errors import RuleError
-from unruly.prompts.answers import AnswerStore, Completion
-from unruly.prompts.budget import Budget, Price
-from unruly.prompts.endpoint import Endpoint
-from unruly.prompts.requests import UNSURE, Question
+from unruly.progress import SILENT, Progress
+from unruly.prompts.answers import AnswerStore, Budget, Completion, Price
+from unruly.prompts.asking import Asked, Asking, Plan, RetryPolicy
+from unruly.prompts.endpoint import UNSURE, Endpoint, Question
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table
+from unruly.rules.matching import Cache, MatchFrame
+from unruly.rules.similar import descriptions_of
 from unruly.rules.source import Source
+from unruly.rules.sources import Sources
+from unruly.texts.corpus import Corpus
+from unruly.votes.summary import tallies
+from unruly.votes.votes import Votes
 from unruly.wording import listed
 
 KEYS = ("endpoint", "model", "ask", "answers", "budget", "price", "key_env", "in_flight", "seconds", "max_tokens", "seed")  # fmt: skip
+UNCOVERED, CONTESTED, AGREED = 0, 1, 2  # in the order in which documents are asked about
 _GAP = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 _OWN = ("text", "classes", "descriptions")  # what a template may name beside columns
 _FIELDS = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32), "asked": pl.Boolean, "said": pl.String, "read": pl.Boolean})  # fmt: skip
@@ -48,6 +60,7 @@ class Prompt:
     max_tokens: int = 32
     seed: int = 0
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    picks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.model.strip():
@@ -72,10 +85,6 @@ class Prompt:
 
     def __hash__(self) -> int:
         return hash(self.identity)
-
-    @property
-    def picks(self) -> bool:
-        return True
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -307,3 +316,77 @@ def _price(value: object, here: Place) -> Price:
     here.only(table, ("input", "output"), "price")
     numbers = {k: here.at(k).number(table[k]) for k in table}
     return Price(numbers.get("input", 0.0), numbers.get("output", 0.0))
+
+
+def ask(
+    sources: Sources,
+    corpus: Corpus,
+    progress: Progress = SILENT,
+    cache: Cache | None = None,
+    retries: RetryPolicy | None = None,
+) -> tuple[Asked, ...]:
+    """Ask every prompt of the sources about these documents, within its budget; `vote` then reads the answers."""
+    askings = list(_askings(sources, corpus, cache, retries or RetryPolicy()))
+    if not askings:
+        return ()
+    with AnswerStore.default() as store:
+        return tuple(asking.run(store, progress) for asking in askings)
+
+
+def plans(sources: Sources, corpus: Corpus, cache: Cache | None = None) -> tuple[Plan, ...]:
+    """What `ask` would send and cost; nothing is sent."""
+    askings = list(_askings(sources, corpus, cache, RetryPolicy()))
+    if not askings:
+        return ()
+    with AnswerStore.default() as store:
+        return tuple(asking.plan(store) for asking in askings)
+
+
+def _askings(
+    sources: Sources, corpus: Corpus, cache: Cache | None, retries: RetryPolicy
+) -> Iterator[Asking]:
+    prompts = {s.name: prompt for s in sources.sources if (prompt := prompt_of(s)) is not None}
+    if not prompts:
+        return
+    rows = _by_urgency(sources, corpus, cache)
+    frame = MatchFrame.of(corpus.take(rows)).frame
+    for name, prompt in prompts.items():
+        missing = next((c for c in prompt.columns if c not in frame.columns), None)
+        if missing is not None:
+            raise RuleError(
+                f"source {name!r}: the prompt names {{{missing}}}, which is no column of the data"
+            )
+        questions = prompt.questions(frame, tuple(sources.classes))
+        yield Asking(
+            name, prompt.identity, prompt.endpoint, questions, prompt.budget, prompt.price, retries
+        )
+
+
+def _by_urgency(sources: Sources, corpus: Corpus, cache: Cache | None) -> NDArray[np.int64]:
+    """Row numbers of the documents that have a text, the most urgent first, else in their order."""
+    order = np.argsort(urgency_by_rules(sources, corpus, cache), kind="stable")
+    blank = (corpus.texts.str.strip_chars() == "").to_numpy()
+    return np.asarray(order[~blank[order]])
+
+
+def urgency_by_rules(
+    sources: Sources, corpus: Corpus, cache: Cache | None = None
+) -> NDArray[np.int64]:
+    """(n,): `urgency` by the rules alone, for language models and class descriptions vote on everything."""
+    rules = [s for s in sources.sources if prompt_of(s) is None and descriptions_of(s) is None]
+    if not rules:
+        return np.full(len(corpus), UNCOVERED)
+    return urgency(Sources(sources.classes, rules).vote(corpus, cache=cache))
+
+
+def urgency(votes: Votes) -> NDArray[np.int64]:
+    """(n,): 0 where no source votes, 1 where votes have no class in common, else 2.
+
+    >>> urgency(Votes.from_array([[0, 0], [-1, -1], [0, 1]])).tolist()
+    [2, 0, 1]
+    """
+    found = np.full(votes.n, AGREED)
+    for tally in tallies(votes):
+        torn = tally.named.max(axis=1, initial=0) < tally.cast
+        found[tally.rows] = np.where(tally.cast == 0, UNCOVERED, np.where(torn, CONTESTED, AGREED))
+    return found

@@ -1,28 +1,62 @@
-"""Rules and sources: a rule votes for a class where its condition holds, a source asks its rules in order."""
+"""Rules and sources: a rule votes for a class where its condition holds, a source asks its rules in order.
+
+Both are also plain values, as a project file holds them: read with `source_from_plain`, written with `source_to_plain`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
+import unruly.rules as rules
 from unruly.errors import RuleError, Where
 from unruly.rules.condition import (
+    AllOf,
+    AnyOf,
     Condition,
+    Lines,
     Needs,
+    Not,
     Partial,
+    Place,
     Plain,
     SoftVoter,
+    Space,
+    Table,
     Voter,
     picks,
     suggestion,
     words_read,
 )
-from unruly.rules.expressions import words_of
+from unruly.rules.expressions import Allowance, words_of
 from unruly.rules.function import Function, is_rule_function
 from unruly.votes.votes import ABSTAIN, one_of
 from unruly.wording import listed, plural
+
+# The key that makes a condition of a kind -> the kind in `unruly.rules`, and the keys that may stand beside it.
+_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "keywords": ("Keywords", ("match",)),
+    "keywords_file": ("Keywords", ("match",)),
+    "pattern": ("Pattern", ("ignore_case", "engine", "seconds")),
+    "sequence": ("WordSequence", ()),
+    "length": ("Length", ()),
+    "polarity": ("Sentiment", ()),
+    "subjectivity": ("Sentiment", ()),
+    "vader": ("Sentiment", ()),
+    "entity": ("Entity", ()),
+    "field": ("Field", ()),
+    "lookup": ("Lookup", ()),
+    "column": ("Column", ()),
+    "function": ("Function", ()),
+    "similar": ("Similar", ()),
+    "prompt": ("Prompt", ()),
+    "classifier": ("Classifier", ()),
+}
+_COMBINED = ("all", "any", "not")
+_RULE_KEYS = ("label", "not_label", "examples", "counter_examples")
 
 
 @dataclass(frozen=True)
@@ -174,23 +208,36 @@ class Source:
 
     def vote(self, classes: tuple[str, ...]) -> pl.Expr:
         """The source's vote: the first rule's that does not abstain, else -1."""
+        return self.first_vote(self.rule_votes(classes))
+
+    def first_vote(self, votes: Sequence[pl.Expr]) -> pl.Expr:
+        """The first of its rules' votes that is no abstention, else -1."""
         abstain = pl.lit(ABSTAIN, dtype=pl.Int8)
-        return pl.coalesce(*self.rule_votes(classes), abstain).cast(pl.Int8).alias(self.name)
+        return pl.coalesce(*votes, abstain).cast(pl.Int8).alias(self.name)
 
     def soft(self, classes: tuple[str, ...]) -> pl.Expr | None:
         """Probabilities as lists, one number a class, if some rule of the source gives them.
 
         Where a rule without probabilities decided, its class has them all.
         """
-        shares = [rule.shares(classes) for rule in self.rules]
+        return self.first_shares(self.rule_votes(classes), self.rule_shares(classes), len(classes))
+
+    def rule_shares(self, classes: tuple[str, ...]) -> list[pl.Expr | None]:
+        """Each rule's own probabilities; None where it names one class."""
+        return [rule.shares(classes) for rule in self.rules]
+
+    def first_shares(
+        self, votes: Sequence[pl.Expr], shares: Sequence[pl.Expr | None], classes: int
+    ) -> pl.Expr | None:
+        """The probabilities of the first of its rules that votes; None where no rule gives any."""
         if not any(share is not None for share in shares):
             return None
         lists = []
-        for share, vote in zip(shares, self.rule_votes(classes), strict=True):
+        for share, vote in zip(shares, votes, strict=True):
             if share is not None:
                 lists.append(share)
             else:
-                sure = pl.concat_list((vote == c).cast(pl.Float32) for c in range(len(classes)))
+                sure = pl.concat_list((vote == c).cast(pl.Float32) for c in range(classes))
                 lists.append(pl.when(vote.is_not_null()).then(sure))
         return pl.coalesce(*lists)
 
@@ -224,3 +271,142 @@ def _as_rule(given: object, source: str) -> Rule:
         f"source {source!r}: {given!r} is no rule: expected Rule(label, condition), or a function "
         "marked with @unruly.rule"
     )
+
+
+def source_from_plain(
+    table: Mapping[str, object],
+    classes: Sequence[str],
+    folder: str | Path = ".",
+    where: str | Lines = "",
+    space: Space | None = None,
+    descriptions: Mapping[str, str] | None = None,
+    allowance: Allowance | None = None,
+) -> Source:
+    """A source from the table that a project file holds.
+
+    `where` begins every complaint: a fixed text, or a function from the keys that lead to the
+    trouble, such as ("rule", 0, "pattern"), to the file and the line. `space` is the project's encoder
+    as rules see it, `descriptions` what the classes mean, `allowance` how large the patterns of all sources may be.
+
+    >>> table = {"name": "subscribe", "rule": [{"label": "spam", "keywords": ["subscribe"]}]}
+    >>> source_from_plain(table, ["ham", "spam"]).rules[0].when
+    Keywords(['subscribe'])
+    """
+    find: Lines = (lambda path: Where(where or None)) if isinstance(where, str) else where
+    place = Place(
+        find,
+        tuple(classes),
+        Path(folder),
+        space=space,
+        descriptions=descriptions or {},
+        allowance=allowance or Allowance(),
+    )
+    place.only(table, ("name", "enabled", "rule", "prompt"), "a source")
+    if "name" not in table:
+        raise place.error('a source has no name: add name = "..."')
+    name = place.at("name").text(table["name"])
+    place = place.named(Where(source=name))
+    if "prompt" in table:
+        if "rule" in table:
+            raise place.at("rule").error("a source has either a prompt or rules: make two of it")
+        prompt = condition_from_plain({"prompt": table["prompt"]}, place)
+        return Source(name, [Rule(None, prompt)], _enabled(table, place))
+    tables = table.get("rule")
+    if isinstance(tables, Mapping) or not isinstance(tables, Sequence) or not tables:
+        raise place.error("a source needs rules: write [[source.rule]] below it")
+    made = [_rule(rule, i, name, place) for i, rule in enumerate(tables)]
+    return Source(name, made, _enabled(table, place))
+
+
+def _enabled(table: Mapping[str, object], place: Place) -> bool:
+    enabled = table.get("enabled", True)
+    if not isinstance(enabled, bool):
+        raise place.at("enabled").error(f"enabled: expected true or false, found {enabled!r}")
+    return enabled
+
+
+def source_to_plain(source: Source) -> Table:
+    """The table that means the same in a project file."""
+    head: dict[str, Plain] = {"name": source.name}
+    if not source.enabled:
+        head["enabled"] = False
+    if len(source.rules) == 1 and isinstance(source.rules[0].when, rules.Prompt):
+        return {**head, **source.rules[0].when.to_plain()}
+    return {**head, "rule": [rule_to_plain(rule) for rule in source.rules]}
+
+
+def condition_from_plain(table: Mapping[str, object], place: Place) -> Condition:
+    """The condition that a table describes by exactly one kind's keys."""
+    kinds = [key for key in table if key in _KINDS or key in _COMBINED]
+    if len(kinds) != 1:
+        known = ", ".join([*_KINDS, *_COMBINED])
+        found = (
+            f"found {' and '.join(kinds)} together: combine them with all"
+            if kinds
+            else "found none"
+        )
+        place.only(table, (*_KINDS, *_COMBINED, *_RULE_KEYS), "a rule")
+        raise place.error(f"a rule needs exactly one kind of condition ({known}); {found}")
+    kind = kinds[0]
+    beside = _KINDS[kind][1] if kind in _KINDS else ()
+    place.only(table, (kind, *beside, *_RULE_KEYS), f"a rule with {kind}")
+    if kind in _COMBINED:
+        return _combined(kind, table[kind], place.at(kind))
+    made: Condition = getattr(rules, _KINDS[kind][0]).from_plain(table, place)
+    return made
+
+
+def _rule(value: object, index: int, source: str, place: Place) -> Rule:
+    here = place.at("rule", index).named(Where(source=source, rule=index + 1))
+    table = here.table(value)
+    when = condition_from_plain(table, here)
+    label = _labels(table["label"], here.at("label")) if "label" in table else None
+    not_label = here.at("not_label").label(table["not_label"]) if "not_label" in table else None
+    if label is None and not_label is None and not picks(when):
+        raise here.error(f'there is no label: add label = "{here.classes[0]}", or another class')
+    examples = here.at("examples").texts(table.get("examples", ()))
+    counters = here.at("counter_examples").texts(table.get("counter_examples", ()))
+    with here.blamed():
+        rule = Rule(label, when, examples, counters, not_label)
+        rule.vote(here.classes)
+    return rule
+
+
+def _labels(value: object, place: Place) -> str | tuple[str, ...]:
+    """One class, or several for a partial vote."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(place.at(i).label(item) for i, item in enumerate(value))
+    return place.label(value)
+
+
+def _combined(kind: str, value: object, place: Place) -> Condition:
+    if kind == "not":
+        parts = [_inner(value, place)]
+    else:
+        if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+            raise place.error(f"{kind} needs a list of conditions in braces")
+        parts = [_inner(item, place.at(i)) for i, item in enumerate(value)]
+    with place.blamed():
+        if kind == "not":
+            return Not(parts[0])
+        return AllOf(tuple(parts)) if kind == "all" else AnyOf(tuple(parts))
+
+
+def _inner(value: object, place: Place) -> Condition:
+    table = place.table(value)
+    for key in _RULE_KEYS:
+        if key in table:
+            raise place.at(key).error(f"{key} belongs to the rule, not to a condition inside it")
+    return condition_from_plain(table, place)
+
+
+def rule_to_plain(rule: Rule) -> Table:
+    """The table that means the same in a project file."""
+    plain: dict[str, Plain] = {} if rule.label is None else {"label": rule.label}
+    plain |= {} if rule.not_label is None else {"not_label": rule.not_label}
+    plain |= rule.when.to_plain()
+    if rule.examples:
+        plain["examples"] = list(rule.examples)
+    if rule.counter_examples:
+        plain["counter_examples"] = list(rule.counter_examples)
+    return plain

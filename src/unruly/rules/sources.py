@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,20 +11,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import RuleError, Where
+from unruly.errors import RuleError, UnrulyError
 from unruly.progress import SILENT, Progress, stage
-from unruly.rules.cache import Cache
 from unruly.rules.expressions import words_of
 from unruly.rules.function import is_rule_function
-from unruly.rules.matching import SOFT, UNASKED, Evidence, Matcher, MatchFrame
+from unruly.rules.matching import SOFT, UNASKED, Cache, Evidence, Matcher, MatchFrame, warn_given_up
 from unruly.rules.source import Rule, Source
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, MOST_CLASSES, Votes
 from unruly.wording import listed, plural
 
 if TYPE_CHECKING:
-    from unruly.prompts.asking import Asked
-    from unruly.prompts.budget import Plan
+    from unruly.prompts.asking import Asked, Plan
 
 
 @dataclass(frozen=True, init=False)
@@ -137,14 +134,7 @@ class Sources:
         matcher = self._matcher(cache)
         matched = matcher.run(MatchFrame.of(corpus), progress)
         cast = matched.votes
-        for fact in matched.given_up:
-            where = Where(source=fact.source, rule=fact.rule)
-            warnings.warn(
-                f"{where}: gave up on {plural(fact.documents, 'document')}, which took longer than "
-                f"{fact.seconds:g} s: the rule abstains there; write its pattern without "
-                "repetition inside repetition, or set seconds",
-                stacklevel=2,
-            )
+        warn_given_up(matched.given_up)
         matrix = np.empty((len(corpus), len(self.sources)), dtype=np.int8)
         for j, name in enumerate(self.names):
             matrix[:, j] = cast[name].to_numpy()
@@ -179,13 +169,13 @@ class Sources:
 
         This is the one call that sends texts anywhere, and it sends them where the prompts say.
         """
-        from unruly.rules.asking import ask
+        from unruly.rules.prompt import ask
 
         return ask(self, Corpus.of(documents), progress, cache)
 
     def plan(self, documents: object, cache: Cache | None = None) -> tuple[Plan, ...]:
         """What `ask` would send and cost, without sending anything."""
-        from unruly.rules.asking import plans
+        from unruly.rules.prompt import plans
 
         return plans(self, Corpus.of(documents), cache)
 
@@ -293,9 +283,12 @@ def _matched(
             "drop the examples",
             where=where,
         )
-    matcher = Matcher((source,), classes)
-    alone = Source(source.name, [rule])
-    frame = matcher.with_measures([alone], MatchFrame.of(Corpus.from_texts(texts, name=str(where))))
-    votes = frame.select(rule.vote(classes).alias("vote"))["vote"].to_list()
+    alone = Matcher((Source(source.name, [rule]),), classes)
+    try:
+        documents = MatchFrame.of(Corpus.from_texts(texts, name=str(where)))
+        cast, _ = alone.rule_votes(alone.sources, alone.sources, documents)
+    except UnrulyError as error:
+        raise RuleError(error.message, where=where) from None  # it was alone, and so the first
+    votes = cast.to_series().to_list()
     named = rule.named(classes)
     return [vote is not None and (not named or vote == named[0]) for vote in votes]

@@ -1,4 +1,4 @@
-"""`polarity`, `subjectivity` (TextBlob), `vader` and `entity` (spaCy): other people's tools as rules.
+"""`length`, and other people's tools as rules: `polarity`, `subjectivity` (TextBlob), `vader` and `entity` (spaCy).
 
 Each tool reads a text once, however many rules use it.
 """
@@ -10,19 +10,80 @@ import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import polars as pl
 
-from unruly.errors import RuleError
-from unruly.extras import need
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
+from unruly.errors import RuleError, need
+from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.watch import Watch
 
 Score = Literal["polarity", "subjectivity", "vader"]
 SCORES: tuple[Score, ...] = ("polarity", "subjectivity", "vader")
+_BOUNDS = ("min_words", "max_words", "min_chars", "max_chars")
 _DIGITS = 12  # both tools add decimal fractions; what is left beyond is noise of the addition
 MODEL = "en_core_web_sm"
 _ENTITIES = pl.List(pl.Struct({"start": pl.Int64, "end": pl.Int64, "type": pl.String}))
+
+
+@dataclass(frozen=True)
+class Length:
+    """The number of words (stretches without white space) or characters lies between bounds.
+
+    >>> rule = Length(max_words=2)
+    >>> pl.DataFrame({TEXT: ["nice song", "a b c", ""]}).select(rule.mask()).to_series().to_list()
+    [True, False, True]
+    """
+
+    min_words: int | None = None
+    max_words: int | None = None
+    min_chars: int | None = None
+    max_chars: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self._bounds():
+            raise RuleError(f"a length needs a bound: one or more of {', '.join(_BOUNDS)}")
+        for unit, low, high in (
+            ("words", self.min_words, self.max_words),
+            ("chars", self.min_chars, self.max_chars),
+        ):
+            if low is not None and high is not None and low > high:
+                raise RuleError(f"no text has at least {low} and at most {high} {unit}")
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, object], place: Place) -> Length:
+        """From the key `length`, a table of bounds."""
+        here = place.at("length")
+        inner = here.table(table["length"])
+        here.only(inner, _BOUNDS, "length")
+        bounds = {key: here.at(key).count(value) for key, value in inner.items()}
+        with here.blamed():
+            return cls(*(bounds.get(key) for key in _BOUNDS))
+
+    def _bounds(self) -> dict[str, int]:
+        values = (self.min_words, self.max_words, self.min_chars, self.max_chars)
+        return {key: value for key, value in zip(_BOUNDS, values, strict=True) if value is not None}
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return NOTHING
+
+    def mask(self) -> pl.Expr:
+        words = pl.col(TEXT).str.count_matches(r"\S+")
+        chars = pl.col(TEXT).str.len_chars()
+        tests = []
+        for key, bound in self._bounds().items():
+            size = words if key.endswith("words") else chars
+            tests.append(size >= bound if key.startswith("min") else size <= bound)
+        return pl.all_horizontal(tests)
+
+    def reason(self) -> str:
+        return "length: " + ", ".join(f"{key} {bound}" for key, bound in self._bounds().items())
+
+    def to_plain(self) -> Table:
+        return {"length": dict(self._bounds())}
+
+    def meaning(self) -> Plain:
+        return self.to_plain()
 
 
 @dataclass(frozen=True)
@@ -56,10 +117,8 @@ class Sentiment:
         inner = here.table(table[score])
         here.only(inner, ("above", "below"), score)
         bounds = {key: here.at(key).number(value) for key, value in inner.items()}
-        try:
+        with here.blamed():
             return cls(score, bounds.get("above"), bounds.get("below"))
-        except RuleError as error:
-            raise here.error(error.message) from None
 
     def _measure(self) -> Tool:
         return Tool("vader" if self.score == "vader" else "textblob")
@@ -90,14 +149,11 @@ class Tool:
     """All scores of one tool for each text, whichever of them a rule asks for."""
 
     tool: Literal["textblob", "vader"]
+    reads: ClassVar[tuple[str, ...]] = ()
 
     @property
     def name(self) -> str:
         return f"__{self.tool}"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def meaning(self) -> Plain:
         try:
@@ -175,7 +231,7 @@ class Entity:
         is_type = pl.element().struct.field("type") == self.type
         return pl.col(self._measure().name).list.eval(is_type).list.any()
 
-    def spans(self, row: Row) -> tuple[Span, ...]:
+    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
         found = cast(Sequence[Mapping[str, Any]], row[self._measure().name])
         return tuple((e["start"], e["end"]) for e in found if e["type"] == self.type)
 
@@ -197,14 +253,11 @@ class Entities:
     """All entities that one model finds, each with its type and its characters."""
 
     model: str
+    reads: ClassVar[tuple[str, ...]] = ()
 
     @property
     def name(self) -> str:
         return f"__entities:{self.model}"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def meaning(self) -> Plain:
         meta = Path(self.model) / "meta.json"

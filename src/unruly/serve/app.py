@@ -23,19 +23,24 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from unruly.errors import UnrulyError
-from unruly.serve import inference_protocol, openapi
+from unruly.serve import openapi
 from unruly.serve.messages import (
     Asked,
     HuggingFace,
+    Limits,
     Problem,
     explain_request,
+    infer_answer,
+    infer_request,
+    model_metadata,
     parsed,
     predict_request,
+    server_metadata,
+    wanted_outputs,
 )
 from unruly.serve.metrics import CONTENT_TYPE
 from unruly.serve.openapi import docs_page
 from unruly.serve.service import Service
-from unruly.serve.settings import Limits
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -153,13 +158,13 @@ class Pages:
 
     async def v2(self, request: Request) -> Response:
         """The Open Inference Protocol's description of the server."""
-        return plain(inference_protocol.server_metadata())
+        return plain(server_metadata())
 
     async def v2_model(self, request: Request) -> Response:
         """... of the model."""
         name, served = self._named(request), self.service.file.served
         classes = len(served.fitted.classes)
-        return plain(inference_protocol.model_metadata(name, served.checksum, classes))
+        return plain(model_metadata(name, served.checksum, classes))
 
     async def v2_ready(self, request: Request) -> Response:
         """... whether it is ready."""
@@ -168,10 +173,10 @@ class Pages:
     async def v2_infer(self, request: Request) -> Response:
         """... and its predictions, as tensors."""
         name, wanted = self._named(request), await self._json(request)
-        inference_protocol.wanted_outputs(wanted)
-        asked = inference_protocol.infer_request(wanted, self.service.settings.limits)
+        wanted_outputs(wanted)
+        asked = infer_request(wanted, self.service.settings.limits)
         answers = await self._predict(request, asked)
-        return plain(inference_protocol.infer_answer(wanted, answers, name))
+        return plain(infer_answer(wanted, answers, name))
 
     def _document(self) -> dict[str, Any]:
         settings, fitted = self.service.settings, self.service.file.served.fitted

@@ -1,6 +1,8 @@
-"""What clients send and get, as small typed values: requests in Hugging Face's form or ours, answers, errors.
+"""What clients send and get, as small typed values: requests and answers in Hugging Face's form, ours, or the Open Inference Protocol's.
 
-Requests are checked against the limits; an error has a status, a kind for programs and a sentence for people.
+Requests are checked against the limits; an error has a status, a kind for programs and a sentence for people. The protocol
+(version 2, paths `/v2/…`, https://github.com/kserve/open-inference-protocol) takes texts as a tensor of BYTES and gives labels and
+probabilities as tensors; a model goes by the name of its file.
 """
 
 from __future__ import annotations
@@ -13,9 +15,25 @@ from typing import Any, NoReturn
 import numpy as np
 import polars as pl
 
+import unruly
 from unruly.model.predictions import Predictions
-from unruly.serve.settings import Limits
 from unruly.wording import did_you_mean
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one request may ask, and how much may wait."""
+
+    body: int = 10_000_000  # bytes of one request
+    texts: int = 1_000  # of one request
+    characters: int = 100_000  # of one text
+    waiting: int = 4_000  # texts that wait for a batch; more are turned away with 429
+    batch: int = 256  # texts predicted together
+    batch_characters: int = (
+        500_000  # and no more characters than these, unless one request has more
+    )
+    explanations: int = 16  # that wait
+    seconds: float = 30.0  # for a client to send its request, and for requests to end when stopping
 
 
 class Problem(Exception):
@@ -344,3 +362,86 @@ class Answers:
                 {"source": self.sources[j], "label": self.classes[c]} for j, c in answer.votes
             ],
         }
+
+
+OUTPUTS = ("label", "probabilities")
+
+
+def server_metadata() -> dict[str, Any]:
+    """`GET /v2`."""
+    return {"name": "unruly", "version": unruly.__version__, "extensions": []}
+
+
+def model_metadata(name: str, checksum: str, classes: int) -> dict[str, Any]:
+    """`GET /v2/models/NAME`."""
+    return {
+        "name": name,
+        "versions": [checksum[:12]],
+        "platform": "unruly",
+        "inputs": [{"name": "text", "datatype": "BYTES", "shape": [-1]}],
+        "outputs": [
+            {"name": "label", "datatype": "BYTES", "shape": [-1]},
+            {"name": "probabilities", "datatype": "FP32", "shape": [-1, classes]},
+        ],
+    }
+
+
+def infer_request(plain: Mapping[str, Any], limits: Limits) -> Asked:
+    """`POST /v2/models/NAME/infer`: one input, a vector of texts; their number is that of the data, not the shape.
+
+    >>> tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["call me"]}
+    >>> infer_request({"inputs": [tensor]}, Limits()).texts
+    ['call me']
+    """
+    inputs = plain.get("inputs")
+    if not isinstance(inputs, list) or len(inputs) != 1 or not isinstance(inputs[0], dict):
+        raise refused("inputs must be a list of one tensor, the texts")
+    tensor = inputs[0]
+    if not isinstance(tensor.get("name"), str):
+        raise refused("the input has no name: any string will do")
+    if tensor.get("datatype") != "BYTES":
+        raise refused("the datatype of the input must be BYTES: texts as JSON strings")
+    data = tensor.get("data")
+    if not isinstance(data, list):
+        raise refused("the input has no data: a list of texts is needed")
+    data = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in data]
+    shape = tensor.get("shape")
+    if not isinstance(shape, list) or not all(whole_number(n) is not None for n in shape):
+        raise refused(f"the shape of the input must be a list of whole numbers: [{len(data)}]")
+    return predict_request({"texts": data}, limits)[0]
+
+
+def infer_answer(plain: Mapping[str, Any], answers: Answers, name: str) -> dict[str, Any]:
+    """The answer, with the request's id where it has one, and the outputs that it asks for."""
+    number = len(answers.each)
+    tensors = {
+        "label": {
+            "name": "label",
+            "datatype": "BYTES",
+            "shape": [number],
+            "data": [answers.classes[answer.number] for answer in answers.each],
+        },
+        "probabilities": {
+            "name": "probabilities",
+            "datatype": "FP32",
+            "shape": [number, len(answers.classes)],
+            "data": [share for answer in answers.each for share in answer.probabilities],
+            "parameters": {"classes": list(answers.classes)},
+        },
+    }
+    found = {"model_name": name, "model_version": answers.checksum[:12]}
+    own = {"id": plain["id"]} if isinstance(plain.get("id"), str) else {}
+    return {**found, **own, "outputs": [tensors[key] for key in wanted_outputs(plain)]}
+
+
+def wanted_outputs(plain: Mapping[str, Any]) -> tuple[str, ...]:
+    """Those that the request names; all where it names none."""
+    asked = plain.get("outputs")
+    if not asked:
+        return OUTPUTS
+    if not isinstance(asked, list) or not all(isinstance(one, dict) for one in asked):
+        raise refused("outputs must be a list of objects with a name")
+    for one in asked:
+        if one.get("name") not in OUTPUTS:
+            raise refused("an output is not known: there are label and probabilities")
+    return tuple(one["name"] for one in asked)

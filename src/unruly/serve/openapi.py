@@ -11,7 +11,7 @@ from typing import Any
 
 import unruly
 from unruly.html import escape
-from unruly.serve.settings import ServeSettings
+from unruly.serve.service import ServeSettings
 
 Schema = dict[str, Any]
 

@@ -8,19 +8,16 @@ import functools
 import signal
 import socket
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unruly.errors import InputError
-from unruly.extras import need
-from unruly.serve.service import ModelFile, Served, load_served
-from unruly.serve.settings import ServeSettings
+from unruly.errors import InputError, need
+from unruly.files import temporary_folder
+from unruly.serve.service import ModelFile, Served, ServeSettings, load_served
 
 if TYPE_CHECKING:
     from unruly.serve.app import Gate
@@ -134,8 +131,8 @@ def _several(settings: ServeSettings, port: socket.socket) -> None:
     """In processes of their own, which share the port, and their counters by a folder."""
     from uvicorn.supervisors import Multiprocess
 
-    with tempfile.TemporaryDirectory(prefix="unruly-serve-") as folder:
-        settings = replace(settings, counters=Path(folder))
+    with temporary_folder() as folder:
+        settings = replace(settings, counters=folder)
         config = _configured(functools.partial(worker_app, settings), settings)
         config.factory, config.workers = True, settings.workers
         Multiprocess(config, sockets=[port]).run()

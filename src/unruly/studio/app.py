@@ -1,7 +1,11 @@
-"""The studio as a web application: routes and templates; handlers are thin over the workspace and the library."""
+"""The studio as a web application: routes and templates, the start of a project, and what every page needs: status, undo, redo, edits made outside.
+
+Handlers are thin over the workspace and the library.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -10,27 +14,36 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from unruly import __version__
-from unruly.errors import UnrulyError
-from unruly.rules.cache import Cache
-from unruly.sampling import Share
-from unruly.studio import documents, exports, labelling, rules, start, suggestions, training
+from unruly.errors import InputError, UnrulyError
+from unruly.project.file import begin_project, look_at
+from unruly.rules.matching import Cache
+from unruly.statistics import Share
+from unruly.studio import documents, exports, labelling, rules, suggestions, training
+from unruly.studio.history import Step
 from unruly.studio.labelling import Queue
-from unruly.studio.security import Access, Guard
+from unruly.studio.server import Access, Guard
 from unruly.studio.suggestions import Advisor
 from unruly.studio.training import Trainer
 from unruly.studio.workspace import ChangedOutsideError, Workspace
-from unruly.wording import duration
+from unruly.wording import duration, shortened
 
 HERE = Path(str(files("unruly.studio")))
-HUES = 12  # class colours; more classes repeat them
+HUES = 36  # class colours; more classes repeat them
 NAVIGATION = (
     ("documents", "Documents"),
     ("rules", "Rules"),
@@ -73,7 +86,14 @@ class Studio:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.templates.filters |= {"count": _count, "percent": _percent, "share": _share}
+        self.templates.filters |= {
+            "count": _count,
+            "percent": _percent,
+            "share": _share,
+            "shortened": shortened,
+            "name": _name,
+            "isolated": _isolated,
+        }
 
     def open(self, project: Path) -> None:
         """Open a project, and show its newest model."""
@@ -121,13 +141,117 @@ Handler = Callable[[Studio, PageRequest], Response]
 Routes = Sequence[tuple[str, str, Handler]]  # method, path, handler
 
 
+def start(studio: Studio, request: PageRequest) -> Response:
+    """Redirect to the documents or, without a project, ask what it takes to create one."""
+    if studio.is_open:
+        return RedirectResponse("/documents", 303)
+    if studio.data is None:
+        raise InputError("no project and no file of texts was given")
+    return studio.page("start.html", {"look": look_at(studio.data), "problem": "", "given": {}})
+
+
+def make(studio: Studio, request: PageRequest) -> Response:
+    """Create the project."""
+    if studio.is_open or studio.data is None:
+        return RedirectResponse("/documents", 303)
+    form = request.form
+    classes = tuple(
+        name.strip() for line in form.get("classes", "").splitlines() for name in line.split(",")
+    )
+    try:
+        project = begin_project(
+            studio.data,
+            tuple(name for name in classes if name),
+            text=form.get("text", ""),
+            id=form.get("id") or None,
+            label=form.get("label") or None,
+        )
+        studio.open(project)
+    except UnrulyError as error:
+        return _again(studio, form, str(error))
+    return RedirectResponse("/documents", 303)
+
+
+def _again(studio: Studio, form: Mapping[str, str], problem: str) -> Response:
+    assert studio.data is not None
+    context = {"look": look_at(studio.data), "problem": problem, "given": form}
+    return studio.page("start.html", context, 422)
+
+
+def status(studio: Studio, request: PageRequest) -> Response:
+    """What every page polls: outside edits, the background job, what can be undone."""
+    if not studio.is_open:
+        return JSONResponse({})
+    work, trainer = studio.workspace, studio.trainer
+    if work.labels_changed():
+        work.reload_labels()
+    job = trainer.status
+    return JSONResponse(
+        {
+            "outside": bool(work.outside()),
+            "job": None
+            if job is None
+            else {
+                "what": job.what,
+                "stage": job.stage,
+                "share": job.share,
+                "state": job.state,
+                "error": job.error,
+            },
+            "undo": _what(work.last_step),
+            "redo": _what(work.next_step),
+            "labels": work.state.labelled.labels,
+        }
+    )
+
+
+def _what(step: Step | None) -> str | None:
+    return None if step is None else step.what
+
+
+def undo(studio: Studio, request: PageRequest) -> Response:
+    """Undo the last edit or label."""
+    step = studio.workspace.undo()
+    return PlainTextResponse("nothing to undo" if step is None else f"undone: {step.what}")
+
+
+def redo(studio: Studio, request: PageRequest) -> Response:
+    """Redo it."""
+    step = studio.workspace.redo()
+    return PlainTextResponse("nothing to redo" if step is None else f"redone: {step.what}")
+
+
+def outside(studio: Studio, request: PageRequest) -> Response:
+    """Show how the project file on disk differs."""
+    return studio.page("outside.html", {"difference": studio.workspace.outside().splitlines()})
+
+
+def load(studio: Studio, request: PageRequest) -> Response:
+    """Load the project file from disk."""
+    studio.workspace.reload()
+    return RedirectResponse("/rules", 303)
+
+
+BEFORE_A_PROJECT = (start, make, status)
+ROUTES: Routes = [
+    ("GET", "/", start),
+    ("GET", "/start", start),
+    ("POST", "/start", make),
+    ("GET", "/status", status),
+    ("POST", "/undo", undo),
+    ("POST", "/redo", redo),
+    ("GET", "/outside", outside),
+    ("POST", "/outside", load),
+]
+
+
 def application(studio: Studio) -> Guard:
     """The application behind its guard."""
-    pages = (start, documents, rules, suggestions, labelling, training, exports)
+    pages = (documents, rules, suggestions, labelling, training, exports)
     routes: list[BaseRoute] = [
         Route(path, _endpoint(studio, handler), methods=[method])
-        for page in pages
-        for method, path, handler in page.ROUTES
+        for listed in (ROUTES, *(page.ROUTES for page in pages))
+        for method, path, handler in listed
     ]
     static = Mount("/static", StaticFiles(directory=HERE / "static"))
     app = Starlette(routes=[*routes, static])
@@ -153,7 +277,7 @@ def _endpoint(studio: Studio, handler: Handler) -> Callable[[Request], Any]:
 
 def _handled(studio: Studio, handler: Handler, request: PageRequest) -> Response:
     try:
-        if not studio.is_open and handler not in start.BEFORE_A_PROJECT:
+        if not studio.is_open and handler not in BEFORE_A_PROJECT:
             return RedirectResponse("/start", 303)
         return handler(studio, request)
     except ChangedOutsideError as error:
@@ -185,6 +309,28 @@ def _hue(classes: tuple[str, ...]) -> Callable[[str | None], str]:
     """From the name of a class to the name of its colour."""
     places = {name: f"c{number % HUES}" for number, name in enumerate(classes)}
     return lambda name: places.get(name or "", "")
+
+
+def _name(text: str) -> Markup:
+    """A name that may be broken after a mark, and not inside of a word.
+
+    >>> _name("a_<b>")
+    Markup('a_<wbr>&lt;b&gt;')
+    """
+    return Markup("<wbr>").join(re.split(r"(?<=[_./:-])(?=[^_./:-])", text))
+
+
+def _isolated(text: str) -> Markup:
+    """A list whose items may run in other directions, each on its own.
+
+    >>> _isolated("keywords: a, b")
+    Markup('<bdi>keywords:</bdi> <bdi>a</bdi>, <bdi>b</bdi>')
+    """
+    head, colon, rest = text.partition(": ")
+    items = Markup(", ").join(Markup("<bdi>{}</bdi>").format(item) for item in rest.split(", "))
+    if not colon:
+        return Markup("<bdi>{}</bdi>").format(text)
+    return Markup("<bdi>{}:</bdi> {}").format(head, items)
 
 
 def _count(value: int | None) -> str:

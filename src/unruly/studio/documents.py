@@ -1,20 +1,24 @@
-"""Documents: pages of the list under a filter, one document with its explanation, labels in place."""
+"""Documents: pages of the list under a filter, one document with its explanation and similar ones, labels in place."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from unruly.errors import InputError
-from unruly.studio.filters import SORTS, Filter
+from unruly.statistics import sample_rows
+from unruly.studio.filters import SORTS, Filter, column_look
 from unruly.studio.state import NONE, State
-from unruly.studio.words import inflections, similar
 from unruly.votes.votes import Match
-from unruly.wording import plural
+from unruly.wording import listed, plural
 
 if TYPE_CHECKING:
     from unruly.studio.app import PageRequest, Routes, Studio
@@ -22,6 +26,17 @@ if TYPE_CHECKING:
 
 PAGE = 20  # documents on a page
 EXCERPT = 600  # characters of a document in a list
+LONGEST_WORD = 60  # characters: longer ones are cut
+NAMED = 5  # sources of a marked word in its tooltip
+WORDS = 12  # of a document, by which similar ones are found
+MOST_SIMILAR = 8  # documents
+MOST_COPIES = 200  # documents among which those are sought whose texts differ
+TRIED = 60  # words of the document that are looked up in the sample
+SAMPLE = 4_000  # documents that tell which words are rare
+FORMS_SAMPLE = 50_000  # documents in which other forms of a word are looked for
+MOST_FORMS = 12
+_ENDINGS = ("ing", "ed", "es", "er", "ers", "ly", "s", "e", "y")
+_WORD = re.compile(r"[^\W\d_][\w'’]{2,}")
 
 
 @dataclass(frozen=True)
@@ -35,7 +50,9 @@ class Piece:
     @property
     def why(self) -> str:
         """Its sources and classes, for the tooltip."""
-        return f"{', '.join(self.sources)}: {', '.join(self.labels)}" if self.sources else ""
+        if not self.sources:
+            return ""
+        return f"{listed(self.sources, most=NAMED)}: {listed(self.labels, most=NAMED)}"
 
 
 @dataclass(frozen=True)
@@ -87,11 +104,11 @@ def cards(
     return tuple(_card(state, row, found, whole) for row, found in zip(rows, fired, strict=True))
 
 
-def page(state: State, rows: Sequence[int], number: int) -> Page:
+def page(state: State, rows: NDArray[np.int64], number: int) -> Page:
     """The page of this number, or the nearest one."""
     pages = max(1, -(-len(rows) // PAGE))
     number = min(max(number, 1), pages)
-    chosen = [int(row) for row in rows[(number - 1) * PAGE : number * PAGE]]
+    chosen = rows[(number - 1) * PAGE : number * PAGE].tolist()
     return Page(cards(state, chosen), number, pages, len(rows))
 
 
@@ -134,31 +151,135 @@ def pieces(
     [('go ', ()), ('there', ('spam',))]
     """
     last = len(text) if end is None else min(end, len(text))
-    cuts = {start, last}
-    for match in matches:
+    begin: dict[int, list[int]] = {}  # by place, the matches with a span that begins there
+    stop: dict[int, list[int]] = {}
+    for number, match in enumerate(matches):
         for a, b in match.spans:
-            cuts |= {min(max(a, start), last), min(max(b, start), last)}
-    order = sorted(cuts)
-    found = []
-    for a, b in pairwise(order):
-        over = [m for m in matches if any(x <= a and b <= y for x, y in m.spans)]
-        labels = tuple(dict.fromkeys(m.label for m in over))
-        found.append(Piece(text[a:b], labels, tuple(m.source for m in over)))
+            if (low := max(a, start)) < (high := min(b, last)):
+                begin.setdefault(low, []).append(number)
+                stop.setdefault(high, []).append(number)
+    found: list[Piece] = []
+    over: list[int] = []  # the matches over this piece
+    for a, b in pairwise(sorted({start, last, *begin, *stop})):
+        for number in stop.get(a, ()):
+            over.remove(number)
+        over += begin.get(a, ())
+        there = [matches[number] for number in sorted(set(over))]
+        labels = tuple(dict.fromkeys(match.label for match in there))
+        found.append(Piece(text[a:b], labels, tuple(match.source for match in there)))
     return found
 
 
-def excerpt(
-    text: str, matches: Sequence[Match], most: int = EXCERPT
-) -> tuple[list[Piece], bool, bool]:
-    """At most so many characters around the first match, and whether text is cut before and after."""
-    if len(text) <= most:
+def excerpt(text: str, matches: Sequence[Match]) -> tuple[list[Piece], bool, bool]:
+    """So many characters around the first match, and whether text is cut before and after."""
+    if len(text) <= EXCERPT:
         return pieces(text, matches), False, False
     first = min((a for m in matches for a, _ in m.spans), default=0)
-    start = max(0, min(first - most // 3, len(text) - most))
+    start = max(0, min(first - EXCERPT // 3, len(text) - EXCERPT))
     while 0 < start < first and not text[start - 1].isspace():
         start += 1
-    end = min(len(text), start + most)
+    end = _word_end(text, min(len(text), start + EXCERPT), max(first, start) + 1)
     return pieces(text, matches, start, end), start > 0, end < len(text)
+
+
+def _word_end(text: str, end: int, least: int) -> int:
+    """The end of the last whole word before this place; the place itself within a very long word."""
+    if end >= len(text) or text[end].isspace():
+        return end
+    back = end
+    while back > max(least, end - LONGEST_WORD) and not text[back - 1].isspace():
+        back -= 1
+    return back if text[back - 1].isspace() else end
+
+
+@dataclass(frozen=True)
+class Similar:
+    """A similar document, and how many others have the same text."""
+
+    row: int
+    score: float  # from 0 to 1
+    copies: int = 0
+
+
+def similar(state: State, row: int) -> list[Similar]:
+    """The most similar documents, best first, each text once: without an index or a model.
+
+        score(d) = sum_{w in q and d} idf(w)^2 / sum_{w in q} idf(w)^2        idf(w) = log(n / documents with w)
+
+    q: the document's dozen rarest words that stand elsewhere as well.
+    """
+    words = _rare_words(state, row)
+    score = np.zeros(state.n)
+    total = 0.0
+    for word in words:
+        found = state.corpus.texts.str.contains(rf"(?i)\b{re.escape(word)}\b").to_numpy()
+        weight = float(np.log(state.n / max(int(found.sum()), 1))) ** 2
+        score += weight * found
+        total += weight
+    if not total:
+        return []
+    score[row] = 0.0
+    best = np.argsort(-score, kind="stable")[:MOST_COPIES]
+    texts = state.corpus.texts.gather(best.tolist()).str.to_lowercase().str.replace_all(r"\s+", " ")
+    found_by_text: dict[str, Similar] = {}
+    for i, text in zip(best.tolist(), texts, strict=True):
+        if score[i] <= 0.1 * total:
+            break
+        first = found_by_text.get(text)
+        found_by_text[text] = (
+            Similar(i, float(score[i] / total))
+            if first is None
+            else replace(first, copies=first.copies + 1)
+        )
+    return list(found_by_text.values())[:MOST_SIMILAR]
+
+
+def _rare_words(state: State, row: int) -> list[str]:
+    text = state.corpus.texts[row]
+    words = list(dict.fromkeys(word.casefold() for word in _WORD.findall(text[:20_000])))
+    words = sorted(words, key=len, reverse=True)[:TRIED]
+    if not words:
+        return []
+    rows = pl.Series(sample_rows(state.n, SAMPLE), dtype=pl.UInt32)
+    sample = state.corpus.texts.gather(rows).alias("text").to_frame()
+    counts = sample.select(
+        pl.col("text").str.contains(rf"(?i)\b{re.escape(word)}\b").sum().alias(str(i))
+        for i, word in enumerate(words)
+    ).row(0)
+    order = sorted(range(len(words)), key=lambda i: (counts[i], words[i]))
+    return [words[i] for i in order[:WORDS]]
+
+
+def stem_of(word: str) -> str:
+    """A word without a common English ending, where enough of it is left.
+
+    >>> stem_of("subscribing"), stem_of("songs"), stem_of("bus")
+    ('subscrib', 'song', 'bus')
+    """
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def inflections(words: str, state: State) -> list[tuple[str, int]]:
+    """Other forms of the last of these words that the texts have, with the number of texts.
+
+    What comes after the stem is at most four letters, so that *subscribe* offers *subscribed* and
+    *subscribers*, but not another word.
+    """
+    phrase = words.casefold().split()
+    if not phrase:
+        return []
+    stem = stem_of(phrase[-1])
+    if len(stem) < 3:
+        return []
+    before = r"\s+".join(re.escape(word) for word in phrase[:-1])
+    pattern = rf"(?i)\b({before}{chr(92) + 's+' if before else ''}{re.escape(stem)}\w{{0,4}})\b"
+    rows = pl.Series(sample_rows(state.n, FORMS_SAMPLE), dtype=pl.UInt32)
+    found = state.corpus.texts.gather(rows).str.extract(pattern).drop_nulls().str.to_lowercase()
+    counts = found.str.replace_all(r"\s+", " ").value_counts(sort=True, name="n")
+    return [(form, n) for form, n in counts.iter_rows()][:MOST_FORMS]
 
 
 def listing(studio: Studio, request: PageRequest) -> Response:
@@ -175,11 +296,23 @@ def listing(studio: Studio, request: PageRequest) -> Response:
         "state": state,
         "filter": chosen,
         "problem": problem,
-        "page": page(state, rows.tolist(), _number(request.query.get("page", "1"), 1)),
+        "page": page(state, rows, _number(request.query.get("page", "1"), 1)),
         "presets": work.presets(),
         "sorts": SORTS,
+        "look": column_look(state, chosen.column) if _known(chosen.column, state) else None,
     }
     return studio.page("_documents.html" if request.part else "documents.html", context)
+
+
+def column(studio: Studio, request: PageRequest) -> Response:
+    """What can be chosen of a column: a range, or one of its commonest values."""
+    state, chosen = studio.workspace.state, Filter.of(request.query)
+    look = column_look(state, chosen.column) if _known(chosen.column, state) else None
+    return studio.page("_column.html", {"look": look, "filter": chosen, "state": state})
+
+
+def _known(column: str, state: State) -> bool:
+    return column in state.corpus.columns.columns
 
 
 def one(studio: Studio, request: PageRequest) -> Response:
@@ -188,7 +321,7 @@ def one(studio: Studio, request: PageRequest) -> Response:
     state, row = work.state, _row(request.path["row"], work.state)
     chosen = Filter.of(request.query)
     rows = chosen.rows(state)
-    place = next((i for i, other in enumerate(rows.tolist()) if other == row), None)
+    place = next(iter(np.flatnonzero(rows == row).tolist()), None)
     context = {
         "here": "documents",
         "state": state,
@@ -219,8 +352,8 @@ def alike(studio: Studio, request: PageRequest) -> Response:
     """Similar documents, loaded after the page as well."""
     state = studio.workspace.state
     near = similar(state, _row(request.path["row"], state))
-    found = cards(state, [other for other, _ in near])
-    pairs = [(card, score) for card, (_, score) in zip(found, near, strict=True)]
+    found = cards(state, [one.row for one in near])
+    pairs = list(zip(found, near, strict=True))
     return studio.page("_similar.html", {"state": state, "similar": pairs})
 
 
@@ -254,7 +387,10 @@ def label_all(studio: Studio, request: PageRequest) -> Response:
         raise InputError(
             f"the filter now has {plural(len(rows), 'document')}, not {seen:,}: check the list, then confirm again"
         )
-    changed = work.label(rows, request.form.get("class") or None)
+    given = request.form.get("class", "")
+    if not given:
+        raise InputError("choose a class for all of them first")
+    changed = work.label(rows, given.strip() or None)
     return PlainTextResponse(f"{plural(changed, 'document')} labelled: undo takes it back")
 
 
@@ -289,6 +425,7 @@ def _gold(state: State, row: int) -> str | None:
 
 ROUTES: Routes = [
     ("GET", "/documents", listing),
+    ("GET", "/documents/column", column),
     ("GET", "/documents/{row}", one),
     ("GET", "/documents/{row}/reasons", reasons),
     ("GET", "/documents/{row}/similar", alike),

@@ -12,8 +12,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from unruly.errors import InputError
 from unruly.model.predictions import predict_file
 from unruly.progress import SILENT, Progress
-from unruly.studio.jobs import Job
-from unruly.studio.training import Trainer
+from unruly.studio.training import Job, Trainer
 from unruly.texts.wrench import is_wrench
 
 if TYPE_CHECKING:

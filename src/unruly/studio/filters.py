@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Literal
 from urllib.parse import urlencode
 
 import numpy as np
@@ -43,6 +44,8 @@ class Filter:
     words: str = ""  # stand in the text, whatever their case
     column: str = ""  # another column of the data
     value: str = ""  # that has this value
+    least: str = ""  # ... or lies from here, numbers and dates
+    most: str = ""  # up to here, included
     sort: str = ""  # see SORTS
 
     @classmethod
@@ -148,10 +151,99 @@ def _text(filter: Filter, state: State) -> Mask:
         found &= state.once(("words", words), lambda: _containing(words, state))
     if filter.column:
         index_of(filter.column, tuple(state.corpus.columns.columns), "column")
+        values = state.corpus.columns[filter.column]
         if filter.value:
             same = column_values(state.corpus, filter.column) == filter.value
             found &= same.fill_null(False).to_numpy()
+        if filter.least or filter.most:
+            found &= _within(values, filter.least, filter.most)
     return found
+
+
+ColumnKind = Literal["number", "date", "text"]
+MOST_VALUES = 12  # of a column that the page lists
+_DATE = r"^\d{4}-\d{2}-\d{2}(?:[ T].*)?$"
+_DATE_SAMPLE = 200  # values that tell whether a text is a date
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """What a column offers to filter by."""
+
+    name: str
+    kind: ColumnKind
+    low: str  # its least and greatest value, of numbers and dates
+    high: str
+    values: tuple[
+        tuple[str, int], ...
+    ]  # the commonest, with the number of documents; none where all differ
+
+
+def column_look(state: State, name: str) -> ColumnLook:
+    """The kind of a column, its range and its commonest values."""
+    index_of(name, tuple(state.corpus.columns.columns), "column")
+    return state.once(("column", name), lambda: _column_look(state, name))
+
+
+def _column_look(state: State, name: str) -> ColumnLook:
+    series, kind = state.corpus.columns[name], column_kind(state.corpus.columns[name])
+    ends = ("", "") if kind == "text" else (_shown(series.min()), _shown(series.max()))
+    counts = column_values(state.corpus, name).drop_nulls().value_counts(sort=True, name="n")
+    common = counts.filter(pl.col("n") > 1).head(MOST_VALUES)
+    return ColumnLook(name, kind, *ends, tuple(common.iter_rows()))
+
+
+def column_kind(series: pl.Series) -> ColumnKind:
+    """Numbers, dates (texts that begin like 2024-01-31 are dates as well), or texts.
+
+    >>> column_kind(pl.Series([1, 2])), column_kind(pl.Series(["2024-01-31", "2024-02-01 10:00"]))
+    ('number', 'date')
+    """
+    if series.dtype.is_numeric():
+        return "number"
+    if series.dtype.is_temporal():
+        return "date"
+    known = series.drop_nulls().head(_DATE_SAMPLE)
+    if series.dtype != pl.String or not len(known):
+        return "text"
+    return "date" if known.str.contains(_DATE).all() else "text"
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _within(series: pl.Series, least: str, most: str) -> Mask:
+    """Numbers by their value; dates as texts, which sort alike: up to 2024-01 includes all of January."""
+    kind = column_kind(series)
+    if kind == "text":
+        raise InputError(f"the column {series.name!r} holds texts: choose a value, not a range")
+    found = pl.Series(np.ones(len(series), np.bool_))
+    if kind == "number":
+        if least:
+            found &= series >= _as_number(least)
+        if most:
+            found &= series <= _as_number(most)
+    else:
+        texts = series.cast(pl.String)
+        if least:
+            found &= texts >= _as_date(least)
+        if most:
+            found &= texts.str.head(len(most)) <= _as_date(most)
+    return found.fill_null(False).to_numpy()
+
+
+def _as_number(text: str) -> float:
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        raise InputError(f"{text!r} is not a number") from None
+
+
+def _as_date(text: str) -> str:
+    if not re.match(r"\d{4}(-\d{2}(-\d{2}(.*)?)?)?$", text):
+        raise InputError(f"{text!r} is not a date: enter it as 2024-01-31, or as 2024-01")
+    return text
 
 
 def _containing(words: str, state: State) -> Mask:
@@ -184,10 +276,6 @@ class Preset:
     count: int
     own: bool = False  # saved by the user
 
-    def to_plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {"name": self.name, "query": self.filter.query(), "count": self.count}
-
 
 def usual_presets(state: State) -> tuple[tuple[str, Filter], ...]:
     """The common filters, as far as they apply."""
@@ -210,9 +298,9 @@ def usual_presets(state: State) -> tuple[tuple[str, Filter], ...]:
     return tuple(found)
 
 
-def counted(state: State, own: Mapping[str, Filter], usual: bool = True) -> tuple[Preset, ...]:
+def counted(state: State, own: Mapping[str, Filter]) -> tuple[Preset, ...]:
     """Presets with their counts, the usual ones first; saved ones whose source or class is gone count 0."""
-    named = [(name, chosen, False) for name, chosen in usual_presets(state)] if usual else []
+    named = [(name, chosen, False) for name, chosen in usual_presets(state)]
     named += [(name, chosen, True) for name, chosen in own.items()]
     presets = []
     for name, chosen, mine in named:

@@ -1,98 +1,165 @@
-"""A source as it is typed: as a form, as TOML, and parsed within the limits of what a browser may ask for.
+"""A source as a form: its rules, each with a class or several and one or more conditions, and how it becomes TOML and back.
 
-A form shows a source with a single rule of a kind that has one; all others are edited as TOML. It changes the keys
-that it shows and leaves the layout and comments of the text alone.
+Conditions may be combined once, with all or any, and each may be negated; what is nested deeper, and Python functions,
+are edited as TOML. A form changes the keys that it shows and leaves the layout and comments of the text alone.
 
-Limits: paths stay in the project's folder, models as well. Python runs only from files that the saved project names,
-and types that a classifier's file may hold are trusted only where the saved project trusts them.
+The browser sends every field under a name that says where it belongs: `name`, `r0.votes` (of the first rule),
+`r0.c1.kind` (of its second condition), `r0.c1.length:max_words`.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from unruly.errors import ProjectError, RuleError
-from unruly.project.editing import add_source, rename_source, replace_rule
-from unruly.project.file import rule_space
-from unruly.project.toml_table import Table
-from unruly.rules.classifier import Classifier
-from unruly.rules.describe import descriptions_of
-from unruly.rules.function import Function
-from unruly.rules.plain import source_from_plain
-from unruly.rules.source import Source
-from unruly.rules.tools import MODEL, Entity
-from unruly.studio.form_kinds import KINDS, Kind
-from unruly.studio.state import State
+from unruly.errors import InputError, ProjectError
+from unruly.project.editing import (
+    add_rule,
+    add_source,
+    move_rule,
+    remove_rule,
+    rename_source,
+    replace_rule,
+)
+from unruly.studio.kinds import KINDS, FormField, Kind
+from unruly.wording import plural
 
-_ALWAYS = ("label", "examples", "counter_examples")
+Votes = Literal["one", "several", "but"]
+Joint = Literal["", "all", "any"]
+_BESIDE = ("label", "not_label", "examples", "counter_examples")  # keys of a rule, not a condition
+DEEPER = "conditions within conditions"
+
+
+class NoFormError(InputError):
+    """A source that a form cannot show."""
+
+
+@dataclass(frozen=True)
+class FormProblem:
+    """What is wrong with a form, in its own words."""
+
+    message: str
+    field: str  # the name of the field
+    missing: bool = False  # nothing was entered yet
+
+
+@dataclass(frozen=True)
+class ConditionForm:
+    """One condition. `values` are the fields of all kinds that were filled in, as `kind:key`."""
+
+    kind: str = "keywords"
+    values: Mapping[str, str] = field(default_factory=dict)
+    negated: bool = False
+
+    @classmethod
+    def of_plain(cls, table: Mapping[str, Any]) -> ConditionForm:
+        """From the values of the project file; refused where they are more than it can show."""
+        if set(table) == {"not"}:
+            inner = cls.of_plain(table["not"])
+            if inner.negated:
+                raise NoFormError(DEEPER)
+            return replace(inner, negated=True)
+        if {"all", "any", "not"} & set(table):
+            raise NoFormError(DEEPER)
+        if "function" in table:
+            raise NoFormError("Python functions")
+        kind = next((kind for key, kind in KINDS.items() if key in table), None)
+        if kind is None:
+            raise NoFormError(f"rules with {' and '.join(table) or 'no condition'}")
+        own = _own(kind, table)
+        known = {each.key for each in kind.fields} | set(kind.kept)
+        beside = set(table) - ({kind.key} if kind.inner else set(own))
+        if set(own) - known or beside:
+            raise NoFormError(f"the option {min((set(own) - known) or beside)}")
+        if odd := [each.short for each in kind.fields if not each.fits(_at(own, each.key))]:
+            raise NoFormError(f"what stands in {odd[0]}")
+        shown = {_named(kind, each): each.shown(_at(own, each.key)) for each in kind.fields}
+        return cls(kind.key, {name: text for name, text in shown.items() if text})
+
+    def plain(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        """As the project file has it; what the form does not show is kept from before."""
+        kind = KINDS[self.kind]
+        was = before.get("not", {}) if set(before) == {"not"} else before
+        old = _own(kind, was) if kind.key in was else {}
+        table: dict[str, Any] = {key: old[key] for key in kind.kept if key in old}
+        for each in kind.fields:
+            _put(table, each.key, each.read(self.text(each)))
+        if not kind.inner:
+            table.setdefault(kind.key, [] if kind.key == "keywords" else "")
+        plain = {kind.key: table} if kind.inner else table
+        return {"not": plain} if self.negated else plain
+
+    def text(self, each: FormField) -> str:
+        """The text of one of its fields."""
+        return self.values.get(f"{self.kind}:{each.key}", "")
+
+    def problem(self, prefix: str) -> FormProblem | None:
+        """The first thing that is wrong, or missing."""
+        kind = KINDS[self.kind]
+        for each in kind.fields:
+            name = f"{prefix}{_named(kind, each)}"
+            if message := each.problem(self.text(each)):
+                return FormProblem(f"{each.short}: {message}", name)
+            if each.needed and not self.text(each).strip():
+                return FormProblem(f"{each.short}: still empty", name, missing=True)
+        some = [each for each in kind.fields if each.key in kind.some]
+        if some and not any(self.text(each).strip() for each in some):
+            titles = ", ".join(f"“{each.short}”" for each in some)
+            name = f"{prefix}{_named(kind, some[0])}"
+            return FormProblem(f"Fill in one of {titles}", name, missing=True)
+        return None
 
 
 @dataclass(frozen=True)
 class RuleForm:
-    """What the form shows, as texts. `values` are the fields of its kind, by their keys."""
+    """One rule: what it votes for, where, and its examples."""
 
-    name: str = ""
-    kind: str = "keywords"
+    votes: Votes = "one"  # for a class, for one of several, or for any class but one
     label: str = ""
-    values: Mapping[str, str] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()  # the several
+    conditions: tuple[ConditionForm, ...] = (ConditionForm(),)
+    joint: Joint = ""  # how conditions go together; empty: there is one, on its own
     examples: str = ""
     counter_examples: str = ""
 
-    @classmethod
-    def of_fields(cls, fields: Mapping[str, str]) -> RuleForm:
-        """From what the browser sends: the fields of a kind are called `kind:key`."""
-        kind = KINDS.get(fields.get("kind", ""), KINDS["keywords"])
-        values = {each.key: fields.get(f"{kind.key}:{each.key}", "") for each in kind.fields}
-        own = {
-            key: fields.get(key, "") for key in ("name", "label", "examples", "counter_examples")
-        }
-        return cls(kind=kind.key, values=values, **own)
+    @property
+    def picks(self) -> bool:
+        """Whether its condition names the class itself."""
+        (first, *more), joint = self.conditions, self.joint
+        return not more and not joint and not first.negated and KINDS[first.kind].picks
 
     @classmethod
-    def of_toml(cls, text: str) -> RuleForm | None:
-        """From a source's TOML; None where it is more than a form can show.
+    def of_plain(cls, rule: Mapping[str, Any]) -> RuleForm:
+        """From the values of the project file."""
+        label, but = rule.get("label", ""), rule.get("not_label")
+        several = isinstance(label, list)
+        joint, tables = _conditions(rule)
+        texts = {key: rule.get(key, []) for key in ("examples", "counter_examples")}
+        return cls(
+            votes="but" if but is not None else "several" if several else "one",
+            label=str(but) if but is not None else "" if several else str(label),
+            labels=tuple(map(str, label)) if several else (),
+            conditions=tuple(map(ConditionForm.of_plain, tables)),
+            joint=joint,
+            examples="\n".join(texts["examples"]),
+            counter_examples="\n".join(texts["counter_examples"]),
+        )
 
-        >>> form = RuleForm.of_toml(
-        ...     '[[source]]\\nname = "a"\\nrule = [{ label = "x", length = { max_words = 3 } }]'
-        ... )
-        >>> form.kind, form.values["max_words"], form.values["min_words"]
-        ('length', '3', '')
-        """
-        try:
-            source, rule = _single(text)
-            kind = next(kind for key, kind in KINDS.items() if key in rule)
-            inner = _inner(kind, rule)
-            if not _fits(kind, rule, inner):
-                return None
-            return cls(
-                name=str(source["name"]),
-                kind=kind.key,
-                label=str(rule.get("label", "")),
-                values={each.key: each.shown(_at(inner, each.key)) for each in kind.fields},
-                examples="\n".join(rule.get("examples", [])),
-                counter_examples="\n".join(rule.get("counter_examples", [])),
-            )
-        except (tomllib.TOMLDecodeError, KeyError, ValueError, TypeError, AttributeError):
-            return None
-        except StopIteration:
-            return None
-
-    def rule(self, before: Mapping[str, Any]) -> dict[str, Any]:
-        """The rule as plain values; what the form does not show is kept from before."""
-        kind = KINDS[self.kind]
-        old = _inner(kind, before) if kind.key in before else {}
-        table: dict[str, Any] = {key: old[key] for key in kind.kept if key in old}
-        for each in kind.fields:
-            _put(table, each.key, each.read(self.values.get(each.key, "")))
-        if not kind.inner:
-            table.setdefault(kind.key, [] if kind.key == "keywords" else "")
-        plain: dict[str, Any] = {} if kind.picks else {"label": self.label}
-        plain |= {kind.key: table} if kind.inner else table
+    def plain(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        """As the project file has it."""
+        _, old = _conditions(before)
+        conditions = [
+            condition.plain(old[i] if i < len(old) else {})
+            for i, condition in enumerate(self.conditions)
+        ]
+        plain: dict[str, Any] = {}
+        if not self.picks:
+            named = list(self.labels) if self.votes == "several" else self.label
+            plain["not_label" if self.votes == "but" else "label"] = named
+        plain |= {self.joint: conditions} if self.joint else conditions[0]
         for key, texts in (
             ("examples", self.examples),
             ("counter_examples", self.counter_examples),
@@ -101,48 +168,196 @@ class RuleForm:
                 plain[key] = lines
         return plain
 
+    def problem(self, prefix: str) -> FormProblem | None:
+        """The first thing that is wrong, or missing."""
+        if self.votes == "several" and len(self.labels) < 2 and not self.picks:
+            return FormProblem("Votes for: tick two classes or more", f"{prefix}votes", True)
+        found = (c.problem(f"{prefix}c{j}.") for j, c in enumerate(self.conditions))
+        return next((problem for problem in found if problem is not None), None)
+
+
+@dataclass(frozen=True)
+class SourceForm:
+    """What the form shows, as texts."""
+
+    name: str = ""
+    rules: tuple[RuleForm, ...] = (RuleForm(),)
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, str]) -> SourceForm:
+        """From what the browser sends."""
+        rules = tuple(_rule_of(_under(fields, f"r{i}.")) for i in _numbers(fields, "r"))
+        return cls(fields.get("name", ""), rules or (RuleForm(),))
+
+    @classmethod
+    def of_toml(cls, text: str) -> SourceForm:
+        """From a source's TOML; refused where it is more than a form can show.
+
+        >>> form = SourceForm.of_toml(
+        ...     '[[source]]\\nname = "a"\\nrule = [{ label = "x", length = { max_words = 3 } }]'
+        ... )
+        >>> form.rules[0].conditions[0].values
+        {'length:max_words': '3'}
+        """
+        try:
+            source = _source(text)
+            return cls(str(source["name"]), tuple(map(RuleForm.of_plain, _rules(source))))
+        except NoFormError as error:
+            raise NoFormError(f"A form cannot show {error.message}: edit it as TOML") from None
+        except tomllib.TOMLDecodeError:
+            raise NoFormError("This is not valid TOML yet: mend it first") from None
+        except (KeyError, ValueError, TypeError, AttributeError):
+            raise NoFormError("A form cannot show this source: edit it as TOML") from None
+
     def to_toml(self, before: str = "") -> str:
         """The source's TOML: the text from before with the fields put in, or a new one."""
         try:
-            source, old = _single(before)
+            source = _source(before)
+            old = _rules(source)
         except (tomllib.TOMLDecodeError, KeyError, ValueError, TypeError):
-            source, old = {}, {}
+            source, old = {}, []
+        plain = [rule.plain(old[i] if i < len(old) else {}) for i, rule in enumerate(self.rules)]
+        kept = {k: v for k, v in source.items() if k not in ("name", "prompt", "rule")}
+        whole = add_source("", {"name": self.name, **kept, "rule": plain}).lstrip("\n")
         if "rule" not in source:
-            plain = {k: v for k, v in source.items() if k not in ("name", "prompt")}
-            return add_source("", {"name": self.name, **plain, "rule": [self.rule(old)]}).lstrip(
-                "\n"
-            )
+            return whole
+        name = source["name"]
         try:
-            text = replace_rule(before, source["name"], 1, self.rule(old))
+            text = before
+            for number in range(len(old), len(plain), -1):
+                text = remove_rule(text, name, number)
+            for number, rule in enumerate(plain, start=1):
+                if number > len(old):
+                    text = add_rule(text, name, rule)
+                else:
+                    text = replace_rule(text, name, number, rule)
+            return rename_source(text, name, self.name) if self.name.strip() else text
         except ProjectError:  # written in a way that cannot be edited in place
-            text = add_source("", {**source, "rule": [self.rule(old)]}).lstrip("\n")
-        return rename_source(text, source["name"], self.name) if self.name.strip() else text
+            return whole
+
+    def problem(self) -> FormProblem | None:
+        """The first thing that is wrong, or missing."""
+        if not self.name.strip():
+            return FormProblem("Name of the source: still empty", "name", missing=True)
+        for i, rule in enumerate(self.rules):
+            if (found := rule.problem(f"r{i}.")) is not None:
+                return replace(found, message=self.which(i) + found.message)
+        return None
+
+    def which(self, i: int) -> str:
+        """How messages name a rule, where there are several."""
+        return f"Rule {i + 1}: " if len(self.rules) > 1 else ""
+
+    def problem_at(self, message: str, keys: Sequence[str | int]) -> FormProblem:
+        """A complaint about a key of the project file as one about a field of the form."""
+        steps = list(keys)
+        while steps and not (steps[0] == "rule" and len(steps) > 1):
+            steps.pop(0)
+        if not steps:
+            return FormProblem(message, "name")
+        i = int(steps[1])
+        rule, rest = self.rules[i], [step for step in steps[2:] if step != "not"]
+        prefix, j = f"r{i}.", 0
+        if rest and rest[0] in ("label", "not_label"):
+            return FormProblem(f"{self.which(i)}Votes for: {message}", f"{prefix}votes")
+        if rest and rest[0] in ("examples", "counter_examples"):
+            return FormProblem(f"{self.which(i)}{message}", f"{prefix}{rest[0]}")
+        if len(rest) > 1 and rest[0] in ("all", "any"):
+            j, rest = int(rest[1]), rest[2:]
+        kind = KINDS[rule.conditions[j].kind]
+        known = [each for each in kind.fields if each.key.partition(".")[0] in rest]
+        each = known[-1] if known else kind.fields[0]
+        head = f"{each.short}: " if known else ""
+        name = f"{prefix}c{j}.{_named(kind, each)}"
+        return FormProblem(f"{self.which(i)}{head}{message}", name)
 
 
-def _single(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The source, and its only rule; that of a prompt stands in the source itself."""
+def changed(form: SourceForm, toml: str, act: str, classes: tuple[str, ...]) -> Change:
+    """A form, and its TOML, with a rule or a condition added, removed or moved.
+
+    `act` is `add`, `r1.remove`, `r1.up`, `r1.down`, `r1.add` (a condition), or `r1.c0.remove`.
+    """
+    text = form.to_toml(toml)
+    *where, what = act.split(".")
+    numbers = [int(step[1:]) for step in where if step[1:].isdecimal()]
+    if len(numbers) != len(where) or len(where) > 2:
+        raise InputError(f"{act!r} is not an action on a form")
+    if not numbers and what == "add":
+        return _with_rule(form, text, classes)
+    if not numbers or numbers[0] >= len(form.rules):
+        raise InputError(f"the form has {plural(len(form.rules), 'rule')}: reload the page")
+    i, name = numbers[0], str(_source(text)["name"])
+    rules = list(form.rules)
+    if len(numbers) == 1 and what in ("up", "down"):
+        to = min(max(i + (1 if what == "down" else -1), 0), len(rules) - 1)
+        rules.insert(to, rules.pop(i))
+        text = move_rule(text, name, i + 1, to + 1)
+        return Change(replace(form, rules=tuple(rules)), text, f"r{to}.{what}")
+    if len(numbers) == 1 and what == "remove" and len(rules) > 1:
+        del rules[i]
+        text = remove_rule(text, name, i + 1)
+        return Change(replace(form, rules=tuple(rules)), text, f"r{max(i - 1, 0)}.votes")
+    conditions = list(rules[i].conditions)
+    if len(numbers) == 1 and what == "add":
+        conditions.append(ConditionForm())
+        focus = f"r{i}.c{len(conditions) - 1}.kind"
+    elif len(numbers) == 2 and what == "remove" and numbers[1] < len(conditions) > 1:
+        del conditions[numbers[1]]
+        focus = f"r{i}.c{max(numbers[1] - 1, 0)}.kind"
+    else:
+        raise InputError(f"{act!r} is not an action on a form")
+    joint: Joint = (rules[i].joint or "all") if len(conditions) > 1 else ""
+    rules[i] = replace(rules[i], conditions=tuple(conditions), joint=joint)
+    form = replace(form, rules=tuple(rules))
+    return Change(form, form.to_toml(text), focus)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A changed form, its TOML, and the field to go on with."""
+
+    form: SourceForm
+    toml: str
+    focus: str
+
+
+def _with_rule(form: SourceForm, text: str, classes: tuple[str, ...]) -> Change:
+    taken = {rule.label for rule in form.rules}
+    label = next((name for name in classes if name not in taken), classes[0])
+    form = replace(form, rules=(*form.rules, RuleForm(label=label)))
+    return Change(form, form.to_toml(text), f"r{len(form.rules) - 1}.votes")
+
+
+def _source(text: str) -> dict[str, Any]:
     (source,) = tomllib.loads(text)["source"]
-    if "prompt" in source:
-        return source, {"prompt": source["prompt"]}
-    (rule,) = source["rule"]
-    return source, rule
+    return dict(source)
 
 
-def _inner(kind: Kind, rule: Mapping[str, Any]) -> dict[str, Any]:
+def _rules(source: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Its rules; that of a prompt stands in the source itself."""
+    return [{"prompt": source["prompt"]}] if "prompt" in source else list(source["rule"])
+
+
+def _conditions(rule: Mapping[str, Any]) -> tuple[Joint, list[Mapping[str, Any]]]:
+    """How its conditions go together, and each of them."""
+    own = {key: value for key, value in rule.items() if key not in _BESIDE}
+    if set(own) == {"all"}:
+        return "all", list(own["all"])
+    if set(own) == {"any"}:
+        return "any", list(own["any"])
+    return "", [own]
+
+
+def _own(kind: Kind, condition: Mapping[str, Any]) -> dict[str, Any]:
     """The table that holds the kind's keys."""
     if not kind.inner:
-        return {key: value for key, value in rule.items() if key not in _ALWAYS}
-    table = rule[kind.key]
+        return dict(condition)
+    table = condition[kind.key]
     return {"name": table} if kind.key == "column" and isinstance(table, str) else dict(table)
 
 
-def _fits(kind: Kind, rule: Mapping[str, Any], inner: Mapping[str, Any]) -> bool:
-    """Whether the form shows, or keeps, everything that stands there."""
-    known = {each.key for each in kind.fields} | set(kind.kept)
-    beside = set(rule) - set(_ALWAYS) - ({kind.key} if kind.inner else set(inner))
-    shown = all(each.fits(_at(inner, each.key)) for each in kind.fields)
-    plain = isinstance(rule.get("label", ""), str) and isinstance(rule.get("examples", []), list)
-    return not set(inner) - known and not beside and shown and plain
+def _named(kind: Kind, each: FormField) -> str:
+    return f"{kind.key}:{each.key}"
 
 
 def _at(table: Mapping[str, Any], key: str) -> Any:
@@ -162,15 +377,47 @@ def _put(table: dict[str, Any], key: str, value: Any) -> None:
         table[head] = value
 
 
+def _numbers(fields: Mapping[str, str], letter: str) -> list[int]:
+    found = {m[1] for name in fields if (m := re.match(rf"{letter}(\d{{1,3}})\.", name))}
+    return sorted(map(int, found))
+
+
+def _under(fields: Mapping[str, str], prefix: str) -> dict[str, str]:
+    return {k.removeprefix(prefix): v for k, v in fields.items() if k.startswith(prefix)}
+
+
+def _rule_of(fields: Mapping[str, str]) -> RuleForm:
+    chosen = fields.get("votes", "")
+    votes: Votes = "several" if chosen == "several" else "but" if chosen == "but" else "one"
+    conditions = tuple(_condition_of(_under(fields, f"c{j}.")) for j in _numbers(fields, "c"))
+    joint = fields.get("joint", "")
+    return RuleForm(
+        votes=votes,
+        label={"one": chosen.removeprefix("="), "but": fields.get("but", "")}.get(votes, ""),
+        labels=tuple(v for k, v in fields.items() if k.startswith("several:"))
+        if votes == "several"
+        else (),
+        conditions=conditions or (ConditionForm(),),
+        joint="any" if joint == "any" else "all" if joint == "all" else "",
+        examples=fields.get("examples", ""),
+        counter_examples=fields.get("counter_examples", ""),
+    )
+
+
+def _condition_of(fields: Mapping[str, str]) -> ConditionForm:
+    kind = fields.get("kind", "")
+    values = {name: text for name, text in fields.items() if ":" in name and text}
+    return ConditionForm(
+        kind if kind in KINDS else "keywords", values, negated=bool(fields.get("not"))
+    )
+
+
 def new_source(words: Sequence[str], label: str, taken: Sequence[str]) -> str:
     """The TOML of a new source that looks for words, under a name of its own."""
     base = re.sub(r"\W+", "_", words[0].lower()).strip("_") if words else "new"
-    form = RuleForm(
-        name=free_name(base or "new", taken),
-        label=label,
-        values={"keywords": "\n".join([*words, ""])},
-    )
-    return form.to_toml()
+    values = {"keywords:keywords": "\n".join([*words, ""])}
+    rule = RuleForm(label=label, conditions=(ConditionForm(values=values),))
+    return SourceForm(free_name(base or "new", taken), (rule,)).to_toml()
 
 
 def free_name(wanted: str, taken: Sequence[str]) -> str:
@@ -181,68 +428,3 @@ def free_name(wanted: str, taken: Sequence[str]) -> str:
     """
     names = (wanted, *(f"{wanted} {i}" for i in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)
-
-
-FILE_KEYS = ("keywords_file", "file")  # whose values are paths
-MODELS = ("classifier", "entity")  # whose `model` may be a path
-
-
-def parse_source(text: str, state: State) -> Source:
-    """The one source that a piece of TOML describes."""
-    table = Table.parse(text, "rule")
-    table.only(("source",))
-    tables = table.tables("source")
-    if len(tables) != 1:
-        raise table.error("write one [[source]] with its rules" if not tables else "one at a time")
-    one = tables[0]
-    _check(one.values, state)
-    found = (descriptions_of(source) for source in state.project.sources.sources)
-    return source_from_plain(
-        one.values,
-        state.classes,
-        state.folder,
-        lambda path: one.where(*path),
-        state.once("space", lambda: rule_space(state.project)),
-        next((known for known in found if known is not None), None),
-    )
-
-
-def _check(values: Mapping[str, Any], state: State) -> None:
-    saved = [rule.when for source in state.project.sources.with_disabled for rule in source.rules]
-    files = {when.file for when in saved if isinstance(when, Function)}
-    models = {MODEL} | {when.model for when in saved if isinstance(when, Classifier | Entity)}
-    trusted = {one for when in saved if isinstance(when, Classifier) for one in when.trusted}
-    for kind, key, value in _pairs(values):
-        if key in FILE_KEYS and kind != "function" and isinstance(value, str):
-            _inside(value, state.folder)
-        elif kind == "function" and key == "file" and value not in files:
-            raise RuleError(
-                f"the project file does not name {value!r}: Python is run only from files "
-                "that it names; add the source there in an editor"
-            )
-        elif kind in MODELS and key == "model" and isinstance(value, str) and value not in models:
-            _inside(value, state.folder)
-            if value and not (state.folder / value).exists():
-                raise RuleError(f"there is no model {value!r} in the project's folder")
-        elif kind == "classifier" and key == "trusted" and not set(map(str, value)) <= trusted:
-            raise RuleError(
-                "types that a model file may hold are trusted in an editor, not in the browser"
-            )
-
-
-def _pairs(value: object, kind: str = "", key: str = "") -> Iterator[tuple[str, str, Any]]:
-    """Every key with the kind of rule that it stands in, and its value."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _pairs(inner, key or kind, str(name))
-        return
-    yield kind, key, value
-    for inner in value if isinstance(value, list) else ():
-        if isinstance(inner, Mapping | list):
-            yield from _pairs(inner, "", "")
-
-
-def _inside(value: str, folder: Path) -> None:
-    root = folder.resolve()
-    if not (root / value).resolve().is_relative_to(root):
-        raise RuleError(f"{value!r} is outside the project's folder: copy the file into it")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from unruly.errors import InputError
-from unruly.facts import Use
+from unruly.facts import ClassBalance, Use
 from unruly.labelling.answers import written_id
 from unruly.labelling.estimates import BalanceEstimate, estimate_balance
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
@@ -32,17 +32,19 @@ class Queue:
 
     questions: Questions | None = None
     by: str = "balance"
+    answered: int = 0  # questions of the draw before, all answered
 
     def choose(self, by: str) -> None:
         """Change how documents are drawn."""
         if by != self.by:
-            self.by, self.questions = by, None
+            self.by, self.questions, self.answered = by, None, 0
 
     def next(self, work: Workspace) -> Question | None:
         """The first question without an answer; a new draw where all have one."""
         state = work.state
         found = self._open(state)
         if found is None:
+            self.answered = len(self.questions or ())
             self.questions = _draw(state, self.by)
             found = self._open(state)
         return found
@@ -99,6 +101,18 @@ def balance_of(trainer: Trainer) -> BalanceEstimate | None:
     return estimate_balance(state.labelled, proba, state.classes)
 
 
+def shares_used(trainer: Trainer) -> ClassBalance | None:
+    """The class shares that the shown model was trained with, where they rest on the labels that there are now.
+
+    They differ a little from the estimate of this page: the fit also reads the texts, and what was stated before.
+    """
+    model, summary = trainer.current, trainer.summary()
+    if model is None or summary is None or summary.balance is None:
+        return None
+    fresh = model.labels == trainer.workspace.state.labelled.labels
+    return summary.balance if summary.balance.labels and fresh else None
+
+
 def queue(studio: Studio, request: PageRequest) -> Response:
     """The next question."""
     if by := request.query.get("by"):
@@ -129,10 +143,12 @@ def _context(studio: Studio, last: Card | None) -> dict[str, Any]:
         "question": question,
         "place": 0 if question is None else studio.queue.place(question),
         "drawn": len(studio.queue.questions or ()),
+        "answered": studio.queue.answered,
         "card": card,
         "last": last,
         "said": "",
         "balance": balance_of(studio.trainer),
+        "used": shares_used(studio.trainer),
         "labels": int((work.state.labels != NONE).sum()),
         "problems": work.label_problems(),
         "ways": WAYS,

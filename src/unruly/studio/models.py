@@ -1,4 +1,4 @@
-"""The trained models of a project: every one kept in `models/`, and why two of them answer differently.
+"""The trained models of a project: every one kept in `models/`, drawn one after the other, and why two of them answer differently.
 
     models/2026-11-16T20-31-04.unruly    the model
     models/2026-11-16T20-31-04.json      when, the project file as it was, how many labels, the fit's summary
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,18 +22,22 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.files import written_whole
+from unruly.html import MODEL, OTHER, Frame, count_ticks, dot, legend, line, percent_ticks
+from unruly.model.saved_rules import function_files
 from unruly.model.summary import FitSummary
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import SILENT, Progress
 from unruly.project.project import FittedProject
-from unruly.rules.cache import Cache, entry_key
-from unruly.rules.function import Function
-from unruly.sampling import Share, sample_rows
+from unruly.report.markup import Chart, percent, share_words
+from unruly.rules.matching import Cache, entry_key
+from unruly.statistics import Share, sample_rows
 from unruly.studio.state import NONE, Answers, State
 from unruly.texts.corpus import Corpus
+from unruly.wording import plural
 
 FOLDER = "models"
 ENDING = ".unruly"
+MOST_DRAWN = 30  # models in the chart of all
 MOST_COMPARED = 2_000  # documents with another answer whose votes are compared
 
 
@@ -54,8 +58,8 @@ class KeptModel:
 
     @property
     def day(self) -> str:
-        """Its date, to the minute."""
-        return self.when.strftime("%Y-%m-%d %H:%M")
+        """Its date, to the second: two models may be of one minute."""
+        return self.when.strftime("%Y-%m-%d %H:%M:%S")
 
     @property
     def summary(self) -> FitSummary | None:
@@ -128,13 +132,7 @@ def _free(folder: Path, stem: str) -> str:
 
 def open_model(path: Path, state: State) -> WeakClassifier:
     """A model of this project; its Python rules come from the files that the project names."""
-    files = {
-        state.folder / rule.when.file
-        for source in state.project.sources.sources
-        for rule in source.rules
-        if isinstance(rule.when, Function) and rule.when.file
-    }
-    return WeakClassifier.load(path, sorted(files) or None)
+    return WeakClassifier.load(path, function_files(state.project.sources, state.folder) or None)
 
 
 def answers_of(
@@ -145,26 +143,29 @@ def answers_of(
     progress: Progress = SILENT,
 ) -> Answers:
     """A model's answers on the project's documents, cached from run to run."""
-    key = entry_key(["answers", _digest(path)], state.classes, state.frame.everything)
-    kept = cache.get(key)
-    if kept is not None and kept.height == state.n and kept.width == len(state.classes):
-        return Answers(path.name, np.ascontiguousarray(kept.to_numpy().astype(np.float32)))
+    if (kept := kept_answers(path, state, cache)) is not None:
+        return kept
     found = model.predictions(state.corpus, progress=progress)
     proba = _aligned(found.proba, model.class_names, state.classes)
-    cache.put(key, pl.DataFrame(proba, schema=[str(c) for c in range(len(state.classes))]))
+    frame = pl.DataFrame(proba, schema=[str(c) for c in range(len(state.classes))])
+    cache.put(_answers_key(path, state), frame)
     return Answers(path.name, proba)
 
 
 def kept_answers(path: Path, state: State, cache: Cache) -> Answers | None:
     """A model's cached answers; None where there are none."""
     try:
-        key = entry_key(["answers", _digest(path)], state.classes, state.frame.everything)
-        kept = cache.get(key)
+        kept = cache.get(_answers_key(path, state))
     except OSError:
         return None
     if kept is None or kept.height != state.n or kept.width != len(state.classes):
         return None
     return Answers(path.name, np.ascontiguousarray(kept.to_numpy().astype(np.float32)))
+
+
+def _answers_key(path: Path, state: State) -> str:
+    digest = hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    return entry_key(["answers", digest], state.classes, state.frame.everything)
 
 
 def _aligned(
@@ -175,10 +176,6 @@ def _aligned(
             f"the model knows the classes {', '.join(theirs)}, the project {', '.join(ours)}: train again"
         )
     return np.ascontiguousarray(proba[:, [theirs.index(name) for name in ours]], np.float32)
-
-
-def _digest(path: Path) -> str:
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
 
 
 def source_estimates(summary: FitSummary | None) -> dict[str, Share]:
@@ -271,3 +268,43 @@ def _votes_by_name(model: WeakClassifier, corpus: Corpus) -> dict[str, list[str 
         source: [names[number] for number in votes.matrix[:, j].tolist()]
         for j, source in enumerate(votes.sources)
     }
+
+
+def models_chart(models: Sequence[KeptModel]) -> Chart | None:
+    """Coverage and, with gold, accuracy from one model to the next; None with fewer than two."""
+    known = [(model, model.summary) for model in reversed(models)][-MOST_DRAWN:]
+    shown = [(model, summary) for model, summary in known if summary is not None]
+    if len(shown) < 2:
+        return None
+    frame = Frame.of((0.5, len(shown) + 0.5), (0.0, 1.03))
+    coverage = [(frame.x(i), frame.y(s.coverage)) for i, (_, s) in enumerate(shown, start=1)]
+    marks = [line(coverage, OTHER, 1.5), *(dot(x, y, 3, OTHER) for x, y in coverage)]
+    scored = [(i, share) for i, (m, _) in enumerate(shown, start=1) if (share := m.accuracy)]
+    for i, share in scored:
+        ends = [(frame.x(i), frame.y(share.low)), (frame.x(i), frame.y(share.high))]
+        marks += [line(ends, MODEL, 1.2), dot(frame.x(i), frame.y(share.value), 4, MODEL)]
+    items = [("coverage", OTHER, "line"), *([("accuracy", MODEL, "dot")] if scored else [])]
+    first, last = shown[0], shown[-1]
+    return Chart(
+        name="models",
+        title="From model to model",
+        description=f"{plural(len(shown), 'model')}, {first[0].day} to {last[0].day}. Coverage by rules: "
+        f"{percent(first[1].coverage)} to {percent(last[1].coverage)}.",
+        svg=frame.svg(
+            frame.x_axis(count_ticks(frame.x), "model", grid=False),
+            frame.y_axis(percent_ticks(frame.y)),
+            *marks,
+            legend(items, frame.x.start),
+        ),
+        header=("model", "rules", "labels", "coverage", "accuracy on gold"),
+        rows=tuple(
+            (
+                m.day,
+                f"{len(s.sources)}",
+                f"{m.labels}",
+                percent(s.coverage),
+                share_words(m.accuracy),
+            )
+            for m, s in shown
+        ),
+    )

@@ -1,5 +1,8 @@
 """What an edited source would do: its counts, what it newly matches, whom it contradicts, its examples.
 
+It is parsed within the limits of what a browser may ask for: paths stay in the project's folder, models as well. Python runs only
+from files that the saved project names, and types that a classifier's file may hold are trusted only where the saved project trusts them.
+
 Only the edited source is matched, over all documents, with the same expressions as everywhere else. A source that
 Python evaluates text by text is timed on a few documents first, and waits for a button where it is slow.
 """
@@ -7,20 +10,27 @@ Python evaluates text by text is timed on a few documents first, and waits for a
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import UnrulyError, Where
+from unruly.errors import RuleError, UnrulyError, Where
+from unruly.project.file import rule_space
+from unruly.project.toml_table import Table
+from unruly.rules.classifier import Classifier
 from unruly.rules.condition import Measure
+from unruly.rules.function import Function
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
-from unruly.rules.pattern import LongTexts
-from unruly.rules.source import Source
+from unruly.rules.similar import descriptions_of
+from unruly.rules.source import Source, source_from_plain
 from unruly.rules.sources import failures
-from unruly.sampling import Share, sample_rows, wilson
-from unruly.studio.forms import parse_source
+from unruly.rules.tools import MODEL, Entity
+from unruly.statistics import Share, sample_rows, wilson
+from unruly.studio.incremental_matching import TypedVotes
 from unruly.studio.state import (
     NONE,
     Sample,
@@ -30,17 +40,78 @@ from unruly.studio.state import (
     sample_of,
     winners,
 )
-from unruly.studio.typed_votes import TypedVotes
 from unruly.votes.votes import ABSTAIN, Match
 
+FILE_KEYS = ("keywords_file", "file")  # whose values are paths
+MODELS = ("classifier", "entity")  # whose `model` may be a path
 FEW, SOME = 4, 40  # documents on which a source is timed; some where a few were quick
 QUICK = 0.02  # seconds for a few documents
 
 
+def parse_source(text: str, state: State) -> Source:
+    """The one source that a piece of TOML describes."""
+    table = Table.parse(text, "rule")
+    table.only(("source",))
+    tables = table.tables("source")
+    if len(tables) != 1:
+        raise table.error("write one [[source]] with its rules" if not tables else "one at a time")
+    one = tables[0]
+    _check(one.values, state)
+    found = (descriptions_of(source) for source in state.project.sources.sources)
+    return source_from_plain(
+        one.values,
+        state.classes,
+        state.folder,
+        lambda path: replace(one.where(*path), keys=path),
+        state.once("space", lambda: rule_space(state.project)),
+        next((known for known in found if known is not None), None),
+    )
+
+
+def _check(values: Mapping[str, Any], state: State) -> None:
+    saved = [rule.when for source in state.project.sources.with_disabled for rule in source.rules]
+    files = {when.file for when in saved if isinstance(when, Function)}
+    models = {MODEL} | {when.model for when in saved if isinstance(when, Classifier | Entity)}
+    trusted = {one for when in saved if isinstance(when, Classifier) for one in when.trusted}
+    for kind, key, value in _keys(values):
+        if key in FILE_KEYS and kind != "function" and isinstance(value, str):
+            _inside(value, state.folder)
+        elif kind == "function" and key == "file" and value not in files:
+            raise RuleError(
+                f"the project file does not name {value!r}: Python is run only from files "
+                "that it names; add the source there in an editor"
+            )
+        elif kind in MODELS and key == "model" and isinstance(value, str) and value not in models:
+            _inside(value, state.folder)
+            if value and not (state.folder / value).exists():
+                raise RuleError(f"there is no model {value!r} in the project's folder")
+        elif kind == "classifier" and key == "trusted" and not set(map(str, value)) <= trusted:
+            raise RuleError(
+                "types that a model file may hold are trusted in an editor, not in the browser"
+            )
+
+
+def _keys(value: object, kind: str = "", key: str = "") -> Iterator[tuple[str, str, Any]]:
+    """Every key with the kind of rule that it stands in, and its value."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _keys(inner, key or kind, str(name))
+        return
+    yield kind, key, value
+    for inner in value if isinstance(value, list) else ():
+        if isinstance(inner, Mapping | list):
+            yield from _keys(inner, "", "")
+
+
+def _inside(value: str, folder: Path) -> None:
+    root = folder.resolve()
+    if not (root / value).resolve().is_relative_to(root):
+        raise RuleError(f"{value!r} is outside the project's folder: copy the file into it")
+
+
 def slow_measures(source: Source, classes: tuple[str, ...]) -> tuple[Measure, ...]:
-    """The measures evaluated in Python; `LongTexts` is left out, as few texts are long."""
-    found = source.needs(classes).measures
-    return tuple(measure for measure in found if not isinstance(measure, LongTexts))
+    """The measures evaluated in Python."""
+    return source.needs(classes).measures
 
 
 def seconds_for(source: Source, state: State) -> float:
@@ -125,6 +196,9 @@ class Wrong:
 
     message: str
     line: int | None = None
+    keys: tuple[str | int, ...] = ()  # that lead to it
+    field: str = ""  # of the form
+    missing: bool = False  # not entered yet
 
 
 Outcome = Preview | Slow | Wrong
@@ -170,7 +244,7 @@ def preview(text: str, state: State, saved: str | None = None, *, patient: bool 
     except UnrulyError as error:
         where = error.where or Where()
         message = error.message or str(error)
-        return Wrong(message, where.line)
+        return Wrong(message, where.line, where.keys or ())
 
 
 def _column(source: Source, state: State) -> NDArray[np.int8]:

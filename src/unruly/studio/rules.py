@@ -11,22 +11,19 @@ from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
 from unruly.project.editing import source_names, source_text
-from unruly.prompts.budget import Plan
-from unruly.rules.asking import ask as ask_model
-from unruly.rules.asking import plans
-from unruly.rules.describe import NAME as DESCRIBE
-from unruly.rules.describe import descriptions_of
-from unruly.rules.prompt import prompt_of
+from unruly.prompts.asking import Plan
+from unruly.rules.prompt import ask as ask_model
+from unruly.rules.prompt import plans, prompt_of
+from unruly.rules.similar import DESCRIBE, descriptions_of
 from unruly.rules.sources import Sources
-from unruly.sampling import Share, wilson
+from unruly.statistics import Share, wilson
 from unruly.studio.documents import cards
-from unruly.studio.form_kinds import KINDS, words_in
-from unruly.studio.forms import RuleForm, new_source
-from unruly.studio.jobs import Job
+from unruly.studio.forms import NoFormError, SourceForm, changed, new_source
+from unruly.studio.kinds import KINDS, words_in
 from unruly.studio.models import source_estimates
-from unruly.studio.preview import Preview, Shown, Wrong, preview, preview_sampled
+from unruly.studio.preview import Outcome, Preview, Shown, Wrong, preview, preview_sampled
 from unruly.studio.state import NONE, State, other_counts, winners
-from unruly.studio.training import Trainer
+from unruly.studio.training import Job, Trainer
 from unruly.studio.workspace import Workspace
 from unruly.wording import index_of
 
@@ -179,6 +176,8 @@ def new(studio: Studio, request: PageRequest) -> Response:
 
 def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> Response:
     text = draft if draft is not None else saved
+    form, hint = _form_of(text)
+    kinds = set() if form is None else {c.kind for rule in form.rules for c in rule.conditions}
     context = {
         "here": "rules",
         "state": studio.workspace.state,
@@ -186,21 +185,38 @@ def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> 
         "original": saved,
         "text": text,
         "drafted": draft is not None,
-        "form": (form := RuleForm.of_toml(text)),
+        "form": form,
+        "hint": hint,
+        "focus": "",
+        "toml": "",
         "kinds": KINDS,
-        "asks": name is not None and form is not None and form.kind == "prompt",
+        "asks": name is not None and "prompt" in kinds,
     }
     return studio.page("rule.html", context)
 
 
+def _form_of(text: str) -> tuple[SourceForm | None, str]:
+    """The form of a source, or why there is none."""
+    try:
+        return SourceForm.of_toml(text), ""
+    except NoFormError as error:
+        return None, error.message
+
+
 def form(studio: Studio, request: PageRequest) -> Response:
-    """The form of a source in TOML."""
-    found = RuleForm.of_toml(request.form.get("toml", ""))
-    if found is None:
-        raise InputError(
-            "a form cannot show this source (several rules, or nested conditions): edit it as TOML"
-        )
-    context = {"form": found, "state": studio.workspace.state, "kinds": KINDS}
+    """The form of a source in TOML; or the form that was sent, with a rule or a condition more, less or moved."""
+    given, state = request.form, studio.workspace.state
+    toml, act, focus = given.get("toml", ""), given.get("act"), ""
+    if act is None:
+        shown = SourceForm.of_toml(toml)
+    else:
+        shown = SourceForm.of_fields(given)
+        if act:
+            change = changed(shown, toml, act, state.classes)
+            shown, toml, focus = change.form, change.toml, change.focus
+        else:  # another kind of condition, or of vote
+            toml = shown.to_toml(toml)
+    context = {"form": shown, "state": state, "kinds": KINDS, "focus": focus, "toml": toml}
     return studio.page("_rule_form.html", context)
 
 
@@ -210,15 +226,12 @@ def shown(studio: Studio, request: PageRequest) -> Response:
     given, toml = request.form, request.form.get("toml", "")
     saved = given.get("saved") or None
     state, lost = work.state, ""
+    form = SourceForm.of_fields(given) if given.get("way") == "form" else None
     try:
-        if given.get("way") == "form":
-            toml = RuleForm.of_fields(given).to_toml(toml)
+        toml = toml if form is None else form.to_toml(toml)
         if "typed" in given:  # before anything that takes time
             lost = _kept(work, saved or "", toml)
-        if "exact" in given or "patient" in given:
-            outcome = preview(toml, state, saved, patient="patient" in given)
-        else:
-            outcome = preview_sampled(toml, state, saved)
+        outcome = _outcome(form, toml, state, saved, given)
     except UnrulyError as error:
         outcome = Wrong(error.message or str(error))
     context: dict[str, Any] = {
@@ -235,6 +248,22 @@ def shown(studio: Studio, request: PageRequest) -> Response:
     else:
         context["kind"] = "wrong" if isinstance(outcome, Wrong) else "slow"
     return studio.page("_preview.html", context)
+
+
+def _outcome(
+    form: SourceForm | None, toml: str, state: State, saved: str | None, given: Mapping[str, str]
+) -> Outcome:
+    """The effect of a source; what is wrong with one in a form is said in the form's words."""
+    problem = None if form is None else form.problem()
+    if problem is None:
+        if "exact" in given or "patient" in given:
+            outcome = preview(toml, state, saved, patient="patient" in given)
+        else:
+            outcome = preview_sampled(toml, state, saved)
+        if form is None or not isinstance(outcome, Wrong):
+            return outcome
+        problem = form.problem_at(outcome.message, outcome.keys)
+    return Wrong(problem.message, field=problem.field, missing=problem.missing)
 
 
 def _kept(work: Workspace, name: str, toml: str) -> str:

@@ -20,8 +20,8 @@ from unruly.labelling.answers import Labelled
 from unruly.project.editing import ProjectText
 from unruly.project.project import Project
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
-from unruly.sampling import sample_rows
-from unruly.studio.typed_votes import TypedVotes
+from unruly.statistics import sample_rows
+from unruly.studio.incremental_matching import TypedVotes
 from unruly.texts.corpus import Corpus
 from unruly.votes.summary import Summary, summarise
 from unruly.votes.votes import ABSTAIN, Match, Votes
@@ -174,7 +174,9 @@ class State:
         sources = tuple(self.project.sources.sources)
         if not sources:
             return [() for _ in rows]
-        return matches_on(Matcher(sources, self.classes), self.corpus.take(rows))
+        assert tuple(source.name for source in sources) == self.votes.sources
+        matcher = Matcher(sources, self.classes)
+        return matches_on(matcher, self.corpus.take(rows), self.votes.matrix[rows])
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 
 from unruly.errors import InputError
+from unruly.model.advice import advice_sentence
 from unruly.model.suggestions import RuleSuggestion
-from unruly.model.wording import advice_sentence
 from unruly.project.suggesting import Place, Suggestions, accepted_text, for_class, suggest_on
-from unruly.studio.jobs import Job
-from unruly.studio.training import Trainer
+from unruly.studio.training import Job, Trainer
 from unruly.wording import plural
 
 if TYPE_CHECKING:
@@ -45,8 +44,11 @@ class Advisor:
             raise InputError("there are no rules yet: write one for each class first")
 
         def work(job: Job) -> None:
-            proba = None if state.answers is None else state.answers.proba
-            self.found = suggest_on(state.project, state.corpus, state.votes, proba, MOST, job)
+            shown = None if state.answers is None else trainer.current
+            model = None if shown is None else trainer.opened(shown)
+            if model is not None and model.class_names != state.classes:
+                model = None
+            self.found = suggest_on(state.project, state.corpus, state.votes, model, MOST, job)
             self.decided = set()
 
         trainer.begin("searching for rules", work)

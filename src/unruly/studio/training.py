@@ -1,10 +1,11 @@
-"""Train: a fit in the background, every model kept, the new one beside the last, the report's verdict and charts."""
+"""Train: a fit as a job in the background, every model kept, the new one beside the last, the report's verdict and charts."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,23 +15,20 @@ from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
 from unruly.features.cache import Cache as FeatureCache
-from unruly.html import MODEL, OTHER, Frame, count_ticks, dot, legend, line, percent_ticks
 from unruly.model.explanation import Explanation
 from unruly.model.summary import FitSummary
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.difference import Difference, compare_models
-from unruly.report.accuracy import calibration_chart, confidence_chart
-from unruly.report.facts import Facts, gather
-from unruly.report.markup import Chart, figure, percent, share_words
-from unruly.report.matrices import agreement_map, confusion_chart
-from unruly.report.sources import bubble_chart
-from unruly.report.training_curves import training_curves
+from unruly.report.accuracy import calibration_chart, confidence_chart, confusion_chart
+from unruly.report.facts import KeyFigures, key_figures
+from unruly.report.markup import Chart, figure
+from unruly.report.page import training_curves
+from unruly.report.sources import agreement_map, bubble_chart
 from unruly.report.verdict import Verdict, verdict
-from unruly.rules.cache import Cache
-from unruly.sampling import sample_rows
+from unruly.rules.matching import Cache
+from unruly.statistics import sample_rows
 from unruly.studio.documents import cards
 from unruly.studio.filters import Filter
-from unruly.studio.jobs import Job, JobStatus
 from unruly.studio.models import (
     ChangedAnswers,
     KeptModel,
@@ -40,15 +38,101 @@ from unruly.studio.models import (
     keep,
     kept_answers,
     kept_models,
+    models_chart,
     open_model,
     vote_changes,
 )
 from unruly.studio.state import Answers
 from unruly.studio.workspace import Workspace
-from unruly.wording import plural
 
 if TYPE_CHECKING:
     from unruly.studio.app import PageRequest, Routes, Studio
+
+
+class Cancelled(Exception):
+    """The job was cancelled."""
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """The progress of a job."""
+
+    what: str  # such as "training"
+    stage: str = ""
+    done: int = 0
+    total: int | None = None
+    unit: str = ""
+    note: str = ""
+    seconds: float = 0.0
+    state: str = "running"  # running, done, cancelled, failed
+    error: str = ""
+
+    @property
+    def share(self) -> float | None:
+        """The share of the stage that is done; None where the total is unknown."""
+        return min(1.0, self.done / self.total) if self.total else None
+
+    @property
+    def running(self) -> bool:
+        """Whether it is still running."""
+        return self.state == "running"
+
+
+class Job:
+    """Work in a thread of its own; it is the `Progress` that the work reports to."""
+
+    def __init__(self, what: str, work: Callable[[Job], None]) -> None:
+        self._status = JobStatus(what)
+        self._started = time.monotonic()
+        self._cancel = threading.Event()
+        self._stages: list[tuple[str, int | None, str]] = []
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+        self._thread.start()
+
+    @property
+    def status(self) -> JobStatus:
+        """Its progress."""
+        status = self._status
+        return (
+            replace(status, seconds=time.monotonic() - self._started) if status.running else status
+        )
+
+    def cancel(self) -> None:
+        """Stop at the next report of progress."""
+        self._cancel.set()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until it has ended."""
+        self._thread.join(seconds)
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        self._stages.append((what, total, unit))
+        self._status = replace(self._status, stage=what, done=0, total=total, unit=unit, note="")
+        self._stop_if_asked()
+
+    def advance(self, units: int, note: str = "") -> None:
+        self._status = replace(self._status, done=self._status.done + units, note=note)
+        self._stop_if_asked()
+
+    def finish(self) -> None:
+        if self._stages:
+            self._stages.pop()
+
+    def _stop_if_asked(self) -> None:
+        if self._cancel.is_set():
+            raise Cancelled
+
+    def _run(self, work: Callable[[Job], None]) -> None:
+        try:
+            work(self)
+            end = replace(self._status, state="done")
+        except Cancelled:
+            end = replace(self._status, state="cancelled")
+        except UnrulyError as error:
+            end = replace(self._status, state="failed", error=str(error))
+        except Exception as error:  # shown on the page: nobody else catches it in a thread
+            end = replace(self._status, state="failed", error=f"{type(error).__name__}: {error}")
+        self._status = replace(end, seconds=time.monotonic() - self._started)
 
 
 class Trainer:
@@ -109,9 +193,12 @@ class Trainer:
         if model is None or state.answers is None:
             return None
         try:
-            return self.opened(model).explain(state.corpus.take([row]))
+            found = self.opened(model).explain(state.corpus.take([row]))
         except UnrulyError as error:
             return error
+        own = str(state.corpus.ids[row])  # the document itself is no neighbour
+        others = tuple(near for near in found.neighbours if str(near.id) != own)
+        return replace(found, neighbours=others)
 
     def summary(self) -> FitSummary | None:
         """The fit summary of the shown model."""
@@ -208,7 +295,6 @@ class Trainer:
 
 
 SAMPLE = 5_000  # documents behind the charts
-MOST_DRAWN = 30  # models in the chart of all
 MOST_CAUSES = 8  # reasons for other answers that the page names
 SHOWN_CHANGES = 3  # documents of each
 
@@ -227,19 +313,20 @@ def live_report(trainer: Trainer) -> LiveReport | None:
     model, state = trainer.current, trainer.workspace.state
     if model is None:
         return None
-    rows = sample_rows(state.n, SAMPLE)
+    rows = np.union1d(sample_rows(state.n, SAMPLE), state.labelled.rows)
     test = state.project.corpus("test") if state.project.data.test else None
-    facts = gather(
+    facts = key_figures(
         model.path.name,
         trainer.opened(model)._fitted(),
         state.corpus.take(rows),
         test,
+        labels=state.labelled.take(rows),
         cache=FeatureCache(),
     )
     return LiveReport(verdict(facts), _charts(facts), len(rows))
 
 
-def _charts(facts: Facts) -> tuple[Chart, ...]:
+def _charts(facts: KeyFigures) -> tuple[Chart, ...]:
     scores = facts.evaluation
     found = [
         bubble_chart(facts.sources),
@@ -254,46 +341,6 @@ def _charts(facts: Facts) -> tuple[Chart, ...]:
         training_curves(facts.history),
     ]
     return tuple(chart for chart in found if chart is not None)
-
-
-def models_chart(models: Sequence[KeptModel]) -> Chart | None:
-    """Coverage and, with gold, accuracy from one model to the next; None with fewer than two."""
-    known = [(model, model.summary) for model in reversed(models)][-MOST_DRAWN:]
-    shown = [(model, summary) for model, summary in known if summary is not None]
-    if len(shown) < 2:
-        return None
-    frame = Frame.of((0.5, len(shown) + 0.5), (0.0, 1.03))
-    coverage = [(frame.x(i), frame.y(s.coverage)) for i, (_, s) in enumerate(shown, start=1)]
-    marks = [line(coverage, OTHER, 1.5), *(dot(x, y, 3, OTHER) for x, y in coverage)]
-    scored = [(i, share) for i, (m, _) in enumerate(shown, start=1) if (share := m.accuracy)]
-    for i, share in scored:
-        ends = [(frame.x(i), frame.y(share.low)), (frame.x(i), frame.y(share.high))]
-        marks += [line(ends, MODEL, 1.2), dot(frame.x(i), frame.y(share.value), 4, MODEL)]
-    items = [("coverage", OTHER, "line"), *([("accuracy", MODEL, "dot")] if scored else [])]
-    first, last = shown[0], shown[-1]
-    return Chart(
-        name="models",
-        title="From model to model",
-        description=f"{plural(len(shown), 'model')}, {first[0].day} to {last[0].day}. Coverage by rules: "
-        f"{percent(first[1].coverage)} to {percent(last[1].coverage)}.",
-        svg=frame.svg(
-            frame.x_axis(count_ticks(frame.x), "model", grid=False),
-            frame.y_axis(percent_ticks(frame.y)),
-            *marks,
-            legend(items, frame.x.start),
-        ),
-        header=("model", "rules", "labels", "coverage", "accuracy on gold"),
-        rows=tuple(
-            (
-                m.day,
-                f"{len(s.sources)}",
-                f"{m.labels}",
-                percent(s.coverage),
-                share_words(m.accuracy),
-            )
-            for m, s in shown
-        ),
-    )
 
 
 def overview(studio: Studio, request: PageRequest) -> Response:

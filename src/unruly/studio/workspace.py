@@ -37,15 +37,14 @@ from unruly.project.editing import (
 )
 from unruly.project.file import parse_project, project_file
 from unruly.project.suggesting import read_refused, refuse, write_refused
-from unruly.project.voting import blamed_on_its_line
-from unruly.rules.cache import Cache
-from unruly.rules.matching import MatchFrame
+from unruly.rules.matching import Cache, MatchFrame
 from unruly.rules.source import Rule
 from unruly.studio.filters import Filter, Preset, counted
-from unruly.studio.forms import free_name, parse_source
+from unruly.studio.forms import free_name
 from unruly.studio.history import History, LabelStep, PresetStep, RefusedStep, Step, TextStep
+from unruly.studio.incremental_matching import TypedVotes
+from unruly.studio.preview import parse_source
 from unruly.studio.state import NONE, Answers, State, no_votes
-from unruly.studio.typed_votes import TypedVotes
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
 
@@ -95,7 +94,7 @@ class Workspace:
         """The votes of all sources, cached for those matched before."""
         if not state.project.sources.sources:
             return no_votes(state.corpus, state.classes)
-        with blamed_on_its_line(state.project):
+        with state.project.blamed():
             return state.project.sources.vote(state.corpus, cache=self._cache)
 
     def reload(self) -> None:

@@ -1,4 +1,4 @@
-"""Which column holds the text, the id and the gold label; labels as class numbers."""
+"""Which column holds the text, the id and the gold label; their values checked, labels as class numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,45 +18,17 @@ from unruly.wording import did_you_mean, listed, nearest
 _ENOUGH = 10  # labels, before a class number that is missing means anything
 UNKNOWN = -1  # the gold label of a document that has none
 MOST_CLASSES = 127
+INDEX = "__index__"  # the column that a pandas index becomes
 WhereOf = Callable[[int], Where]  # the number of a row in a frame -> where the user finds it
 
 # Names that say "this is the text". The first one wins whatever stands beside it.
 OBVIOUS = "text"
-TEXT_NAMES = frozenset(
-    [
-        "texts",
-        "comment",
-        "comments",
-        "content",
-        "review",
-        "reviews",
-        "sentence",
-        "sentences",
-        "body",
-        "message",
-        "messages",
-        "tweet",
-        "document",
-        "doc",
-        "post",
-        "description",
-        "headline",
-        "title",
-        "abstract",
-        "utterance",
-        "question",
-        "query",
-        "sms",
-        "email",
-        "review_text",
-        "review_body",
-        "comment_text",
-        "commenttext",
-        "tweet_text",
-        "full_text",
-        "text_content",
-    ]
-)
+TEXT_NAMES = frozenset([
+    "texts", "comment", "comments", "content", "review", "reviews", "sentence", "sentences", "body", "message",
+    "messages", "tweet", "document", "doc", "post", "description", "headline", "title", "abstract", "utterance",
+    "question", "query", "sms", "email", "review_text", "review_body", "comment_text", "commenttext",
+    "tweet_text", "full_text", "text_content",
+])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -174,32 +147,20 @@ def _first_row(labels: pl.Series, value: object) -> int:
     return next((row for row, own in enumerate(labels.to_list()) if repr(own) == shown), 0)
 
 
-def counted_from_one(
-    labels: pl.Series, numbers: NDArray[np.integer], classes: Sequence[str]
-) -> bool:
-    """Whether labels are numbers for classes with names that never are 0, but all others: shifted, most likely.
-
-    >>> labels = pl.Series(["1", "2", "2", "1"] * 3)
-    >>> counted_from_one(labels, labels.cast(pl.Int64).to_numpy(), ["ham", "spam", "eggs"])
-    True
-    """
-    if len(classes) < 3 or any(name.isdigit() for name in classes):
-        return False
-    found = numbers[numbers >= 0]
-    if len(found) < _ENOUGH or set(np.unique(found).tolist()) != set(range(1, len(classes))):
-        return False
-    return not set(map(str, labels.unique().to_list())).intersection(classes)
-
-
 def warn_if_counted_from_one(
     labels: pl.Series, numbers: NDArray[np.integer], classes: Sequence[str], name: str
 ) -> None:
-    """Warn where numbers for classes look as if they were counted from 1."""
-    if counted_from_one(labels, numbers, classes):
+    """Warn where labels are numbers for classes with names that never are 0, but all others: shifted, most likely."""
+    if len(classes) < 3 or any(label.isdigit() for label in classes):
+        return
+    found = numbers[numbers >= 0]
+    if len(found) < _ENOUGH or set(np.unique(found).tolist()) != set(range(1, len(classes))):
+        return
+    if not set(map(str, labels.unique().to_list())).intersection(classes):
         warnings.warn(
             f"{name}: the labels are 1 to {len(classes) - 1}, never 0. Class numbers start at 0, so they are read as "
             f"{classes[1]} to {classes[-1]}; if yours start at 1, use class names ({', '.join(classes)})",
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
@@ -284,3 +245,137 @@ def _whole(value: object) -> str | None:
     except ValueError:
         return None
     return str(int(number)) if number.is_integer() else None
+
+
+def checked_ids(column: pl.Series, where: WhereOf) -> pl.Series:
+    """The user's ids: none missing, none twice."""
+    if column.null_count():
+        row = int(column.is_null().arg_true()[0])
+        raise InputError(_missing_id(column.name), where=where(row))
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        raise InputError(
+            f"the id column {column.name!r} holds {column.dtype}: ids must be strings or whole numbers",
+            where=where(0),
+        )
+    if column.n_unique() != len(column):
+        twice = column.filter(column.is_duplicated())[0]
+        rows = (column == twice).arg_true()
+        raise duplicate_id(twice, where(int(rows[0])), where(int(rows[1])))
+    return column.alias("id")
+
+
+def duplicate_id(value: object, first: Where, second: Where) -> InputError:
+    """The error for an id that occurs twice."""
+    return InputError(
+        f"the id {value!r} is taken already ({first}): ids must be unique; "
+        "leave out id = ... to number the rows",
+        where=second,
+    )
+
+
+def checked_texts(
+    column: pl.Series, where: WhereOf, *, needed: bool
+) -> tuple[pl.Series, NDArray[np.bool_]]:
+    """The texts, "" where there is none; and where there is none, which is refused where all are `needed`."""
+    if column.dtype in (pl.Categorical, pl.Enum, pl.Null):
+        column = column.cast(pl.String)
+    missing = column.is_null().to_numpy()
+    if missing.any() and needed:
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(
+            f"{_missing_text(column.name)}: drop the row, or keep it", where=where(row)
+        )
+    if column.dtype != pl.String:
+        plain = len(column) and not column.dtype.is_nested()
+        found = f", e.g. {column[0]!r:.40}" if plain else ""
+        raise InputError(
+            f"the text column {column.name!r} holds {column.dtype}, not strings{found}: "
+            "name another column, or convert it",
+            where=where(0),
+        )
+    return column.fill_null("").alias("text"), missing
+
+
+def unusable_rows(
+    frame: pl.DataFrame, layout: Layout, classes: tuple[str, ...] | None
+) -> dict[int, str]:
+    """The rows that cannot be used, and why: no text, no id, or a label that is no class."""
+    bad: dict[int, str] = {}
+    if layout.label is not None and classes is not None:
+        labels = frame[layout.label]
+        if not labels.dtype.is_nested() and labels.dtype not in (pl.Binary, pl.Object):
+            for value in labels.unique().to_list():
+                if class_number(value, classes) is None:
+                    reason = not_a_class(value, classes)
+                    bad |= dict.fromkeys((labels == value).arg_true().to_list(), reason)
+    if layout.id is not None:
+        gone = frame[layout.id].is_null().arg_true().to_list()
+        bad |= dict.fromkeys(gone, _missing_id(layout.id))
+    gone = frame[layout.text].is_null().arg_true().to_list()
+    return bad | dict.fromkeys(gone, _missing_text(layout.text))
+
+
+def _missing_text(column: str) -> str:
+    return f"the text (column {column!r}) is missing"
+
+
+def _missing_id(column: str) -> str:
+    return f"the id (column {column!r}) is missing: give every row an id"
+
+
+def from_pandas(
+    frame: Any, text: str | None, id: str | None, name: str
+) -> tuple[pl.DataFrame, str | None]:
+    """The frame in polars; its index becomes the ids when it says more than 0, 1, 2…"""
+    columns: dict[str, pl.Series] = {}
+    for at, column in enumerate(frame.columns):
+        if str(column) in columns:
+            raise InputError(
+                f"two columns are named {str(column)!r}: rename one of them", where=Where(name)
+            )
+        values = frame.iloc[:, at]
+        columns[str(column)] = _from_pandas_column(str(column), values, name, str(column) == text)
+    index = frame.index
+    plain = index.nlevels == 1 and index.tolist() == list(range(len(frame)))
+    if id is None and not plain:
+        ids = [str(key) if isinstance(key, tuple) else key for key in index.tolist()]
+        if not index.is_unique:
+            twice = index[index.duplicated()].tolist()[0]
+            raise InputError(
+                f"the index holds {twice!r} more than once: frame.reset_index(drop=True) "
+                'numbers the rows, id = "..." names a column',
+                where=Where(name),
+            )
+        columns[INDEX], id = pl.Series(INDEX, ids), INDEX
+    elif id is not None and id not in columns and id in index.names:
+        columns[id] = pl.Series(id, index.get_level_values(id).tolist())
+    return pl.DataFrame(columns), id
+
+
+def _from_pandas_column(column: str, values: Any, name: str, is_text: bool) -> pl.Series:
+    kind = values.dtype
+    if isinstance(kind, np.dtype) and kind.kind in "iufb":
+        return pl.Series(column, values.to_numpy(), nan_to_null=True)
+    missing = values.isna().to_numpy()
+    plain = [None if gone else value for value, gone in zip(values.tolist(), missing, strict=True)]
+    return series_of(column, plain, name, is_text)
+
+
+def series_of(column: str, values: list[Any], name: str, is_text: bool) -> pl.Series:
+    """A polars column; where strings stand beside other things, the first stranger is named."""
+    try:
+        return pl.Series(column, values)
+    except (TypeError, pl.exceptions.PolarsError):
+        odd = next(
+            (r for r, v in enumerate(values) if not isinstance(v, str) and v is not None), None
+        )
+        strings = any(isinstance(value, str) for value in values)
+        if odd is not None and strings and (is_text or column.casefold() == "text"):
+            found = values[odd]
+            raise InputError(
+                f"expected a text in column {column!r}, found {type(found).__name__} {found!r}",
+                where=Where(name, row=odd),
+            ) from None
+        return pl.Series(column, [None if v is None else str(v) for v in values], dtype=pl.String)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -16,8 +16,22 @@ from numpy.typing import ArrayLike, NDArray
 from unruly.errors import InputError, Where
 from unruly.html import html_table
 from unruly.progress import SILENT, Progress
+from unruly.texts.columns import (
+    INDEX,
+    Layout,
+    WhereOf,
+    checked_ids,
+    checked_texts,
+    classes_of,
+    find_layout,
+    from_pandas,
+    gold_numbers,
+    series_of,
+    unusable_rows,
+    warn_if_counted_from_one,
+)
 from unruly.texts.columns import UNKNOWN as UNKNOWN
-from unruly.texts.table import BadRow, OnBadRow
+from unruly.texts.table import BadRow, OnBadRow, check_on_bad_row
 from unruly.wording import plural
 
 if TYPE_CHECKING:
@@ -81,10 +95,28 @@ class Corpus:
         >>> Corpus.of(pl.DataFrame({"review": ["fine"], "stars": [4]})).columns.columns
         ['stars']
         """
-        from unruly.texts.frames import corpus_of
-
-        return corpus_of(
-            documents, text=text, id=id, label=label, classes=classes, on_bad_row=on_bad_row
+        if isinstance(documents, Corpus):
+            return documents
+        if isinstance(documents, str | Path):
+            return cls.read(
+                documents, text=text, id=id, label=label, classes=classes, on_bad_row=on_bad_row
+            )
+        match kind_of(documents):
+            case "pandas" | "polars":
+                return cls.from_frame(
+                    documents, text=text, id=id, label=label, classes=classes, on_bad_row=on_bad_row
+                )
+            case "datasets":
+                return cls.from_dataset(documents, text=text, id=id, label=label, classes=classes)
+        values = documents
+        if hasattr(documents, "tolist"):  # an array, or a pandas series
+            values = documents.tolist()
+        elif hasattr(documents, "to_list"):  # a polars series
+            values = documents.to_list()
+        if isinstance(values, Sequence):
+            return cls.from_texts(values)
+        raise InputError(
+            f"expected a path, a frame, a Dataset or a list of texts, got {type(documents).__name__}"
         )
 
     @classmethod
@@ -110,12 +142,11 @@ class Corpus:
         `missing`, and stops at malformed ones; "skip" leaves out both, and rows without an id or with
         a label that is no class, and files of a folder that cannot be read: `skipped` lists them; "error" stops at either.
         """
-        from unruly.texts.stream import CorpusStream
         from unruly.texts.wrench import is_wrench
 
         if is_wrench(Path(path)):
             return cls.from_wrench(path)
-        stream = CorpusStream.open(
+        stream = cls.scan(
             path,
             text=text,
             id=id,
@@ -196,22 +227,32 @@ class Corpus:
         Ids are the named column; else the index of a pandas frame where that is not 0, 1, 2…; else
         row numbers.
         """
-        from unruly.texts.frames import corpus_from_frame
-
-        return corpus_from_frame(
-            frame,
+        check_on_bad_row(on_bad_row)
+        match kind_of(frame):
+            case "polars":
+                table = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+                assert isinstance(table, pl.DataFrame)
+            case "pandas":
+                table, id = from_pandas(frame, text, id, name)
+            case _:
+                raise InputError(f"expected a pandas or polars frame, got {type(frame).__name__}")
+        layout = find_layout(
+            {c: k for c, k in table.schema.items() if c != INDEX or id == INDEX},
+            name=name,
             text=text,
             id=id,
             label=label,
-            classes=classes,
-            name=name,
-            on_bad_row=on_bad_row,
         )
+        corpus, kept = assemble(
+            table, layout, name=name, where=_rows_of(name), classes=classes, on_bad_row=on_bad_row
+        )
+        warn_of_shifted_labels(corpus, table.filter(kept), layout)
+        return corpus
 
     @classmethod
     def from_dataset(
         cls,
-        dataset: object,
+        dataset: Any,
         *,
         text: str | None = None,
         id: str | None = None,
@@ -220,11 +261,21 @@ class Corpus:
         name: str = "dataset",
     ) -> Corpus:
         """A corpus from a Hugging Face `Dataset`; a `ClassLabel` column gives gold and classes."""
-        from unruly.texts.frames import corpus_from_dataset
-
-        return corpus_from_dataset(
-            dataset, text=text, id=id, label=label, classes=classes, name=name
-        )
+        if kind_of(dataset) != "datasets":
+            what = type(dataset).__name__
+            hint = ": pick one of its splits" if hasattr(dataset, "keys") else ""
+            raise InputError(f"expected a Hugging Face Dataset, got {what}{hint}")
+        named = {
+            c: tuple(kind.names) for c, kind in dataset.features.items() if hasattr(kind, "names")
+        }
+        if label is None and "label" in named:
+            label = "label"
+        if classes is None and label in named:
+            classes = named[label]
+        columns = {c: series_of(c, dataset[c][:], name, c == text) for c in dataset.column_names}
+        table = pl.DataFrame(columns)
+        layout = find_layout(table.schema, name=name, text=text, id=id, label=label)
+        return assemble(table, layout, name=name, where=_rows_of(name), classes=classes)[0]
 
     @classmethod
     def from_wrench(cls, folder: str | Path, split: str = "train") -> Corpus:
@@ -252,12 +303,13 @@ class Corpus:
     def _repr_html_(self) -> str:
         """The first documents as a table, for notebooks."""
         head = self.take(range(min(len(self), SHOWN)))
-        rows = [
-            [str(head.ids[i]), head.texts[i], *([] if label is None else [label])]
-            for i, label in enumerate(head._labels())
-        ]
-        header = ["id", "text", *([] if self.gold is None else ["label"])]
-        return html_table(header, rows, ", ".join(self._facts()))
+        columns: dict[str, Iterable[object]] = {"id": head.ids, "text": head.texts}
+        if head.gold is not None:
+            names = self.classes or range(int(head.gold.max(initial=0)) + 1)
+            columns["label"] = ["" if g < 0 else str(names[g]) for g in head.gold.tolist()]
+        return html_table(
+            list(columns), zip(*columns.values(), strict=True), ", ".join(self._facts())
+        )
 
     def _facts(self) -> list[str]:
         facts = [f"{plural(len(self), 'document')} from {self.name}"]
@@ -270,13 +322,6 @@ class Corpus:
         if self.gold is not None:
             facts.append(f"{int((self.gold >= 0).sum()):,} labelled")
         return facts
-
-    def _labels(self) -> list[str | None]:
-        """The gold labels in words; None where the corpus has none at all."""
-        if self.gold is None:
-            return [None] * len(self)
-        names = self.classes
-        return ["" if g < 0 else names[g] if names else str(g) for g in (int(x) for x in self.gold)]
 
     @cached_property
     def relation(self) -> Relation | None:
@@ -292,11 +337,12 @@ class Corpus:
         """(n,): with `len` and rows by index, all that scikit-learn asks of the data that it splits."""
         return (len(self),)
 
-    def __getitem__(self, rows: ArrayLike | slice | tuple[ArrayLike, object]) -> Corpus:
+    def __getitem__(self, wanted: ArrayLike | slice | tuple[Any, ...]) -> Corpus:
         """Some of the documents: `corpus[[0, 2]]` is `corpus.take([0, 2])`."""
-        index = rows[0] if isinstance(rows, tuple) else rows
-        picks = np.arange(len(self))[index] if isinstance(index, slice) else np.asarray(index)
-        return self.take(np.atleast_1d(picks))
+        rows, columns = split_index(wanted, "documents", "columns")
+        if not is_all(columns):
+            raise InputError("documents are picked by row: other columns are in corpus.columns")
+        return self.take(picked_rows(rows, len(self)))
 
     def take(self, rows: ArrayLike) -> Corpus:
         """Some of the documents, in the order asked for: row numbers, or a mask."""
@@ -304,17 +350,46 @@ class Corpus:
         whole = wanted if wanted.dtype == np.bool_ else wanted.astype(np.int64)
         index = np.arange(len(self))[whole]
         picks = pl.Series(index, dtype=pl.UInt32)
-        return Corpus(
+        return replace(
+            self,
             ids=self.ids.gather(picks),
             texts=self.texts.gather(picks),
             columns=self.columns[picks] if self.columns.width else self.columns,
             gold=None if self.gold is None else self.gold[index],
-            name=self.name,
-            classes=self.classes,
             missing=None if self.missing is None else self.missing[index],
-            skipped=self.skipped,
-            drawn_from=self.drawn_from,
         )
+
+
+def split_index(wanted: Any, rows: str, columns: str) -> tuple[Any, Any]:
+    """What stands between brackets as rows and columns, all columns where only rows are picked.
+
+    >>> split_index(([0, 2], "links"), "votes", "sources"), split_index(3, "votes", "sources")
+    (([0, 2], 'links'), (3, slice(None, None, None)))
+    """
+    if not isinstance(wanted, tuple):
+        return wanted, slice(None)
+    if len(wanted) != 2:
+        raise InputError(f"{rows} have two dimensions: rows, and {columns}")
+    return wanted[0], slice(None) if wanted[1] is Ellipsis else wanted[1]
+
+
+def is_all(wanted: object) -> bool:
+    """Whether nothing is left out: `:`."""
+    return isinstance(wanted, slice) and wanted == slice(None)
+
+
+def picked_rows(wanted: Any, n: int) -> NDArray[Any]:
+    """Row numbers or a mask from a number, a list, a slice or an array."""
+    if isinstance(wanted, slice):
+        return np.arange(n)[wanted]
+    given = np.atleast_1d(np.asarray(wanted))
+    if given.size and given.dtype.kind not in "biu":
+        raise InputError(f"rows are picked by number or by a mask, not by {wanted!r}")
+    if given.dtype.kind == "b" and given.shape != (n,):
+        raise InputError(
+            f"a mask needs one flag for each of {plural(n, 'row')}, not {given.size:,}"
+        )
+    return given
 
 
 def text_digests(texts: Iterable[str]) -> NDArray[np.uint64]:
@@ -333,3 +408,80 @@ def digest_numbers(pieces: Iterable[bytes]) -> NDArray[np.uint64]:
     """(n,): a number of 64 bits for each piece."""
     digests = b"".join(blake2b(piece, digest_size=8).digest() for piece in pieces)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def assemble(
+    frame: pl.DataFrame,
+    layout: Layout,
+    *,
+    name: str,
+    where: WhereOf,
+    classes: Sequence[str] | None = None,
+    numbers: NDArray[np.int64] | None = None,
+    skipped: tuple[BadRow, ...] = (),
+    on_bad_row: OnBadRow = "keep",
+) -> tuple[Corpus, NDArray[np.bool_]]:
+    """Check one frame, and split it into text, id, gold and the other columns.
+
+    `numbers` are the rows' numbers in their file, `skipped` the rows that are left out already. Gives
+    the corpus, and which rows of the frame are in it.
+    """
+    rows = np.arange(frame.height, dtype=np.int64) if numbers is None else numbers
+    known = tuple(classes) if classes is not None else None
+    if layout.label is not None and known is None:
+        known = classes_of(frame[layout.label], name)
+    kept = np.ones(frame.height, dtype=np.bool_)
+    if on_bad_row == "skip":
+        bad = unusable_rows(frame, layout, known)
+        kept[list(bad)] = False
+        skipped = (
+            *skipped,
+            *(BadRow(int(rows[at]), reason, where(at)) for at, reason in sorted(bad.items())),
+        )
+        frame, rows = frame.filter(kept), rows[kept]
+    at = np.flatnonzero(kept)
+
+    def here(row: int) -> Where:
+        return where(int(at[row]) if len(at) else 0)
+
+    texts, missing = checked_texts(frame[layout.text], here, needed=on_bad_row == "error")
+    ids = checked_ids(frame[layout.id], here) if layout.id else pl.Series("id", rows)
+    gold = None
+    if layout.label is not None and known is not None:
+        gold = gold_numbers(frame[layout.label], known, here)
+    others = frame.drop(list(layout.own))
+    corpus = Corpus(
+        ids,
+        texts,
+        others if others.width else pl.DataFrame(),
+        gold,
+        name,
+        known,
+        missing if missing.any() else None,
+        tuple(sorted(skipped, key=lambda bad: bad.row)),
+    )
+    return corpus, kept
+
+
+def warn_of_shifted_labels(corpus: Corpus, frame: pl.DataFrame, layout: Layout) -> None:
+    """Warn where the labels of a whole table look as if they were counted from 1."""
+    if corpus.gold is not None and corpus.classes is not None and layout.label is not None:
+        warn_if_counted_from_one(frame[layout.label], corpus.gold, corpus.classes, corpus.name)
+
+
+def kind_of(thing: object) -> str:
+    """The library's name for a frame-like object ("pandas", "polars", "datasets"), else ""."""
+    for home in type(thing).__mro__:
+        library = home.__module__.partition(".")[0]
+        if (library, home.__name__) in {
+            ("pandas", "DataFrame"),
+            ("polars", "DataFrame"),
+            ("polars", "LazyFrame"),
+            ("datasets", "Dataset"),
+        }:
+            return library
+    return ""
+
+
+def _rows_of(name: str) -> WhereOf:
+    return lambda row: Where(name, row=row)

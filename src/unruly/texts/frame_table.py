@@ -1,4 +1,6 @@
-"""Files that polars makes a frame of: Parquet (or a folder of such files) and Arrow, read in batches; JSON arrays and Excel sheets, read whole."""
+"""Files that polars makes a frame of: Parquet (or a folder of such files), Arrow and JSON Lines (also gzipped), of any size,
+read in batches; JSON arrays and Excel sheets, read whole.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +9,36 @@ import zipfile
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where
-from unruly.extras import need, panics_of
+from unruly.errors import InputError, Where, need, panics_of
 from unruly.files import polars_errors
+from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout
-from unruly.texts.table import BadRow, Rows, check_utf8
+from unruly.texts.table import (
+    LONGEST_RECORD,
+    BadRow,
+    Pipe,
+    Rows,
+    check_utf8,
+    empty_file,
+    pieces,
+    size_of,
+)
 from unruly.wording import listed
 
 LARGEST = 1 << 30  # bytes, once unpacked: larger files are for formats that can be read in pieces
 SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+PARQUET = (".parquet", ".pq")
+# What a JSON number, truth value, list or object looks like once polars has made a string of it.
+_PERHAPS_BLANK = (b"\n\n", b"\n\r", b"\n ", b"\n\t")
+NOT_A_STRING = r"^(?:-?[0-9][0-9.eE+-]*|true|false|\[.*\]|\{.*\})$"
 
 
 class FrameTable:
@@ -30,28 +47,18 @@ class FrameTable:
     def __init__(
         self, path: Path, kind: str, scan: pl.LazyFrame, empty: str, line: int | None = None
     ) -> None:
-        self.path, self._kind, self._scan = path, kind, scan
+        self.path, self.name, self._kind, self._scan = path, str(path), kind, scan
         self._line = line  # of the first row, where lines have numbers
         with polars_errors(path, kind):
-            self.schema = scan.collect_schema()
+            self.schema = self.exact = scan.collect_schema()
             self.rows = int(scan.select(pl.len()).collect().item())
         if not self.rows:
             raise InputError(f"{empty}: add documents", where=Where(str(path)))
 
-    @property
-    def name(self) -> str:
-        """The file, for messages."""
-        return str(self.path)
-
-    @property
-    def exact(self) -> pl.Schema:
-        """The kinds that lose nothing: the file's own."""
-        return self.schema
-
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
         """All rows in order."""
         for start in range(0, self.rows, rows):
-            with polars_errors(self.path, self._kind):
+            with polars_errors(self.name, self._kind):
                 frame = self._scan.slice(start, rows).collect()
             yield Rows(frame, frame, start + np.arange(frame.height, dtype=np.int64))
 
@@ -155,14 +162,18 @@ def _check_size(path: Path, size: int) -> None:
         )
 
 
-PARQUET = (".parquet", ".pq")
-
-
 def parquet_files(folder: Path) -> tuple[Path, ...]:
     """The Parquet files in a folder and the folders in it, by name; hidden ones and `_…` are left out."""
     found = (path for path in folder.rglob("*") if path.suffix.lower() in PARQUET)
     inside = ((path, path.relative_to(folder).parts) for path in found if path.is_file())
     return tuple(sorted(path for path, parts in inside if not any(p[0] in "._" for p in parts)))
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """The files that documents are read from: a file itself; of a folder, its Parquet files, or those of WRENCH's layout."""
+    if not path.is_dir():
+        return (path,)
+    return (*parquet_files(path), *path.glob("*.json"))
 
 
 @dataclass(frozen=True)
@@ -201,25 +212,11 @@ class FolderTable:
                 f"none of its {len(files)} Parquet files can be read: {opened.broken[0]}",
                 where=Where(str(folder)),
             )
-        self.folder, self.skip = folder, skip
+        self.name, self.skip = str(folder), skip
         self.tables, self.broken = opened.tables, opened.broken
-        self.schema = self.tables[0].schema
+        self.schema = self.exact = self.tables[0].schema
         self._starts = [0, *accumulate(table.rows for table in self.tables)]
-
-    @property
-    def name(self) -> str:
-        """The folder, for messages."""
-        return str(self.folder)
-
-    @property
-    def exact(self) -> pl.Schema:
-        """The kinds that lose nothing: the files' own."""
-        return self.schema
-
-    @property
-    def rows(self) -> int:
-        """How many rows can be read."""
-        return self._starts[-1]
+        self.rows = self._starts[-1]
 
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
         """All rows, file by file; a batch holds rows of one file."""
@@ -268,3 +265,205 @@ def _check_columns(table: FrameTable, first: FrameTable) -> None:
         "give all files the same, or leave this one out",
         where=Where(table.name),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """Whole lines of the file; they are split only where that is needed."""
+
+    data: bytes
+    line: int  # the number of the first one, from 1
+    number: int  # the row of the first one, from 0
+    left: tuple[int, ...] | None = None  # which rows of these are left; None: all
+    skipped: tuple[BadRow, ...] = ()
+
+    @cached_property
+    def rows(self) -> list[tuple[int, int, bytes]]:
+        """Row number, line number and text of each line that is left and not blank."""
+        lines = enumerate(self.data.split(b"\n"), start=self.line)
+        written = [(at, text) for at, text in lines if text.strip()]
+        every = [(self.number + i, at, text) for i, (at, text) in enumerate(written)]
+        return every if self.left is None else [every[i] for i in self.left]
+
+    @cached_property
+    def count(self) -> int:
+        """How many rows there are, those that were left out included."""
+        if any(mark in self.data for mark in _PERHAPS_BLANK) or self.data[:1].isspace():
+            return sum(1 for text in self.data.split(b"\n") if text.strip())
+        return self.data.count(b"\n") + (not self.data.endswith(b"\n"))
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """(rows,): which row of the file each is."""
+        if self.left is None:
+            return self.number + np.arange(self.count, dtype=np.int64)
+        return self.number + np.array(self.left, dtype=np.int64)
+
+    @property
+    def objects(self) -> bytes:
+        """What polars is to parse."""
+        return self.data if self.left is None else b"\n".join(text for _, _, text in self.rows)
+
+    def without(self, bad: dict[int, str], name: str) -> _Lines:
+        """The others; `bad` maps places among the rows to what is wrong with them."""
+        rows, skipped = self.rows, []
+        for at, reason in bad.items():
+            number, line, _ = rows[at]
+            skipped.append(BadRow(number, reason, Where(name, line)))
+        left = tuple(rows[at][0] - self.number for at in range(len(rows)) if at not in bad)
+        return _Lines(self.data, self.line, self.number, left, (*self.skipped, *skipped))
+
+
+class JsonLinesTable:
+    """A JSON Lines file that has been parsed once, and whose columns have found their kinds.
+
+    Of a pipe the first rows alone have been parsed: columns and kinds are those of all rows so far, and the rows can be
+    read once.
+    """
+
+    def __init__(
+        self, source: Path | Pipe, skip: bool = False, progress: Progress = SILENT
+    ) -> None:
+        self.source, self.name, self.skip = source, str(source), skip
+        self.rows: int | None = None
+        self.schema = self.exact = pl.Schema()
+        if isinstance(source, Pipe):
+            self._coming = self._lines()
+            self._first = list[_Lines]()
+            for lines in self._coming:
+                self._first.append(lines)
+                if self._see(lines):
+                    return
+            raise empty_file(source)
+        with stage(progress, f"checking {source}", size_of(source), "bytes"):
+            self.rows = 0
+            for lines in self._lines():
+                self.rows += self._see(lines)
+                progress.advance(len(lines.data))
+        if not self.rows:
+            raise empty_file(source)
+
+    def _see(self, lines: _Lines) -> int:
+        """Widen the columns' kinds to those of these lines; gives how many rows they are."""
+        with polars_errors(self.name, "JSON Lines"):
+            frame, _ = self._parse(lines, None)
+            empty = _widened(pl.DataFrame(schema=self.schema), frame.clear())
+        self.schema = self.exact = empty.schema
+        return frame.height
+
+    def _again(self) -> Iterator[_Lines]:
+        """The lines once more; of a pipe, for the only time."""
+        if not isinstance(self.source, Pipe):
+            yield from self._lines()
+            return
+        while self._first:
+            yield self._first.pop(0)
+        for lines in self._coming:
+            self._see(lines)
+            yield lines
+
+    def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
+        """All rows in order; a text that is a number or a list in the file is refused."""
+        for lines in self._again():
+            self._latest = lines
+            frame, good = self._parse(lines, self.schema)
+            if self.schema[layout.text] == pl.String:
+                frame, good = self._strings_only(frame, good, layout.text)
+            skipped = good.skipped
+            for start in range(0, max(1, frame.height), rows):
+                part = frame.slice(start, rows)
+                yield Rows(part, part, good.numbers[start : start + rows], skipped)
+                skipped = ()
+
+    def where(self, row: int) -> Where:
+        """Where the user finds the row of this number; of a pipe, one of the latest."""
+        for lines in [self._latest] if isinstance(self.source, Pipe) else self._lines():
+            if row < lines.number + lines.count:
+                return Where(self.name, lines.rows[row - lines.number][1])
+        raise IndexError(row)
+
+    def _lines(self) -> Iterator[_Lines]:
+        left, line, number = b"", 1, 0
+        for data in pieces(self.source):
+            buffer = left + data
+            end = buffer.rfind(b"\n") + 1
+            if len(buffer) - end > LONGEST_RECORD:
+                raise InputError(
+                    "a line is longer than 64 MB: write one object a line",
+                    where=Where(self.name, line + buffer.count(b"\n")),
+                )
+            if end:
+                lines = self._checked(buffer[:end], line, number)
+                yield lines
+                number += lines.count
+            line += buffer.count(b"\n", 0, end)
+            left = buffer[end:]
+        if left:
+            yield self._checked(left, line, number)
+
+    def _checked(self, data: bytes, line: int, number: int) -> _Lines:
+        if not self.skip:
+            check_utf8(data, self.name, line)
+        return _Lines(data, line, number)
+
+    def _parse(self, lines: _Lines, schema: pl.Schema | None) -> tuple[pl.DataFrame, _Lines]:
+        """The rows, and the lines that they came from."""
+        if not lines.objects.strip():
+            return pl.DataFrame(schema=schema), lines
+        try:
+            return pl.read_ndjson(lines.objects, schema=schema, infer_schema_length=None), lines
+        except (pl.exceptions.PolarsError, OSError) as error:  # OSError: it looks compressed
+            complaint = (str(error).splitlines() or ["unknown reason"])[0]
+        faults = ((at, _fault(text)) for at, (_, _, text) in enumerate(lines.rows))
+        bad = {at: fault for at, fault in faults if fault is not None}
+        if not bad:
+            raise InputError(f"cannot be read as JSON Lines: {complaint}", where=Where(self.name))
+        return self._parse(self._left(lines, bad), schema)
+
+    def _strings_only(
+        self, frame: pl.DataFrame, lines: _Lines, column: str
+    ) -> tuple[pl.DataFrame, _Lines]:
+        """polars makes strings of numbers; look at what the file holds where that may be so."""
+        bad: dict[int, str] = {}
+        for row in frame[column].str.contains(NOT_A_STRING).fill_null(False).arg_true():
+            value = json.loads(lines.rows[row][2]).get(column)
+            if value is not None and not isinstance(value, str):
+                shown = json.dumps(value)
+                bad[row] = (
+                    f"{column!r} is {shown if len(shown) < 80 else shown[:77] + '...'}, not a string, "
+                    "as in other rows: write it in quotes"
+                )
+        if not bad:
+            return frame, lines
+        left = self._left(lines, bad)
+        return frame.filter(~pl.Series(range(frame.height)).is_in(list(bad))), left
+
+    def _left(self, lines: _Lines, bad: dict[int, str]) -> _Lines:
+        """The lines without the bad ones, where these may be skipped."""
+        if not self.skip:
+            at, reason = next(iter(bad.items()))
+            raise InputError(reason, where=Where(self.name, lines.rows[at][1]))
+        return lines.without(bad, self.name)
+
+
+def _fault(line: bytes) -> str | None:
+    """Why a line is not a JSON object; None when it is one."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        hint = "a JSON array is not JSON Lines: " if line.lstrip()[:1] == b"[" else ""
+        return f"not JSON (column {error.colno}: {error.msg}): {hint}write one whole object a line"
+    except UnicodeDecodeError:
+        return "not valid UTF-8"
+    except RecursionError:
+        return "nested too deeply"
+    if not isinstance(value, dict):
+        return f"a {type(value).__name__}, not an object: write one object a line"
+    return None
+
+
+def _widened(known: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+    """Both frames' columns, each of a kind that holds both frames' values."""
+    if not known.width or not new.width:
+        return known if known.width else new
+    return pl.concat([known, new], how="diagonal_relaxed")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,23 +37,16 @@ class Relation:
     ...     }
     ... )
     >>> relation = Corpus.from_frame(frame).relation
-    >>> (
-    ...     relation.between[0],
-    ...     relation.left_window(1)[0],
-    ...     relation.lastname1[0] == relation.lastname2[0],
-    ... )
-    ('married', 'May', True)
-    >>> relation.masked_text("A", "B")[0]
-    'Last May A married B in York.'
+    >>> relation.between[0], relation.left(1)[0], relation.right(1)[0]
+    ('married', 'Last May', 'married Bo Lee in York.')
+    >>> relation.lastname1[0] == relation.lastname2[0]
+    True
     """
 
     entity1: pl.Series  # (n,) strings, as the corpus has them
     entity2: pl.Series
     parts: pl.DataFrame  # (n, 5) strings or null: before, first, between, second, after
     swapped: NDArray[np.bool_]  # (n,): entity 2 stands before entity 1
-
-    def __len__(self) -> int:
-        return len(self.entity1)
 
     @property
     def between(self) -> pl.Series:
@@ -72,16 +64,6 @@ class Relation:
         return self.parts["after"].str.strip_chars()
 
     @property
-    def order(self) -> pl.Series:
-        """Whether entity 1 comes first."""
-        return pl.Series("order", ~self.swapped)
-
-    @cached_property
-    def distance(self) -> pl.Series:
-        """How many words stand between the entities."""
-        return _words(self.between).list.len().cast(pl.Int64).alias("distance")
-
-    @property
     def lastname1(self) -> pl.Series:
         """The last word of entity 1, null when it has one word only: that may be a first name."""
         return _last_name(self.entity1, "lastname1")
@@ -91,69 +73,24 @@ class Relation:
         """The last word of entity 2, null when it has one word only."""
         return _last_name(self.entity2, "lastname2")
 
-    def left_window(self, words: int, entity: int = 1, skip: int = 0) -> pl.Series:
-        """Up to so many words before entity 1 or 2; `skip` leaves out as many next to the entity.
+    def left(self, entity: int) -> pl.Series:
+        """All words before entity 1 or 2, whichever entity stands first."""
+        parts = self._joined("before", "first", "between")
+        return _words(self._of_entity(entity, self.before, parts)).list.join(" ")
 
-        Snorkel's spouse tutorial has windows of 3 with the nearest word left out: `skip=1`.
-        """
-        left = [_joined(self.parts[part]) for part in ("before", "first", "between")]
-        first = left[0]
-        second = pl.select(pl.concat_str(left, separator=" ")).to_series()
-        picked = self._of_entity(entity, first, second)
-        nearest_first = _words(picked).list.reverse().list.slice(skip, words)
-        return nearest_first.list.reverse().list.join(" ").alias("left_window")
+    def right(self, entity: int) -> pl.Series:
+        """All words after entity 1 or 2."""
+        parts = self._joined("between", "second", "after")
+        return _words(self._of_entity(entity, parts, self.after)).list.join(" ")
 
-    def right_window(self, words: int, entity: int = 2) -> pl.Series:
-        """Up to so many words after entity 1 or 2."""
-        right = [_joined(self.parts[part]) for part in ("between", "second", "after")]
-        first = pl.select(pl.concat_str(right, separator=" ")).to_series()
-        picked = self._of_entity(entity, first, right[2])
-        return _words(picked).list.head(words).list.join(" ").alias("right_window")
-
-    def around(self, words: int) -> pl.Series:
-        """The words between, and so many on either side of the pair; the entities left out."""
-        left = _words(self.before).list.tail(words).list.join(" ")
-        right = _words(self.after).list.head(words).list.join(" ")
-        joined = pl.select(pl.concat_str([left, self.between, right], separator=" ")).to_series()
-        return joined.str.strip_chars().alias("around")
-
-    def masked_text(self, mark1: str = "ENTITY1", mark2: str = "ENTITY2") -> pl.Series:
-        """The text with each entity replaced by a mark, so that names teach nothing."""
-        swapped = pl.Series(self.swapped)
-        marks = pl.DataFrame({"swapped": swapped}).select(
-            first=pl.when("swapped").then(pl.lit(mark2)).otherwise(pl.lit(mark1)),
-            second=pl.when("swapped").then(pl.lit(mark1)).otherwise(pl.lit(mark2)),
-        )
-        pieces = [self.parts["before"], marks["first"], self.parts["between"], marks["second"]]
-        return (
-            pl.select(pl.concat_str([*pieces, self.parts["after"]]))
-            .to_series()
-            .alias("masked_text")
-        )
-
-    def frame(self, window: int = 5) -> pl.DataFrame:
-        """(n, 11): everything above side by side, one row a document."""
-        return pl.DataFrame(
-            [
-                self.entity1.alias("entity1"),
-                self.entity2.alias("entity2"),
-                self.before.alias("before"),
-                self.between.alias("between"),
-                self.after.alias("after"),
-                self.around(window),
-                self.left_window(window, 1).alias("left1"),
-                self.left_window(window, 2).alias("left2"),
-                self.lastname1,
-                self.lastname2,
-                self.distance,
-                self.order,
-            ]
-        )
+    def _joined(self, *names: str) -> pl.Series:
+        """Some of the parts with a blank between them."""
+        return self.parts.select(
+            pl.concat_str(pl.col(names).str.strip_chars(), separator=" ")
+        ).to_series()
 
     def _of_entity(self, entity: int, first: pl.Series, second: pl.Series) -> pl.Series:
         """What belongs to entity 1 or 2, of what belongs to the first and the second in the text."""
-        if entity not in (1, 2):
-            raise ValueError(f"entity must be 1 or 2, not {entity}")
         of_first = pl.Series(self.swapped if entity == 2 else ~self.swapped)
         return first.zip_with(of_first, second)
 
@@ -255,10 +192,6 @@ def _list(value: Any) -> list[Any]:
         except json.JSONDecodeError:
             return []
     return value if isinstance(value, list) else []
-
-
-def _joined(part: pl.Series) -> pl.Series:
-    return part.str.strip_chars()
 
 
 def _words(texts: pl.Series) -> pl.Series:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -21,13 +22,11 @@ from polars.io.plugins import register_io_source
 from unruly.errors import InputError, Where
 from unruly.files import written_whole
 from unruly.progress import SILENT, Progress, stage
-from unruly.sampling import sample_rows
-from unruly.texts.columns import Layout, find_layout
-from unruly.texts.corpus import BATCH_ROWS, Corpus
-from unruly.texts.csv_records import cut_records
-from unruly.texts.csv_table import CsvTable, cast
-from unruly.texts.frames import assemble, duplicate_id, warn_of_shifted_labels
-from unruly.texts.table import OnBadRow, Rows, Table, check_on_bad_row, ending, open_table
+from unruly.statistics import sample_rows
+from unruly.texts.columns import Layout, duplicate_id, find_layout
+from unruly.texts.corpus import BATCH_ROWS, Corpus, assemble, warn_of_shifted_labels
+from unruly.texts.csv_table import CsvTable, cast, cut_records
+from unruly.texts.table import OnBadRow, Pipe, Rows, Table, check_on_bad_row, ending, open_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ class CorpusStream:
     @classmethod
     def open(
         cls,
-        path: str | Path,
+        path: str | Path | Pipe,
         *,
         text: str | None = None,
         id: str | None = None,
@@ -74,7 +73,7 @@ class CorpusStream:
         label_may_be_missing: bool = False,
         progress: Progress = SILENT,
     ) -> CorpusStream:
-        """Look through a file, and find its columns."""
+        """Look through a file, and find its columns; a pipe is read as it comes, once, by `batches`."""
         if batch_rows < 1:
             raise InputError(f"batch_rows must be at least 1, not {batch_rows}")
         check_on_bad_row(on_bad_row)
@@ -96,8 +95,8 @@ class CorpusStream:
         return self.table.name
 
     @property
-    def rows(self) -> int:
-        """How many rows can be read, those without a text included."""
+    def rows(self) -> int | None:
+        """How many rows can be read, those without a text included; None of a pipe."""
         return self.table.rows
 
     def __iter__(self) -> Iterator[Corpus]:
@@ -139,7 +138,7 @@ class CorpusStream:
         Documents with one of these ids, written as strings, are taken in any case. No more than the sample and one
         batch are in memory.
         """
-        if not most or self.rows <= most:
+        if not most or self.rows is None or self.rows <= most:
             return self.read(progress)
         drawn = sample_rows(self.rows, most, seed)
         with stage(progress, f"reading {self.name}", self.rows, "rows"):
@@ -189,6 +188,11 @@ class CorpusStream:
         if not len(suspects):
             return
         assert self.layout.id is not None
+        if self.rows is None:
+            raise InputError(
+                "an id occurs more than once: ids must be unique; leave out id = ... to number the rows",
+                where=Where(self.name, column=self.layout.id),
+            )
         first = dict[object, int]()
         for rows in self.table.batches(self.layout, self.batch_rows):
             ids = rows.frame[self.layout.id]
@@ -242,6 +246,7 @@ def _hashes(ids: pl.Series) -> NDArray[np.uint64]:
 WRITTEN = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 FLAT = (".csv", ".tsv")  # formats without lists
 # What a spreadsheet takes for a formula: such a beginning, unless all of it is a number.
+_BREAKS = r"[\t\r\n]"  # what an unquoted cell cannot hold
 FORMULA = r"^[=+\-@\t\r]"
 NUMBER = r"^[+-]?[0-9][0-9 .,]*(?:[eE][+-]?[0-9]+)?$"
 
@@ -258,25 +263,33 @@ def format_of(target: Path) -> str:
 
 
 class RowWriter:
-    """Writes the rows of one stream to a file, each batch with its added columns."""
+    """Writes the rows of one stream, each batch with its added columns: to a file, or to an open stream as `form`.
+
+    CSV keeps the delimiter of the CSV file that it comes from.
+    """
 
     def __init__(
         self,
         stream: CorpusStream,
-        target: Path,
+        target: Path | IO[bytes],
         added: Mapping[str, pl.DataType],
         *,
         defuse: bool = False,
+        form: str = "",
     ) -> None:
-        self.form, self.target = format_of(target), target
+        self.form = format_of(target) if isinstance(target, Path) else form
+        self.target = target
         self.flat = self.form in FLAT
         table = stream.table
+        self.separator = "\t" if self.form == ".tsv" else ","
+        if isinstance(table, CsvTable) and self.form == ".csv":
+            self.separator = table.separator
         spelt = isinstance(table, CsvTable)
         self.own = pl.Schema(dict.fromkeys(table.schema, pl.String())) if spelt else table.schema
         self.header = table.header if isinstance(table, CsvTable) else tuple(self.own)
         self.defuse = defuse and self.flat
         self.verbatim: CsvTable | None = None  # its records are copied as they are
-        if isinstance(table, CsvTable) and self.flat and table.separator == self._separator:
+        if isinstance(table, CsvTable) and self.flat and table.separator == self.separator:
             self.verbatim = None if self.defuse else table
         self.casts = []
         if spelt and not self.flat:
@@ -291,6 +304,9 @@ class RowWriter:
 
     def write(self, batches: Iterator[tuple[Batch, pl.DataFrame]]) -> None:
         """Write batches of rows with their added columns; the file is whole or not there."""
+        if not isinstance(self.target, Path):
+            self._write_lines(self.target, batches)
+            return
         with written_whole(self.target) as part:
             if self.form == ".parquet":
                 schema = pl.Schema({**self.own, **self.added})
@@ -300,12 +316,22 @@ class RowWriter:
                 )
                 return
             with part.open("wb") as file:
-                if self.flat:
-                    file.write(self._header())
-                for batch, added in batches:
-                    file.write(self._lines(batch, added))
+                self._write_lines(file, batches)
+
+    def _write_lines(self, file: IO[bytes], batches: Iterator[tuple[Batch, pl.DataFrame]]) -> None:
+        if self.flat:
+            file.write(self._header())
+        for batch, added in batches:
+            file.write(self._lines(batch, added))
+            file.flush()
 
     def _joined(self, batch: Batch, added: pl.DataFrame) -> pl.DataFrame:
+        if late := [name for name in added.columns if name in batch.spelt.columns]:
+            raise InputError(  # of a pipe, whose first rows did not have it
+                f"the column {late[0]!r} comes only here, and is the name of one that is added: save the data to a "
+                "file, and name that",
+                where=Where(batch.corpus.name),
+            )
         return batch.spelt.with_columns(self.casts).hstack(added)
 
     def _lines(self, batch: Batch, added: pl.DataFrame) -> bytes:
@@ -315,26 +341,33 @@ class RowWriter:
         if self.verbatim is None or batch.records is None:
             joined = self._joined(batch, added)
             return self._csv(joined.with_columns(_defused(joined)) if self.defuse else joined)
-        behind = cut_records(self._csv(added), self._separator)
+        behind = self._cells(added)
         pairs = zip(batch.records, behind, strict=True)
-        return b"".join(_behind(record, line, self._separator) for record, line in pairs)
+        return b"".join(_behind(record, line, self.separator) for record, line in pairs)
+
+    def _cells(self, added: pl.DataFrame) -> list[bytes]:
+        """The added cells of each row, quoted where the file's other cells would be."""
+        assert self.verbatim is not None
+        if self.verbatim.quoted:
+            return cut_records(self._csv(added), self.separator)
+        plain = added.select(pl.all().cast(pl.String).fill_null("").str.replace_all(_BREAKS, " "))
+        return [self.separator.join(row).encode() for row in plain.iter_rows()]
 
     def _csv(self, frame: pl.DataFrame) -> bytes:
-        return frame.write_csv(include_header=False, separator=self._separator).encode()
-
-    @property
-    def _separator(self) -> str:
-        return "\t" if self.form == ".tsv" else ","
+        return frame.write_csv(include_header=False, separator=self.separator).encode()
 
     def _header(self) -> bytes:
+        if self.verbatim is not None and not self.verbatim.quoted:
+            ours = self.separator.join(re.sub(_BREAKS, " ", name) for name in self.added).encode()
+            return _behind(self.verbatim.header_record, ours, self.separator)
         line = io.StringIO()
         own = () if self.verbatim is not None else self.header
-        writer = csv.writer(line, delimiter=self._separator, lineterminator="\n")
+        writer = csv.writer(line, delimiter=self.separator, lineterminator="\n")
         writer.writerow([_harmless(name) if self.defuse else name for name in (*own, *self.added)])
         ours = line.getvalue().encode()
         if self.verbatim is None:
             return ours
-        return _behind(self.verbatim.header_record, ours, self._separator)
+        return _behind(self.verbatim.header_record, ours, self.separator)
 
     def _refuse_what_text_cannot_hold(self, name: str) -> None:
         for column, kind in self.own.items():
@@ -343,7 +376,7 @@ class RowWriter:
                 raise InputError(
                     f"the column {column!r} of {name} holds {kind}, which {self.form} "
                     f"cannot: write {'.parquet' if binary else '.jsonl or .parquet'} instead",
-                    where=Where(str(self.target)),
+                    where=Where(str(self.target) if isinstance(self.target, Path) else None),
                 )
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import gzip
 import os
+import select
+import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import IO, Literal, Protocol, get_args
 
 import numpy as np
 import polars as pl
@@ -24,29 +26,93 @@ from unruly.wording import near_file
 
 PIECE = 8 << 20  # bytes read at a time
 LONGEST_RECORD = 64 << 20  # bytes of one line or record; a longer one is a mistake, or an attack
+MOMENT = 0.05  # seconds within which the next bytes of a pipe are waited for
+LONGEST_WAIT = 0.5  # seconds, until what has come of a pipe is passed on in any case
 BOM = b"\xef\xbb\xbf"
 WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
-def pieces(path: Path, size: int = PIECE) -> Iterator[bytes]:
-    """The file's bytes in order, unzipped when the name ends in .gz, without a byte-order mark."""
+class Pipe:
+    """Bytes that come once, such as standard input: read in pieces as they come, the first of which can be looked at before.
+
+    What has come is passed on when nothing follows at once, so that a slow writer gets answers while it writes.
+
+    >>> import io
+    >>> pipe = Pipe(io.BytesIO(b'{"text": "call me"}'))
+    >>> str(pipe), pipe.ending, list(pipe.pieces())
+    ('standard input', '.jsonl', [b'{"text": "call me"}'])
+    """
+
+    def __init__(self, stream: IO[bytes], name: str = "standard input") -> None:
+        self._stream, self._name = stream, name
+        first = self._read()
+        while first and b"\n" not in first and len(first) <= LONGEST_RECORD:
+            if not (more := self._read()):
+                break
+            first += more
+        check_wide(first, name)
+        self.first = first.removeprefix(BOM)
+
+    def __str__(self) -> str:
+        return self._name
+
+    @property
+    def ending(self) -> str:
+        """The format, as the ending of a file: CSV unless it looks otherwise."""
+        if self.first.startswith(b"PAR1"):
+            return ".parquet"
+        return {b"{": ".jsonl", b"[": ".json"}.get(self.first.lstrip()[:1], ".csv")
+
+    def pieces(self) -> Iterator[bytes]:
+        """All bytes; as long as only the first piece has been taken, one may begin again."""
+        if self.first:
+            yield self.first
+        while piece := self._read():
+            yield piece
+
+    def _read(self) -> bytes:
+        """What has come, and what follows at once; nothing at the end."""
+        read = getattr(self._stream, "read1", self._stream.read)
+        found, size, deadline = list[bytes](), 0, None
+        while piece := read(PIECE):
+            found.append(piece)
+            size += len(piece)
+            deadline = deadline or time.monotonic() + LONGEST_WAIT
+            if size >= PIECE or not self._follows(deadline):
+                break
+        return b"".join(found)
+
+    def _follows(self, deadline: float) -> bool:
+        """Whether more comes within a moment, as far as that can be known."""
+        wait = min(MOMENT, deadline - time.monotonic())
+        try:
+            return wait > 0 and bool(select.select([self._stream], [], [], wait)[0])
+        except (OSError, ValueError, TypeError):  # no file descriptor, or none that can be asked
+            return False
+
+
+def pieces(source: Path | Pipe, size: int = PIECE) -> Iterator[bytes]:
+    """The bytes in order, unzipped when a file's name ends in .gz, without a byte-order mark."""
+    if isinstance(source, Pipe):
+        yield from source.pieces()
+        return
     first = True
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
+        with gzip.open(source, "rb") if source.suffix == ".gz" else open(source, "rb") as file:
             while piece := file.read(size):
                 if first:
-                    check_wide(piece, str(path))
+                    check_wide(piece, str(source))
                     piece, first = piece.removeprefix(BOM), False
                 yield piece
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise InputError(
-            "not a whole gzip file: make it again, or drop the ending .gz", where=Where(str(path))
+            "not a whole gzip file: make it again, or drop the ending .gz", where=Where(str(source))
         ) from None
 
 
-def empty_file(path: Path) -> InputError:
+def empty_file(source: Path | Pipe) -> InputError:
     """The error for a file with nothing in it."""
-    return InputError("the file is empty: expected one document a line", where=Where(str(path)))
+    return InputError("the file is empty: expected one document a line", where=Where(str(source)))
 
 
 def size_of(path: Path) -> int | None:
@@ -165,8 +231,8 @@ class Table(Protocol):
         """The kinds that lose nothing of how the file spells its cells."""
 
     @property
-    def rows(self) -> int:
-        """How many rows can be read."""
+    def rows(self) -> int | None:
+        """How many rows can be read; None where only the end will tell, as of a pipe."""
 
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
         """All rows in order, at most so many at a time; texts and ids as the file spells them."""
@@ -175,8 +241,10 @@ class Table(Protocol):
         """Where the user finds the row of this number."""
 
 
-def open_table(path: str | Path, progress: Progress = SILENT, *, skip: bool = False) -> Table:
-    """Look through a file once, whatever its format, and refuse what cannot be read.
+def open_table(
+    path: str | Path | Pipe, progress: Progress = SILENT, *, skip: bool = False
+) -> Table:
+    """Look through a file once, whatever its format, and refuse what cannot be read; of a pipe, only the beginning is.
 
     With `skip`, records that are malformed are left out and counted, instead of stopping the file; of a folder of
     Parquet files, those that cannot be read.
@@ -190,14 +258,20 @@ def open_table(path: str | Path, progress: Progress = SILENT, *, skip: bool = Fa
     from unruly.texts.frame_table import (
         SHEETS,
         FolderTable,
+        JsonLinesTable,
         arrow_table,
         json_table,
         parquet_files,
         parquet_table,
         sheet_table,
     )
-    from unruly.texts.jsonl_table import JsonLinesTable
 
+    if isinstance(path, Pipe):
+        if not path.first:
+            raise empty_file(path)
+        if path.ending == ".jsonl":
+            return JsonLinesTable(path, skip, progress)
+        return CsvTable(path, separator_of(path), skip, progress)
     file = Path(path)
     if file.is_dir() and parquet_files(file):
         return FolderTable(file, skip)

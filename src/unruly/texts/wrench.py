@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
 from unruly.texts.columns import MOST_CLASSES, UNKNOWN, Layout
-from unruly.texts.corpus import Corpus
-from unruly.texts.frames import assemble
+from unruly.texts.corpus import Corpus, assemble
 from unruly.wording import plural
 
 ID, LABEL, TEXT = "id", "label", "text"

@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
 from unruly.files import polars_errors, written_whole
-from unruly.texts.columns import Layout, classes_of, gold_numbers
-from unruly.texts.corpus import Corpus
-from unruly.texts.frames import checked_ids, kind_of, row_numbers
+from unruly.texts.columns import Layout, checked_ids, classes_of, gold_numbers
+from unruly.texts.corpus import Corpus, kind_of
 from unruly.texts.table import check_file, ending, open_table
 from unruly.texts.wrench import read_wrench
-from unruly.votes.votes import ABSTAIN, Votes
+from unruly.votes.votes import ABSTAIN, Votes, unique_ids
 
 ID = "id"
 SLICE = 250_000  # documents written at a time
@@ -68,7 +67,7 @@ def read_votes(path: Path, classes: Sequence[str] | None = None) -> Votes:
         raise InputError("there is no column of votes beside the ids", where=Where(str(path)))
     layout = Layout(text=sources[0], id=ID, spelt=frozenset(sources))
     frame = pl.concat(rows.frame for rows in table.batches(layout, 1 << 20))
-    ids = checked_ids(frame[ID], table.where) if ID in frame else row_numbers(0, frame.height)
+    ids = checked_ids(frame[ID], table.where) if ID in frame else unique_ids(None, frame.height)
     _refuse_partial(frame.select(sources), classes or (), table.where)
     known = tuple(classes) if classes is not None else _classes(frame.select(sources), path)
     columns = [gold_numbers(frame[source], known, table.where) for source in sources]
@@ -281,6 +280,8 @@ def write_wrench(votes: Votes, folder: Path, corpus: Corpus, split: str = "train
         raise InputError(
             "the folder holds other classes: write to another folder", where=Where(str(path))
         )
+    if folder.exists() and not folder.is_dir():
+        raise InputError("it is a file: name a folder", where=Where(str(folder)))
     folder.mkdir(parents=True, exist_ok=True)
     _write_json(path, labels)
     _write_json(folder / "meta.json", {"lf_names": votes.sources, "label_names": votes.classes})

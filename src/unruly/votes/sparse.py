@@ -113,6 +113,34 @@ class SparseVotes:
         earned = np.where(self.partial, 1.0, self.onehot.data)
         return csr_array((earned, self.onehot.indices, self.onehot.indptr), self.onehot.shape)
 
+    @cached_property
+    def together(self) -> NDArray[np.float64]:
+        """(k, k): sum_ic O_ijc O_ilc, how often two sources name the same class of the same row."""
+        _, cell = np.unique(self.row * self.m + self.outcome, return_inverse=True)
+        named = csr_array((self.onehot.data, (cell, self.source)), (len(cell), self.k))
+        return np.asarray((named.T @ named).toarray())
+
+    def of_source(self, j: int) -> SourceVotes:
+        """The votes of one source alone."""
+        order, starts = self._by_source
+        entries = order[starts[j] : starts[j + 1]]
+        row = self.row[entries]
+        vote = np.cumsum(np.diff(row, prepend=-1) != 0) - 1
+        return SourceVotes(
+            rows=row[np.flatnonzero(np.diff(row, prepend=-1))],
+            vote=vote,
+            outcome=self.outcome[entries],
+            cast=self.onehot.data[entries],
+            credit=self.credit.data[entries],
+        )
+
+    @cached_property
+    def _by_source(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """(v,), (k + 1,): the entries source by source, and where each source's begin."""
+        order = np.argsort(self.source, kind="stable")
+        counts = np.bincount(self.source, minlength=self.k)
+        return order, np.concatenate([[0], np.cumsum(counts)])
+
     def whole(self) -> SparseVotes:
         """The same without partial votes."""
         if not self.partial.any():
@@ -185,6 +213,22 @@ class SparseVotes:
         for c, (start, end) in enumerate(pairwise(ends)):
             digits[self._columns.indices[start:end]] = c + 1
         return digits
+
+
+@dataclass(frozen=True, eq=False)
+class SourceVotes:
+    """The v votes of one source, in e entries: one for each class that a vote names.
+
+    >>> one = SparseVotes.of(Votes.from_array([[0, -1], [1, 1], [-1, 0]])).of_source(1)
+    >>> one.rows.tolist(), one.vote.tolist(), one.outcome.tolist(), one.cast.tolist()
+    ([1, 2], [0, 1], [1, 0], [1.0, 1.0])
+    """
+
+    rows: NDArray[np.intp]  # (v,): the documents that it votes on, ascending
+    vote: NDArray[np.intp]  # (e,): the vote that an entry belongs to
+    outcome: NDArray[np.intp]  # (e,): the class that it names
+    cast: NDArray[np.float64]  # (e,): the part of the vote
+    credit: NDArray[np.float64]  # (e,): what it earns when this class is the true one
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import InputError, Where
-from unruly.extras import need
+from unruly.errors import InputError, Where, need
 from unruly.html import html_table
-from unruly.sampling import Interval, clustered, wilson
+from unruly.statistics import Interval, clustered, wilson
 from unruly.texts.columns import gold_numbers
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from unruly.errors import InputError
 from unruly.html import html_table
 from unruly.texts.columns import warn_if_counted_from_one
-from unruly.wording import plural
+from unruly.texts.corpus import is_all, picked_rows, split_index
+from unruly.wording import index_of, plural
 
 if TYPE_CHECKING:
     from unruly.texts.corpus import Corpus
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 ABSTAIN = -1
 MOST_CLASSES = 127
+Columns = str | int | slice | Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any]
 _EVEN = 1e-4  # shares that differ by less, relatively, are equal
 
 
@@ -46,6 +48,9 @@ class Provenance(Protocol):
 
     def matches(self, row: int) -> tuple[Match, ...]:
         """What fired on this document, one `Match` for each source that voted."""
+
+    def of_sources(self, names: Sequence[str]) -> Provenance:
+        """The same for some of the sources only, in this order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +93,10 @@ class PickedRows:
     def take(self, rows: NDArray[np.int64]) -> PickedRows:
         """Some of these rows."""
         return PickedRows(self.parts, self.part[rows], self.row[rows])
+
+    def of_sources(self, names: Sequence[str]) -> PickedRows:
+        """The same rows for some of the sources only."""
+        return replace(self, parts=tuple(part.of_sources(names) for part in self.parts))
 
     def matches(self, row: int) -> tuple[Match, ...]:
         """What fired on this document."""
@@ -410,6 +419,48 @@ class Votes:
             unasked={name: missing[index] for name, missing in self.unasked.items()},
         )
 
+    def of_sources(self, sources: Columns) -> Votes:
+        """The votes of some sources only, in the order asked for: by name or number, a list, a slice or a mask.
+
+        >>> votes = Votes.from_array([[0, -1], [1, 1]], sources=["links", "praise"])
+        >>> votes.of_sources("praise").matrix.tolist(), votes.of_sources([1, 0]).sources
+        ([[-1], [1]], ('praise', 'links'))
+        """
+        columns = self._columns(sources)
+        names = tuple(self.sources[j] for j in columns)
+        return Votes(
+            matrix=self.matrix[:, columns],
+            sources=names,
+            classes=self.classes,
+            ids=self.ids,
+            soft={name: self.soft[name] for name in names if name in self.soft},
+            provenance=None if self.provenance is None else self.provenance.of_sources(names),
+            unasked={name: self.unasked[name] for name in names if name in self.unasked},
+        )
+
+    def _columns(self, sources: Columns) -> list[int]:
+        """The numbers of these sources."""
+        if isinstance(sources, slice):
+            return list(range(self.k))[sources]
+        given = np.atleast_1d(np.asarray(sources))
+        if given.dtype.kind == "b" and given.shape == (self.k,):
+            return [int(j) for j in np.flatnonzero(given)]
+        if given.ndim != 1 or given.dtype.kind not in "iuUO":
+            raise InputError(
+                f"{sources!r} names no sources: give a name or a number, a list of these, a slice, or one flag for "
+                f"each of {plural(self.k, 'source')}"
+            )
+        return [self._column(source) for source in given.tolist()]
+
+    def _column(self, source: object) -> int:
+        if isinstance(source, str):
+            return index_of(source, self.sources, "source")
+        if not isinstance(source, int) or not -self.k <= source < self.k:
+            raise InputError(
+                f"there is no source {source!r}: the votes have {plural(self.k, 'source')}, from 0"
+            )
+        return source % self.k
+
     def __repr__(self) -> str:
         """One line.
 
@@ -435,11 +486,16 @@ class Votes:
         """(n, k): with `len`, rows by index and `numpy.asarray`, all that scikit-learn asks of a target."""
         return self.n, self.k
 
-    def __getitem__(self, rows: ArrayLike | slice | tuple[ArrayLike, object]) -> Votes:
-        """Some of the documents: `votes[[0, 2]]` is `votes.take([0, 2])`."""
-        index = rows[0] if isinstance(rows, tuple) else rows
-        picks = np.arange(self.n)[index] if isinstance(index, slice) else np.asarray(index)
-        return self.take(np.atleast_1d(picks))
+    def __getitem__(self, wanted: ArrayLike | slice | tuple[Any, ...]) -> Votes:
+        """Some of the documents, and of the sources: `votes[[0, 2]]` is `votes.take([0, 2])`.
+
+        >>> votes = Votes.from_array([[0, -1], [1, 1], [0, 0]], sources=["links", "praise"])
+        >>> votes[1:, "links"].matrix.tolist()
+        [[1], [0]]
+        """
+        rows, sources = split_index(wanted, "votes", "sources")
+        votes = self if is_all(sources) else self.of_sources(sources)
+        return votes if is_all(rows) else votes.take(picked_rows(rows, self.n))
 
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None

@@ -20,7 +20,7 @@ from unruly.errors import InputError
 from unruly.features.cache import Cache
 from unruly.features.custom import PrecomputedFeatures
 from unruly.features.encoder import Features
-from unruly.features.spec import encoder_from
+from unruly.features.registry import encoder_from
 from unruly.files import written_whole
 from unruly.learner import UNKNOWN, Gold
 from unruly.progress import SILENT, Progress, stage

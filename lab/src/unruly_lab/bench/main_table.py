@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from unruly.sampling import wilson
+from unruly.statistics import wilson
 from unruly_lab.bench import paper_figures as paper
 from unruly_lab.bench.pictures import Dot, main_panels
 from unruly_lab.bench.runs import Outcome

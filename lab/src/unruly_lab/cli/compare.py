@@ -62,7 +62,7 @@ def command(
       unruly compare spam --chart spam.png
       unruly compare spam --methods majority-vote,implyloss,default --seeds 5 -o spam.json
     """
-    from unruly.cli.documents import open_project
+    from unruly.cli.options import open_project
     from unruly.cli.screen import table_of
     from unruly_lab.compare import chart as comparison_chart
     from unruly_lab.compare import table as comparison_table
@@ -71,11 +71,11 @@ def command(
 
     screen = Screen(quiet, as_json)
     entries = chosen(methods)
-    if output is not None:
-        check_output(output, comparison_table.ENDINGS)
-    if chart is not None:
-        check_output(chart, comparison_chart.ENDINGS)
     opened = open_project(project, encoder)
+    if output is not None:
+        check_output(output, comparison_table.ENDINGS, opened.inputs())
+    if chart is not None:
+        check_output(chart, comparison_chart.ENDINGS, opened.inputs())
     progress = screen.progress()
     task = task_of(opened, progress)
     found = compare(task, entries, seeds=seeds, first_seed=opened.seed, progress=progress)

@@ -10,7 +10,7 @@ import numpy as np
 
 from unruly.errors import InputError
 from unruly.files import written_whole
-from unruly.sampling import Share
+from unruly.statistics import Share
 from unruly_lab.compare.comparison import Comparison, Row
 
 ENDINGS = (".png", ".svg")

@@ -19,7 +19,7 @@ from unruly.errors import InputError, UnrulyError
 from unruly.facts import GoldUse, Ledger, Use
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.progress import SILENT, Progress, stage
-from unruly.sampling import Share
+from unruly.statistics import Share
 from unruly_lab.compare.scores import (
     GoldScores,
     answer_shares,

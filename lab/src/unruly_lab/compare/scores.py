@@ -17,7 +17,7 @@ from unruly.features.encoder import Features
 from unruly.model.evaluation import f1_scores
 from unruly.paper.selection import hold_out, sharpness
 from unruly.paper.settings import PaperSettings
-from unruly.sampling import Share, wilson
+from unruly.statistics import Share, wilson
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly_lab.peers.label_models import TIE
 from unruly_lab.peers.systems import Documents, Fitted, Proba

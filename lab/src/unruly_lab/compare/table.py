@@ -11,7 +11,7 @@ from pathlib import Path
 
 from unruly.facts import GoldUse
 from unruly.files import written_whole
-from unruly.sampling import Share
+from unruly.statistics import Share
 from unruly.wording import plural
 from unruly_lab.compare.comparison import Comparison, Row
 

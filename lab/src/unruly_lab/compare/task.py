@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.features.cache import Cache as FeatureCache
-from unruly.features.spec import encoder_from
+from unruly.features.registry import encoder_from
 from unruly.features.stack import EncoderStack
 from unruly.labelmodels.majority_vote import MajorityVote
 from unruly.learner import UNKNOWN, Gold
@@ -18,8 +18,6 @@ from unruly.model.weak_classifier import WeakClassifier
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
-from unruly.project.voting import blamed_on_its_line
-from unruly.rules.cache import Cache as VoteCache
 from unruly.texts.corpus import Corpus, text_digests
 from unruly.votes.votes import Votes
 from unruly_lab.peers.systems import Documents
@@ -52,7 +50,7 @@ class ComparisonTask:
 def task_of(project: Project, progress: Progress = SILENT) -> ComparisonTask:
     """Read, vote and encode. Clean labels are for training; other gold labels only for scoring."""
     corpus = project.corpus("train")
-    votes = _votes(project, corpus, progress)
+    votes = project.vote(corpus, progress)
     if not votes.covered.any():
         raise InputError("no rule matches any training document: there is nothing to compare")
     cache = FeatureCache()
@@ -77,11 +75,6 @@ def task_of(project: Project, progress: Progress = SILENT) -> ComparisonTask:
     )
 
 
-def _votes(project: Project, corpus: Corpus, progress: Progress) -> Votes:
-    with blamed_on_its_line(project):
-        return project.sources.vote(corpus, progress, VoteCache.default())
-
-
 def _known(corpus: Corpus) -> Gold | None:
     """(n,): the gold labels of a corpus; None if there are none."""
     if corpus.gold is None or not (corpus.gold >= 0).any():
@@ -100,7 +93,7 @@ def _test_file(
         return None
     corpus = corpus.take(gold >= 0)
     features = encoder.encode(corpus, FeatureCache(), progress)
-    documents = Documents(corpus, _votes(project, corpus, progress), features, encoder)
+    documents = Documents(corpus, project.vote(corpus, progress), features, encoder)
     twice = repeated(text_digests(corpus.texts), text_digests(training.texts))
     return Scored(documents, gold[gold >= 0], "the test file", int(twice.sum()))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unruly.facts import GoldUse, Use
-from unruly.model.methods import MethodSettings
+from unruly.model.settings import MethodSettings
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import SILENT, Progress
 from unruly_lab.peers.systems import Documents, Proba, TrainingData

@@ -14,12 +14,10 @@ from hashlib import blake2b
 import numpy as np
 
 from unruly.facts import GoldUse
-from unruly.labelmodels.dawid_skene import DawidSkene
+from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.label_model import LabelModel
-from unruly.labelmodels.majority_vote import MajorityVote
+from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
-from unruly.labelmodels.one_coin import OneCoin
-from unruly.labelmodels.weighted_vote import WeightedVote
 from unruly.progress import SILENT, Progress
 from unruly_lab.peers.denoiser_alone import DenoiserAlone
 from unruly_lab.peers.systems import Documents, Proba, TrainingData

@@ -39,7 +39,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unruly.errors import InputError, SettingsError
-from unruly.files import written_whole
+from unruly.files import folder_written_whole
 from unruly.progress import SILENT, Progress, stage
 from unruly_lab.peers.vocabulary import END, SPECIAL, UNKNOWN, TokenIds, Vocabulary
 
@@ -116,6 +116,7 @@ def sampled_next_word_loss(
 
 State = list[tuple[Tensor, Tensor]]  # for each layer: (1, n, h) output and cell
 FORMAT = 1
+FILES = ("weights.safetensors", "vocabulary.json")
 
 
 @dataclass(frozen=True)
@@ -222,8 +223,7 @@ class LanguageModel(nn.Module):
             "words": list(vocabulary.words),
             "counts": vocabulary.counts.tolist(),
         }
-        with written_whole(folder) as part:
-            part.mkdir()
+        with folder_written_whole(folder, FILES) as part:
             save_file(
                 {k: v.detach().contiguous() for k, v in tensors.items()},
                 part / "weights.safetensors",
@@ -249,7 +249,7 @@ class LanguageModel(nn.Module):
 def open_language_model(folder: str | Path) -> tuple[LanguageModel, Vocabulary]:
     """A model that `save` wrote, or another program in the same format."""
     where = Path(folder)
-    for name in ("weights.safetensors", "vocabulary.json"):
+    for name in FILES:
         if not (where / name).is_file():
             raise InputError(f"{where}: not a saved language model: {name} is missing")
     vocabulary = _read_vocabulary(where / "vocabulary.json")

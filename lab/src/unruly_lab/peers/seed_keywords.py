@@ -12,13 +12,11 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from unruly.errors import InputError
-from unruly.rules.combine import AllOf, AnyOf
-from unruly.rules.condition import Condition
+from unruly.rules.condition import AllOf, AnyOf, Condition
 from unruly.rules.field import PartWords
-from unruly.rules.keywords import Keywords
+from unruly.rules.keywords import Keywords, WordSequence
 from unruly.rules.pattern import Pattern
 from unruly.rules.sources import Sources
-from unruly.rules.word_sequence import WordSequence
 from unruly.votes.votes import Votes
 from unruly_lab.peers.vocabulary import UNKNOWN, Vocabulary, tokens
 

@@ -74,21 +74,38 @@ function live(form) {
       place = -1;
     } finally { into.classList.remove("waiting"); }
   });
-  form.addEventListener("input", debounced(go, 80));
+  const soon = debounced(go, 80);
+  form.addEventListener("input", (event) => { if (!event.target.dataset.part) soon(); });
+  form.addEventListener("change", async (event) => {  // what else can be asked depends on what was chosen
+    const { part, into: where } = event.target.dataset;
+    if (!part) return;
+    try {
+      $(where).innerHTML = (await ask(`${part}?${new URLSearchParams({ [event.target.name]: event.target.value })}`)).text;
+    } catch (error) { toast(error.message, true); }
+    go();
+  });
+  form.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-set]");
+    if (!button) return;
+    $(`[name=${button.dataset.set}]`, form).value = button.dataset.value;
+    go();
+  });
   form.addEventListener("submit", (event) => { event.preventDefault(); go(); });
 }
 
 // --- the rule editor
 
 function editor(root) {
-  const line = new Line(), into = $("#preview"), wrong = $("#wrong");
+  const line = new Line(), into = $("#preview"), notes = $("#wrong");
   const text = $("textarea[name=toml]", root);
   const saved = root.dataset.saved, url = "/rules/preview";
+  const form = () => $("form[data-rule-form]", root);
+  const ways = () => $("[role=tab][aria-selected=true]", root)?.dataset.way || "toml";
   let typed = false, pending = false;  // pending: typed, and not asked about yet
+  let made = 0;  // how often the form was made anew
   const show = (how = "") => line.push(async (newest) => {
-    const way = $("[role=tab][aria-selected=true]", root)?.dataset.way || "toml";
-    const form = $("form[data-rule-form]", root);
-    const given = way === "form" && form ? new FormData(form) : new FormData();
+    const way = ways(), then = made;
+    const given = way === "form" && form() ? new FormData(form()) : new FormData();
     given.set("way", way);
     given.set("toml", text.value);
     given.set("saved", saved);
@@ -97,37 +114,64 @@ function editor(root) {
     into.classList.add("waiting");
     try {
       const { text: html } = await ask(url, given);
+      if (then !== made) return;  // the form has other rules by now, and was asked about again
       const fresh = document.createElement("div");
       fresh.innerHTML = html;
-      if (way === "form") text.value = $("#toml-now", fresh).value;
-      const problem = $("[data-wrong]", fresh), kept = $(".facts", into);
-      wrong.replaceChildren(...(problem ? [problem] : []));
-      if (problem && kept) return;  // what was counted last stays, so that nothing jumps
+      const now = $("#toml-now", fresh), note = $("[data-note]", fresh), what = note?.dataset.note;
+      if (way === "form") text.value = now.value;
+      now.remove();
+      notes.replaceChildren(...(note ? [note] : []));
+      for (const one of all("[aria-invalid]", root)) one.removeAttribute("aria-invalid");
+      if (note?.dataset.field) $(`[name="${CSS.escape(note.dataset.field)}"]`, root)?.setAttribute("aria-invalid", "true");
+      const stale = what === "wrong" && Boolean($(".facts", into));  // what was counted last stays, and is out of date
+      into.classList.toggle("stale", stale);
+      into.inert = stale;
+      if (stale) return;
       into.replaceChildren(...fresh.children);
-      into.classList.remove("waiting");
-      if ($("[data-sampled]", into) && newest() && !pending) show("exact");
-    } catch (error) {
-      into.classList.remove("waiting");
-      throw error;
-    }
+      if (what === "sampled" && newest() && !pending) show("exact");
+    } finally { into.classList.remove("waiting"); }
   });
   const soon = debounced(() => { pending = false; show(); }, 40);
   const go = () => { pending = true; soon(); };
+  // The form with a rule or a condition more, less or moved, or with the fields of another kind: the server makes it.
+  const remake = async (act) => {
+    while (line.busy || pending) await new Promise((done) => setTimeout(done, 20));
+    const sent = () => { const given = new FormData(form()); given.set("toml", text.value); given.set("act", act); return given; };
+    const alike = (one, other) => String(new URLSearchParams(one)) === String(new URLSearchParams(other));
+    const begun = document.activeElement;
+    try {
+      let given, html;
+      do {
+        given = sent();
+        ({ text: html } = await ask("/rules/form", given));
+      } while (!alike(given, sent()));  // typed meanwhile: nothing is lost
+      const last = document.activeElement, place = [last.selectionStart, last.selectionEnd];
+      $("#rule-form").innerHTML = html;
+      made += 1;
+      text.value = $("#toml-then").value;
+      const next = last === begun && $("[data-focus]:not(:disabled)", root);
+      const same = last.name && $(`[name="${CSS.escape(last.name)}"]`, root);
+      (next || same || root).focus?.();
+      if (!next && same && place[0] != null) same.setSelectionRange(...place);
+      typed = true;
+      go();
+    } catch (error) { toast(error.message, true); }
+  };
   root.addEventListener("input", (event) => {
     typed = true;
-    if ("kind" in event.target.dataset) {
-      for (const part of all("[data-for]", root)) part.hidden = part.dataset.for !== event.target.value;
-      $("[data-label]", root).hidden = "picks" in event.target.selectedOptions[0].dataset;
-    }
-    go();
+    if (!("remake" in event.target.dataset)) go();
   });
+  root.addEventListener("change", (event) => { if ("remake" in event.target.dataset) remake(""); });
   root.addEventListener("click", async (event) => {
-    const tab = event.target.closest("[role=tab]");
+    const act = event.target.closest("[data-act]"), tab = event.target.closest("[role=tab]");
+    if (act) remake(act.dataset.act);
     if (tab) {
-      if (tab.dataset.way === "form" && typed) {  // the form shows what was typed as TOML
+      if (tab.dataset.way === "form" && (typed || !form())) {  // the form shows what was typed as TOML
         try {
           const { text: html } = await ask("/rules/form", { toml: text.value });
           $("#rule-form").innerHTML = html;
+          made += 1;
+          $("[data-hint]", root)?.remove();
         } catch (error) { toast(error.message, true); return; }
       }
       for (const other of all("[role=tab]", root)) other.setAttribute("aria-selected", String(other === tab));
@@ -208,13 +252,6 @@ document.addEventListener("change", (event) => {
 });
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.dataset.with) {  // a form that sends another form's fields as well
-    for (const [name, value] of new FormData($(form.dataset.with))) {
-      if (!value) continue;
-      const hidden = Object.assign(document.createElement("input"), { type: "hidden", name, value });
-      form.append(hidden);
-    }
-  }
   if (form.dataset.post) { event.preventDefault(); posted(form, event.submitter); }
 });
 
@@ -333,7 +370,7 @@ async function poll() {
     if (shown) {
       const busy = job?.state === "running";
       shown.textContent = busy ? `${job.what}${job.share === null ? " …" : ` ${Math.round(100 * job.share)} %`}` : job?.state === "failed" ? "failed" : "";
-      if (running && !busy) {
+      if (!busy && (running || $("[data-running]"))) {  // or it ended before the first time of asking
         running = false;
         if (["train", "out", "suggestions"].includes(document.body.dataset.page)) { location.reload(); return; }
         toast(job?.state === "done" ? `${job.what}: done` : `${job?.what}: ${job?.error || job?.state}`, job?.state === "failed");

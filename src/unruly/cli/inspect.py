@@ -1,0 +1,322 @@
+"""`unruly show`, `explain`, `diff` and `report`: the documents behind a figure, why a text gets its label, what changed, all on one page."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from unruly.cli.options import (
+    PATH,
+    SPLITS,
+    TABLES,
+    DataFile,
+    bad_row_option,
+    check_output,
+    check_same_task,
+    data_file,
+    functions_option,
+    inputs_of,
+    is_project,
+    json_option,
+    label_option,
+    load_model,
+    one_document,
+    open_project,
+    output_option,
+    quiet_option,
+    text_options,
+)
+from unruly.cli.screen import Screen
+from unruly.errors import InputError
+from unruly.wording import plural
+
+if TYPE_CHECKING:
+    from unruly.project.documents import ShownDocument
+    from unruly.texts.corpus import Corpus
+    from unruly.votes.votes import Votes
+
+
+@click.command()
+@click.argument("project", type=PATH)
+@click.option("--source", help="Documents that this source votes on.")
+@click.option("--conflicts-with", help="With --source: and on which this one votes otherwise.")
+@click.option("--label", help="Documents with a vote (of --source) for this class.")
+@click.option("--uncovered", is_flag=True, help="Documents without any vote.")
+@click.option("--split", type=click.Choice(SPLITS), default="train", help="Which file to look at.")
+@click.option(
+    "-n", "most", type=click.IntRange(1), default=20, show_default=True, help="How many at most."
+)
+@output_option("Write them to a file instead: .csv, .tsv, .jsonl or .parquet.", required=False)
+@bad_row_option
+@json_option
+@quiet_option
+def show(
+    project: Path,
+    source: str | None,
+    conflicts_with: str | None,
+    label: str | None,
+    uncovered: bool,
+    split: str,
+    most: int,
+    output: Path | None,
+    on_bad_row: str,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Show the documents behind any figure of a project.
+
+    Every document comes with its id, its votes and what each rule matched, marked in the text.
+
+    \b
+    Example:
+      unruly show spam --source links --label spam
+      unruly show spam --source links --conflicts-with praise
+      unruly show spam --uncovered -n 100 -o uncovered.csv
+    """
+    from unruly.project.documents import show
+
+    screen = Screen(quiet, as_json)
+    opened = open_project(project, on_bad_row=on_bad_row)
+    if output is not None:
+        check_output(output, TABLES, opened.inputs())
+    found = show(
+        opened,
+        split,
+        source=source,
+        conflicts_with=conflicts_with,
+        label=label,
+        uncovered=uncovered,
+        most=most,
+        progress=screen.progress(),
+    )
+    screen.answer({"total": found.total, "documents": [one.to_plain() for one in found.documents]})
+    if output is not None:
+        found.write(output)
+    else:
+        for one in found.documents:
+            screen.say(_lines(one))
+    where = "" if output is None else f"{output}: "
+    screen.remark(f"{where}{len(found.documents):,} of {plural(found.total, 'document')}")
+
+
+def _lines(one: ShownDocument) -> str:
+    """One document on the screen, what rules matched in brackets."""
+    gold = "" if one.gold is None else f"  gold: {one.gold}"
+    votes = "".join(f"\n  {vote.source}: {vote.label} ({vote.reason})" for vote in one.votes)
+    return f"{one.id}{gold}\n  {one.marked()}{votes or chr(10) + '  no votes'}\n"
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@click.argument("text", required=False)
+@click.option(
+    "--data",
+    type=PATH,
+    help="A file or project: explain one of its documents, other columns included.",
+)
+@click.option("--id", "id_", help="With --data: which document, by its id or row number from 0.")
+@click.option("--id-column", help="With --data: the column with the ids; id, where there is one.")
+@click.option("--text-column", help="With --data: the column with the texts, where not obvious.")
+@click.option("--words", type=click.IntRange(0), default=8, help="How many words to show.")
+@click.option(
+    "--neighbours", type=click.IntRange(0), default=5, help="How many near documents to show."
+)
+@functions_option
+@json_option
+@quiet_option
+def explain(
+    model: Path,
+    text: str | None,
+    data: Path | None,
+    id_: str | None,
+    id_column: str | None,
+    text_column: str | None,
+    words: int,
+    neighbours: int,
+    functions: tuple[Path, ...],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Show why a text gets its label.
+
+    The sources that voted, the rule and the words that matched, the reliability of each source here
+    and overall, what the two heads predict and which of them decides, the words with the largest effect,
+    and the nearest training documents. TEXT may be - to read it from standard input; rules that read
+    other columns need --data and --id instead.
+
+    \b
+    Example:
+      unruly explain spam.unruly "check out my channel"
+      unruly explain spam.unruly - --json < letter.txt
+      unruly explain spam.unruly --data test.csv --id 17
+      unruly explain spam.unruly --data tickets.csv --id T-1042 --id-column number
+    """
+
+    screen = Screen(quiet, as_json)
+    if (text is None) == (data is None) or (data is None) != (id_ is None):
+        raise click.UsageError("give either a TEXT, or --data and --id")
+    if data is None and (id_column or text_column):
+        raise click.UsageError("--id-column and --text-column go with --data")
+    loaded = load_model(model, functions, data)
+    typed = os.fsencode(text or "").decode("utf-8", "replace")  # arguments may be any bytes
+    given: object = sys.stdin.read() if text == "-" else typed
+    if data is not None and id_ is not None:
+        given = one_document(data, id_, loaded.class_names, text=text_column, id_column=id_column)
+    explanation = loaded.explain(given, words=words, neighbours=neighbours)
+    screen.answer(explanation.to_plain())
+    screen.say(str(explanation))
+
+
+@click.command()
+@click.argument("old", type=PATH)
+@click.argument("new", type=PATH)
+@click.option(
+    "--data",
+    type=PATH,
+    help="With two models: a file or project, to count the labels that differ.",
+)
+@click.option("--split", type=click.Choice(SPLITS), default="train", help="Which file to look at.")
+@functions_option
+@json_option
+@quiet_option
+def diff(
+    old: Path,
+    new: Path,
+    data: Path | None,
+    split: str,
+    functions: tuple[Path, ...],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Show what changed between two projects or two models.
+
+    Of two projects (two states of the rules): the sources that were added, removed or edited, and how
+    their votes differ on the documents of NEW. Of two models also reliabilities, settings and gold
+    labels used, and with --data the labels that differ.
+
+    \b
+    Example:
+      unruly diff spam-monday spam
+      unruly diff old.unruly new.unruly --data test.csv
+    """
+    from unruly.model.storage import is_model
+    from unruly.project.difference import compare_models, compare_projects
+
+    screen = Screen(quiet, as_json)
+    if is_model(old) != is_model(new):
+        raise InputError(f"{old} and {new}: compare two models, or two projects")
+    if is_model(old):
+        models = [load_model(path, functions, data) for path in (old, new)]
+        corpus = None
+        if data is not None:
+            corpus = data_file(data, split).read(models[1].class_names, split)
+        difference = compare_models(models[0], models[1], corpus)
+    else:
+        difference = compare_projects(
+            open_project(old), open_project(new), split, screen.progress()
+        )
+    screen.answer(difference.to_plain())
+    screen.say(str(difference))
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@output_option("The page to write.")
+@click.option(
+    "--data",
+    type=PATH,
+    help="The documents: a project, a file of texts, or a WRENCH folder.",
+)
+@text_options
+@label_option
+@functions_option
+@click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
+@json_option
+@quiet_option
+def report(
+    model: Path,
+    output: Path,
+    data: Path | None,
+    text: str | None,
+    id_: str | None,
+    label: str | None,
+    functions: tuple[Path, ...],
+    opened: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Write everything about a model into one HTML page.
+
+    A verdict beside majority vote, the sources, which of them agree, weights, noise, confidence,
+    training, mistakes, documents to look at, and advice on rules. The page needs no network.
+    With a project as --data, its training file is shown and its test file, where it has labels,
+    scores the model; a file of texts serves as both. Without gold labels, those of labels.csv estimate the accuracy.
+    Gold labels score the model and its sources; rules that you change because of these scores have seen
+    them. Without --data the page shows what the model file alone knows.
+
+    \b
+    Example:
+      unruly report spam.unruly --data spam -o report.html --open
+    """
+    from unruly.model.storage import load
+    from unruly.report.page import report
+
+    screen = Screen(quiet, as_json)
+    check_output(output, inputs=(model, *functions, *inputs_of(data)))
+    documents = scored = votes = scored_votes = labels = None
+    fitted = load(model, functions or None).fitted
+    if data is not None:
+        check_same_task(fitted.classes, data)
+        columns = data_file(data, "train", text=text, id=id_, label=label)
+        documents = columns.with_gold().read(fitted.classes, "train")
+        scored = _test_file(data, columns, fitted.classes)
+        if is_project(data):
+            labels = open_project(data).labels(documents)
+        if fitted.rules is None:
+            votes, scored_votes = (_stored_votes(data, split) for split in ("train", "test"))
+    found = report(
+        fitted,
+        output,
+        documents,
+        scored,
+        votes=votes,
+        scored_votes=scored_votes,
+        labels=labels,
+        name=model.name,
+        progress=screen.progress(),
+    )
+    screen.answer({**found.to_plain(), "output": str(output), "bytes": output.stat().st_size})
+    screen.say(str(output))
+    if opened:
+        webbrowser.open(output.resolve().as_uri())
+
+
+def _test_file(data: Path, columns: DataFile, classes: tuple[str, ...]) -> Corpus | None:
+    """The test documents of a project or of a WRENCH folder, where there are any."""
+    from unruly.project.project import Project
+    from unruly.texts.wrench import is_wrench
+
+    if is_project(data):
+        project = Project.read(data)
+        if project.data.test is None:
+            return None
+        columns = replace(columns, path=project.data.path("test", project.folder))
+    elif not is_wrench(data) or not (data / "test.json").is_file():
+        return None
+    return columns.with_gold().read(classes, "test")
+
+
+def _stored_votes(data: Path, split: str) -> Votes | None:
+    """The votes in a WRENCH folder, for a model that was fitted on such votes and carries no rules."""
+    from unruly.texts.wrench import is_wrench
+    from unruly.votes.votes import Votes
+
+    if not is_wrench(data) or not (data / f"{split}.json").is_file():
+        return None
+    return Votes.from_wrench(data, split)

@@ -1,0 +1,271 @@
+"""`unruly new`, `check` and `vote`: a starter folder, is the project sound, and the vote matrix of its rules."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from unruly.cli.options import (
+    PATH,
+    SPLITS,
+    TABLES,
+    bad_row_option,
+    check_engine,
+    check_output,
+    data_file,
+    engine_options,
+    json_option,
+    open_project,
+    output_option,
+    quiet_option,
+)
+from unruly.cli.screen import Screen, show_spread, source_table
+from unruly.errors import ExampleError, UnrulyError
+from unruly.files import check_not_input
+from unruly.project.file import make_starter
+from unruly.wording import listed, plural
+
+if TYPE_CHECKING:
+    from unruly.prompts.asking import Asked, Plan
+
+
+@click.command()
+@click.argument("name", type=PATH)
+@quiet_option
+def new(name: Path, quiet: bool) -> None:
+    """Make a starter folder: unruly.toml with eight sources, a few dozen texts, a README.
+
+    NAME is the folder to make; one that exists is never touched.
+
+    \b
+    Example:
+      unruly new spam
+    """
+    made = make_starter(name)
+    Screen(quiet).remark(
+        f"{made} is ready: edit {made / 'unruly.toml'}, then run: unruly check {made}"
+    )
+
+
+_PATIENCE = 0.3  # seconds between two looks at the files
+
+
+@click.command()
+@click.argument("project", type=PATH)
+@click.option("--split", type=click.Choice(SPLITS), default="train", help="Which file to look at.")
+@click.option("--watch", is_flag=True, help="Check again whenever a file of the project is saved.")
+@bad_row_option
+@json_option
+@quiet_option
+def check(
+    project: Path, split: str, watch: bool, on_bad_row: str, as_json: bool, quiet: bool
+) -> None:
+    """Validate a project, run its rules' own examples, show its sources.
+
+    PROJECT is a folder with unruly.toml, or the path of that file. The exit code is 1 when a rule
+    does not match one of its examples, or matches one of its counter_examples, and when there is
+    nothing to learn from: no vote at all, or votes for one class only.
+
+    \b
+    Example:
+      unruly check spam
+      unruly check spam --watch
+      unruly check spam --json
+    """
+    screen = Screen(quiet, as_json)
+    if not watch:
+        check_once(project, split, on_bad_row, screen)
+        return
+    for _ in saves(project):
+        click.clear()
+        try:
+            check_once(project, split, on_bad_row, screen)
+        except UnrulyError as error:
+            screen.say(f"error: {error}")
+        screen.remark("watching the project's files: Ctrl-C ends it")
+
+
+def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -> None:
+    """One check, shown; raises when it fails."""
+    from unruly.project.voting import check_project
+    from unruly.rules.matching import Cache
+
+    project = open_project(path, on_bad_row=on_bad_row)
+    checked = check_project(project, split, screen.progress(), Cache.default())
+    screen.answer(checked.to_plain())
+    for problem in checked.problems:
+        screen.say(problem)
+    if checked.disabled:
+        off = "is disabled and left" if len(checked.disabled) == 1 else "are disabled and left"
+        screen.say(f"{listed(checked.disabled)} {off} out")
+    screen.table(source_table(checked.summary))
+    if legend := checked.summary.legend():
+        screen.say(legend)
+    screen.say(checked.summary.majority_line())
+    held = checked.examples - len(checked.failures)
+    screen.say(
+        f"examples: {held} of {checked.examples} as expected"
+        if checked.examples
+        else "examples: none"
+    )
+    for failure in checked.failures:
+        screen.say(str(failure))
+    if checked.failures:
+        first, *others = checked.failures
+        raise ExampleError(f"{first}" + (f" (and {len(others)} more)" if others else ""))
+    if not checked.learnable:
+        raise ExampleError("nothing can be learnt from this project: the first line above says why")
+
+
+def saves(project: Path) -> Iterator[None]:
+    """Once at the beginning, and again whenever a file of the project has been saved."""
+    before: dict[Path, int] = {}
+    while True:
+        now = _saved(project)
+        if now != before:
+            before = now
+            yield
+        time.sleep(_PATIENCE)
+
+
+def _saved(project: Path) -> dict[Path, int]:
+    """When each file of the project was last written."""
+    folder = project if project.is_dir() else project.parent
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    found = {}
+    for path in files:
+        try:
+            found[path] = path.stat().st_mtime_ns
+        except OSError:  # deleted between the two looks
+            continue
+    return found
+
+
+@click.command()
+@click.argument("project", type=PATH)
+@output_option("The file to write: .parquet, .csv, .tsv or .jsonl.", required=False)
+@click.option("--split", type=click.Choice(SPLITS), default="train", help="Which file to vote on.")
+@click.option("--no-cache", is_flag=True, help="Run every rule, whatever was matched before.")
+@click.option(
+    "--plan", is_flag=True, help="Tell what language models would be asked and cost; send nothing."
+)
+@click.option(
+    "--data",
+    type=PATH,
+    help="With --engine ray: a Parquet file, or a folder of them, in place of the project's own.",
+)
+@engine_options
+@bad_row_option
+@json_option
+@quiet_option
+def vote(
+    project: Path,
+    output: Path | None,
+    split: str,
+    no_cache: bool,
+    plan: bool,
+    data: Path | None,
+    engine: str,
+    address: str | None,
+    workers: int | None,
+    on_bad_row: str,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Apply the rules to the texts and write the vote matrix.
+
+    One row for each text, in the order of the file and with its id; one column for each source.
+    Parquet holds class numbers and -1 where a source abstains; CSV and JSON Lines hold class names.
+    Files larger than memory are read as a stream. Only sources that were edited since the last run
+    are matched again.
+
+    Language models among the sources are asked first, within their budgets; every answer is kept the
+    moment it arrives, so a run that was interrupted goes on where it stopped. --plan tells the
+    requests, tokens, money and time that this takes, and sends nothing.
+
+    \b
+    Example:
+      unruly vote spam -o votes.parquet
+      unruly vote spam --split test -o votes.csv
+      unruly vote spam --plan
+      unruly vote spam -o votes/ --engine ray --workers 8
+    """
+    from unruly.project.voting import ask_split, plan_split, vote_split
+    from unruly.rules.matching import Cache
+    from unruly.votes.files import write_votes
+
+    screen = Screen(quiet, as_json)
+    check_engine(engine, address, workers)
+    cache = None if no_cache else Cache.default()
+    if plan:
+        show_plans(plan_split(open_project(project, on_bad_row=on_bad_row), split, cache), screen)
+        return
+    if output is None:
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    if engine == "ray":
+        from unruly.distributed.run import Placement, vote
+
+        spread = vote(
+            project,
+            data or data_file(project, split).path,
+            output,
+            on_bad_row=on_bad_row,  # type: ignore[arg-type]
+            placement=Placement(address, workers),
+            progress=screen.progress(),
+        )
+        show_spread(spread, screen)
+        return
+    if data is not None:
+        raise click.UsageError("--data is an option of --engine ray")
+    check_output(output, TABLES)
+    opened = open_project(project, on_bad_row=on_bad_row)
+    check_not_input(output, opened.inputs())
+    for planned in plan_split(opened, split, cache):
+        if planned.leaves:
+            screen.warn(planned.leaves)
+    asked = ask_split(opened, split, screen.progress(), cache)
+    show_asked(asked, screen)
+    voted = vote_split(opened, split, screen.progress(), cache)
+    votes = voted.votes
+    write_votes(votes, output)
+    screen.answer(
+        {
+            "documents": votes.n,
+            "sources": votes.k,
+            "coverage": votes.coverage,
+            "skipped": voted.texts.skipped,
+            "asked": [asdict(one) for one in asked],
+            "broken": [str(bad) for bad in voted.texts.broken],
+            "output": str(output),
+        }
+    )
+    screen.remark(
+        f"{output}: {plural(votes.n, 'document')}, {plural(votes.k, 'source')}; {votes.coverage:.1%} of the "
+        "documents have a vote"
+    )
+    if voted.texts.skipped:
+        screen.remark(f"{plural(voted.texts.skipped, 'row')} skipped as unusable")
+    for bad in voted.texts.broken:
+        screen.remark(f"left out: {bad}")
+
+
+def show_asked(asked: Sequence[Asked], screen: Screen) -> None:
+    """What asking came to, source by source; a failure is shown even where few lines are wanted."""
+    from unruly.project.voting import asked_line
+
+    for one in asked:
+        (screen.warn if one.failed else screen.remark)(asked_line(one))
+
+
+def show_plans(plans: Sequence[Plan], screen: Screen) -> None:
+    """What asking would cost, source by source."""
+    screen.answer({"plans": [plan.to_plain() for plan in plans]})
+    for plan in plans:
+        screen.say(str(plan))
+    if not plans:
+        screen.say("no source is a language model: there is nothing to ask")

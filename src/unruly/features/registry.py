@@ -1,0 +1,461 @@
+"""Encoders by name: from what a user writes for `encoder`, and from the bytes that a model file holds.
+
+A user writes a name, a path, a table, an array, or a list of these. A model file may come from anywhere, so it is held to
+what needs nobody's trust: JSON and safetensors, never pickle, never code. lsa, static and minilm are made from values that
+are checked, and whatever names something outside the file is opened only when the user names it too (`Permitted`): a model
+on the hub or in a folder, or a class of the user's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from unruly.errors import InputError, ModelFileError, SettingsError
+from unruly.facts import EncoderFallback
+from unruly.features.encoder import Encoder, State, import_path
+from unruly.files import check_name
+from unruly.wording import did_you_mean, listed
+
+# Encoders and their libraries are imported where one is made, so that looking at a file costs nothing.
+if TYPE_CHECKING:
+    from unruly.features.stack import EncoderStack
+
+ARRAY = "$array"  # in JSON, in place of an array: its name among the tensors
+_DEEPEST = 20  # values inside values
+_OLD_NAMES = (
+    r"(?:albert|bert|distilbert|distilroberta|electra|gpt2|roberta|t5|xlm|xlnet)(?:-[\w.-]+)?"
+)
+
+
+def encoder_from(spec: object = "auto", folder: Path | None = None) -> EncoderStack:
+    """The encoders that `spec` asks for. Relative paths start at `folder`, the project's own.
+
+    A name (`auto`, `lsa`, `minilm`), a path (a Model2Vec or transformers folder, a file of features),
+    the name of a model on the hub, a table with a `name` and options, an array of features, an
+    encoder, or a list of these.
+
+    >>> encoder_from("lsa").name
+    'lsa'
+    >>> encoder_from([{"name": "lsa", "dim": 64}, "lsa"]).encoders[0].dim
+    64
+    >>> encoder_from({"name": "lsa", "dims": 64})
+    Traceback (most recent call last):
+    ...
+    unruly.errors.SettingsError: encoder lsa: there is no option 'dims': did you mean 'dim'?
+    """
+    from unruly.features.stack import EncoderStack
+
+    if isinstance(spec, EncoderStack):
+        return spec
+    items = spec if isinstance(spec, Sequence) and not isinstance(spec, str) else [spec]
+    encoders = tuple(one for item in items for one in _one(item, folder))
+    asked = any(isinstance(item, str) and item == "auto" for item in items)
+    plain = asked and not any(one.kind == "minilm" for one in encoders)
+    better = EncoderFallback("lsa", "minilm", "minilm") if plain else None
+    return EncoderStack(encoders, fallback=better)
+
+
+def best_offline() -> tuple[Encoder, ...]:
+    """`auto`: the best encoders that this machine can run without a network, never none.
+
+    minilm with lsa where minilm's weights and libraries are installed, else lsa alone, which needs nothing. Both see the
+    text differently, and together they beat either (see the table in the documentation).
+    """
+    from unruly.features import minilm
+    from unruly.features.lsa import Lsa
+
+    return (minilm.MiniLM(), Lsa()) if minilm.available() else (Lsa(),)
+
+
+def _one(spec: object, folder: Path | None) -> tuple[Encoder, ...]:
+    """One item of the list; `auto` may be two encoders."""
+    from unruly.features.custom import CustomEncoder, PrecomputedFeatures, is_custom
+    from unruly.features.hub import Transformer
+    from unruly.features.lsa import Lsa
+    from unruly.features.minilm import MiniLM
+    from unruly.features.static import Static
+
+    if isinstance(spec, str | Path):
+        return _named(str(spec), {}, folder)
+    if isinstance(spec, Mapping):
+        if not isinstance(name := spec.get("name"), str):
+            raise SettingsError(
+                f'encoder: a table needs a name, as in {{ name = "minilm" }}, not {dict(spec)}'
+            )
+        return _named(name, {key: spec[key] for key in spec if key != "name"}, folder)
+    if isinstance(spec, NamedByFile):
+        raise SettingsError(
+            f"encoder: the model file names {spec.spec!r}, which is opened only when you name it as well: "
+            "set_params(encoder=...)",
+            option="encoder",
+        )
+    if isinstance(spec, np.ndarray):
+        return (PrecomputedFeatures.from_array(spec),)
+    if isinstance(spec, Lsa | MiniLM | Static | Transformer | PrecomputedFeatures | CustomEncoder):
+        return (spec,)
+    if is_custom(spec):
+        return (CustomEncoder(spec() if isinstance(spec, type) else spec),)
+    raise SettingsError(
+        f"encoder: expected a name, a path, a table or a list, not {type(spec).__name__}"
+    )
+
+
+def _named(name: str, options: Mapping[str, Any], folder: Path | None) -> tuple[Encoder, ...]:
+    given = _Options(name, options, folder)
+    if name == "auto":
+        given.only()
+        return best_offline()
+    if name in _MAKERS:
+        return (_MAKERS[name](given),)
+    return (_from_place(given),)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What a user writes beside the name of an encoder."""
+
+    name: str
+    values: Mapping[str, Any]
+    folder: Path | None  # that relative paths start from
+
+    def called(self, kind: str, key: str) -> _Options:
+        """The same for an encoder of this kind that was named by its place, which is the option `key`."""
+        return _Options(kind, {**self.values, key: self.name}, self.folder)
+
+    def only(self, *known: str) -> None:
+        for option in self.values:
+            if option not in known:
+                hint = did_you_mean(option, known, "it takes")
+                raise SettingsError(
+                    f"encoder {self.name}: there is no option {option!r}: {hint}", option=option
+                )
+
+    def whole(self, option: str, default: int) -> int:
+        value = self.values.get(option, default)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self.wrong(option, "a whole number")
+        return value
+
+    def flag(self, option: str) -> bool | None:
+        value = self.values.get(option)
+        if value not in (None, True, False):
+            raise self.wrong(option, "true or false")
+        return value
+
+    def wrong(self, option: str, must: str) -> SettingsError:
+        return SettingsError(
+            f"encoder {self.name}: {option} must be {must}, not {self.values[option]!r}",
+            option=option,
+        )
+
+    def text(self, option: str, needed: str) -> str:
+        value = self.values.get(option)
+        if not isinstance(value, str):
+            raise InputError(f"encoder {self.name}: {option} is missing: give {needed}")
+        return value
+
+    def path(self, name: str) -> Path:
+        try:
+            place = Path(check_name(name)).expanduser()
+        except InputError as error:
+            raise SettingsError(f"encoder: {error.message}") from None
+        except RuntimeError:
+            user = name.partition("/")[0]
+            raise SettingsError(
+                f"encoder {name}: {user} has no home folder here: write the path out"
+            ) from None
+        return place if self.folder is None or place.is_absolute() else self.folder / place
+
+
+def _from_place(given: _Options) -> Encoder:
+    """A file of features, a Model2Vec folder, a transformers folder, or a name on the hub."""
+    name, place = given.name, given.path(given.name)
+    if place.suffix in (".npy", ".parquet", ".pq"):
+        return _MAKERS["features"](given.called("features", "path"))
+    if place.is_dir():
+        kind = "static" if _is_static(place) else "transformer"
+        return _MAKERS[kind](given.called(kind, "model"))
+    if "/" not in name and not _may_be_on_hub(name):
+        hint = did_you_mean(name, [*_MAKERS, "auto"], "it may be one of")
+        raise SettingsError(
+            f"encoder: there is no encoder {name!r}, nor a folder of that name: {hint}; a model on the "
+            "Hugging Face hub is named owner/name"
+        )
+    kind = "static" if name.startswith(("minishlab/", "potion")) else "transformer"
+    return _MAKERS[kind](given.called(kind, "model"))
+
+
+def _may_be_on_hub(name: str) -> bool:
+    """Whether a name without an owner is a model: downloaded already, or one of those that have none."""
+    from unruly.features import hub
+
+    known = re.fullmatch(_OLD_NAMES, name) is not None or name.startswith("potion-")
+    return known or hub.cached(name, ("config.json",)) is not None
+
+
+def _is_static(folder: Path) -> bool:
+    from unruly.features.static import FILES
+
+    whole = all((folder / file).is_file() for file in FILES)
+    return whole and '"model2vec"' in (folder / "config.json").read_text(encoding="utf-8")
+
+
+def _lsa(given: _Options) -> Encoder:
+    from unruly.features.lsa import Lsa
+
+    given.only("dim", "chars", "max_terms", "max_runs", "seed")
+    return Lsa(
+        dim=given.whole("dim", Lsa.dim),
+        chars=given.flag("chars"),
+        max_terms=given.whole("max_terms", Lsa.max_terms),
+        max_runs=given.whole("max_runs", Lsa.max_runs),
+        seed=given.whole("seed", 0),
+    )
+
+
+def _minilm(given: _Options) -> Encoder:
+    from unruly.features.minilm import MiniLM
+
+    given.only("layer", "max_tokens", "threads")
+    layer = given.values.get("layer", MiniLM.layers)
+    several = isinstance(layer, Sequence) and not isinstance(layer, str)
+    layers = tuple(layer) if several else (layer,)
+    if not all(isinstance(one, int) for one in layers):
+        raise given.wrong("layer", "a whole number or a list of them")
+    return MiniLM(layers, given.whole("max_tokens", 256), given.whole("threads", 0))
+
+
+def _static(given: _Options) -> Encoder:
+    from unruly.features.static import Static
+
+    given.only("model", "max_tokens")
+    model = given.text("model", needed="the path or the hub name of a Model2Vec model")
+    place = given.path(model)
+    return Static.open(place if place.is_dir() else model, given.whole("max_tokens", 512))
+
+
+def _transformer(given: _Options) -> Encoder:
+    from unruly.features.hub import Transformer
+
+    given.only("model", "pooling", "layer", "max_tokens")
+    model = given.text("model", needed="the path or the hub name of a model")
+    place = given.path(model)
+    return Transformer(
+        model=str(place) if place.is_dir() else model,
+        pooling=given.values.get("pooling"),
+        layer=given.whole("layer", -1),
+        max_tokens=given.whole("max_tokens", 256),
+    )
+
+
+def _precomputed(given: _Options) -> Encoder:
+    from unruly.features.custom import PrecomputedFeatures
+
+    given.only("path", "column")
+    column = given.values.get("column")
+    if "path" not in given.values and column is not None:
+        return PrecomputedFeatures(column=column, source=f"column {column}")
+    path = given.text("path", needed="a .npy or .parquet file, or a column")
+    return PrecomputedFeatures.from_file(given.path(path), column)
+
+
+_MAKERS: dict[str, Callable[[_Options], Encoder]] = {
+    "lsa": _lsa,
+    "minilm": _minilm,
+    "static": _static,
+    "transformer": _transformer,
+    "features": _precomputed,
+}
+
+
+@dataclass(frozen=True)
+class Permitted:
+    """What a model file may refer to, in the user's own words: models by name, encoders by class or object.
+
+    >>> Permitted.of(["bert-base-uncased"]).models
+    frozenset({'bert-base-uncased'})
+    """
+
+    models: frozenset[str] = frozenset()
+    own: Mapping[str, Any] = field(default_factory=dict)  # "module:Class": the class, or an object
+
+    @classmethod
+    def of(cls, encoders: object = None) -> Permitted:
+        """From the argument `encoders`: None, a model's name, a class, an object, a mapping, or a list of these."""
+        if encoders is None:
+            return cls()
+        if isinstance(encoders, Permitted):
+            return encoders
+        if isinstance(encoders, str):
+            return cls(models=frozenset([encoders]))
+        if isinstance(encoders, Mapping):
+            return cls(own=dict(encoders))
+        if isinstance(encoders, Sequence):
+            parts = [cls.of(item) for item in encoders]
+            models = frozenset(name for part in parts for name in part.models)
+            return cls(models, {name: made for part in parts for name, made in part.own.items()})
+        return cls(own={import_path(encoders): encoders})
+
+
+@dataclass(frozen=True)
+class NamedByFile:
+    """An encoder that a model file names and the user does not: kept to be shown, never opened.
+
+    >>> named_by_file(["minilm", {"name": "lsa", "dim": 64}], Permitted())
+    ['minilm', {'name': 'lsa', 'dim': 64}]
+    >>> named_by_file("someone/bert", Permitted())
+    NamedByFile(spec='someone/bert')
+    """
+
+    spec: Any
+
+
+def named_by_file(spec: Any, permitted: Permitted) -> Any:
+    """What a model file says that its encoder was asked for, as far as it may be asked for again."""
+    if isinstance(spec, str) and spec in permitted.own:
+        return permitted.own[spec]
+    items = spec if isinstance(spec, list) else [spec]
+    names = [item.get("name") if isinstance(item, Mapping) else item for item in items]
+    known = {"auto", "lsa", "minilm", *permitted.models}
+    return spec if all(isinstance(n, str) and n in known for n in names) else NamedByFile(spec)
+
+
+def refusal(text: bytes, permitted: Permitted) -> str | None:
+    """Why this encoder may not be opened, before anything of it is; None: it may.
+
+    >>> refusal(b'{"kind": "transformer", "state": {"model": "someone/bert"}}', Permitted())
+    "it reads texts with the model 'someone/bert', which is opened only when you name it as well: encoders='someone/bert'"
+    """
+    try:
+        kept = json.loads(text)
+        kind, model = str(kept["kind"]), str(dict(kept["state"]).get("model"))
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None  # damaged: reading it says how
+    if kind == "transformer" and model not in permitted.models:
+        return (
+            f"it reads texts with the model {model!r}, which is opened only when you name it as well: "
+            f"encoders={model!r}"
+        )
+    if ":" in kind and kind not in permitted.own:
+        given = f" (you named {listed(permitted.own)})" if permitted.own else ""
+        return (
+            f"it reads texts with the encoder {kind!r}, a class that is not unruly's, so give it "
+            f"as well{given}: encoders={{{kind!r}: {kind.rpartition(':')[2].rpartition('.')[2]}}}"
+        )
+    return None
+
+
+def refused(files: Mapping[str, bytes], permitted: Permitted) -> str | None:
+    """The same of a whole stack's files."""
+    texts = [data for name, data in sorted(files.items()) if name.endswith(".json")]
+    return next((why for text in texts if (why := refusal(text, permitted))), None)
+
+
+def encoder_to_bytes(encoder: Encoder) -> tuple[bytes, bytes]:
+    """An encoder as JSON and as safetensors."""
+    tensors: dict[str, NDArray[Any]] = {}
+    plain = _plain(dict(encoder.state()), tensors, f"the encoder {encoder.name}")
+    text = json.dumps({"kind": encoder.kind, "state": plain}, ensure_ascii=True, sort_keys=True)
+    return text.encode(), bytes(save(tensors))
+
+
+def encoder_from_bytes(text: bytes, tensors: bytes, permitted: Permitted, where: str) -> Encoder:
+    """The encoder that `encoder_to_bytes` wrote; a mistake in it is a `ModelFileError`."""
+    try:
+        kept = json.loads(text)
+        state = _restored(kept["state"], load(tensors))
+        return _made(kept["kind"], state, permitted, where)
+    except (
+        AttributeError,
+        IndexError,
+        InputError,
+        KeyError,
+        OverflowError,
+        RecursionError,
+        SafetensorError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise ModelFileError(
+            f"{where}: an encoder cannot be read ({type(error).__name__}: {str(error)[:200]})"
+        ) from None
+
+
+def _made(kind: str, state: State, permitted: Permitted, where: str) -> Encoder:
+    """The encoder that a file holds."""
+    from unruly.features.custom import CustomEncoder, PrecomputedFeatures
+    from unruly.features.hub import Transformer
+    from unruly.features.lsa import Lsa
+    from unruly.features.minilm import MiniLM
+    from unruly.features.static import Static
+
+    ours: dict[str, Callable[[State], Encoder]] = {
+        Lsa.kind: Lsa.from_state,
+        MiniLM.kind: MiniLM.from_state,
+        Static.kind: Static.from_state,
+        PrecomputedFeatures.kind: PrecomputedFeatures.from_state,
+    }
+    if kind in ours:
+        return ours[kind](state)
+    if kind == Transformer.kind and state["model"] in permitted.models:
+        return Transformer.from_state(state)
+    if kind in permitted.own:
+        return CustomEncoder.from_state(permitted.own[kind], state, kind)
+    raise ModelFileError(f"{where}: an unknown kind of encoder, {kind!r}")
+
+
+def _plain(value: Any, tensors: dict[str, NDArray[Any]], where: str, depth: int = 0) -> Any:
+    """The value with arrays taken out into `tensors`; anything that JSON has not is refused."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        name = f"a{len(tensors)}"
+        tensors[name] = np.ascontiguousarray(value)
+        return {ARRAY: name}
+    if isinstance(value, np.generic):
+        return value.item()
+    if depth < _DEEPEST:
+        if isinstance(value, Mapping):
+            return {str(k): _plain(v, tensors, where, depth + 1) for k, v in value.items()}
+        if isinstance(value, list | tuple):
+            return [_plain(item, tensors, where, depth + 1) for item in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise InputError(
+        f"{where} cannot be saved: state() holds a {type(value).__name__}: return numbers, texts, "
+        "lists, mappings and NumPy arrays of numbers"
+    )
+
+
+def _restored(value: Any, tensors: Mapping[str, NDArray[Any]]) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {ARRAY}:
+            return tensors[value[ARRAY]]
+        return {key: _restored(item, tensors) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_restored(item, tensors) for item in value]
+    return value
+
+
+def plain_spec(spec: Any) -> Any:
+    """What the encoder was asked for, as JSON can hold it; an encoder object goes by its kind or class."""
+    if isinstance(spec, Mapping):
+        return {str(key): plain_spec(value) for key, value in spec.items()}
+    if isinstance(spec, list | tuple):
+        return [plain_spec(part) for part in spec]
+    if isinstance(spec, NamedByFile):
+        return plain_spec(spec.spec)
+    if hasattr(spec, "encoders"):
+        return [plain_spec(part) for part in spec.encoders]
+    if spec is None or isinstance(spec, str | int | float | bool):
+        return spec
+    own = getattr(spec, "kind", None)
+    return own if isinstance(own, str) else import_path(spec)

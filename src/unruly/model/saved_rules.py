@@ -1,0 +1,420 @@
+"""Rules as a model file carries them: plain values and back, opening nothing that the caller did not name.
+
+A model file may come from a stranger, so it carries only kinds of rule that need nothing else. Words of
+keyword files, values of lookup tables, examples to be like and descriptions of classes are copied in when the
+model is saved; the last two are compared with texts by the model's own encoder. Of a Python function
+only its name, its file's name and that file's SHA-256 are kept, of a spaCy model its name; neither is
+opened unless the caller names it again when loading. A prompt votes by the answers that are on this machine; nobody is
+asked without the caller's word, and no key is named in the file. A rule of any other kind, or one that
+names a file, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from unruly.errors import ModelFileError, RuleError, Where
+from unruly.features.encoder import FittedSpace
+from unruly.files import sha256
+from unruly.rules.classifier import Classifier
+from unruly.rules.condition import (
+    NOTHING,
+    AllOf,
+    AnyOf,
+    Condition,
+    Needs,
+    Not,
+    Place,
+    Plain,
+    Row,
+    Span,
+)
+from unruly.rules.field import Lookup
+from unruly.rules.function import Function, source_file
+from unruly.rules.keywords import Keywords
+from unruly.rules.prompt import Prompt
+from unruly.rules.similar import Described, Similar
+from unruly.rules.source import Rule, condition_from_plain
+from unruly.rules.sources import Sources
+from unruly.rules.tools import Entity
+from unruly.rules.watch import Watch
+from unruly.wording import near_file
+
+Plainly = dict[str, Any]
+# Kinds that are read from a model as from a project file: all that they need stands in the table.
+_CARRIED = frozenset(
+    ("keywords", "pattern", "sequence", "length", "polarity", "subjectivity", "vader", "field", "column")
+)  # fmt: skip
+_BESIDE = frozenset(("match", "ignore_case", "engine", "seconds"))
+_LOOKUP = frozenset(("file", "columns", "keys", "either_order", "last_names", "ignore_case"))
+_DEEPEST = 50  # conditions within conditions
+_MOST = 2000  # conditions in one rule
+
+
+@dataclass(frozen=True)
+class Absent:
+    """In the place of a rule whose function or spaCy model was not named by the caller: it cannot vote."""
+
+    kind: str  # "function", "entity", "encoder" or "classifier"
+    name: str  # of the function or the classifier, the type of entity, or the rule in words
+    file: str | None = None  # the function's file, or the spaCy model
+    digest: str | None = None  # of the function's file, or the classifier
+    map: tuple[tuple[str, str], ...] = ()  # of a classifier: from its classes to the task's
+    above: float = 0.0  # likewise: the probability to be passed
+
+    @property
+    def picks(self) -> bool:
+        return self.kind in ("function", "classifier")
+
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        return NOTHING
+
+    def mask(self) -> pl.Expr:
+        return pl.lit(False)
+
+    def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
+        return pl.lit(None, dtype=pl.Int8)
+
+    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
+        return ()
+
+    def reads(self) -> tuple[str, ...]:
+        return ()
+
+    def reason(self) -> str:
+        return f"{self.kind}: {self.name}"
+
+    def meaning(self) -> Plain | None:
+        return None
+
+    def to_plain(self) -> Plainly:
+        """As a model holds it."""
+        if self.kind == "entity":
+            return {"carried_entity": {"type": self.name, "model": self.file}}
+        if self.kind == "encoder":
+            return {"carried_encoder": {"name": self.name}}
+        if self.kind == "classifier":
+            mapped = [list(pair) for pair in self.map]
+            more = {"digest": self.digest, "map": mapped, "above": self.above}
+            return {"carried_classifier": {"name": self.name, **more}}
+        facts = {"name": self.name, "file": self.file, "digest": self.digest}
+        return {"carried_function": facts}
+
+    def problem(self, source: str) -> str:
+        """Why its source cannot vote, and what to do."""
+        named = self.file or "rules.py"
+        if self.kind == "encoder":
+            return (
+                f"source {source!r} ({self.name}) compares texts by another encoder than the model's, and the "
+                "model does not carry it: fit with the same encoder, or give the votes"
+            )
+        if self.kind == "entity":
+            return (
+                f"source {source!r} needs the spaCy model {named}, and a model file opens nothing by "
+                f"itself: allow it, by --functions {named} or unruly.load(..., functions={named!r}), "
+                "or give the votes"
+            )
+        if self.kind == "classifier":
+            return (
+                f"source {source!r} is the classifier {self.name}, and a model file opens nothing by itself: name it, by "
+                f"--functions {self.name} or unruly.load(..., functions={self.name!r}), or give the votes"
+            )
+        origin = f" of {self.file}" if self.file else ""
+        return (
+            f"source {source!r} is the Python function {self.name}{origin}, and a model file carries no "
+            f"code: name the file, by --functions {named} or unruly.load(..., functions=...), or give "
+            "the votes"
+        )
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What the caller named when loading: Python files and spaCy models. Only these are opened."""
+
+    names: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, given: str | Path | Sequence[str | Path] | None) -> Allowed:
+        """One name, several, or none."""
+        if given is None:
+            return cls()
+        several = [given] if isinstance(given, str | Path) else list(given)
+        return cls(tuple(Path(path) for path in several))
+
+    def function(self, wanted: Absent, place: Place) -> Condition:
+        """The function from the file with the digest that the model remembers, if it was named."""
+        files = [path for path in self.names if path.suffix == ".py" or path.is_file()]
+        problem: RuleError | None = None
+        for path in files:
+            if not path.is_file():
+                hint = near_file(path)
+                raise RuleError(
+                    f"there is no such file{hint and ': ' + hint}", where=Where(str(path))
+                )
+            digest = sha256(path)
+            if wanted.digest in (None, digest):
+                table = {"function": {"file": path.name, "name": wanted.name}}
+                there = replace(place, folder=path.parent, files=True)
+                try:
+                    function = Function.from_plain(table, there)
+                except RuleError as error:
+                    problem = error  # another of the files may have it
+                else:
+                    # What was given in Python has no file of its own: it is found by its name.
+                    return (
+                        function
+                        if wanted.digest
+                        else replace(function, file=wanted.file, digest=None)
+                    )
+        if problem is not None:
+            raise problem
+        same = [path for path in files if path.name == Path(wanted.file or "").name]
+        if same:
+            raise RuleError(
+                f"{same[0]}: not the file that the model was fitted with (its SHA-256 began with "
+                f"{(wanted.digest or '')[:12]}): give that version, or fit again"
+            )
+        return wanted
+
+    def classifier(self, wanted: Absent) -> Condition:
+        """The classifier, if the caller named it and it is the one that the model was fitted with."""
+        for path in self.names:
+            if path.name == Path(wanted.name).name:
+                found = Classifier(str(path), dict(wanted.map), wanted.above)
+                if wanted.digest is not None and found.digest() != wanted.digest:
+                    raise RuleError(
+                        f"{path}: not the classifier that the model was fitted with: give that version, or fit again"
+                    )
+                return found
+        return wanted
+
+    def entity(self, wanted: Absent) -> Condition:
+        """The entity rule with the caller's own spaCy model of that name, if it was named."""
+        for path in self.names:
+            if path.name == wanted.file:
+                return Entity(wanted.name, str(path))
+        return wanted
+
+
+def function_files(sources: Sources, folder: Path) -> tuple[Path, ...]:
+    """The Python files that rules name: what is to be allowed where a model of theirs is loaded."""
+    conditions = (rule.when for source in sources.sources for rule in source.rules)
+    files = (when.file for when in conditions if isinstance(when, Function))
+    return tuple(dict.fromkeys(folder / file for file in files if file))
+
+
+def conditions_in(condition: Condition) -> Iterator[Condition]:
+    """A condition, and all that stand in it."""
+    yield condition
+    match condition:
+        case AllOf(conditions=parts) | AnyOf(conditions=parts):
+            for part in parts:
+                yield from conditions_in(part)
+        case Not(condition=part):
+            yield from conditions_in(part)
+
+
+def rule_to_plain(rule: Rule) -> Plainly:
+    """As JSON has it; what stood in files is copied in."""
+    several = rule.label is not None and not isinstance(rule.label, str)
+    plain = {
+        "label": list(rule.label or ()) if several else rule.label,
+        "when": _condition(rule.when),
+        "examples": list(rule.examples),
+        "counter_examples": list(rule.counter_examples),
+    }
+    return plain if rule.not_label is None else {**plain, "not_label": rule.not_label}
+
+
+def _condition(condition: Condition) -> Plainly:
+    """Condition to plain values; what stands in files is written out."""
+    match condition:
+        case AllOf(conditions=parts):
+            return {"all": [_condition(part) for part in parts]}
+        case AnyOf(conditions=parts):
+            return {"any": [_condition(part) for part in parts]}
+        case Not(condition=part):
+            return {"not": _condition(part)}
+        case Keywords():
+            return dict(replace(condition, file=None).to_plain())
+        case Lookup():
+            table = {**condition.to_plain()["lookup"], "file": Path(condition.file).name}  # type: ignore[dict-item]
+            return {"carried_lookup": {**table, "known": sorted(condition.known)}}
+        case Function():
+            file = condition.file or source_file(condition.function)
+            name = None if file is None else Path(file).name
+            return Absent("function", condition.name, name, condition.digest).to_plain()
+        case Classifier():
+            name, pairs = condition.model, tuple(condition.map.items())
+            known = condition.digest()
+            short = name if known is None else Path(name).name  # a name on the hub stays whole
+            return Absent("classifier", short, None, known, pairs, condition.above).to_plain()
+        case Entity():
+            return Absent("entity", condition.type, Path(condition.model).name).to_plain()
+        case Absent():
+            return condition.to_plain()
+        case Similar(space=space) | Described(space=space) if not isinstance(space, FittedSpace):
+            return Absent("encoder", condition.reason()).to_plain()
+        case Similar():
+            like = condition.resolved()
+            texts = {"to": list(like.to), "unlike": list(like.unlike)}
+            return {"carried_similar": {**texts, "above": like.above}}
+        case Prompt():
+            inner = dict(condition.to_plain()["prompt"])  # type: ignore[arg-type]
+            inner.pop("key_env", None)  # whose key goes where is for the user to say
+            return {"carried_prompt": {"prompt": inner, "about": dict(condition.descriptions)}}
+        case Described():
+            mean, deviation = condition.resolved().moments or ((), ())
+            facts = {
+                "classes": list(condition.descriptions),
+                "descriptions": list(condition.descriptions.values()),
+                "mean": list(mean),
+                "deviation": list(deviation),
+            }
+            return {"carried_describe": facts}
+    return dict(condition.to_plain())
+
+
+def rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: Allowed) -> Rule:
+    """Back from JSON, opening nothing but what is allowed."""
+    if _count(plain["when"]) > _MOST:
+        raise _refused(place, f"the model file holds a rule of more than {_MOST:,} conditions")
+    return Rule(
+        _label_again(plain["label"], place),
+        _condition_again(plain["when"], place, allowed),
+        place.texts(plain["examples"]),
+        place.texts(plain["counter_examples"]),
+        None if plain.get("not_label") is None else place.label(plain["not_label"]),
+    )
+
+
+def _count(plain: object) -> int:
+    """How many conditions there are in one; counting ends soon after _MOST."""
+    waiting, found = [plain], 0
+    while waiting and found <= _MOST:
+        found += 1
+        table = waiting.pop()
+        if isinstance(table, Mapping):
+            inner = [table[key] for key in ("all", "any", "not") if key in table]
+            waiting += [part for one in inner for part in (one if isinstance(one, list) else [one])]
+    return found
+
+
+def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int = 0) -> Condition:
+    """Plain values to condition. Every kind is on the list, or refused."""
+    table = place.table(plain)
+    kinds = [key for key in table if key not in _BESIDE]
+    if len(kinds) != 1 or depth > _DEEPEST:
+        what = "conditions too deep within each other" if depth > _DEEPEST else "no condition"
+        raise _refused(place, f"the model file holds {what}: {str(kinds)[:80]}")
+    kind = kinds[0]
+    match kind:
+        case "all" | "any":
+            listed = table[kind]
+            if not isinstance(listed, Sequence) or isinstance(listed, str):
+                raise _refused(place, f"{kind} holds no list of conditions")
+            parts = tuple(_condition_again(part, place, allowed, depth + 1) for part in listed)
+            return AllOf(parts) if kind == "all" else AnyOf(parts)
+        case "not":
+            return Not(_condition_again(table[kind], place, allowed, depth + 1))
+        case "carried_lookup":
+            return _lookup_again(place.table(table[kind]), place)
+        case "carried_function":
+            inner = place.table(table[kind])
+            name, file, digest = (inner[key] for key in ("name", "file", "digest"))
+            wanted = Absent("function", place.text(name), _optional(file), _optional(digest))
+            return allowed.function(wanted, place)
+        case "carried_entity":
+            inner = place.table(table[kind])
+            return allowed.entity(
+                Absent("entity", place.text(inner["type"]), place.text(inner["model"]))
+            )
+        case "carried_classifier":
+            inner = place.table(table[kind])
+            pairs = inner["map"]
+            if not isinstance(pairs, list) or not all(
+                isinstance(pair, list) and len(pair) == 2 for pair in pairs
+            ):
+                raise _refused(place, "the classifier's map is damaged")
+            mapped = tuple((place.text(name), place.label(target)) for name, target in pairs)
+            wanted = Absent(
+                "classifier",
+                place.text(inner["name"]),
+                None,
+                _optional(inner["digest"]),
+                mapped,
+                place.number(inner["above"]),
+            )
+            return allowed.classifier(wanted)
+        case "carried_encoder":
+            return Absent("encoder", place.text(place.table(table[kind])["name"]))
+        case "carried_similar":
+            inner = place.table(table[kind])
+            if not {"to", "above"} <= set(inner) <= {"to", "unlike", "above"}:
+                raise _refused(place, "the examples to be like are not in the model file")
+            examples, above = place.texts(inner["to"]), place.number(inner["above"])
+            unlike = place.texts(inner.get("unlike", ()))
+            return Similar(examples, above, unlike=unlike, space=place.space)
+        case "carried_prompt":
+            inner = place.table(table[kind])
+            about = place.table(inner["about"])
+            if "key_env" in place.table(inner["prompt"]):
+                raise _refused(place, "the model file names a key to send: do not trust it")
+            known = {place.label(name): place.text(text) for name, text in about.items()}
+            return Prompt.from_plain(
+                {"prompt": inner["prompt"]}, replace(place, descriptions=known)
+            )
+        case "carried_describe":
+            return _described_again(place.table(table[kind]), place)
+    if kind not in _CARRIED:
+        raise _refused(
+            place,
+            f"a rule of the kind {kind!r} does not belong in a model file, which opens no other "
+            "file: do not trust this model, or fit it again",
+        )
+    return condition_from_plain(table, place)
+
+
+def _described_again(inner: Mapping[str, object], place: Place) -> Described:
+    names = tuple(place.label(name) for name in place.texts(inner["classes"]))
+    texts = place.texts(inner["descriptions"])
+    moments = [inner["mean"], inner["deviation"]]
+    listed = [part for part in moments if isinstance(part, list) and len(part) == len(names)]
+    if len(texts) != len(names) or len(listed) != len(moments):
+        raise _refused(place, "the descriptions of the classes are damaged")
+    mean, deviation = (tuple(place.number(x) for x in part) for part in listed)
+    return Described(dict(zip(names, texts, strict=True)), (mean, deviation), place.space)
+
+
+def _label_again(value: object, place: Place) -> str | tuple[str, ...] | None:
+    if isinstance(value, list):
+        return tuple(place.label(item) for item in value)
+    return None if value is None else place.label(value)
+
+
+def _lookup_again(inner: Mapping[str, object], place: Place) -> Lookup:
+    known = place.texts(inner["known"])
+    if not known or not set(inner) <= {*_LOOKUP, "known"}:
+        raise _refused(place, "the table to look up is not in the model file")
+    return Lookup(
+        place.text(inner["file"]),
+        place.texts(inner["columns"]),
+        place.texts(inner.get("keys", ())),
+        either_order=place.flag(inner.get("either_order", False)),
+        last_names=place.flag(inner.get("last_names", False)),
+        ignore_case=place.flag(inner.get("ignore_case", False)),
+        known=frozenset(known),
+    )
+
+
+def _refused(place: Place, problem: str) -> ModelFileError:
+    return ModelFileError(problem, where=place.rule)
+
+
+def _optional(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,325 @@
+"""Documents shown to a person: those behind a figure, and training documents to be labelled.
+
+Behind a figure are those that a source votes on, that two disagree about, that nobody covers. Of documents to be labelled: what
+to show, what to ask, and what the answers tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.errors import InputError, UnrulyError, Where
+from unruly.facts import Use
+from unruly.files import written_whole
+from unruly.labelling.answers import Labelled, labelled
+from unruly.labelling.estimates import BalanceEstimate, estimate_balance
+from unruly.labelling.label_file import LabelFile
+from unruly.labelling.queue import Session, ask, from_votes
+from unruly.progress import SILENT, Progress
+from unruly.project.project import Project
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Match, Votes
+from unruly.wording import index_of
+
+if TYPE_CHECKING:
+    from unruly.model.weak_classifier import WeakClassifier
+
+Proba = NDArray[np.floating[Any]]
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class ShownDocument:
+    """One document, and why each source voted on it as it did."""
+
+    id: object
+    text: str
+    gold: str | None
+    votes: tuple[Match, ...]
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The parts of the text that rules matched, joined where they overlap, in order.
+
+        >>> votes = (
+        ...     Match("a", 0, "x", ((0, 4), (9, 12)), ""),
+        ...     Match("b", 0, "x", ((3, 6),), ""),
+        ... )
+        >>> ShownDocument(1, "some text here", None, votes).spans
+        ((0, 6), (9, 12))
+        """
+        joined: list[list[int]] = []
+        for start, end in sorted({span for vote in self.votes for span in vote.spans}):
+            if joined and start <= joined[-1][1]:
+                joined[-1][1] = max(joined[-1][1], end)
+            else:
+                joined.append([start, end])
+        return tuple((start, end) for start, end in joined)
+
+    def marked(self, before: str = "[", after: str = "]") -> str:
+        """The text with a mark before and after each matched part."""
+        pieces, last = [], 0
+        for start, end in self.spans:
+            pieces += [self.text[last:start], before, self.text[start:end], after]
+            last = end
+        return "".join([*pieces, self.text[last:]])
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "gold": self.gold,
+            "votes": [
+                {
+                    "source": vote.source,
+                    "label": vote.label,
+                    "rule": vote.rule + 1,
+                    "reason": vote.reason,
+                    "spans": [list(span) for span in vote.spans],
+                }
+                for vote in self.votes
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The first documents that fit what was asked for, and how many do."""
+
+    documents: tuple[ShownDocument, ...]
+    total: int
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row for each document: id, text, gold label, and its votes in words."""
+        return pl.DataFrame(
+            {
+                "id": pl.Series([str(one.id) for one in self.documents], dtype=pl.String),
+                "text": pl.Series([one.text for one in self.documents], dtype=pl.String),
+                "gold": pl.Series([one.gold for one in self.documents], dtype=pl.String),
+                "votes": pl.Series(
+                    [
+                        "; ".join(f"{v.source}: {v.label}" for v in one.votes)
+                        for one in self.documents
+                    ],
+                    dtype=pl.String,
+                ),
+                "matched": pl.Series(
+                    ["; ".join(one.text[a:b] for a, b in one.spans) for one in self.documents],
+                    dtype=pl.String,
+                ),
+            }
+        )
+
+    def write(self, path: Path) -> None:
+        """The rows of `to_frame` to a file; its ending tells the format."""
+        frame = self.to_frame()
+        with written_whole(path) as part:
+            match path.suffix.lower():
+                case ".csv":
+                    frame.write_csv(part)
+                case ".tsv":
+                    frame.write_csv(part, separator="\t")
+                case ".jsonl":
+                    frame.write_ndjson(part)
+                case _:
+                    frame.write_parquet(part)
+
+
+def show(
+    project: Project,
+    split: str = "train",
+    *,
+    source: str | None = None,
+    conflicts_with: str | None = None,
+    label: str | None = None,
+    uncovered: bool = False,
+    most: int = 20,
+    progress: Progress = SILENT,
+) -> Shown:
+    """Documents of one split: with a vote of `source`, for `label`, against `conflicts_with`, or without votes."""
+    if uncovered and (source or conflicts_with or label):
+        raise InputError(
+            "documents without votes have no source and no label: ask for --uncovered alone"
+        )
+    if conflicts_with and not source:
+        raise InputError("--conflicts-with needs --source: name both sources that disagree")
+    corpus = project.corpus(split)
+    votes = project.vote(corpus, progress)
+    rows = np.flatnonzero(_wanted(votes, source, conflicts_with, label, uncovered))
+    first = rows[:most]
+    found = [
+        ShownDocument(
+            id=corpus.ids[row],
+            text=corpus.texts[row],
+            gold=None
+            if corpus.gold is None or corpus.gold[row] < 0
+            else project.classes[corpus.gold[row]],
+            votes=votes.matches(row),
+        )
+        for row in first.tolist()
+    ]
+    return Shown(tuple(found), len(rows))
+
+
+def _wanted(
+    votes: Votes,
+    source: str | None,
+    conflicts_with: str | None,
+    label: str | None,
+    uncovered: bool,
+) -> NDArray[np.bool_]:
+    """(n,): which documents were asked for."""
+    if uncovered:
+        return ~votes.covered
+    wanted = np.ones(votes.n, dtype=np.bool_)
+    columns = list(range(votes.k))
+    if source is not None:
+        columns = [index_of(source, votes.sources, "source")]
+        wanted &= votes.voted[:, columns[0]]
+    if conflicts_with is not None:
+        other = index_of(conflicts_with, votes.sources, "source")
+        wanted &= votes.voted[:, other] & ~_compatible(votes, columns[0], other)
+    if label is not None:
+        number = index_of(label, votes.classes, "class")
+        wanted &= votes.agrees(np.full(votes.n, number))[:, columns].any(axis=1)
+    return wanted
+
+
+def _compatible(votes: Votes, one: int, other: int) -> NDArray[np.bool_]:
+    """(n,): where the votes of two sources allow a class in common."""
+    both = [votes.agrees(np.full(votes.n, r))[:, [one, other]].all(axis=1) for r in range(votes.m)]
+    return np.asarray(np.any(both, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class LabellingTask:
+    """The training documents of a project, the votes on them, and what a model says of them."""
+
+    project: Project
+    corpus: Corpus
+    votes: Votes
+    model: WeakClassifier | None
+    proba: Proba | None  # (n, m): the model's; None without one
+    on_disk: OnDisk
+
+    @classmethod
+    def of(
+        cls, project: Project, model: WeakClassifier | None = None, progress: Progress = SILENT
+    ) -> LabellingTask:
+        """Read, vote and predict."""
+        on_disk = OnDisk.of(project)
+        corpus = project.corpus("train")
+        votes = project.vote(corpus, progress)
+        if model is not None and model.class_names != project.classes:
+            raise InputError(
+                f"the model's classes are {', '.join(model.class_names)}, the project's "
+                f"{', '.join(project.classes)}: fit the project again, or leave the model out"
+            )
+        proba = None if model is None else model.predictions(corpus, progress=progress).proba
+        return cls(project, corpus, votes, model, proba, on_disk)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether documents go by their row, having no ids of their own."""
+        return self.project.data.id is None
+
+    def labelled(self, file: LabelFile | None = None) -> Labelled:
+        """The labels so far."""
+        file = self.project.label_file() if file is None else file
+        return labelled(file, self.corpus.ids.to_list(), self.project.classes)
+
+    def session(self, n: int = 20, by: str = "balance", whom: str = "") -> Session:
+        """Questions about documents that have no answer yet, drawn as `labelling.queue` says."""
+        file = self.project.label_file()
+        answered = self.labelled(file).answered
+        if self.corpus.missing is not None:
+            answered = answered | self.corpus.missing  # there is nothing to read
+        asked = ask(self.votes, self.proba, n, by, answered=answered, seed=self.project.seed)
+        return Session(file, asked, whom)
+
+    def shown(self, row: int) -> ShownDocument:
+        """A document and the votes on it; no gold label."""
+        return ShownDocument(
+            self.corpus.ids[row], self.corpus.texts[row], None, self.votes.matches(row)
+        )
+
+    def balance(self, file: LabelFile) -> BalanceEstimate | None:
+        """The class shares as the labels tell them.
+
+        A model that has learnt from labels cannot help to tell what they say: then the votes stand for it.
+        """
+        unseen = self.model is not None and not self.model.ledger_.used_for(Use.TRAINING)
+        proba = self.proba if unseen and self.proba is not None else from_votes(self.votes)
+        return estimate_balance(self.labelled(file), proba, self.project.classes)
+
+    def changed(self, file: LabelFile, progress: Progress = SILENT) -> int | None:
+        """How many of the model's answers a fit with all labels would change; None without a model or a label."""
+        labels = self.labelled(file)
+        if self.model is None or self.proba is None or not labels.labels:
+            return None
+        again = self.model.preview_labels(labels, self.corpus, progress=progress)
+        return int((again.argmax(axis=1) != self.proba.argmax(axis=1)).sum())
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """The files of a project as they were, to tell when they have changed."""
+
+    project: Path | None
+    rules: bytes
+    data: Path
+    state: tuple[int, int] | None  # of the data: size and time of the last change
+
+    @classmethod
+    def of(cls, project: Project) -> OnDisk:
+        """As they are now."""
+        data = project.data.path("train", project.folder)
+        rules = b"" if project.file is None else project.file.read_bytes()
+        return cls(project.file, rules, data, _state(data))
+
+    def check(self, classes: tuple[str, ...]) -> bool:
+        """Whether all is as it was; refused where answers would mean something else than before."""
+        if _state(self.data) != self.state:
+            raise InputError(
+                "the documents have changed on disk: all answers so far are kept; start again",
+                where=Where(str(self.data)),
+            )
+        if self.project is None or _bytes(self.project) == self.rules:
+            return True
+        try:
+            now = Project.read(self.project).classes
+        except UnrulyError as error:
+            raise InputError(
+                f"the project has changed on disk and cannot be read ({error.message}): all answers so far are "
+                "kept; mend it and start again",
+                where=error.where,
+            ) from None
+        if now != classes:
+            raise InputError(
+                f"the classes have changed on disk, they are now {', '.join(now)}: all answers so far are kept; "
+                "start again",
+                where=Where(str(self.project)),
+            )
+        return False
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None

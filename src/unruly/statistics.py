@@ -1,0 +1,123 @@
+"""Statistics that several rooms need: samples of rows, how sure a share that was counted on them is, and the softmax."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float = TypeVar("Float", np.float32, np.float64)
+Z95 = 1.959963984540054  # the normal distribution's 97.5 % point
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where a share lies, at 95 %."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of n documents, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+    n: float
+
+    def __str__(self) -> str:
+        if not self.n:
+            return "no documents"
+        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%})"
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval alone; None where nothing was counted."""
+        return Interval(self.low, self.high) if self.n else None
+
+
+def wilson(hits: float, n: float, z: float = Z95) -> Share:
+    r"""Wilson's score interval (1927), sound for small counts and for shares near 0 or 1.
+
+        (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)
+
+    >>> print(wilson(9, 10))
+    90.0% (59.6% to 98.2%)
+    >>> wilson(0, 0).interval is None
+    True
+    """
+    if n == 0:
+        return Share(math.nan, 0.0, 1.0, 0)
+    share = hits / n
+    centre = share + z * z / (2 * n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    return Share(share, max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale), n)
+
+
+def clopper_pearson(hits: float, n: float) -> Share:
+    """The exact interval of Clopper and Pearson (1934): it holds at least 95 %, also of a handful of documents.
+
+    >>> print(clopper_pearson(9, 10))
+    90.0% (55.5% to 99.7%)
+    >>> print(clopper_pearson(3.5, 3.5))
+    100.0% (34.9% to 100.0%)
+    """
+    from scipy.special import betaincinv
+
+    if n == 0:
+        return Share(math.nan, 0.0, 1.0, 0)
+    low = float(betaincinv(hits, n - hits + 1, 0.025)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 0.975)) if hits < n else 1.0
+    return Share(hits / n, low, high, n)
+
+
+def clustered(share: float, spread: float, trials: int, z: float = Z95) -> Interval | None:
+    """An interval for a share whose trials come in clusters (the votes on one document).
+
+    `spread` is the sum over clusters of (successes - share × trials)²; the variance of the ratio is
+    spread / trials² (the usual linearised ratio estimator).
+    """
+    if not trials:
+        return None
+    half = z * math.sqrt(spread) / trials
+    return Interval(max(0.0, share - half), min(1.0, share + half))
+
+
+def sample_rows(n: int, most: int, seed: int = 0) -> NDArray[np.int64]:
+    """At most so many of n row numbers, drawn without replacement, in their order.
+
+    >>> sample_rows(3, 5).tolist(), len(sample_rows(100, 5))
+    ([0, 1, 2], 5)
+    """
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+
+
+def log_softmax(scores: NDArray[Float]) -> NDArray[Float]:
+    """(..., m): the logarithms of the softmax over the last axis; no overflow, whatever the scores.
+
+    >>> np.exp(log_softmax(np.array([1000.0, 1000.0]))).tolist()
+    [0.5, 0.5]
+    """
+    moved: NDArray[Float] = scores - scores.max(axis=-1, keepdims=True, initial=-np.inf)
+    moved -= np.log(np.exp(moved).sum(axis=-1, keepdims=True))
+    return moved
+
+
+def softmax(scores: NDArray[Float]) -> NDArray[Float]:
+    """(..., m): probabilities that sum to 1 along the last axis.
+
+    >>> softmax(np.array([[1.0, 0.0], [0.0, 0.0]])).round(3).tolist()
+    [[0.731, 0.269], [0.5, 0.5]]
+    """
+    raised: NDArray[Float] = scores - scores.max(axis=-1, keepdims=True, initial=-np.inf)
+    np.exp(raised, out=raised)
+    raised /= raised.sum(axis=-1, keepdims=True)
+    return raised

@@ -1,0 +1,211 @@
+"""Incremental matching while a source is typed: only what the last keystroke changed is searched for.
+
+    rules of a source           the votes of all but the one that is typed are known from an earlier keystroke
+    keywords {a, b, c}          = keywords {a, b}, which an earlier keystroke asked for, or keywords {c}
+    sequence {a, b} … {c, d}    = sequence {a} … {c, d}, likewise, or sequence {b} … {c, d}; and a text is read
+                                only where a word of either list stands
+
+Whole words are looked for as plain bytes, in texts made ready for that once: in lower case, a mark before
+and behind every word (`unruly.rules.keywords`). All of it gives the votes that the matcher gives.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unruly.rules.condition import TEXT, Condition, Measure
+from unruly.rules.keywords import Keywords, WordSequence, prepared
+from unruly.rules.matching import Matcher, MatchFrame
+from unruly.rules.source import Rule, Source
+from unruly.votes.votes import ABSTAIN
+
+Mask = NDArray[np.bool_]
+Votes = NDArray[np.int8]
+Words = frozenset[str]
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+_MOST_KEPT = 64  # rules, and sets of words: a byte a document each
+_MOST_MEASURED = 4  # columns that Python worked out
+
+
+@dataclass
+class TypedVotes:
+    """The documents, with the matches of earlier keystrokes cached."""
+
+    frame: MatchFrame
+    _rules: dict[str, Votes] = field(default_factory=dict, repr=False)
+    _words: dict[tuple[object, Words], Mask] = field(default_factory=dict, repr=False)
+    _measured: dict[str, pl.Series] = field(default_factory=dict, repr=False)
+    _ready: pl.Series | None = field(default=None, repr=False)  # texts in which words are bytes
+    _begun: bool = field(default=False, repr=False)
+
+    def of(self, source: Source, classes: tuple[str, ...]) -> Votes:
+        """(n,): the source's votes; the first of its rules that matches decides."""
+        column = np.full(self.frame.height, ABSTAIN, np.int8)
+        for rule in reversed(source.rules):
+            own = self._rule(replace(source, rules=(rule,)), classes)
+            np.copyto(column, own, where=own != ABSTAIN)
+        return column
+
+    def knows(self, source: Source, classes: tuple[str, ...]) -> bool:
+        """Whether the source's votes, or everything that Python works out for them, are known."""
+        rules = [replace(source, rules=(rule,)) for rule in source.rules]
+        return all(_key(rule, classes) in self._rules for rule in rules) or all(
+            _name(each) in self._measured for each in source.needs(classes).measures
+        )
+
+    def begin(self) -> None:
+        """Prepare the texts in the background: the first keystrokes do not wait."""
+        if not self._begun:
+            self._begun = True
+            threading.Thread(target=self.make_ready, daemon=True).start()
+
+    def make_ready(self) -> None:
+        """Prepare texts in which words are plain bytes, which are found several times as fast."""
+        ready = self.frame.frame.select(prepared(pl.col(TEXT), whole=True))
+        self._ready = ready.to_series()
+
+    def _rule(self, source: Source, classes: tuple[str, ...]) -> Votes:
+        """(n,): the votes of a source with one rule."""
+        key = _key(source, classes)
+        if key is None:
+            return self._measured_and_matched(source, classes)
+        found = self._rules.get(key)
+        if found is None:
+            found = self._found(source, classes)
+            _keep(self._rules, key, found)
+        return found
+
+    def _found(self, source: Source, classes: tuple[str, ...]) -> Votes:
+        rule = source.rules[0]
+        mask = self._mask(rule.when)
+        if mask is not None:
+            return np.where(mask, np.int8(rule.named(classes)[0]), np.int8(ABSTAIN))
+        if isinstance(rule.when, WordSequence):  # with negators: its leftmost match decides
+            return self._narrowed(source, classes, self._both(rule.when))
+        return self._measured_and_matched(source, classes)
+
+    def _measured_and_matched(self, source: Source, classes: tuple[str, ...]) -> Votes:
+        """(n,): what Python works out is kept, so that another threshold is quick."""
+        measures = source.needs(classes).measures
+        known = [kept for each in measures if (kept := self._measured.get(_name(each))) is not None]
+        frame = self.frame.frame.with_columns(known)
+        if len(known) < len(measures):
+            frame = Matcher((source,), classes).with_measures((source,), MatchFrame(frame))
+            for each in measures:
+                if each.meaning() is not None:
+                    _keep(self._measured, _name(each), frame[each.name], _MOST_MEASURED)
+        return _matched(source, classes, MatchFrame(frame))
+
+    def _narrowed(self, source: Source, classes: tuple[str, ...], may: Mask) -> Votes:
+        """(n,): the votes of a source that abstains where it may not match."""
+        rows = np.flatnonzero(may)
+        column = np.full(self.frame.height, ABSTAIN, np.int8)
+        column[rows] = _matched(source, classes, MatchFrame(self.frame.frame[rows]))
+        return column
+
+    def _mask(self, when: Condition) -> Mask | None:
+        """(n,): where a condition on words holds; None for all others."""
+        if isinstance(when, Keywords) and when.match == "word":
+            return self._any_of(when.words)
+        if isinstance(when, WordSequence) and not when.negators:
+            return self._sequence(when)
+        return None
+
+    # Words
+
+    def _any_of(self, words: Sequence[str]) -> Mask:
+        """(n,): where one of the words stands."""
+        return self._together("words", frozenset(words), self._scanned)
+
+    def _sequence(self, when: WordSequence) -> Mask:
+        """(n,): where the sequence stands, put together from parts of the list that is typed."""
+        first, then = frozenset(when.first), frozenset(when.then)
+        gap = (when.within_words, when.within_chars)
+        by_first, by_then = ("first", then, gap), ("then", first, gap)
+        known = [about for about, _ in list(self._words)]
+        if by_then in known and by_first not in known:
+            found = self._together(
+                by_then, then, lambda words: self._stands(replace(when, then=words))
+            )
+        else:
+            found = self._together(
+                by_first, first, lambda words: self._stands(replace(when, first=words))
+            )
+        _keep(self._words, (by_first, first), found)
+        _keep(self._words, (by_then, then), found)
+        return found
+
+    def _stands(self, when: WordSequence) -> Mask:
+        may = self._both(when)
+        rows = np.flatnonzero(may)
+        few = MatchFrame(self.frame.frame[rows])
+        source = Source("typed", (Rule("there", when),))
+        may[rows] = _matched(source, ("elsewhere", "there"), few) != ABSTAIN
+        return may
+
+    def _both(self, when: WordSequence) -> Mask:
+        """(n,): where words of both lists stand, in any order."""
+        return self._any_of(when.first) & self._any_of(when.then)
+
+    def _together(self, about: object, words: Words, scanned: Callable[[list[str]], Mask]) -> Mask:
+        """(n,): where one of the words does; of those that were asked for together before, that is known."""
+        found = self._words.get((about, words))
+        if found is None:
+            others = [known for kind, known in list(self._words) if kind == about]
+            shared = max((words & known for known in others), key=len, default=words)
+            parts = [part for part in (shared, words - shared) if part]
+            masks = [self._part(about, part, scanned) for part in parts]
+            found = masks[0] if len(masks) == 1 else masks[0] | masks[1]
+            _keep(self._words, (about, words), found)
+        return found
+
+    def _part(self, about: object, words: Words, scanned: Callable[[list[str]], Mask]) -> Mask:
+        found = self._words.get((about, words))
+        if found is None:
+            found = scanned(sorted(words))
+            _keep(self._words, (about, words), found)
+        return found
+
+    def _scanned(self, words: list[str]) -> Mask:
+        ready = self._ready
+        if ready is None:
+            found = self.frame.frame.lazy().select(Keywords(words).mask())
+            return found.collect(engine="streaming").to_series().to_numpy()
+        listed = pl.Series([" ".join(word.split()) for word in words])
+        marked = pl.select(prepared(pl.lit(listed), whole=True)).to_series().to_list()
+        if len(marked) == 1:
+            return ready.str.contains(marked[0], literal=True).to_numpy()
+        return ready.str.contains_any(marked).to_numpy()
+
+
+def _matched(source: Source, classes: tuple[str, ...], documents: MatchFrame) -> Votes:
+    votes = Matcher((source,), classes).run(documents).votes[source.name]
+    return np.asarray(votes.to_numpy(), np.int8)
+
+
+def _key(source: Source, classes: tuple[str, ...]) -> str | None:
+    """What the votes of a source with one rule go by; None where that cannot be known."""
+    meaning = source.meaning()
+    return None if meaning is None else json.dumps([meaning, classes], sort_keys=True)
+
+
+def _name(measure: Measure) -> str:
+    """What a measure goes by: its name, and all that decides its values."""
+    return f"{measure.name} {json.dumps(measure.meaning(), default=str)}"
+
+
+def _keep(kept: dict[Key, Value], key: Key, value: Value, most: int = _MOST_KEPT) -> None:
+    """Keep the newest few."""
+    kept.pop(key, None)
+    while len(kept) >= most:
+        kept.pop(next(iter(kept)), None)
+    kept[key] = value

@@ -1,0 +1,172 @@
+"""The report of models that were really fitted, on projects where they do badly: every sentence must hold there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.bad_projects import inverted, one_class_each, three_documents
+from tests.report.written import section_of
+
+from unruly.facts import SourceBelowChance, Use
+from unruly.model.advice import Conflict, WeakSource, WeakWord
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.project.project import Project
+from unruly.project.suggesting import suggest
+from unruly.report.facts import Facts, gather
+from unruly.report.page import page
+
+
+@dataclass(frozen=True, eq=False)
+class Bad:
+    """A project, its model, and the facts of the report."""
+
+    project: Project
+    model: WeakClassifier
+    facts: Facts
+
+    @property
+    def page(self) -> str:
+        return page(self.facts)
+
+
+def made(folder: Path) -> Bad:
+    project = Project.read(folder)
+    model = project.fit().model
+    return Bad(project, model, gather("m", model._fitted(), project.corpus("train")))
+
+
+@pytest.fixture(scope="module")
+def upside_down(tmp_path_factory: pytest.TempPathFactory) -> Bad:
+    return made(inverted(tmp_path_factory.mktemp("inverted") / "p"))
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Bad:
+    return made(three_documents(tmp_path_factory.mktemp("three") / "p"))
+
+
+@pytest.fixture(scope="module")
+def weather(tmp_path_factory: pytest.TempPathFactory) -> Bad:
+    return made(one_class_each(tmp_path_factory.mktemp("weather") / "p"))
+
+
+def test_the_model_is_as_bad_as_these_tests_need(upside_down: Bad) -> None:
+    assert upside_down.facts.evaluation is not None
+    assert upside_down.facts.evaluation.everything.model.accuracy.high < 0.2
+
+
+def test_suggestions_are_those_of_the_command_that_has_no_gold(upside_down: Bad) -> None:
+    own = {(s.label, s.condition) for s in upside_down.facts.suggestions}
+    plain = suggest(upside_down.project, 15, upside_down.model)
+    assert own == {(s.label, s.condition) for s in plain.suggestions}
+    scored = [s for s in upside_down.facts.suggestions if s.measured is not None]
+    assert any(
+        s.measured.high < s.accuracy.low for s in scored if s.measured
+    )  # really contradicted
+    assert any(s.changed for s in scored)
+
+
+def test_gold_that_judges_sources_is_a_use_of_its_own(upside_down: Bad) -> None:
+    uses = {entry.use: entry.labels for entry in upside_down.facts.ledger.entries}
+    assert uses == {Use.SCORING: 500, Use.ADVICE: 500}
+    text = section_of(upside_down.page, "advice")
+    assert "have seen these labels: score the next model on others" in " ".join(text.split())
+
+
+def test_an_estimate_that_is_measured_to_be_wrong_is_called_so(upside_down: Bad) -> None:
+    below = [n for n in upside_down.facts.summary.notes if isinstance(n, SourceBelowChance)]
+    assert {note.source for note in below} == {"cheer", "gloom"}  # the two that are right
+    verdict = section_of(upside_down.page, "verdict")
+    for name in ("cheer", "gloom"):
+        assert re.search(
+            rf"{name} is estimated to be right on \d+% .* to be right on 100\.0% .*: the model is wrong",
+            verdict,
+        )
+    assert "disable it" not in verdict
+    named = {c.source for c in upside_down.facts.critique if isinstance(c, WeakSource)}
+    assert named == {"north", "south", "east", "spring", "summer"}
+
+
+def test_no_more_is_promised_of_new_documents(upside_down: Bad) -> None:
+    verdict = section_of(upside_down.page, "verdict")
+    assert "Expect less" not in verdict
+    assert "ptimistic" not in verdict
+    assert "on new ones the figures may differ" in verdict
+    assert re.search(
+        r"Always predicting dull would be right on \d\d\.\d%: more than the model", verdict
+    )
+
+
+def test_the_weight_of_a_source_lies_among_its_weights_on_documents(upside_down: Bad) -> None:
+    for weights in upside_down.facts.weights:
+        assert weights.mean is not None
+        assert weights.quantiles[0] <= weights.mean <= weights.quantiles[-1]
+    text = section_of(upside_down.page, "weights")
+    assert "votes of a source that is mostly wrong count against their class" in text
+
+
+def test_explanations_call_a_share_what_it_is(upside_down: Bad) -> None:
+    told = str(upside_down.model.explain("merry north"))
+    cheer = next(line for line in told.splitlines() if line.startswith("cheer"))
+    weight, odds, accuracy = cheer.split()[2:5]
+    assert float(weight) > 0.3  # it moves much
+    assert float(odds.removeprefix("×").removesuffix("-")) < 1  # against its class
+    assert int(accuracy.removesuffix("%")) < 20
+    assert "overall" not in told
+
+
+def test_without_probabilities_nothing_is_said_to_stay_as_it_is(upside_down: Bad) -> None:
+    facts = gather("m", upside_down.model._fitted())
+    assert facts.suggestions
+    assert all(s.changed is None for s in facts.suggestions)
+    assert "labels changed" not in section_of(page(facts), "advice")
+
+
+def test_three_documents_are_not_judged(tiny: Bad) -> None:
+    assert not [n for n in tiny.facts.summary.notes if isinstance(n, SourceBelowChance)]
+    advice = section_of(tiny.page, "advice")
+    assert "Not judged: no source has 20 votes." in advice
+    assert "Not judged: no word has 20 votes." in advice
+    assert not tiny.facts.ledger.used_for(Use.ADVICE)
+
+
+def test_that_sources_of_one_class_disagree_is_no_news(weather: Bad) -> None:
+    agreement = section_of(weather.page, "agreement")
+    assert "No two sources can both agree and disagree" in agreement
+    assert "%" not in agreement
+    conflicts = [c for c in weather.facts.critique if isinstance(c, Conflict)]
+    assert conflicts
+    assert all(c.opposed and c.conflicts < c.votes for c in conflicts)
+    advice = section_of(weather.page, "advice")
+    assert re.search(
+        r"votes for \w+ and \w+ words for \w+ on the same \d+ documents, \d\d% of", advice
+    )
+
+
+def test_no_list_is_to_be_dropped_as_a_whole(upside_down: Bad, weather: Bad) -> None:
+    for bad in (upside_down, weather):
+        weak = [c for c in bad.facts.critique if isinstance(c, WeakWord)]
+        assert all(c.accuracy.high < c.others.low for c in weak)
+
+
+@pytest.mark.parametrize("which", ["upside_down", "weather"])
+def test_a_source_has_the_estimate_of_its_fit(which: str, request: pytest.FixtureRequest) -> None:
+    bad: Bad = request.getfixturevalue(which)
+    lines = {line.name: line for line in bad.model.summary_.sources}
+    weak = [
+        c
+        for c in bad.model.critique_rules(bad.project.corpus("train"))
+        if isinstance(c, WeakSource)
+    ]
+    weak += [c for c in suggest(bad.project, 1).critique if isinstance(c, WeakSource)]
+    for one in weak:
+        line = lines[one.source]
+        assert (one.accuracy.value, one.accuracy.low, one.accuracy.high) == (
+            line.accuracy,
+            line.accuracy_low,
+            line.accuracy_high,
+        )
+    assert bool(weak) == (which == "upside_down")

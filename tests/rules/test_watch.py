@@ -1,0 +1,159 @@
+"""One clock for each source and document, another for all sources: counted by a clock of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import polars as pl
+import pytest
+
+from unruly.errors import RuleError
+from unruly.rules import AnyOf, Keywords, Pattern
+from unruly.rules import pattern as pattern_module
+from unruly.rules import watch as watch_module
+from unruly.rules.condition import TEXT
+from unruly.rules.matching import given_up
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
+from unruly.rules.watch import MOST_SECONDS, FailedExpression, TimedProcess, Watch
+from unruly.texts.corpus import Corpus
+
+CLASSES = ["no", "yes"]
+
+
+class Time:
+    """A clock that runs only while a pattern is matched, and notes what it was given."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.given: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def use_up(self, seconds: float) -> None:
+        self.given.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    """Every pattern, in either engine, takes all the time that it gets, except on a text without an a."""
+    time = Time()
+    for module in (pattern_module, watch_module):
+        monkeypatch.setattr(module, "time", time)
+
+    class Endless:
+        def search(self, text: str, timeout: float) -> None:
+            if "a" in text:
+                time.use_up(timeout)
+                raise TimeoutError
+
+        def finditer(self, text: str, timeout: float) -> list[None]:
+            time.use_up(timeout)
+            raise TimeoutError
+
+    def ask(
+        self: TimedProcess, expressions: Sequence[pl.Expr], frame: pl.DataFrame, seconds: float
+    ) -> None:
+        if seconds != watch_module._PATIENCE:
+            time.use_up(seconds)
+
+    monkeypatch.setattr(pattern_module, "_compiled", lambda pattern, ignore_case: Endless())
+    monkeypatch.setattr(TimedProcess, "begin", lambda self: True)
+    monkeypatch.setattr(TimedProcess, "ask", ask)
+    return time
+
+
+def python(number: int, seconds: float = 1.0) -> Pattern:
+    return Pattern(f"(a+)+b{number}", engine="python", seconds=seconds)
+
+
+def linear(number: int) -> Pattern:
+    return Pattern(f"(a{{1,99}}){{1,9}}b{number}")
+
+
+@pytest.mark.filterwarnings("ignore:.*gave up")
+@pytest.mark.parametrize("make", [python, linear])
+def test_all_patterns_of_a_source_share_one_clock(
+    time: Time, make: Callable[[int], Pattern]
+) -> None:
+    text = "a" * 100_000
+    for rules in (
+        [Rule("yes", AnyOf(tuple(make(i) for i in range(60))))],
+        [Rule("yes", make(i)) for i in range(60)],
+    ):
+        time.given.clear()
+        votes = Sources(CLASSES, [Source("bombs", rules)]).vote(Corpus.from_texts([text, "song"]))
+        assert sum(time.given) == pytest.approx(1.0)
+        (fact,) = given_up(votes)
+        assert (fact.source, fact.rule, fact.documents, fact.seconds) == ("bombs", 1, 1, 1.0)
+
+
+@pytest.mark.filterwarnings("ignore:.*gave up")
+@pytest.mark.parametrize("make", [python, linear])
+def test_all_sources_share_another(time: Time, make: Callable[[int], Pattern]) -> None:
+    sources = [Source(f"s{i}", [Rule("yes", make(i))]) for i in range(60)]
+    votes = Sources(CLASSES, sources).vote(Corpus.from_texts(["a" * 100_000]))
+    assert sum(time.given) == pytest.approx(MOST_SECONDS)
+    assert len(given_up(votes)) == 60
+
+
+@pytest.mark.filterwarnings("ignore:.*gave up")
+def test_both_engines_share_the_clock_of_a_source(time: Time) -> None:
+    source = Source("s", [Rule("yes", linear(0)), Rule("yes", python(1, 0.25))])
+    votes = Sources(CLASSES, [source]).vote(Corpus.from_texts(["a" * 100_000]))
+    assert sum(time.given) == pytest.approx(1.0)
+    assert [(fact.rule, fact.documents) for fact in given_up(votes)] == [(1, 1)]
+
+
+@pytest.mark.filterwarnings("ignore:.*gave up")
+def test_a_rule_that_needs_no_time_still_votes(time: Time) -> None:
+    rules = [Rule("yes", python(0)), Rule("no", Keywords(["song"]))]
+    votes = Sources(CLASSES, [Source("s", rules)]).vote(Corpus.from_texts(["a song", "song"]))
+    assert votes.matrix[:, 0].tolist() == [0, 0]
+
+
+@pytest.mark.filterwarnings("ignore:.*gave up")
+def test_the_words_that_made_a_rule_match_are_looked_for_within_one_clock(time: Time) -> None:
+    several = AnyOf((Keywords(["song"]), *(python(i) for i in range(60))))
+    sources = [Source(f"s{i}", [Rule("yes", several)]) for i in range(30)]
+    votes = Sources(CLASSES, sources).vote(Corpus.from_texts(["song"]))
+    found = votes.matches(0)
+    assert [match.spans for match in found] == [((0, 4),)] * 30
+    assert sum(time.given) == pytest.approx(MOST_SECONDS)
+    assert sum(time.given[:1]) == pytest.approx(1.0)
+
+
+def test_a_rule_cannot_ask_for_hours() -> None:
+    with pytest.raises(RuleError, match="seconds must be above 0 and at most 10, not 10000"):
+        Pattern("a", seconds=1e9)
+
+
+def test_the_other_process_evaluates_expressions() -> None:
+    frame = pl.DataFrame({TEXT: ["ab", "b"], "n": [1, 2]})
+    with TimedProcess() as process:
+        told = process.ask([pl.col(TEXT).str.contains("a"), pl.lit(7).alias("x")], frame, 60)
+        assert told is not None
+        assert told.rows() == [(True, 7), (False, 7)]
+        with pytest.raises(FailedExpression, match="conversion"):
+            process.ask([pl.col(TEXT).cast(pl.Int64)], frame, 60)
+        again = process.ask([pl.lit("still there").alias("x")], frame, 60)
+        assert again is not None
+        assert again["x"].to_list() == ["still there"] * 2
+
+
+def test_an_error_on_a_long_text_names_the_rule() -> None:
+    texts = ["a" * 100_000, "song"]
+    frame = pl.DataFrame({"text": texts, "stars": ["x", "y"]})
+    from unruly.rules import AllOf, Field
+
+    rules = [Rule("yes", linear(0)), Rule("yes", AllOf((linear(1), Field("stars", low=1))))]
+    with pytest.raises(RuleError, match="source 's', rule 2: "):
+        Sources(CLASSES, [Source("s", rules)]).vote(frame)
+
+
+def test_without_time_nothing_is_asked() -> None:
+    with Watch(0) as watch:
+        assert watch.over
+        assert watch.ask([pl.col("a")], pl.DataFrame({"a": [1]})) is None
