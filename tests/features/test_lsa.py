@@ -142,6 +142,15 @@ def test_fewer_texts_than_dimensions() -> None:
     assert np.isfinite(lsa.encode(["good", ""])).all()
 
 
+def test_no_axis_without_a_text_on_it() -> None:
+    texts = ["the lamb was good", "a bad stew", "we came back", "small plates of fish"] * 10
+    lsa = Lsa(chars=False).fit(texts)
+    assert [width for _, width in lsa.pieces] == [4, 4], "forty texts, but four of their own"
+    for block, steps in zip(np.split(lsa.encode(texts), 2, axis=1), lsa.axes, strict=True):
+        assert steps.width == 4
+        assert np.linalg.matrix_rank(block) == 4
+
+
 @pytest.mark.parametrize("texts", [[""], ["", "   "], ["\x00"]])
 def test_blank_texts_only(texts: list[str]) -> None:
     assert not Lsa().fit(texts).encode(["", "anything"]).any()

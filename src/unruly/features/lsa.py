@@ -26,11 +26,10 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError, SettingsError, not_fitted
-from unruly.features.encoder import State, term_views
+from unruly.features.encoder import State, clean, term_views
 from unruly.features.ngrams import CharGrams, Terms, WordGrams
-from unruly.features.pretrained import clean
 from unruly.progress import SILENT, Progress, stage
-from unruly.sampling import sample_rows
+from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus, digest_numbers
 
 SHORT = 400  # characters: texts shorter than this on average have too few words to do without runs
@@ -150,7 +149,7 @@ class Lsa:
 
     @property
     def width(self) -> int:
-        """How many numbers a text becomes: `dim` for each block, or fewer when there are few texts."""
+        """How many numbers a text becomes: `dim` for each block, or fewer when there are few texts of their own."""
         return sum(axes.width for axes in self._fitted())
 
     @property
@@ -176,7 +175,7 @@ class Lsa:
     def plan(self) -> str | None:
         """The options."""
         options = (self.dim, self.chars, self.max_terms, self.max_runs, self.seed, self.powers)
-        return f"lsa 6 {options!r}"
+        return f"lsa 7 {options!r}"
 
     def views(self, corpus: Corpus) -> tuple[str, ...]:
         """Terms that are tagged with their place in relation data."""
@@ -346,12 +345,17 @@ def _drawn(texts: Sequence[str], most: int, seed: int) -> Sequence[str]:
 
 
 def _axes(weighed: csr_matrix, dim: int, seed: int) -> NDArray[np.float32]:
-    """V: (terms, width), the right singular vectors of the largest singular values."""
+    """V: (terms, width), the right singular vectors of the largest singular values.
+
+    No more than the rank: on a direction that no text has, a new text would be given what rounding left there.
+    """
     width = min(dim, *weighed.shape)
     if width == 0 or weighed.nnz == 0:  # nothing but blank texts
         return np.zeros((weighed.shape[1], 1), dtype=np.float32)
     with threadpool_limits(1):  # sums in one order, so that the same texts give the same bits
         from sklearn.utils.extmath import randomized_svd  # two seconds, which only fitting needs
 
-        _, _, axes = randomized_svd(weighed, width, n_iter=3, random_state=seed)
-    return np.ascontiguousarray(axes.T, dtype=np.float32)
+        _, s, axes = randomized_svd(weighed, width, n_iter=3, random_state=seed)  # (width,), Vᵀ
+    least = s[0] * max(weighed.shape) * np.finfo(np.float32).eps  # as in numpy's matrix_rank
+    rank = int((s > least).sum())
+    return np.ascontiguousarray(axes[:rank].T, dtype=np.float32)
