@@ -1,4 +1,10 @@
-"""The run that asks: several requests in flight, retries, a circuit breaker, and nothing paid for that is not kept.
+"""The run that asks: several requests in flight, a budget that holds, retries, and nothing paid for that is not kept.
+
+The most that a request may cost, one token for each byte sent and the longest answer, is reserved before it is sent:
+
+    spent + reserved for all requests in flight + the most that the next may cost  <=  budget
+
+When the answer arrives, its true cost takes the place of what was reserved; a request that got lost counts in full.
 
 A request that the server turns away (429, 5xx) or that gets lost is repeated after a pause that doubles. Where the server
 sends Retry-After, all workers wait for that long; where that is too long, the run stops. After several requests in a row that
@@ -13,16 +19,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import FrameType
+from typing import Any
 
 from unruly.errors import RuleError
 from unruly.progress import SILENT, Progress, stage
-from unruly.prompts.answers import AnswerStore, Completion
-from unruly.prompts.budget import Account, Budget, Cost, Plan, Price
-from unruly.prompts.endpoint import Client, Endpoint, Reply
-from unruly.prompts.requests import FORMS, Request, most_input, usual_input
-from unruly.wording import duration
+from unruly.prompts.answers import AnswerStore, Budget, Completion, Cost, Price
+from unruly.prompts.endpoint import FORMS, Client, Endpoint, Reply, Request, most_input, usual_input
+from unruly.wording import duration, plural
 
 SPENT, OVER = "the budget is spent", "the time limit is reached"  # why a run may end as planned
 _NOT_NOW = (408, 409, 425, 429)  # and 5xx: worth another attempt
@@ -52,6 +57,55 @@ class RetryPolicy:
         if retry_after is not None:
             return retry_after
         return min(self.first_pause * 2.0**attempt, self.longest_pause)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What asking one source would send. Tokens, money and time are estimates; the budget is kept whatever they are."""
+
+    source: str
+    model: str
+    host: str
+    local: bool  # no text leaves the machine
+    documents: int
+    cached: int  # requests answered already
+    calls: int  # requests to send, within the budget
+    left_out: int  # requests beyond it
+    cost: Cost  # of the calls
+    seconds: float | None  # None: this model has not been asked yet
+    spent: Cost  # by earlier runs
+    texts: int  # documents that the calls show
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+    @property
+    def leaves(self) -> str:
+        """Who gets to see the texts; "" where they stay on this machine."""
+        if self.local or not self.calls:
+            return ""
+        return f"the texts of {plural(self.texts, 'document')} leave this machine for {self.host}"
+
+    def __str__(self) -> str:
+        cost = f", about {self.cost.tokens:,} tokens"
+        cost += f", {_money(self.cost.money)} in money" if self.cost.money else ""
+        cost += "" if self.seconds is None else f", {duration(self.seconds)}"
+        beyond = f"; {self.left_out:,} beyond the budget" if self.left_out else ""
+        first = (
+            f"{self.source} ({self.model} at {self.host}): {plural(self.calls, 'request')} to send"
+            f"{cost if self.calls else ''}; {self.cached:,} answered already{beyond}"
+        )
+        return f"{first}\n{self.leaves}" if self.leaves else first
+
+
+def _money(amount: float) -> str:
+    """An amount as a person reads it, small ones included.
+
+    >>> _money(12.5), _money(0.000534)
+    ('12.50', '0.00053')
+    """
+    return f"{amount:,.2f}" if amount >= 0.1 else f"{amount:.2g}"
 
 
 @dataclass(frozen=True)
@@ -158,6 +212,45 @@ def _unreadable(store: AnswerStore, requests: Sequence[Request]) -> tuple[str, .
     )
 
 
+class Account:
+    """A budget that several threads spend from."""
+
+    def __init__(self, budget: Budget, spent: Cost) -> None:
+        self._budget, self._spent, self._reserved = budget, spent, Cost()
+        self._changed = threading.Condition()
+        self._closed = False
+
+    @property
+    def spent(self) -> Cost:
+        """What is spent for good."""
+        return self._spent
+
+    def reserve(self, most: Cost) -> bool:
+        """Reserve what a request may cost; waits where requests in flight may turn out cheaper than reserved."""
+        with self._changed:
+            while not self._closed:
+                if self._budget.allows(self._spent + self._reserved + most):
+                    self._reserved += most
+                    return True
+                if not self._reserved.calls:
+                    return False
+                self._changed.wait(0.5)
+            return False
+
+    def settle(self, most: Cost, cost: Cost) -> None:
+        """The true cost of a request takes the place of what was reserved for it."""
+        with self._changed:
+            self._reserved -= most
+            self._spent += cost
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Spend no more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+
 class _Run:
     """The state that the workers of one run share."""
 
@@ -167,6 +260,10 @@ class _Run:
         self.size = len(todo)
         self.account = Account(asking.budget, store.spent(asking.identity))
         self.lock = threading.Lock()
+        self.busy, self.idle = (
+            1,
+            threading.Event(),
+        )  # workers and who starts them; set when none is left
         self.answered = self.failed_in_a_row = self.form = 0
         self.stopped = ""
         self.fatal: RuleError | None = None
@@ -181,26 +278,37 @@ class _Run:
         workers = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
         try:
             with _terminated_like_interrupted():
-                for worker in workers:
-                    worker.start()
-                self._watch(workers, progress)
+                self._start(workers)
+                self._watch(progress)
         except BaseException:
             self.stop("interrupted")
-            for worker in workers:
-                worker.join(self.asking.endpoint.seconds)
+            # Not by join: before Python 3.13 an interrupted join takes a thread that still runs for an ended one.
+            self.idle.wait(self.asking.endpoint.seconds)
             raise
 
-    def _watch(self, workers: Sequence[threading.Thread], progress: Progress) -> None:
+    def _start(self, workers: Sequence[threading.Thread]) -> None:
+        try:
+            for worker in workers:
+                with self.lock:
+                    self.busy += 1
+                worker.start()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with self.lock:
+            self.busy -= 1
+            if not self.busy:
+                self.idle.set()
+
+    def _watch(self, progress: Progress) -> None:
         """Wait for the workers, and report what they have done."""
-        shown = 0
-        for worker in workers:
-            alive = True
-            while alive:
-                worker.join(_LOOK)
-                alive = worker.is_alive()
-                if (answered := self.answered) > shown:
-                    progress.advance(answered - shown)
-                    shown = answered
+        shown, idle = 0, False
+        while not idle:
+            idle = self.idle.wait(_LOOK)
+            if (answered := self.answered) > shown:
+                progress.advance(answered - shown)
+                shown = answered
 
     def stop(self, why: str) -> None:
         """Send nothing more."""
@@ -221,6 +329,8 @@ class _Run:
             self._fail(error)
         except Exception as error:  # such as a full disk: the user must see it
             self._fail(RuleError(str(error)))
+        finally:
+            self._leave()
 
     def _fail(self, error: RuleError) -> None:
         with self.lock:

@@ -1,6 +1,8 @@
 """CSV and TSV files, plain or gzipped, of any size.
 
-polars parses, piece by piece; `csv_records` cuts the bytes at record ends, and finds what polars lets pass.
+polars parses, piece by piece. `CsvRecords` cuts the bytes at record ends, and finds what polars lets pass: rows with too
+few fields, stray quotes, and the line of each. The rules are RFC 4180's: a quote opens at the start of a field, closes at
+its end, and is doubled inside.
 """
 
 from __future__ import annotations
@@ -8,8 +10,9 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -20,19 +23,28 @@ from unruly.errors import InputError, Where
 from unruly.files import polars_errors
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout
-from unruly.texts.csv_records import BrokenQuote, CsvRecords, cut_records
 from unruly.texts.table import (
+    LONGEST_RECORD,
+    PIECE,
     BadRow,
+    Pipe,
     Rows,
+    check_utf8,
+    empty_file,
+    is_utf8,
     pieces,
     size_of,
 )
 
+QUOTE, NEWLINE, RETURN = 34, 10, 13
+SMALL_PIECE = (
+    1 << 18
+)  # bytes at a time where bad rows are skipped: a stray quote is looked at again
 # Written as a number is: no plus, no leading zeros, no more digits than a number keeps.
 WHOLE = r"^(?:0|-?[1-9][0-9]{0,17})$"
 NUMBER = r"^-?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 TRUTH = r"^(?:true|false|True|False|TRUE|FALSE)$"
-# A column's kind is the first of these that every value so far fits, else a string.
+# A column's kind is the first of these that all its values fit, else a string.
 KINDS: tuple[tuple[pl.DataType, str], ...] = (
     (pl.Boolean(), TRUTH),
     (pl.Int64(), WHOLE),
@@ -41,12 +53,21 @@ KINDS: tuple[tuple[pl.DataType, str], ...] = (
 
 
 class CsvTable:
-    """A CSV file whose records have been checked once, and whose columns have found their kinds."""
+    """A CSV file whose records have been checked once, and whose columns have found their kinds.
+
+    Of a pipe the first rows alone have been seen: a column holds numbers as long as all its values so far are numbers,
+    and the rows can be read once.
+    """
 
     def __init__(
-        self, path: Path, separator: str = ",", skip: bool = False, progress: Progress = SILENT
+        self,
+        source: Path | Pipe,
+        separator: str = ",",
+        skip: bool = False,
+        progress: Progress = SILENT,
     ) -> None:
-        self.path, self.separator, self.skip = path, separator, skip
+        self.source, self.name = source, str(source)
+        self.separator, self.skip = separator, skip
         self.quoted = True
         self.header: tuple[str, ...] = ()  # as the file spells it
         self.header_record = ""  # the whole line, its end included
@@ -58,84 +79,96 @@ class CsvTable:
             self.quoted = False  # in a TSV without quoting, a quote is a letter like any other
             self._survey(progress)
 
-    @property
-    def name(self) -> str:
-        """The file, for messages."""
-        return str(self.path)
-
     def _survey(self, progress: Progress) -> None:
-        survey = _Survey()
-        with stage(progress, f"checking {self.path}", size_of(self.path), "bytes"):
-            for part in self._parts(progress):
-                survey.see(part.frame)
-        self.rows = survey.rows
-        if not self.rows:
+        self._seen = _Survey()
+        if isinstance(self.source, Pipe):
+            self._coming = self._parts()
+            self._first = _until_rows(self._coming)
+            for frame, _ in self._first:
+                self._see(frame)
+            self.rows: int | None = None
+        else:
+            with stage(progress, f"checking {self.source}", size_of(self.source), "bytes"):
+                for frame, _ in self._parts(progress):
+                    self._see(frame)
+            self.rows = self._seen.rows
+        if not self._seen.rows:
             raise InputError(
                 "there is a header, but no row below it: add documents", where=Where(self.name)
             )
-        self.schema = pl.Schema(survey.kinds())
-        self.exact = pl.Schema(survey.kinds(exact=True))
+
+    def _see(self, frame: pl.DataFrame) -> None:
+        self._seen.see(frame)
+        self.schema = pl.Schema(self._seen.kinds())
+        self.exact = pl.Schema(self._seen.kinds(exact=True))
+
+    def _again(self) -> Iterator[tuple[pl.DataFrame, Records]]:
+        """The rows once more; of a pipe, for the only time."""
+        if not isinstance(self.source, Pipe):
+            yield from self._parts()
+            return
+        while self._first:
+            yield self._first.pop(0)
+        for frame, records in self._coming:
+            self._see(frame)
+            yield frame, records
 
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
         """All rows in order; texts, ids and labels are never changed by a detour over numbers."""
-        casts = [
-            cast(column, kind)
-            for column, kind in self.schema.items()
-            if kind != pl.String and not _as_spelt(column, kind, layout)
-        ]
-        for part in self._parts():
-            skipped = part.skipped
-            records = part.records()
-            for start in range(0, max(1, part.frame.height), rows):
-                spelt = part.frame.slice(start, rows)
+        for frame, records in self._again():
+            casts = [
+                cast(column, kind)
+                for column, kind in self.schema.items()
+                if kind != pl.String and not _as_spelt(column, kind, layout)
+            ]
+            self._latest = records
+            skipped = records.skipped
+            lines = pl.Series(self._cut(records.data), dtype=pl.Binary).cast(pl.String)
+            for start in range(0, max(1, frame.height), rows):
+                spelt = frame.slice(start, rows)
                 yield Rows(
                     spelt.with_columns(casts),
                     spelt,
-                    part.numbers[start : start + rows],
+                    records.numbers[start : start + rows],
                     skipped,
-                    records.slice(start, rows),
+                    lines.slice(start, rows),
                 )
                 skipped = ()
 
     def where(self, row: int) -> Where:
-        """Where the user finds the row of this number."""
-        for records in self._records():
+        """Where the user finds the row of this number; of a pipe, one of the latest."""
+        for records in [self._latest] if isinstance(self.source, Pipe) else self._records():
             at = int(np.searchsorted(records.numbers, row))
             if at < len(records.numbers) and records.numbers[at] == row:
                 return Where(self.name, int(records.lines[at]))
         raise IndexError(row)
 
     def _records(self) -> CsvRecords:
-        return CsvRecords(self.path, self.separator, self.quoted, self.skip)
+        return CsvRecords(self.source, self.separator, self.quoted, self.skip)
 
-    def _parts(self, progress: Progress = SILENT) -> Iterator[_Part]:
-        """The rows as strings, piece by piece."""
+    def _cut(self, data: bytes) -> list[bytes]:
+        return cut_records(data, self.separator, self.quoted)
+
+    def _parts(self, progress: Progress = SILENT) -> Iterator[tuple[pl.DataFrame, Records]]:
+        """The rows as strings, piece by piece, and the records that they came from."""
         header: list[str] | None = None
         for records in self._records():
-            frame, numbers = self._parse(records.data, header), records.numbers
+            frame = self._parse(records.data, header)
             progress.advance(len(records.data))
-            if header is None:
-                if not frame.height:
-                    continue
+            if header is None and frame.height:
                 header = self._names(frame)
                 frame = frame.slice(1).rename(dict(zip(frame.columns, header, strict=True)))
-                numbers = numbers[1:]
-                first = cut_records(records.data, self.separator, self.quoted)[0]
+                first = self._cut(records.data)[0]
                 self.header_record = first.decode()
-                yield self._part(records.data[len(first) :], frame, numbers, records.skipped)
-            elif frame.height or records.skipped:
-                yield self._part(records.data, frame, numbers, records.skipped)
-
-    def _part(
-        self,
-        data: bytes,
-        frame: pl.DataFrame,
-        numbers: NDArray[np.int64],
-        skipped: tuple[BadRow, ...],
-    ) -> _Part:
-        return _Part(
-            frame, numbers, skipped, lambda: cut_records(data, self.separator, self.quoted)
-        )
+                rest = records.data[len(first) :]
+                yield (
+                    frame,
+                    replace(
+                        records, data=rest, lines=records.lines[1:], numbers=records.numbers[1:]
+                    ),
+                )
+            elif header is not None and (frame.height or records.skipped):
+                yield frame, records
 
     def _parse(self, data: bytes, header: list[str] | None) -> pl.DataFrame:
         schema = dict.fromkeys(header, pl.String()) if header else None
@@ -162,7 +195,19 @@ class CsvTable:
         return names
 
 
-def separator_of(path: Path) -> str:
+def _until_rows(
+    parts: Iterator[tuple[pl.DataFrame, Records]],
+) -> list[tuple[pl.DataFrame, Records]]:
+    """The first parts, up to one that has rows: a header may come alone."""
+    found = []
+    for frame, records in parts:
+        found.append((frame, records))
+        if frame.height:
+            break
+    return found
+
+
+def separator_of(path: Path | Pipe) -> str:
     """The comma, unless the header has none and has a semicolon, tab or bar, as spreadsheets write.
 
     >>> import tempfile
@@ -176,54 +221,31 @@ def separator_of(path: Path) -> str:
     return next((s for s in ",;\t|" if s.encode() in header), ",")
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    frame: pl.DataFrame
-    numbers: NDArray[np.int64]
-    skipped: tuple[BadRow, ...]
-    cut: Callable[[], list[bytes]]
-
-    def records(self) -> pl.Series:
-        """(rows,): the records as they stand."""
-        return pl.Series(self.cut(), dtype=pl.Binary).cast(pl.String)
-
-
 class _Survey:
     """What each column holds, as far as has been seen."""
 
     def __init__(self) -> None:
         self.rows = 0
-        self.at: dict[str, int] = {}  # in KINDS; their number: strings
+        self.fits: dict[str, list[int]] = {}  # those of KINDS that all values fit
         self.faithful: dict[str, bool] = {}  # whether a number, written again, is spelt as it was
 
     def see(self, frame: pl.DataFrame) -> None:
-        """Go on to the first kind that all values of a column fit; all columns in a few passes."""
+        """Leave out the kinds that some value does not fit; the first rows rule out most of them."""
         self.rows += frame.height
-        for column in frame.columns if not self.at else ():
-            self.at[column], self.faithful[column] = 0, True
+        for column in frame.columns if not self.fits else ():
+            self.fits[column], self.faithful[column] = list(range(len(KINDS))), True
         first = frame.head(20).to_dict(as_series=False)
-        doubtful = [column for column, at in self.at.items() if at < len(KINDS)]
-        while doubtful:
-            for column in doubtful:
-                self._advance(column, first[column])
-            doubtful = [column for column in doubtful if self.at[column] < len(KINDS)]
-            if not doubtful:
-                break
-            fits = frame.select(
-                pl.col(column).str.contains(KINDS[self.at[column]][1]).all() for column in doubtful
-            )
-            doubtful = [
-                column for column, fit in zip(doubtful, fits.row(0), strict=True) if not fit
-            ]
-            for column in doubtful:
-                self.at[column] += 1
+        for column, kinds in self.fits.items():
+            self.fits[column] = [kind for kind in kinds if _all_fit(first[column], kind)]
+        pairs = [(column, kind) for column, kinds in self.fits.items() for kind in kinds]
+        found = frame.select(
+            pl.col(column).str.contains(KINDS[kind][1]).all().alias(str(i))
+            for i, (column, kind) in enumerate(pairs)
+        )
+        for (column, kind), fit in zip(pairs, found.row(0) if pairs else (), strict=True):
+            if not fit:
+                self.fits[column].remove(kind)
         self._check_spelling(frame)
-
-    def _advance(self, column: str, values: list[str | None]) -> None:
-        while self.at[column] < len(KINDS) and not all(
-            value is None or re.match(KINDS[self.at[column]][1], value) for value in values
-        ):
-            self.at[column] += 1
 
     def _check_spelling(self, frame: pl.DataFrame) -> None:
         kinds = {c: k for c, k in self.kinds().items() if k in (pl.Boolean, pl.Float64)}
@@ -234,11 +256,15 @@ class _Survey:
     def kinds(self, *, exact: bool = False) -> dict[str, pl.DataType]:
         """Column -> kind; with `exact`, a string where the kind would spell some cell otherwise."""
         return {
-            column: pl.String()
-            if at == len(KINDS) or (exact and not self.faithful[column])
-            else KINDS[at][0]
-            for column, at in self.at.items()
+            column: KINDS[kinds[0]][0]
+            if kinds and (self.faithful[column] or not exact)
+            else pl.String()
+            for column, kinds in self.fits.items()
         }
+
+
+def _all_fit(values: list[str | None], kind: int) -> bool:
+    return all(value is None or re.match(KINDS[kind][1], value) for value in values)
 
 
 def _as_spelt(column: str, kind: pl.DataType, layout: Layout) -> bool:
@@ -256,3 +282,225 @@ def cast(column: str, kind: pl.DataType) -> pl.Expr:
     if kind == pl.Boolean:
         return values.str.to_lowercase() == "true"
     return values.cast(kind)
+
+
+class BrokenQuote(InputError):
+    """A quote that neither opens nor closes a field."""
+
+
+def cut_records(data: bytes, separator: str = ",", quoted: bool = True) -> list[bytes]:
+    r"""Whole records, each with its line end; blank lines are left out.
+
+    >>> cut_records(b'a,"b\n"\r\n\nc,d\n')
+    [b'a,"b\n"\r\n', b'c,d\n']
+    """
+    marks = CsvRecords(Path(), separator, quoted)._marks(data)
+    keep = ~marks.blank
+    spans = zip(marks.starts[keep].tolist(), marks.ends[keep].tolist(), strict=True)
+    return [data[start : end + 1] for start, end in spans]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Some whole records of the file, without blank lines."""
+
+    data: bytes
+    lines: NDArray[np.int64]  # (records,): the line on which each begins, counted from 1
+    numbers: NDArray[np.int64]  # (records,): which row each is; the header is -1
+    skipped: tuple[BadRow, ...] = ()
+
+
+@dataclass(frozen=True)
+class CsvRecords:
+    """Reads a CSV file as pieces of whole records; the first record is the header.
+
+    With `skip`, records that are malformed are left out; they count as rows all the same.
+    """
+
+    source: Path | Pipe
+    separator: str = ","
+    quoted: bool = True  # False: quotes are letters like any other
+    skip: bool = False
+    piece: int = PIECE
+
+    def __iter__(self) -> Iterator[Records]:
+        width: int | None = None
+        left, line, number = b"", 1, -1
+        size = min(self.piece, SMALL_PIECE) if self.skip else self.piece
+        for data in chain(pieces(self.source, size), [b""]):
+            buffer, last = left + data, not data
+            if line == 1 and b"\n" not in buffer and b"\r" in buffer:
+                raise self._old_line_ends()
+            if last and buffer and not buffer.endswith(b"\n"):
+                buffer += b"\n"
+            while buffer:
+                marks = self._marks(buffer)
+                fault = self._broken_quote(buffer, marks, line)
+                if fault is not None:
+                    marks = self._marks(buffer[: fault[0]])
+                end = marks.end
+                if end:
+                    records, width = self._sound(buffer, marks, line, number, width)
+                    yield records
+                    number += marks.count
+                    line += buffer.count(b"\n", 0, end)
+                    buffer = buffer[end:]
+                if fault is None:
+                    if not (last and buffer) and len(buffer) <= LONGEST_RECORD:
+                        break
+                    fault = 0, self._never_closed(line)
+                if not self.skip or self.separator == "\t" or number < 0:
+                    raise fault[1]
+                cut = (buffer.find(b"\n") + 1) or len(buffer)
+                bad = BadRow(number, fault[1].message, Where(str(self.source), line))
+                yield Records(b"", _none(), _none(), (bad,))
+                number, line, buffer = number + 1, line + 1, buffer[cut:]
+            left = buffer
+        if width is None:
+            raise empty_file(self.source)
+
+    def _marks(self, buffer: bytes) -> _Marks:
+        """Where quotes, separators and record ends stand; the buffer begins with a record."""
+        table = np.zeros(256, dtype=np.bool_)
+        table[[NEWLINE, ord(self.separator), *([QUOTE] if self.quoted else [])]] = True
+        codes = np.frombuffer(buffer, dtype=np.uint8)
+        at = np.flatnonzero(table[codes])
+        kind = codes[at]
+        is_quote = kind == QUOTE if self.quoted else np.zeros(len(kind), dtype=np.bool_)
+        inside = (np.cumsum(is_quote, dtype=np.int32) & 1).astype(np.bool_)
+        ends = at[(kind == NEWLINE) & ~inside]
+        limit = ends[-1] if len(ends) else -1  # what follows belongs to the next piece
+        quotes = is_quote & (at < limit)
+        gaps = at[(kind == ord(self.separator)) & ~inside & (at < limit)]
+        return _Marks(codes, ends, gaps, at[quotes], inside[quotes])
+
+    def _sound(
+        self, buffer: bytes, marks: _Marks, line: int, number: int, width: int | None
+    ) -> tuple[Records, int | None]:
+        """The records, their encoding and number of fields checked; and that number."""
+        full = ~marks.blank
+        fields = np.bincount(np.searchsorted(marks.ends, marks.gaps), minlength=len(full)) + 1
+        if width is None and full.any():
+            width = int(fields[full][0])
+        newlines = np.flatnonzero(marks.codes[: marks.end] == NEWLINE)
+        lines = line + np.searchsorted(newlines, marks.starts)
+        numbers = number + np.cumsum(full) - 1
+        wrong = full & (fields != width)
+        if not self.skip:
+            check_utf8(buffer[: marks.end], str(self.source), line)
+            if wrong.any():
+                at = int(np.flatnonzero(wrong)[0])
+                raise InputError(
+                    self._wrong_width(int(fields[at]), width),
+                    where=Where(str(self.source), int(lines[at])),
+                )
+            return _records(buffer, marks, full, lines, numbers, ()), width
+        strange = np.zeros(len(full), dtype=np.bool_)
+        if not is_utf8(buffer[: marks.end]):
+            spans = zip(marks.starts.tolist(), marks.ends.tolist(), strict=True)
+            strange = full & [not is_utf8(buffer[start:end]) for start, end in spans]
+        skipped = []
+        for at in np.flatnonzero(wrong | strange).tolist():
+            where = Where(str(self.source), int(lines[at]))
+            reason = "not valid UTF-8" if strange[at] else self._wrong_width(int(fields[at]), width)
+            if numbers[at] < 0:
+                raise InputError(reason, where=where)
+            skipped.append(BadRow(int(numbers[at]), reason, where))
+        keep = full & ~wrong & ~strange
+        return _records(buffer, marks, keep, lines, numbers, tuple(skipped)), width
+
+    def _broken_quote(
+        self, buffer: bytes, marks: _Marks, line: int
+    ) -> tuple[int, InputError] | None:
+        """The first quote that neither opens a field, nor closes one, nor is doubled: where its record starts, and the error."""
+        if not len(marks.quotes):
+            return None
+        before = np.where(marks.quotes > 0, marks.codes[np.maximum(marks.quotes - 1, 0)], NEWLINE)
+        after = marks.codes[marks.quotes + 1]
+        opens_well = np.isin(before, [ord(self.separator), NEWLINE, QUOTE])
+        closes_well = np.isin(after, [ord(self.separator), NEWLINE, RETURN, QUOTE])
+        wrong = np.where(marks.opening, ~opens_well, ~closes_well)
+        if not wrong.any():
+            return None
+        at = int(marks.quotes[np.flatnonzero(wrong)[0]])
+        start = int(marks.starts[np.searchsorted(marks.ends, at)])
+        here = line + buffer.count(b"\n", 0, start)
+        there = line + buffer.count(b"\n", 0, at)
+        upto = f" (noticed at line {there})" if there > here else ""
+        near = buffer[max(start, at - 15) : at + 15].decode("utf-8", "replace").replace("\n", " ")
+        error = BrokenQuote(
+            f"a broken quote{upto}, near {near.strip()!r}: put the whole "
+            'field in double quotes, and double the quotes inside it ("")',
+            where=Where(str(self.source), here),
+        )
+        return start, error
+
+    def _never_closed(self, line: int) -> BrokenQuote:
+        return BrokenQuote(
+            "a broken quote: a field is opened with a double quote and never closed, or a line is "
+            'longer than 64 MB: close it, and double the quotes inside it ("")',
+            where=Where(str(self.source), line),
+        )
+
+    def _wrong_width(self, fields: int, width: int | None) -> str:
+        name = {",": "a comma", "\t": "a tab"}.get(self.separator, repr(self.separator))
+        return (
+            f"{fields} fields, but the header has {width}: "
+            f"a field that contains {name} must stand in double quotes"
+        )
+
+    def _old_line_ends(self) -> InputError:
+        return InputError(
+            "the lines end in CR alone, as on old Macs: convert them, "
+            f"e.g. tr '\\r' '\\n' < {Path(str(self.source)).name} > new.csv",
+            where=Where(str(self.source), 1),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Marks:
+    codes: NDArray[np.uint8]
+    ends: NDArray[np.int64]  # newlines outside quotes
+    gaps: NDArray[np.int64]  # separators outside quotes, before the last end
+    quotes: NDArray[np.int64]  # quotes before the last end
+    opening: NDArray[np.bool_]  # whether each of those opens
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        return np.concatenate([[0], self.ends[:-1] + 1]) if len(self.ends) else _none()
+
+    @property
+    def end(self) -> int:
+        """After the last whole record."""
+        return int(self.ends[-1]) + 1 if len(self.ends) else 0
+
+    @property
+    def blank(self) -> NDArray[np.bool_]:
+        """(records,): nothing on the line but its end."""
+        length = self.ends - self.starts
+        only_return = (length == 1) & (self.codes[self.starts] == RETURN)
+        return np.asarray((length == 0) | only_return)
+
+    @property
+    def count(self) -> int:
+        """How many records are not blank."""
+        return int((~self.blank).sum())
+
+
+def _records(
+    buffer: bytes,
+    marks: _Marks,
+    keep: NDArray[np.bool_],
+    lines: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    skipped: tuple[BadRow, ...],
+) -> Records:
+    if keep.all():
+        return Records(buffer[: marks.end], lines, numbers, skipped)
+    spans = zip(marks.starts[keep].tolist(), marks.ends[keep].tolist(), strict=True)
+    data = b"".join(buffer[start : end + 1] for start, end in spans)
+    return Records(data, lines[keep], numbers[keep], skipped)
+
+
+def _none() -> NDArray[np.int64]:
+    return np.zeros(0, dtype=np.int64)
