@@ -201,7 +201,7 @@ def test_a_server_without_schemas_and_a_chatty_model(server: StandIn, folder: Pa
     found = suggested(folder)
     assert {one.label for one in found.suggestions} == {"ham", "spam"}
     assert found.proposals is not None
-    assert found.proposals.asked.forms == "plain text"
+    assert found.proposals.asked.without == ("logprobs", "response_format")
 
 
 def test_a_server_that_fails_leaves_no_suggestion_and_says_so(

@@ -28,7 +28,9 @@ class StandIn:
 
     schema: bool = True  # whether it knows response_format
     logprobs: bool = True  # whether it gives log-probabilities
-    refuses_logprobs: bool = False  # with a 400, as some do
+    refuses: tuple[str, ...] = ()  # parts of a request that it names in a 400, as some do
+    known_models: tuple[str, ...] = ()  # any other is a 404; (): all are known
+    longest: int = 1 << 20  # characters of a question; a longer one is a 400
     model: str | None = None  # the name it answers under; None: the one asked for
     key: str | None = None  # that it wants to see
     seconds: float = 0.0  # that an answer takes
@@ -101,12 +103,31 @@ class StandIn:
         if wanted := re.search(r'of the class "(.*)" and hardly', asked):
             said = said if how == "wrong" else self.rules.get(wanted[1], NO_RULES)
         said = said[: len(said) // 2] if how == "half" else said
-        choice: dict[str, Any] = {"message": {"role": "assistant", "content": said}}
+        choice: dict[str, Any] = {"message": {"role": "assistant", **_message(how, said, word)}}
         if body.get("logprobs") and self.logprobs:
             choice["logprobs"] = {"content": _tokens(said, word)}
         size = sum(len(m["content"]) for m in body["messages"]) // 4
         usage = {"prompt_tokens": size, "completion_tokens": 5}
         return {"model": self.model or body["model"], "choices": [choice], "usage": usage}
+
+
+def _message(how: str, said: str, word: str) -> dict[str, Any]:
+    """The answer in the ways that servers and small models have."""
+    odd: dict[str, dict[str, Any]] = {
+        "parts": {
+            "content": [{"type": "text", "text": said[:4]}, {"type": "text", "text": said[4:]}]
+        },
+        "think": {"content": f'<think>Is it {{"answer": "no"}}? or yes</think>\n{said}'},
+        "thinking": {"content": "<think>The user wants to know whether"},
+        "reasoning": {"content": "", "reasoning_content": "The user wants to know whether"},
+        "reasoned": {"content": said, "reasoning": "yes and no"},
+        "fence": {"content": f"```json\n{said}\n```"},
+        "sentence": {"content": f"{word.title()}, because of what it says."},
+        "both": {"content": "yes, or perhaps no"},
+        "null": {"content": None},
+        "refusal": {"content": None, "refusal": "I cannot help with that."},
+    }
+    return odd.get(how, {"content": said})
 
 
 def _tokens(said: str, word: str) -> list[dict[str, Any]]:
@@ -146,7 +167,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """What it has seen so far, and what it took."""
-        self._reply(200, self.server.stand_in.seen())
+        if self.path == "/v1/models" and self.server.stand_in.known_models:
+            return self._reply(
+                200, {"data": [{"id": name} for name in self.server.stand_in.known_models]}
+            )
+        return self._reply(200, self.server.stand_in.seen())
 
     def do_POST(self) -> None:
         stand_in = self.server.stand_in
@@ -172,19 +197,31 @@ class _Handler(BaseHTTPRequestHandler):
                 401, {"error": {"message": f"wrong key {self.headers.get('Authorization')}"}}
             )
         if "response_format" in body and not stand_in.schema:
-            return self._reply(400, {"error": {"message": "response_format is not supported"}})
-        if body.get("logprobs") and stand_in.refuses_logprobs:
-            return self._reply(400, {"error": {"message": "logprobs is not supported"}})
+            return self._reply(400, {"error": "bad request"})
+        if refused := next((part for part in stand_in.refuses if part in body), None):
+            return self._reply(400, {"error": {"message": f"{refused} is not supported"}})
+        if self.path != "/v1/chat/completions":
+            return self._reply(404, {"detail": "Not Found"})
+        if stand_in.known_models and body["model"] not in stand_in.known_models:
+            return self._reply(404, {"object": "error", "message": f"no model {body['model']}"})
+        if len(body["messages"][-1]["content"]) > stand_in.longest:
+            return self._reply(400, {"error": {"message": "maximum context length exceeded"}})
         if kind == "429":
             return self._reply(
                 429, {"error": "slow down"}, {"Retry-After": detail} if detail else {}
             )
+        if kind == "html":
+            return self._send(200, b"<!doctype html><title>Web UI</title>", {})
+        if kind == "error":  # as some gateways do
+            return self._reply(200, {"error": {"message": "slow down", "code": int(detail)}})
         if kind.isdecimal():
             return self._reply(int(kind), {"error": {"message": "no"}}, {"Location": detail})
         if kind == "stall":
             time.sleep(float(detail))
         time.sleep(stand_in.seconds)
         data = json.dumps(stand_in.answer(body, kind)).encode()
+        if kind == "repeat":  # the request's headers, in the answer
+            data = data.replace(b"no", str(self.headers["Authorization"]).encode())
         with stand_in._lock:
             stand_in.paid[self.headers["Idempotency-Key"]] += 1
         if kind == "cut":  # the connection breaks in the middle of the reply
@@ -196,7 +233,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.close()
             return None
-        self._send(200, data, {})
+        if kind == "drip":  # headers that never end
+            while True:
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: " if not detail else b"x")
+                detail = "on"
+                time.sleep(0.05)
+        if kind == "close":
+            self.close_connection = True
+        self._send(200, data, {"Connection": "close"} if kind == "close" else {})
         with stand_in._lock:
             stand_in.delivered += 1
         return None

@@ -20,12 +20,14 @@ from tests.prompts.stand_in import StandIn
 
 import unruly
 from unruly.cli.main import run
-from unruly.errors import RuleError
+from unruly.errors import InputError, RuleError
+from unruly.model.advice import SilentSource
 from unruly.project.project import Project
+from unruly.project.voting import asked_line
 from unruly.prompts.answers import AnswerStore, Budget, Cost, Price
 from unruly.prompts.asking import Account, Asked, RetryPolicy
 from unruly.prompts.endpoint import Endpoint, most_input
-from unruly.rules import Keywords, Prompt
+from unruly.rules import Classifier, Keywords, Prompt
 from unruly.rules.prompt import ask, plans
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
@@ -112,14 +114,142 @@ def test_without_log_probabilities_votes_are_hard(server: StandIn) -> None:
     assert given.vote(TEXTS[:4]).soft["llm"].tolist() == [[0, 1], [1, 0], [1, 0], [0, 1]]
 
 
-@pytest.mark.parametrize("missing", ["schema", "refuses_logprobs"])
-def test_a_server_that_knows_less_is_asked_for_less(server: StandIn, missing: str) -> None:
-    setattr(server, missing, missing == "refuses_logprobs")
+@pytest.mark.parametrize(
+    ("refused", "without"),
+    [
+        ((), ("logprobs", "response_format")),  # it does not say what it refuses
+        (("logprobs",), ("logprobs",)),
+        (("response_format",), ("response_format",)),
+        (("max_tokens", "temperature", "logprobs"), ("max_tokens", "temperature", "logprobs")),
+        (("seed",), ("seed",)),
+    ],
+)
+def test_a_server_that_knows_less_is_asked_for_less(
+    server: StandIn, refused: tuple[str, ...], without: tuple[str, ...]
+) -> None:
+    server.refuses, server.schema = refused, bool(refused)
     given = sources(prompt(server, in_flight=2))
     found = asked(given)
     assert found.answered == server.delivered == 30
     assert given.vote(TEXTS).matrix[:, 0].tolist() == [1 if i % 3 == 0 else 0 for i in range(30)]
-    assert found.forms == ("plain text" if missing == "schema" else "schema")
+    assert found.without == without
+    assert server.bodies[-1].get("max_completion_tokens") == (32 if "max_tokens" in refused else None)  # fmt: skip
+    assert server.requests <= 30 + 2 * len(without)  # what was found out is kept
+
+
+@pytest.mark.parametrize(
+    "how", ["parts", "think", "reasoned", "fence", "sentence", "close", "error:503"]
+)
+@pytest.mark.parametrize("schema", [True, False])
+def test_answers_as_servers_and_small_models_give_them(
+    server: StandIn, how: str, schema: bool
+) -> None:
+    server.always, server.schema = ("", schema) if ":" in how else (how, schema)
+    server.script.extend([how] if ":" in how else [])
+    given = sources(prompt(server, in_flight=1))
+    found = asked(given, TEXTS[:4])
+    assert (found.answered, found.unreadable, found.failed) == (4, (), False)
+    assert given.vote(TEXTS[:4]).matrix[:, 0].tolist() == [1, 0, 0, 1]
+    assert found.spent.calls == 4
+
+
+@pytest.mark.parametrize(
+    ("how", "kept", "cut"),
+    [
+        ("thinking", "<think>The user wants to know whether", 2),
+        ("reasoning", "<think>The user wants to know whether", 2),
+        ("both", "yes, or perhaps no", 0),
+        ("null", "", 0),
+        ("refusal", "I cannot help with that.", 0),
+    ],
+)
+def test_no_answer_in_the_reply_abstains_and_says_why(
+    server: StandIn, how: str, kept: str, cut: int
+) -> None:
+    server.script.extend([how, how])
+    given = sources(prompt(server, in_flight=1))
+    found = asked(given, TEXTS[:4])
+    assert (found.unreadable, found.cut_short) == ((kept, kept), cut)
+    assert given.vote(TEXTS[:4]).matrix[:, 0].tolist() == [-1, -1, 0, 1]
+    assert ("2 of them still reasoning at max_tokens: raise it" in asked_line(found)) == bool(cut)
+
+
+def test_a_model_that_gives_no_readable_answer_is_not_paid_for_all(server: StandIn) -> None:
+    server.always = "reasoning"
+    found = asked(sources(prompt(server, in_flight=1)))
+    assert (found.answered, found.failed) == (20, True)
+    assert found.stopped == (
+        "none of the first 20 answers can be read, still reasoning at max_tokens = 32: raise it"
+    )
+
+
+def test_a_reply_that_is_no_completion_is_not_kept_as_an_answer(server: StandIn) -> None:
+    server.always = "html"
+    given = sources(prompt(server, in_flight=1))
+    found = asked(given, TEXTS[:4])
+    assert found.answered == 0
+    assert "the reply is no chat completion: '<!doctype html>" in found.stopped
+    server.always = ""
+    assert asked(given, TEXTS[:4]).answered == 4
+
+
+def test_one_document_that_is_too_long_does_not_end_the_run(server: StandIn) -> None:
+    server.longest = 40
+    texts = [*TEXTS[:2], *(f"very long {i} " * 9 for i in range(9)), *TEXTS[2:5]]
+    given = sources(prompt(server, in_flight=1))
+    found = asked(given, texts)
+    assert (found.answered, found.unasked, found.failed, found.stopped) == (5, 9, True, "")
+    assert "9 not asked (127.0.0.1 answers 400: maximum context length exceeded)" in asked_line(found)  # fmt: skip
+    assert found.without == ()
+    assert given.vote(texts).unasked["llm"].sum() == 9
+    server.always = "400"
+    hopeless = asked(sources(prompt(server, in_flight=1, ask="All? {text}")))
+    assert hopeless.stopped == "the first 20 requests were refused: 127.0.0.1 answers 400: no"
+
+
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/v1/chat/completions"])
+def test_the_endpoint_may_end_in_many_ways(server: StandIn, path: str) -> None:
+    url = server.url.removesuffix("/v1") + path
+    assert asked(sources(prompt(server, endpoint=Endpoint(url))), TEXTS[:2]).answered == 2
+
+
+def test_an_unknown_model_or_path_is_one_line_that_helps(server: StandIn) -> None:
+    server.known_models = ("llama3:8b", "qwen3")
+    with pytest.raises(RuleError, match=r"404: no model mistral; it has the models llama3:8b, qwen3$"):  # fmt: skip
+        asked(sources(prompt(server, in_flight=1)))
+    server.known_models = ()
+    astray = Endpoint(server.url.removesuffix("/v1") + "/api")
+    with pytest.raises(RuleError, match=r"404: Not Found; check that it is right, http.*/api and"):
+        asked(sources(prompt(server, endpoint=astray)))
+
+
+def test_extra_settings_are_sent_and_asked_anew(server: StandIn) -> None:
+    asked(sources(prompt(server)), TEXTS[:2])
+    asked(sources(prompt(server, extra={"reasoning_effort": "none"})), TEXTS[:2])
+    assert [body.get("reasoning_effort") for body in server.bodies] == [None, None, "none", "none"]
+    with pytest.raises(RuleError, match="extra: 'temperature' is set already"):
+        prompt(server, extra={"temperature": 1})
+
+
+def test_headers_that_never_end_are_not_waited_for(server: StandIn) -> None:
+    server.script.append("drip")
+    found = asked(sources(prompt(server, in_flight=1, seconds=0.5)), TEXTS[:1])
+    assert found.answered == 1
+    assert found.spent.calls == 2
+
+
+def test_what_a_gateway_lost_counts_as_paid(server: StandIn) -> None:
+    server.script.extend(["504", "500"])
+    assert asked(sources(prompt(server, in_flight=1)), TEXTS[:1]).spent.calls == 2
+
+
+def test_two_runs_at_once_do_not_pay_twice(server: StandIn) -> None:
+    given = sources(prompt(server))
+    with AnswerStore.default() as store, store.alone(prompt(server).identity, "llm"):
+        with pytest.raises(InputError, match="'llm': another run is asking this model the same"):
+            asked(given)
+        assert asked(sources(prompt(server, ask="Other? {text}"))).answered == 30
+    assert asked(given).answered == 30
 
 
 def test_another_model_name_is_told(server: StandIn) -> None:
@@ -166,7 +296,7 @@ def test_after_failures_in_a_row_it_stops_keeps_and_says_so(server: StandIn) -> 
     server.always = "500"
     found = asked(given)
     assert (found.cached, found.answered, found.unasked) == (5, 0, 25)
-    assert found.stopped == "3 requests in a row failed: the server answers 500"
+    assert found.stopped == "3 requests in a row failed: 127.0.0.1 answers 500: no"
     assert found.failed
     assert server.requests < 5 + 25
     votes = given.vote(TEXTS)
@@ -261,6 +391,11 @@ def test_the_key_comes_from_the_environment_and_is_written_nowhere(
     with pytest.raises(RuleError, match="refuses the key") as caught:
         asked(sources(prompt(server, key_env="STAND_IN_KEY", ask="Again? {text}")))
     assert "sk-other-secret" not in str(caught.value)
+    server.key, server.always = "sk-other-secret", "repeat"
+    told = asked(sources(prompt(server, key_env="STAND_IN_KEY", ask="Say it? {text}")), TEXTS[1:2])
+    assert told.unreadable == ('{"answer": "Bearer ***"}',)
+    for path in (tmp_path / ".cache").rglob("*"):
+        assert path.is_dir() or b"sk-other-secret" not in path.read_bytes()
 
 
 def test_a_redirect_is_not_followed(server: StandIn) -> None:
@@ -269,6 +404,61 @@ def test_a_redirect_is_not_followed(server: StandIn) -> None:
         with pytest.raises(RuleError, match="answers 307"):
             asked(sources(prompt(server)))
         assert not elsewhere.requests
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY", "ALL_PROXY", "HTTPS_PROXY"])
+def test_a_proxy_of_the_environment_sees_nothing(
+    server: StandIn, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with StandIn() as proxy:
+        monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
+        monkeypatch.delenv("no_proxy", raising=False)
+        assert asked(sources(prompt(server)), TEXTS[:2]).answered == 2
+        assert not proxy.requests
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://localhost:1", True),
+        ("http://LOCALHOST", True),
+        ("http://127.8.9.1", True),
+        ("http://[::1]:8080/v1", True),
+        ("http://[::ffff:127.0.0.1]", True),
+        ("http://localhost.example.com", False),
+        ("http://127.0.0.1.nip.io", False),
+        ("http://10.0.0.1", False),
+        ("http://host.docker.internal", False),
+        ("http://[fe80::1]", False),
+    ],
+)
+def test_only_loopback_is_this_machine(url: str, local: bool) -> None:
+    assert Endpoint(url).local == local
+
+
+def test_localhost_must_lead_to_this_machine(
+    server: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Endpoint(server.url.replace("127.0.0.1", "localhost"))
+    monkeypatch.setattr("socket.socket.getpeername", lambda sock: ("192.0.2.7", 80))
+    with pytest.raises(RuleError, match=r"localhost leads to 192\.0\.2\.7, which is not this mach"):
+        asked(sources(prompt(server, endpoint=here)))
+    assert not server.requests
+
+
+def test_an_ipv6_address_without_a_port_is_read_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanted: list[object] = []
+
+    def refuse(address: object, *more: object) -> None:
+        wanted.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("socket.create_connection", refuse)
+    with pytest.raises(ConnectionRefusedError):
+        Endpoint("http://[::1]/v1").connection(1.0)
+    assert wanted == [("::1", 80)]
 
 
 def test_an_error_in_the_request_stops_at_once(server: StandIn) -> None:
@@ -305,6 +495,8 @@ def test_texts_that_leave_the_machine_are_announced() -> None:
     ("changes", "problem"),
     [
         ({"endpoint": "ftp://x"}, "expected an address"),
+        ({"endpoint": "http://0.0.0.0:8000/v1"}, "write 127.0.0.1"),
+        ({"extra": {"seed": 1}}, "'seed' is set already"),
         ({"endpoint": "https://user:pass@x/v1"}, "holds a key"),
         ({"endpoint": "https://api.example.com/v1"}, "give a budget"),
         (
@@ -411,6 +603,38 @@ def test_the_command_plans_asks_and_votes(
     project = Project.read(folder)
     project.write(tmp_path / "again.toml")
     assert Project.read(tmp_path / "again.toml") == project
+
+
+def test_what_was_not_asked_is_no_fault_of_the_rules(
+    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = folder_with(server, tmp_path)
+    assert run(["check", str(folder), "-q"]) == 1  # so far, all votes are for ham
+    said = capsys.readouterr().out
+    assert said.startswith("llm has not been asked yet: unruly vote asks")
+    assert "matches no document" not in said
+    assert "no other class can be learnt" not in said
+    assert run(["vote", str(folder), "-q", "-o", str(tmp_path / "v.parquet")]) == 0
+    assert run(["check", str(folder), "-q"]) == 0
+    assert "asked" not in capsys.readouterr().out.splitlines()[0]
+    project = Project.read(folder)
+    votes = project.sources.vote(project.corpus("train"))
+    missing = replace(votes, matrix=np.full_like(votes.matrix, -1), soft={}, unasked={"llm": np.ones(30, bool)})  # fmt: skip
+    model = unruly.WeakClassifier(encoder="lsa").fit(project.corpus("train"), votes)
+    silent = [
+        one.source
+        for one in model.critique_rules(project.corpus("train"), missing)
+        if isinstance(one, SilentSource)
+    ]
+    assert silent == ["song"]
+
+
+def test_documents_are_not_covered_by_another_classifier(server: StandIn) -> None:
+    texts = ["a song", "nothing here"]
+    rules = [Source("song", [Rule("ham", Keywords(["song"]))])]
+    rules.append(Source("other", [Rule(None, Classifier("missing.skops"))]))
+    ask(sources(prompt(server, in_flight=1), *rules), Corpus.from_texts(texts))
+    assert server.texts == ["Spam? nothing here", "Spam? a song"]
 
 
 def test_the_command_says_so_when_it_stops_even_quietly(

@@ -144,6 +144,9 @@ def test_sources_without_a_name_or_rules() -> None:
         source_from_plain({"name": "s"}, CLASSES)
     with pytest.raises(RuleError, match="'rules' is no key of a source; did you mean 'rule'"):
         source_from_plain({"name": "s", "rules": []}, CLASSES)
+    for key in ("classifier", "keywords", "label"):
+        with pytest.raises(RuleError, match=rf"'{key}' belongs to a rule, .* write rule = \[{{"):
+            source_from_plain({"name": "s", key: "x"}, CLASSES)
 
 
 def test_the_place_of_the_trouble_is_told_by_its_keys() -> None:

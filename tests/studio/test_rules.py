@@ -331,6 +331,7 @@ def test_a_language_model_is_asked_by_a_button_alone(client: Any, studio: Studio
         client.post("/rules/save", data={"toml": text, "saved": ""}, headers=PART)
         plan = client.get("/rules/plan?name=llm", headers=PART).text
         assert "0 of 73 documents have an answer" in plan
+        assert "100 % not asked" in client.get("/rules").text
         assert server.requests == 0, "nothing is sent while one types, saves or looks"
         assert client.post("/rules/ask", data={"name": "money"}, headers=PART).status_code == 422
         assert client.post("/rules/ask", data={"name": "llm"}, headers=PART).status_code == 200
@@ -342,3 +343,4 @@ def test_a_language_model_is_asked_by_a_button_alone(client: Any, studio: Studio
     assert studio.workspace is not None
     votes = studio.workspace.state.votes
     assert votes.voted[:, votes.sources.index("llm")].all()
+    assert "not asked" not in client.get("/rules").text

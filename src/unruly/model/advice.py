@@ -279,7 +279,11 @@ def critique_rules(
         *words,
         *_conflicts(votes, pairs),
         *_repeated(pairs),
-        *(SilentSource(s) for j, s in enumerate(votes.sources) if not votes.voted[:, j].any()),
+        *(
+            SilentSource(s)
+            for j, s in enumerate(votes.sources)
+            if s not in votes.unasked and not votes.voted[:, j].any()
+        ),
         *_uncovered(votes, final),
     )
 

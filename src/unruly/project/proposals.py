@@ -9,9 +9,8 @@ need no time limit. Everything else is rejected with a reason. Whether a rule is
 
 from __future__ import annotations
 
-import json
 import unicodedata
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,9 +23,9 @@ from unruly.errors import InputError, RuleError
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.suggesting import Judged, Suggestions, judge, ranked
-from unruly.prompts.answers import AnswerStore, Budget, Completion, Price
+from unruly.prompts.answers import AnswerStore, Budget, Completion, Price, json_object
 from unruly.prompts.asking import Asked, Asking, Plan, RetryPolicy
-from unruly.prompts.endpoint import FORMS, Endpoint, answer_schema, chat_body, request_key
+from unruly.prompts.endpoint import Endpoint, Form, answer_schema, chat_body, request_key
 from unruly.rules.condition import Condition
 from unruly.rules.expressions import read_expression
 from unruly.rules.keywords import Keywords
@@ -51,6 +50,7 @@ DOCUMENTS = 24  # that a model is shown
 EXCERPT = 400  # characters of each
 MOST = 60  # items of one answer that are looked at
 KNOWN = 50  # words of existing rules that a model is shown
+PATIENCE = 300.0  # seconds for one answer, at least: it is much longer than one about a document
 LONGEST_KEYWORD, LONGEST_PATTERN = 80, 200  # characters
 _VERSION = 1  # of what is sent, in the key of an answer
 _TOKENS = 250  # that an answer usually has
@@ -71,6 +71,7 @@ class LanguageModel:
     price: Price = field(default_factory=Price)
     seed: int = 0
     spends_as: str = ""
+    max_tokens: int = 1024
 
     def __post_init__(self) -> None:
         if not self.model.strip():
@@ -83,6 +84,8 @@ class LanguageModel:
             name = f"{NAME} {self.endpoint.url} {self.model}"
             own = blake2b(name.encode("utf-8", "replace"), digest_size=16).hexdigest()
             object.__setattr__(self, "spends_as", own)
+        patient = replace(self.endpoint, seconds=max(self.endpoint.seconds, PATIENCE))
+        object.__setattr__(self, "endpoint", patient)
 
 
 def language_model(
@@ -114,7 +117,13 @@ def language_model(
             "--llm-model mistral"
         )
     return LanguageModel(
-        prompt.endpoint, prompt.model, prompt.budget, prompt.price, prompt.seed, prompt.identity
+        prompt.endpoint,
+        prompt.model,
+        prompt.budget,
+        prompt.price,
+        prompt.seed,
+        prompt.identity,
+        max(prompt.max_tokens, LanguageModel.max_tokens),
     )
 
 
@@ -169,11 +178,12 @@ class RuleRequest:
         """Tokens that the answer usually has."""
         return min(_TOKENS, self.max_tokens)
 
-    def body(self, form: str) -> dict[str, Any]:
+    def body(self, form: Form) -> dict[str, Any]:
         """The request: with a schema, or in plain text."""
-        body = chat_body(self, _ORDERS, self.prompt, self.seed)
+        body = chat_body(self, _ORDERS, self.prompt, self.seed, form)
         texts = {"type": "array", "items": {"type": "string"}}
-        return body if form == FORMS[2] else body | answer_schema(dict.fromkeys(KINDS, texts))
+        plain = "response_format" in form.without
+        return body if plain else body | answer_schema(dict.fromkeys(KINDS, texts))
 
     def understands(self, completion: Completion) -> bool:
         """Whether the answer holds lists of rules."""
@@ -188,12 +198,8 @@ class RuleRequest:
         >>> request.proposed(Completion('{"keywords": ["ch')) is None
         True
         """
-        text = completion.content
-        try:  # from the first brace to the last: some models put a sentence or ``` around it
-            found = json.loads(text[text.index("{") : text.rindex("}") + 1])
-        except (ValueError, RecursionError):
-            return None
-        if not isinstance(found, dict) or not any(isinstance(found.get(k), list) for k in KINDS):
+        found = json_object(completion.text)
+        if found is None or not any(isinstance(found.get(k), list) for k in KINDS):
             return None
         lists = {kind: items for kind in KINDS if isinstance(items := found.get(kind), list)}
         return tuple(
@@ -260,7 +266,9 @@ class LlmSuggester:
         about = _descriptions(sources)
         named = tuple((name, about.get(name, "")) for name in sources.classes)
         requests = tuple(
-            RuleRequest(llm.model, name, named, _words(sources, name), texts, llm.seed)
+            RuleRequest(
+                llm.model, name, named, _words(sources, name), texts, llm.seed, llm.max_tokens
+            )
             for name in sources.classes
         )
         return cls(project, llm, judged, requests)

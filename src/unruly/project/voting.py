@@ -20,7 +20,6 @@ from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.toml_table import Table
 from unruly.prompts.asking import SPENT, Asked, Plan
-from unruly.prompts.endpoint import FORMS
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Cache
 from unruly.rules.prompt import ask, plans, prompt_of
@@ -177,7 +176,14 @@ class Checked:
     @property
     def never_vote(self) -> tuple[str, ...]:
         """The sources whose rules match no document."""
-        return tuple(row.source for row in self.summary.sources if row.coverage == 0)
+        rows = self.summary.sources
+        return tuple(row.source for row in rows if row.coverage == 0 and not row.unasked)
+
+    @property
+    def not_asked(self) -> tuple[str, ...]:
+        """The language models that no document was shown to yet."""
+        rows = self.summary.sources
+        return tuple(row.source for row in rows if row.coverage == 0 and row.unasked)
 
     @property
     def only_class(self) -> str | None:
@@ -200,17 +206,23 @@ class Checked:
     def problems(self) -> tuple[str, ...]:
         """What stands in the way, a sentence each, the worst first."""
         found = []
-        if not self.summary.total.polarity:
+        if self.not_asked:
+            have = "has" if len(self.not_asked) == 1 else "have"
+            found.append(
+                f"{listed(self.not_asked)} {have} not been asked yet: unruly vote asks, and unruly vote --plan says what "
+                "that costs"
+            )
+        if not self.summary.total.polarity and len(self.not_asked) < len(self.summary.sources):
             found.append(
                 "no rule matches any document, so there is nothing to learn from: check the rules, and that "
                 "this is the right text column"
             )
-        elif self.only_class is not None:
+        elif self.only_class is not None and not self.not_asked:
             found.append(
                 f"all votes are for {self.only_class}, so no other class can be learnt: add rules for "
                 f"{listed(self.unnamed)}"
             )
-        elif self.unnamed:
+        elif self.unnamed and not self.not_asked:
             found.append(
                 f"no vote is for {listed(self.unnamed)}: add rules, for a class without votes is never predicted"
             )
@@ -254,6 +266,7 @@ class Checked:
             "holds": self.holds,
             "learnable": self.learnable,
             "never_vote": list(self.never_vote),
+            "not_asked": list(self.not_asked),
             "disabled": list(self.disabled),
             "only_class": self.only_class,
             "unnamed": list(self.unnamed),
@@ -366,16 +379,20 @@ def asked_line(asked: Asked) -> str:
     parts = [f"{plural(asked.answered, 'answer')} received", f"{asked.cached:,} known before"]
     if asked.unasked:
         remedy = "raise it" if asked.stopped == SPENT else "run again"
-        why = asked.stopped or "some failed"
+        why = asked.stopped or asked.problem
         parts.append(f"{asked.unasked:,} not asked ({why}); {remedy} to go on")
     if asked.unreadable:
         parts.append(
             f"{plural(len(asked.unreadable), 'answer')} that cannot be read, such as {asked.unreadable[0][:60]!r}"
         )
+    if asked.cut_short:
+        parts.append(f"{asked.cut_short:,} of them still reasoning at max_tokens: raise it")
     if asked.models:
         parts.append(f"answered by {listed(asked.models)}")
-    if asked.forms == FORMS[2]:
+    if "response_format" in asked.without:
         parts.append("the server knows no schema, so answers were read as plain text")
+    if "temperature" in asked.without:
+        parts.append("the server refuses temperature 0, so another run could answer differently")
     return f"{asked.source}: {', '.join(parts)}"
 
 

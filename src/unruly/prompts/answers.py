@@ -1,7 +1,7 @@
 """Answers of language models: how one is read, what it costs, and where all of them are kept.
 
-A completion holds JSON, `{"answer": "yes"}`, or plain text. Where the server gives log-probabilities, those of the
-token with which the answer begins give each word's probability:
+A completion holds JSON, `{"answer": "yes"}`, or plain text, perhaps after the model's reasoning. Where the server gives
+log-probabilities, those of the token with which the answer begins give each word's probability:
 
     p(word) = sum of exp(logprob) over the alternatives of that token that begin this word and no other, normalised
 
@@ -30,11 +30,14 @@ Alternatives: TypeAlias = "tuple[tuple[str, float], ...]"  # of one token: (text
 Tokens: TypeAlias = "tuple[tuple[str, Alternatives], ...]"
 
 _ANSWER_BEGINS = re.compile(r'"answer"\s*:\s*"')
+_THINKING = "<think>"  # before reasoning, which no closing mark ends where the answer was cut off
+_REASONED = re.compile(r"^.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:[a-z]+\n)?")
+_HEAD_ENDS = re.compile(r"[.,;!\n–—]|\s-\s")
 _AROUND = " \t\r\n\"'`.,:;!*()[]{}"
 _LEAST = (
     0.5  # probability that must fall on known words; below it the log-probabilities are not used
 )
-_LONGEST_SHOWN = 2000  # characters kept of a reply that is not a completion
 _KEYS_AT_ONCE = 500
 MILLION = 1_000_000
 _SCHEMA = """
@@ -57,46 +60,61 @@ class Completion:
     output_tokens: int | None = None
 
     @classmethod
-    def of(cls, body: bytes) -> Completion:
-        """From the body of a reply; a damaged one is kept as text, for a person to read."""
+    def of(cls, body: bytes) -> Completion | None:
+        """From the body of a reply; None where that is no chat completion."""
         try:
             found = json.loads(body)
             choice = found["choices"][0]
-            content = choice["message"]["content"]
-            if not isinstance(content, str):
-                raise TypeError("the content is no text")
             usage = found.get("usage") or {}
             return cls(
-                content,
+                _content(choice["message"]),
                 _tokens_of(choice.get("logprobs")),
                 str(found.get("model") or ""),
                 _count(usage.get("prompt_tokens")),
                 _count(usage.get("completion_tokens")),
             )
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-            return cls(body.decode("utf-8", "replace")[:_LONGEST_SHOWN])
+            return None
+
+    @property
+    def text(self) -> str:
+        """The content after the model's reasoning; blank where that is all there is.
+
+        >>> Completion("<think>Hm, a link.</think> yes").text
+        ' yes'
+        """
+        text = _REASONED.sub("", self.content)
+        return "" if text.lstrip().startswith(_THINKING) else text
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the longest answer was over before the model had done with reasoning."""
+        return bool(self.content.strip()) and not self.text.strip()
 
     def word(self, words: Sequence[str]) -> str | None:
         """The answer, if it is one of the words; None where it cannot be read.
+
+        A remark behind the word does not matter, unless it names another word.
 
         >>> Completion('{"answer": "yes"}').word(["yes", "no"])
         'yes'
         >>> Completion(" No.").word(["yes", "no"])
         'no'
+        >>> Completion("**Yes**, it advertises a channel.").word(["yes", "no"])
+        'yes'
         >>> Completion('{"answer": "maybe"}').word(["yes", "no"]) is None
         True
+        >>> Completion("yes, or perhaps no").word(["yes", "no"]) is None
+        True
         """
-        text = self.content
-        try:
-            found = json.loads(text)
-            if isinstance(found, Mapping):
-                text = str(found.get("answer", ""))
-            elif isinstance(found, str):
-                text = found
-        except (ValueError, RecursionError):
-            pass
-        answer = text.strip(_AROUND).casefold()
-        return next((word for word in words if word.casefold() == answer), None)
+        text = _answer_in(self.text)
+        whole = text.strip(_AROUND).casefold()
+        folded = {word.casefold(): word for word in words}
+        if whole in folded:
+            return folded[whole]
+        named = [word for word in folded if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", whole)]
+        head = _HEAD_ENDS.split(text.strip(), maxsplit=1)[0].strip(_AROUND).casefold()
+        return folded[head] if named == [head] else None
 
     def probabilities(self, words: Sequence[str]) -> dict[str, float] | None:
         """Of each word; None where the server gave no log-probabilities, or none that tell the words apart.
@@ -109,8 +127,8 @@ class Completion:
         {'yes': 0.75, 'no': 0.25, 'unsure': 0.0}
         """
         text = "".join(token for token, _ in self.tokens)
-        begins = _ANSWER_BEGINS.search(text)
-        start = begins.end() if begins else len(text) - len(text.lstrip(_AROUND))
+        begins = [found.end() for found in _ANSWER_BEGINS.finditer(text)]
+        start = begins[-1] if begins else len(text) - len(text.lstrip(_AROUND))
         end = 0
         for token, alternatives in self.tokens:
             end += len(token)
@@ -135,6 +153,38 @@ def _by_word(
             mass[begun[0]] += math.exp(min(logprob, 0.0))
     total = sum(mass.values())
     return {word: p / total for word, p in mass.items()} if total >= _LEAST else None
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """The text of a message: a string, or parts of one; else what the model refused or reasoned, for a person to read."""
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "".join(str(part.get("text") or "") for part in content)
+    if isinstance(content, str) and content.strip():
+        return content
+    if content is not None and not isinstance(content, str):
+        raise TypeError("the content is no text")
+    reasoned = message.get("reasoning_content") or message.get("reasoning")
+    return f"{_THINKING}{reasoned}" if reasoned else str(message.get("refusal") or "")
+
+
+def _answer_in(text: str) -> str:
+    """The value of `answer` in JSON, which some models put between ``` or behind a sentence; else the text."""
+    found = json_object(text)
+    if found is not None:
+        only = next(iter(found.values())) if len(found) == 1 else ""
+        return str(found.get("answer", only))
+    named, colon, rest = _FENCE.sub("", text).partition(":")
+    return rest if colon and named.strip(" *").casefold() == "answer" else named + colon + rest
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """The JSON object from the first brace to the last; None where there is none."""
+    try:
+        found = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _tokens_of(logprobs: Any) -> Tokens:
@@ -258,6 +308,28 @@ class AnswerStore:
 
     def __exit__(self, *error: object) -> None:
         self._base.close()
+
+    @contextmanager
+    def alone(self, source: str, name: str) -> Iterator[None]:
+        """While one run asks a source no other does: two would pay twice, and exceed its budget.
+
+        The lock is the operating system's, so it goes with a process that is killed.
+        """
+        with self._errors():
+            lock = sqlite3.connect(
+                self.path.with_name(f"{source}.lock"), timeout=0, isolation_level=None
+            )
+        try:
+            lock.execute("begin exclusive")
+        except sqlite3.Error:
+            lock.close()
+            raise InputError(
+                f"source {name!r}: another run is asking this model the same: wait until it has ended"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.close()
 
     def get(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The answers that are there, by key."""

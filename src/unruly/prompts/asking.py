@@ -8,8 +8,9 @@ When the answer arrives, its true cost takes the place of what was reserved; a r
 
 A request that the server turns away (429, 5xx) or that gets lost is repeated after a pause that doubles. Where the server
 sends Retry-After, all workers wait for that long; where that is too long, the run stops. After several requests in a row that
-were given up, it stops, keeps what it has and says why. On Ctrl-C and SIGTERM nothing more is sent, and answers in
-flight are waited for.
+were given up, or where none of the first answers can be read, it stops, keeps what it has and says why. A request that is
+refused for itself (400, 413, 422), such as one that is too long, is tried in lesser forms and then given up. On Ctrl-C and
+SIGTERM nothing more is sent, and answers in flight are waited for.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from typing import Any
 from unruly.errors import RuleError
 from unruly.progress import SILENT, Progress, stage
 from unruly.prompts.answers import AnswerStore, Budget, Completion, Cost, Price
-from unruly.prompts.endpoint import FORMS, Client, Endpoint, Reply, Request, most_input, usual_input
-from unruly.wording import duration, plural
+from unruly.prompts.endpoint import Client, Endpoint, Form, Reply, Request, most_input, usual_input
+from unruly.wording import duration, listed, plural
 
 SPENT, OVER = "the budget is spent", "the time limit is reached"  # why a run may end as planned
 _NOT_NOW = (408, 409, 425, 429)  # and 5xx: worth another attempt
-_NOT_UNDERSTOOD = (400, 415, 422)  # worth a less demanding form
+_NOT_UNDERSTOOD = (400, 413, 415, 422)  # worth a lesser form; else the document's own fault
+_HOPELESS = 20  # requests refused, or answers that cannot be read, and none better: the run stops
+_ASK_MODELS = 5.0  # seconds to wait for the server's list of models
 _LOOK = 0.05  # seconds between two reports of progress
 
 
@@ -118,9 +121,11 @@ class Asked:
     unasked: int  # left when it ended
     spent: Cost  # all runs together
     stopped: str = ""  # why it ended before everything was asked; "" where it did not
+    problem: str = ""  # of the last request that was given up
     models: tuple[str, ...] = ()  # that answered under another name than the one asked for
-    forms: str = FORMS[0]  # of the last requests
+    without: tuple[str, ...] = ()  # what the server refuses, such as response_format
     unreadable: tuple[str, ...] = ()  # answers that cannot be read: the source abstains there
+    cut_short: int = 0  # of these: the model was still reasoning
 
     @property
     def failed(self) -> bool:
@@ -180,6 +185,10 @@ class Asking:
 
     def run(self, store: AnswerStore, progress: Progress = SILENT) -> Asked:
         """Ask what the store does not have, as far as the budget goes."""
+        with store.alone(self.identity, self.source):
+            return self._run(store, progress)
+
+    def _run(self, store: AnswerStore, progress: Progress) -> Asked:
         distinct = list({request.key: request for request in self.requests}.values())
         known = store.get(request.key for request in distinct)
         todo = [request for request in distinct if request.key not in known]
@@ -190,6 +199,7 @@ class Asking:
                 run.go(progress)
         if run.fatal is not None:
             raise run.fatal
+        unreadable = _unreadable(store, distinct)
         return Asked(
             source=self.source,
             answered=run.answered,
@@ -197,19 +207,21 @@ class Asking:
             unasked=len(todo) - run.answered,
             spent=store.spent(self.identity),
             stopped=run.stopped if run.answered < len(todo) else "",
+            problem=run.problem if run.answered < len(todo) else "",
             models=tuple(sorted(run.models)),
-            forms=FORMS[run.form],
-            unreadable=_unreadable(store, distinct),
+            without=run.form.without,
+            unreadable=tuple(answer.content for answer in unreadable),
+            cut_short=sum(answer.cut_short for answer in unreadable),
         )
 
 
-def _unreadable(store: AnswerStore, requests: Sequence[Request]) -> tuple[str, ...]:
+def _unreadable(store: AnswerStore, requests: Sequence[Request]) -> list[Completion]:
     answers = store.get(request.key for request in requests)
-    return tuple(
-        answers[request.key].content
+    return [
+        answers[request.key]
         for request in requests
         if request.key in answers and not request.understands(answers[request.key])
-    )
+    ]
 
 
 class Account:
@@ -264,8 +276,9 @@ class _Run:
             1,
             threading.Event(),
         )  # workers and who starts them; set when none is left
-        self.answered = self.failed_in_a_row = self.form = 0
-        self.stopped = ""
+        self.answered = self.read = self.refused = self.failed_in_a_row = 0
+        self.form = Form()  # that the server has answered to, once it has
+        self.stopped = self.problem = ""
         self.fatal: RuleError | None = None
         self.models: set[str] = set()
         self.not_before = 0.0
@@ -340,19 +353,22 @@ class _Run:
     def _ask(self, client: Client, request: Request) -> None:
         """One request, with as many attempts as the policy has."""
         retries, attempt, problem = self.asking.retries, 0, ""
+        form = self.form
         while attempt < retries.attempts and not self.stopped:
             self._wait(self.not_before - time.monotonic())
-            form = self.form
             reply = self._send(client, request, form)
             if reply is None or reply.status == 200:
                 return
-            if reply.status in _NOT_UNDERSTOOD and form < len(FORMS) - 1:
-                with self.lock:
-                    self.form = max(self.form, form + 1)
+            problem = reply.problem or f"{self.asking.endpoint.host} {_answers(reply)}"
+            if reply.status in _NOT_UNDERSTOOD:
+                lesser = form.less(reply.words())
+                if lesser is None:
+                    self._unanswerable(problem)
+                    return
+                form = lesser
                 continue
             if reply.status and reply.status not in _NOT_NOW and reply.status < 500:
-                raise self._refusal(reply)
-            problem = reply.problem or f"the server answers {reply.status}"
+                raise self._refusal(client, request, reply)
             attempt += 1
             self._pause(attempt, reply)
         if not self.stopped:
@@ -370,7 +386,7 @@ class _Run:
         elif attempt < retries.attempts:
             self._wait(pause)
 
-    def _send(self, client: Client, request: Request, form: int) -> Reply | None:
+    def _send(self, client: Client, request: Request, form: Form) -> Reply | None:
         """One attempt; None where none may be made any more."""
         asking, most = self.asking, self.asking.most(request)
         if not self.account.reserve(most):
@@ -385,43 +401,74 @@ class _Run:
             return None
         self.store.sending(request.key, asking.identity, request.model, most)
         begun = time.monotonic()
-        reply = client.send(request, FORMS[form], seconds)
-        if reply.status == 200:
-            self._keep(request, reply, most, time.monotonic() - begun)
-        elif reply.status or not reply.sent:
+        reply = client.send(request, form, seconds)
+        completion = Completion.of(reply.body) if reply.status == 200 else None
+        if completion is not None:
+            self._keep(request, form, completion, most, time.monotonic() - begun)
+            return reply
+        reply = reply.without_answer() if reply.status == 200 else reply
+        if reply.lost:  # it may have been paid for
+            self.account.settle(most, most)
+        else:
             self.store.refused(request.key, most)
             self.account.settle(most, Cost())
-        else:  # lost: it may have been paid for
-            self.account.settle(most, most)
         return reply
 
-    def _keep(self, request: Request, reply: Reply, most: Cost, seconds: float) -> None:
-        completion = Completion.of(reply.body)
+    def _keep(
+        self, request: Request, form: Form, completion: Completion, most: Cost, seconds: float
+    ) -> None:
         cost = most
         if completion.input_tokens is not None and completion.output_tokens is not None:
             cost = self.asking.price.cost(completion.input_tokens, completion.output_tokens)
         self.store.answered(request.key, completion, most, cost, seconds)
         self.account.settle(most, cost)
         with self.lock:
+            if not self.answered:
+                self.form = form
             self.answered += 1
             self.failed_in_a_row = 0
+            self.read += request.understands(completion)
+            useless = self.answered >= _HOPELESS and not self.read
             if completion.model not in ("", request.model):
                 self.models.add(completion.model)
+        if useless:
+            why = f"still reasoning at max_tokens = {request.max_tokens}: raise it"
+            shown = why if completion.cut_short else f"such as {completion.content[:60]!r}"
+            self.stop(f"none of the first {_HOPELESS} answers can be read, {shown}")
+
+    def _unanswerable(self, problem: str) -> None:
+        """The server refuses this one request: the others may go through, unless none has."""
+        with self.lock:
+            self.problem = problem
+            self.refused += 1
+            hopeless = self.refused >= _HOPELESS and not self.answered
+        if hopeless:
+            self.stop(f"the first {self.refused} requests were refused: {problem}")
 
     def _given_up(self, problem: str) -> None:
         with self.lock:
+            self.problem = problem
             self.failed_in_a_row += 1
             many = self.failed_in_a_row
         if many >= self.asking.retries.failures:
             self.stop(f"{many} requests in a row failed: {problem}")
 
-    def _refusal(self, reply: Reply) -> RuleError:
+    def _refusal(self, client: Client, request: Request, reply: Reply) -> RuleError:
         endpoint = self.asking.endpoint
-        message = endpoint.refusal(reply)
         if reply.status in (401, 403):
             key = endpoint.key_env or "none: name one with key_env"
-            return RuleError(f"{endpoint.host} refuses the key ({reply.status}; {key}): {message}")
-        return RuleError(f"{endpoint.host} answers {reply.status}: {message}")
+            return RuleError(
+                f"{endpoint.host} refuses the key ({reply.status}; {key}): {reply.words()}"
+            )
+        if reply.status == 404:
+            models = client.models(_ASK_MODELS)
+            remedy = (
+                f"it has the models {listed(models)}"
+                if models and request.model not in models
+                else f"check that it is right, {endpoint.url} and the model {request.model!r}"
+            )
+            return RuleError(f"{endpoint.host} {_answers(reply)}; {remedy}")
+        return RuleError(f"{endpoint.host} {_answers(reply)}")
 
     def _wait(self, seconds: float) -> None:
         """Sleep, but not past the end of the run."""
@@ -430,6 +477,10 @@ class _Run:
         while seconds > 0 and not self.stopped:
             self.asking.retries.sleep(min(seconds, 0.2))
             seconds -= 0.2
+
+
+def _answers(reply: Reply) -> str:
+    return f"answers {reply.status}: {reply.words()}"
 
 
 @contextmanager

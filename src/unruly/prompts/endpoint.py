@@ -1,20 +1,22 @@
 """One OpenAI-compatible endpoint, `/v1/chat/completions` over plain HTTP (`http.client`), and what is sent there.
 
-Requests are chat completions at temperature 0 with a seed and a JSON schema. A server that refuses log-probabilities or
-schemas is asked without them (`FORMS`). Redirects are not followed, so that texts go where the project says and nowhere else. The key stands in a header, and in
-no message and no file.
+Requests are chat completions at temperature 0 with a seed and a JSON schema. A server that refuses one of these is asked
+without it (`Form`). Redirects are not followed and proxies of the environment not used, so that texts go where the project
+says and nowhere else. The key stands in a header, and in no message and no file: it is masked in replies that repeat it.
 """
 
 from __future__ import annotations
 
+import io
 import ipaddress
 import json
 import os
 import selectors
+import socket
 import ssl
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -27,12 +29,44 @@ from unruly.errors import RuleError
 from unruly.prompts.answers import Completion
 
 UNSURE = "unsure"
-FORMS = ("schema and log-probabilities", "schema", "plain text")  # from most to least demanding
+_REFUSABLE = {  # parts of a request, and what a server calls them that refuses one
+    "logprobs": ("logprobs",),
+    "response_format": ("response_format", "json_schema", "schema", "grammar"),
+    "max_tokens": ("max_tokens",),
+    "temperature": ("temperature",),
+    "seed": ("seed",),
+}
+OWN_PARTS = ("model", "messages", "stream", *_REFUSABLE, "max_completion_tokens", "top_logprobs")
+_LESS = (
+    "logprobs",
+    "response_format",
+)  # left out in this order where it does not say what it refuses
 VERSION = 1  # of what is sent, in the key of an answer
 _TOP = 5  # alternatives of a token whose log-probabilities are asked for
 _WORD_TOKENS = 8  # that an answer of one word usually has
 _MOST_BYTES = 1 << 20  # of a reply
-_PIECE = 1 << 16  # bytes of it that are read at a time
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a request goes without, because the server refuses it."""
+
+    without: tuple[str, ...] = ()
+
+    def less(self, refusal: str) -> Form | None:
+        """Without what the server's words name; where they name nothing, without what fewest servers know.
+
+        >>> Form().less(
+        ...     "Unsupported parameter: use 'max_completion_tokens' instead of 'max_tokens'"
+        ... )
+        Form(without=('max_tokens',))
+        >>> Form().less("bad request").less("bad request").less("bad request") is None
+        True
+        """
+        left = {part: names for part, names in _REFUSABLE.items() if part not in self.without}
+        refused = [part for part, names in left.items() if any(name in refusal for name in names)]
+        refused = refused or [part for part in _LESS if part in left][:1]
+        return Form((*self.without, refused[0])) if refused else None
 
 
 class Request(Protocol):
@@ -54,8 +88,8 @@ class Request(Protocol):
     def usual_output(self) -> int:
         """Tokens that the answer usually has."""
 
-    def body(self, form: str) -> dict[str, Any]:
-        """The request in one of the forms."""
+    def body(self, form: Form) -> dict[str, Any]:
+        """The request in this form."""
 
     def understands(self, completion: Completion) -> bool:
         """Whether this is an answer to it."""
@@ -70,29 +104,29 @@ class Question:
     words: tuple[str, ...]  # the answers, "unsure" last
     seed: int
     max_tokens: int
+    extra: Mapping[str, Any] = field(default_factory=dict)  # sent beside the rest
 
     @cached_property
     def key(self) -> str:
         """The name of its answer."""
-        return request_key(
-            [VERSION, self.model, self.prompt, self.words, self.seed, self.max_tokens]
-        )
+        parts = [VERSION, self.model, self.prompt, self.words, self.seed, self.max_tokens]
+        return request_key([*parts, dict(self.extra)] if self.extra else parts)
 
     @property
     def usual_output(self) -> int:
         """Tokens that the answer usually has."""
         return min(_WORD_TOKENS, self.max_tokens)
 
-    def body(self, form: str) -> dict[str, Any]:
-        """The request in one of the forms."""
+    def body(self, form: Form) -> dict[str, Any]:
+        """The request in this form."""
         listed = ", ".join(self.words[:-1])
         orders = f'Answer with exactly one of: {listed}. Answer "{UNSURE}" where you cannot tell.'
-        body = chat_body(self, orders, self.prompt, self.seed)
-        if form != FORMS[2]:
+        body = chat_body(self, orders, self.prompt, self.seed, form)
+        if "response_format" not in form.without:
             body |= answer_schema({"answer": {"type": "string", "enum": list(self.words)}})
-        if form == FORMS[0]:
+        if "logprobs" not in form.without:
             body |= {"logprobs": True, "top_logprobs": _TOP}
-        return body
+        return body | dict(self.extra)
 
     def understands(self, completion: Completion) -> bool:
         """Whether the answer is one of the words."""
@@ -101,23 +135,22 @@ class Question:
 
 def most_input(request: Request) -> int:
     """Tokens that a request cannot exceed: one for each byte."""
-    return len(json.dumps(request.body(FORMS[0]), ensure_ascii=False).encode("utf-8", "replace"))
+    return len(json.dumps(request.body(Form()), ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def usual_input(request: Request) -> int:
     """Tokens that a request is likely to have: four bytes each, and some for the roles."""
-    texts = (message["content"] for message in request.body(FORMS[2])["messages"])
+    texts = (message["content"] for message in request.body(Form())["messages"])
     return sum(len(text.encode("utf-8", "replace")) for text in texts) // 4 + 8
 
 
-def chat_body(request: Request, orders: str, prompt: str, seed: int) -> dict[str, Any]:
+def chat_body(request: Request, orders: str, prompt: str, seed: int, form: Form) -> dict[str, Any]:
     """What all requests have in common."""
-    return {
-        "model": request.model,
-        "messages": [{"role": "system", "content": orders}, {"role": "user", "content": prompt}],
-        "temperature": 0,
-        "seed": seed,
-        "max_tokens": request.max_tokens,
+    messages = [{"role": "system", "content": orders}, {"role": "user", "content": prompt}]
+    longest = "max_completion_tokens" if "max_tokens" in form.without else "max_tokens"
+    settings = {"temperature": 0, "seed": seed, longest: request.max_tokens}
+    return {"model": request.model, "messages": messages} | {
+        name: value for name, value in settings.items() if name not in form.without
     }
 
 
@@ -148,12 +181,39 @@ class Reply:
     problem: str = ""  # why there is no reply
     sent: bool = True  # False: the request never left, so it cannot have been paid for
 
+    @property
+    def lost(self) -> bool:
+        """Whether it may have been paid for without an answer: also where a gateway gave up waiting."""
+        return self.sent and (self.status in (0, 502, 504) or 520 <= self.status < 530)
+
+    def without_answer(self) -> Reply:
+        """For a 200 that holds no completion: the error in it, with its own status where it has one."""
+        try:
+            status = int(json.loads(self.body)["error"]["code"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            status = 0
+        if 400 <= status < 600:
+            return replace(self, status=status)
+        shown = self.words()[:80]
+        return replace(self, status=0, problem=f"the reply is no chat completion: {shown!r}")
+
+    def words(self) -> str:
+        """What a server says of a request that it refused."""
+        text = self.body.decode("utf-8", "replace")
+        try:
+            found = json.loads(text)
+            inner = next(found[k] for k in ("error", "message", "detail") if found.get(k))
+            text = str(inner.get("message", inner) if isinstance(inner, Mapping) else inner)
+        except (ValueError, AttributeError, StopIteration, RecursionError):
+            pass
+        return " ".join(text.split())[:200]
+
 
 @dataclass(frozen=True)
 class Endpoint:
     """Where to ask; `key_env` names the environment variable that holds the key."""
 
-    url: str  # up to /v1
+    url: str  # up to /v1, which may be left out
     key_env: str | None = None
     seconds: float = 60.0  # to wait for one reply
     in_flight: int = 8  # requests at a time
@@ -163,6 +223,11 @@ class Endpoint:
         if parts.scheme not in ("http", "https") or not parts.hostname or not _has_port(parts):
             raise RuleError(
                 f'endpoint = {self.url!r}: expected an address such as "http://127.0.0.1:11434/v1"'
+            )
+        if parts.hostname in ("0.0.0.0", "::"):
+            raise RuleError(
+                f"endpoint = {self.url!r}: a server listens on {parts.hostname}, but is reached under another "
+                "address: write 127.0.0.1 where it is this machine"
             )
         if parts.username or parts.password or parts.query:
             raise RuleError(
@@ -188,8 +253,22 @@ class Endpoint:
 
     @property
     def path(self) -> str:
-        """Of the requests."""
-        return quote(f"{self._parts.path.rstrip('/')}/chat/completions", safe="/%:@")
+        """Of the requests.
+
+        >>> Endpoint("http://127.0.0.1:11434").path, Endpoint("https://x.org/api/v2/").path
+        ('/v1/chat/completions', '/api/v2/chat/completions')
+        """
+        return f"{self._base}/chat/completions"
+
+    @property
+    def models_path(self) -> str:
+        """Of the list of models."""
+        return f"{self._base}/models"
+
+    @property
+    def _base(self) -> str:
+        given = self._parts.path.rstrip("/").removesuffix("/chat/completions")
+        return quote(given or "/v1", safe="/%:@")
 
     @property
     def local(self) -> bool:
@@ -198,12 +277,7 @@ class Endpoint:
         >>> Endpoint("http://127.0.0.1:11434/v1").local, Endpoint("https://api.openai.com/v1").local
         (True, False)
         """
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return self.host == "localhost" or _loopback(self.host)
 
     def key(self) -> str | None:
         """The key, from the environment; refused where it is not there."""
@@ -221,31 +295,25 @@ class Endpoint:
         return key
 
     def connection(self, seconds: float) -> HTTPConnection:
-        """A new connection, open."""
+        """A new connection, open; refused where "localhost" leads to another machine."""
         port = self._parts.port
         made: HTTPConnection = (
-            HTTPSConnection(self.host, port, timeout=seconds, context=self._trusted)
+            HTTPSConnection(self.host, port or 443, timeout=seconds, context=self._trusted)
             if self._parts.scheme == "https"
-            else HTTPConnection(self.host, port, timeout=seconds)
+            else HTTPConnection(self.host, port or 80, timeout=seconds)
         )
         made.connect()
+        peer = made.sock.getpeername()[0]
+        if self.local and not _loopback(peer):
+            made.close()
+            raise RuleError(
+                f"{self.host} leads to {peer}, which is not this machine: name it by that address"
+            )
         return made
 
     @cached_property
     def _trusted(self) -> ssl.SSLContext:
         return ssl.create_default_context()
-
-    def refusal(self, reply: Reply) -> str:
-        """What a server says of a request that it refused, the key masked."""
-        text = reply.body.decode("utf-8", "replace")
-        try:
-            inner = json.loads(text)["error"]
-            text = str(inner["message"] if isinstance(inner, Mapping) else inner)
-        except (ValueError, KeyError, TypeError):
-            pass
-        key = self.key()
-        text = text if key is None else text.replace(key, "***")
-        return " ".join(text.split())[:200]
 
 
 class Client:
@@ -254,29 +322,42 @@ class Client:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._open: HTTPConnection | None = None
-        key = endpoint.key()
+        self._key = endpoint.key()
         self._headers = {"Content-Type": "application/json"}
-        self._headers |= {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._headers |= {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
+        self._deadline = 0.0  # of the request under way
 
-    def send(self, request: Request, form: str, seconds: float) -> Reply:
+    def send(self, request: Request, form: Form, seconds: float) -> Reply:
         """Ask once, within so many seconds; whatever goes wrong is a `Reply` that says so."""
-        deadline = time.monotonic() + seconds
+        body = json.dumps(request.body(form)).encode()
+        headers = {**self._headers, "Idempotency-Key": request.key}
+        return self._exchange("POST", self._endpoint.path, body, headers, seconds)
+
+    def models(self, seconds: float) -> tuple[str, ...]:
+        """The models that the server has, by its own list; none where it gives no list."""
+        reply = self._exchange("GET", self._endpoint.models_path, None, self._headers, seconds)
+        try:
+            return tuple(str(model["id"]) for model in json.loads(reply.body)["data"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return ()
+
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str], seconds: float
+    ) -> Reply:
+        self._deadline = time.monotonic() + seconds
         try:
             connection = self._connected(seconds)
         except OSError as error:
             why = error.strerror or type(error).__name__
             return Reply(problem=f"{self._endpoint.host} cannot be reached ({why})", sent=False)
         try:
-            connection.request(
-                "POST",
-                self._endpoint.path,
-                json.dumps(request.body(form)).encode(),
-                {**self._headers, "Idempotency-Key": request.key},
-            )
-            return self._read(connection, deadline)
+            connection.request(method, path, body, headers)
+            return self._read(connection)
         except TimeoutError:
             self.close()
-            return Reply(problem=f"no answer within {seconds:g} s")
+            return Reply(
+                problem=f"no answer within {seconds:.3g} s: raise seconds, or lower in_flight"
+            )
         except (HTTPException, OSError) as error:
             self.close()
             return Reply(problem=f"the connection broke ({type(error).__name__})")
@@ -293,27 +374,59 @@ class Client:
             self.close()
         if self._open is None:
             self._open = self._endpoint.connection(seconds)
-        self._open.sock.settimeout(seconds)
+            self._open.response_class = self._response
+        self._open.sock.settimeout(max(self._deadline - time.monotonic(), 1e-3))
         return self._open
 
-    def _read(self, connection: HTTPConnection, deadline: float) -> Reply:
-        sock = connection.sock
+    def _response(self, sock: socket.socket, *, method: str | None = None) -> HTTPResponse:
+        return HTTPResponse(_TimedSocket(sock, self._deadline), method=method)
+
+    def _read(self, connection: HTTPConnection) -> Reply:
         with connection.getresponse() as response:
-            length = response.length  # None: in chunks, or to the end of the connection
-            parts, size = [], 0
-            while size != length and size <= _MOST_BYTES:
-                sock.settimeout(max(deadline - time.monotonic(), 1e-3))
-                part = response.read1(_PIECE if length is None else min(_PIECE, length - size))
-                if not part:
-                    break
-                parts.append(part)
-                size += len(part)
-            if size > _MOST_BYTES:
+            body = response.read(_MOST_BYTES + 1)
+            if len(body) > _MOST_BYTES:
                 self.close()
                 return Reply(problem="the reply is too long")
-            if length is not None and size < length:
+            if response.length:
                 raise HTTPException("the reply breaks off")
-            return Reply(response.status, b"".join(parts), _retry_after(response))
+            if self._key is not None:
+                body = body.replace(self._key.encode(), b"***")
+            return Reply(response.status, body, _retry_after(response))
+
+
+class _TimedSocket(io.RawIOBase):
+    """What a response reads from: no part of it, headers included, may arrive after the deadline."""
+
+    def __init__(self, sock: socket.socket, deadline: float) -> None:
+        self._sock, self._deadline = sock, deadline
+        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open until it is read
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """As a socket has it."""
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _loopback(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
 
 
 def _has_port(parts: SplitResult) -> bool:
@@ -336,10 +449,8 @@ def _retry_after(response: HTTPResponse) -> float | None:
     given = response.headers.get("Retry-After")
     if given is None:
         return None
-    try:
-        return max(0.0, float(given))
-    except ValueError:
-        pass
+    if given.strip().isdecimal():
+        return float(given)
     try:
         moment = parsedate_to_datetime(given)
         return max(0.0, (moment - datetime.now(moment.tzinfo)).total_seconds())

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,8 @@ from unruly.errors import RuleError
 from unruly.progress import SILENT, Progress
 from unruly.prompts.answers import AnswerStore, Budget, Completion, Price
 from unruly.prompts.asking import Asked, Asking, Plan, RetryPolicy
-from unruly.prompts.endpoint import UNSURE, Endpoint, Question
+from unruly.prompts.endpoint import OWN_PARTS, UNSURE, Endpoint, Question
+from unruly.rules.classifier import Classifier
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table
 from unruly.rules.matching import Cache, MatchFrame
@@ -36,7 +37,8 @@ from unruly.votes.summary import tallies
 from unruly.votes.votes import Votes
 from unruly.wording import listed
 
-KEYS = ("endpoint", "model", "ask", "answers", "budget", "price", "key_env", "in_flight", "seconds", "max_tokens", "seed")  # fmt: skip
+KEYS = ("endpoint", "model", "ask", "answers", "budget", "price", "key_env", "in_flight", "seconds", "max_tokens", "seed", "extra")  # fmt: skip
+MOST_TOKENS = 32_768  # of an answer, reasoning included
 UNCOVERED, CONTESTED, AGREED = 0, 1, 2  # in the order in which documents are asked about
 _GAP = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 _OWN = ("text", "classes", "descriptions")  # what a template may name beside columns
@@ -48,7 +50,8 @@ class Prompt:
     """Asks `model` at `endpoint`; `answers` says which words mean which class.
 
     `ask` is a template: {text}, {classes}, {descriptions} and any column by its name. Without `answers`, the classes
-    go by their names. `key_env` names the environment variable that holds the key.
+    go by their names. `key_env` names the environment variable that holds the key. `extra` is sent beside the rest, for what
+    only some servers know, such as {"reasoning_effort": "none"}.
     """
 
     endpoint: Endpoint
@@ -60,6 +63,7 @@ class Prompt:
     max_tokens: int = 32
     seed: int = 0
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, Plain] = field(default_factory=dict)
     picks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -80,8 +84,11 @@ class Prompt:
             raise RuleError(
                 f"{self.endpoint.host} is not this machine: give a budget, as in budget = {{ calls = 1000 }}"
             )
-        if not 1 <= self.max_tokens <= 4096:
-            raise RuleError(f"max_tokens = {self.max_tokens}: give 1 to 4096")
+        if not 1 <= self.max_tokens <= MOST_TOKENS:
+            raise RuleError(f"max_tokens = {self.max_tokens}: give 1 to {MOST_TOKENS:,}")
+        own = next((name for name in self.extra if name in OWN_PARTS), None)
+        if own is not None:
+            raise RuleError(f"extra: {own!r} is set already: leave it out")
 
     def __hash__(self) -> int:
         return hash(self.identity)
@@ -95,8 +102,11 @@ class Prompt:
     @property
     def identity(self) -> str:
         """What its answers and its spending go by, wherever it is asked."""
-        parts = [self.model, self.ask, sorted(self.answers.items()), self.max_tokens, self.seed]
-        text = json.dumps([*parts, sorted(self.descriptions.items())], ensure_ascii=False)
+        parts: list[object] = [self.model, self.ask]
+        parts += [sorted(self.answers.items()), self.max_tokens, self.seed]
+        parts.append(sorted(self.descriptions.items()))
+        parts += [dict(self.extra)] if self.extra else []
+        text = json.dumps(parts, ensure_ascii=False)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def words(self, classes: tuple[str, ...]) -> dict[str, str]:
@@ -121,6 +131,7 @@ class Prompt:
                 words,
                 self.seed,
                 self.max_tokens,
+                self.extra,
             )
             for i, text in enumerate(frame[TEXT].to_list())
         ]
@@ -176,6 +187,8 @@ class Prompt:
             plain["price"] = {"input": self.price.input, "output": self.price.output}
         if self.endpoint.key_env is not None:
             plain["key_env"] = self.endpoint.key_env
+        if self.extra:
+            plain["extra"] = dict(self.extra)
         usual = Endpoint("http://127.0.0.1")
         own: tuple[tuple[str, Any, Any], ...] = (
             ("in_flight", self.endpoint.in_flight, usual.in_flight),
@@ -217,6 +230,7 @@ class Prompt:
                 max_tokens=here.at("max_tokens").count(inner.get("max_tokens", 32)),
                 seed=here.at("seed").count(inner.get("seed", 0)),
                 descriptions=dict(place.descriptions),
+                extra=_extra(inner.get("extra", {}), here.at("extra")),
             )
         except RuleError as error:
             raise error if error.where and error.where.line else here.error(error.message) from None
@@ -311,6 +325,15 @@ def _budget(value: object, here: Place) -> Budget:
     return Budget(whole.get("calls"), whole.get("tokens"), other.get("money"), other.get("minutes"))
 
 
+def _extra(value: object, here: Place) -> Mapping[str, Plain]:
+    table = here.table(value)
+    try:
+        json.dumps(table)
+    except TypeError:
+        raise here.error("extra holds something that JSON has not, such as a date") from None
+    return cast("Mapping[str, Plain]", table)
+
+
 def _price(value: object, here: Place) -> Price:
     table = here.table(value)
     here.only(table, ("input", "output"), "price")
@@ -372,8 +395,13 @@ def _by_urgency(sources: Sources, corpus: Corpus, cache: Cache | None) -> NDArra
 def urgency_by_rules(
     sources: Sources, corpus: Corpus, cache: Cache | None = None
 ) -> NDArray[np.int64]:
-    """(n,): `urgency` by the rules alone, for language models and class descriptions vote on everything."""
-    rules = [s for s in sources.sources if prompt_of(s) is None and descriptions_of(s) is None]
+    """(n,): `urgency` by the rules alone, for models and class descriptions vote on everything."""
+    rules = [
+        source
+        for source in sources.sources
+        if descriptions_of(source) is None
+        and not any(isinstance(rule.when, Prompt | Classifier) for rule in source.rules)
+    ]
     if not rules:
         return np.full(len(corpus), UNCOVERED)
     return urgency(Sources(sources.classes, rules).vote(corpus, cache=cache))

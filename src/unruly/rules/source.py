@@ -301,6 +301,11 @@ def source_from_plain(
         descriptions=descriptions or {},
         allowance=allowance or Allowance(),
     )
+    astray = next((key for key in table if key != "prompt" and key in (*_KINDS, *_RULE_KEYS)), None)
+    if astray is not None:
+        raise place.at(astray).error(
+            f"{astray!r} belongs to a rule, not to the source: write rule = [{{ {astray} = ... }}]"
+        )
     place.only(table, ("name", "enabled", "rule", "prompt"), "a source")
     if "name" not in table:
         raise place.error('a source has no name: add name = "..."')

@@ -43,6 +43,7 @@ class SourceRow:
     coverage: float = 0.0
     overlaps: float = 0.0
     conflicts: float = 0.0
+    unasked: float = 0.0  # documents that a language model was not asked about
     alone: int = 0  # documents that no other source covers
     decides: int = 0  # documents whose majority vote would be another without it, these included
     estimated: Share | None = None  # its accuracy, as the model estimates it without gold
@@ -85,6 +86,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
                 coverage=line.coverage,
                 overlaps=line.overlaps,
                 conflicts=line.conflicts,
+                unasked=line.unasked,
                 alone=int((voted & alone).sum()),
                 estimated=estimates.get(source.name),
                 agreement=agreement,
