@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -91,6 +92,31 @@ def test_pickles_and_types_that_nobody_vouches_for_are_not_opened(tmp_path: Path
         Sources(
             ["a", "b"], [Source("o", [Rule(None, Classifier("f.skops", folder=str(tmp_path)))])]
         ).vote(["x"])
+
+
+def test_a_pipeline_that_takes_no_texts_is_refused_in_a_line(tmp_path: Path) -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    skops.dump(LogisticRegression().fit(np.eye(2), ["a", "b"]), tmp_path / "n.skops")
+    given = Classifier("n.skops", folder=str(tmp_path))
+    with pytest.raises(
+        RuleError, match=r"n\.skops cannot read texts.*save the whole pipeline"
+    ) as found:
+        Sources(["a", "b"], [Source("o", [Rule(None, given)])]).vote(["my private text"])
+    assert "private" not in str(found.value)
+
+
+def test_a_file_that_is_saved_again_is_read_again(saved: Path) -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    before = sources(saved).vote(TEXTS).matrix[:, 1]
+    turned = [name for pair in zip(NAMES[1::2], NAMES[::2], strict=True) for name in pair]
+    made = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, turned)
+    skops.dump(made, saved / "c.skops")
+    os.utime(saved / "c.skops", ns=(1, 1))
+    assert (sources(saved).vote(TEXTS).matrix[:, 1] == 1 - before).all()
 
 
 def _code(x: object) -> object:

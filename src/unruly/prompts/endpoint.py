@@ -22,7 +22,7 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property
 from hashlib import blake2b
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from urllib.parse import SplitResult, quote, urlsplit
 
 from unruly.errors import RuleError
@@ -374,12 +374,13 @@ class Client:
             self.close()
         if self._open is None:
             self._open = self._endpoint.connection(seconds)
-            self._open.response_class = self._response
+            self._open.response_class = cast("type[HTTPResponse]", self._response)
         self._open.sock.settimeout(max(self._deadline - time.monotonic(), 1e-3))
         return self._open
 
     def _response(self, sock: socket.socket, *, method: str | None = None) -> HTTPResponse:
-        return HTTPResponse(_TimedSocket(sock, self._deadline), method=method)
+        timed = cast("socket.socket", _TimedSocket(sock, self._deadline))
+        return HTTPResponse(timed, method=method)
 
     def _read(self, connection: HTTPConnection) -> Reply:
         with connection.getresponse() as response:

@@ -192,17 +192,39 @@ class ClassifierVotes:
 def _probabilities(
     classifier: Classifier, texts: list[str]
 ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    if classifier.model.endswith(".skops"):
-        model = _sklearn(str(classifier.path), tuple(classifier.trusted))
-        names = tuple(str(name) for name in model.classes_)
-        proba = model.predict_proba(texts) if texts else np.zeros((0, len(names)))
-        return names, np.asarray(proba, np.float64)
+    """The names of the classifier's classes, and (n, classes)."""
     place = classifier.path
-    return _by_transformer(str(place) if place.is_dir() else classifier.model, texts)
+    if classifier.model.endswith(".skops"):
+        model = _sklearn(str(place), place.stat().st_mtime_ns, tuple(classifier.trusted))
+        names = tuple(str(name) for name in model.classes_)
+        proba = _predicted(model, place.name, texts) if texts else np.zeros((0, len(names)))
+    elif place.is_dir():
+        names, proba = _by_transformer(str(place), _saved(place), texts)
+    else:
+        names, proba = _by_transformer(classifier.model, 0, texts)
+    if len(names) < 2 or proba.shape != (len(texts), len(names)) or not np.isfinite(proba).all():
+        raise RuleError(f"{classifier.model} gives no probabilities of two classes or more")
+    return names, proba
+
+
+def _predicted(model: Any, name: str, texts: list[str]) -> NDArray[np.float64]:
+    try:
+        return np.asarray(model.predict_proba(texts), np.float64)
+    except Exception as error:  # other people's code may raise anything
+        first = (str(error).splitlines() or [""])[0]
+        raise RuleError(
+            f"{name} cannot read texts ({type(error).__name__}: {first[:60]}): save the whole pipeline, from texts to "
+            "probabilities"
+        ) from None
+
+
+def _saved(folder: Path) -> int:
+    """When a file of the folder was last written."""
+    return max((file.stat().st_mtime_ns for file in folder.iterdir()), default=0)
 
 
 @functools.lru_cache(maxsize=4)
-def _sklearn(path: str, trusted: tuple[str, ...]) -> Any:
+def _sklearn(path: str, saved: int, trusted: tuple[str, ...]) -> Any:
     skops = need("skops.io", extra="sklearn", purpose="scikit-learn classifiers")
     try:
         odd = [name for name in skops.get_untrusted_types(file=path) if name not in trusted]
@@ -226,9 +248,11 @@ def _sklearn(path: str, trusted: tuple[str, ...]) -> Any:
     return model
 
 
-def _by_transformer(name: str, texts: list[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+def _by_transformer(
+    name: str, saved: int, texts: list[str]
+) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     torch = need("torch", extra="hub", purpose="Hugging Face classifiers")
-    tokenizer, model = _transformer(name)
+    tokenizer, model = _transformer(name, saved)
     names = tuple(str(model.config.id2label[i]) for i in range(model.config.num_labels))
     found = [np.zeros((0, len(names)))]
     for start in range(0, len(texts), _BATCH):
@@ -242,7 +266,7 @@ def _by_transformer(name: str, texts: list[str]) -> tuple[tuple[str, ...], NDArr
 
 
 @functools.lru_cache(maxsize=2)
-def _transformer(name: str) -> tuple[Any, Any]:
+def _transformer(name: str, saved: int) -> tuple[Any, Any]:
     transformers = need("transformers", extra="hub", purpose="Hugging Face classifiers")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
