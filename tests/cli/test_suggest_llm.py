@@ -204,6 +204,18 @@ def test_a_server_without_schemas_and_a_chatty_model(server: StandIn, folder: Pa
     assert found.proposals.asked.without == ("logprobs", "response_format")
 
 
+def test_a_model_that_reasons_first_has_room_time_and_its_setting(
+    server: StandIn, folder: Path
+) -> None:
+    server.always = "think"
+    write(folder, server.url, ', max_tokens = 4000, extra = { reasoning_effort = "low" }')
+    found = suggested(folder)
+    assert {one.label for one in found.suggestions} == {"ham", "spam"}
+    body = server.bodies[0]
+    assert (body["max_tokens"], body["reasoning_effort"]) == (4000, "low")
+    assert language_model(Project.read(folder)).endpoint.seconds == 300
+
+
 def test_a_server_that_fails_leaves_no_suggestion_and_says_so(
     server: StandIn, folder: Path
 ) -> None:

@@ -41,6 +41,7 @@ class StandIn:
     script: deque[str] = field(default_factory=deque)  # one for each of the next requests
     requests: int = 0
     delivered: int = 0  # answers sent
+    billed: int = 0  # tokens of all answers, also of those that did not arrive
     paid: Counter[str] = field(default_factory=Counter)  # by idempotency key
     bodies: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -219,11 +220,13 @@ class _Handler(BaseHTTPRequestHandler):
         if kind == "stall":
             time.sleep(float(detail))
         time.sleep(stand_in.seconds)
-        data = json.dumps(stand_in.answer(body, kind)).encode()
+        answer = stand_in.answer(body, kind)
+        data, usage = json.dumps(answer).encode(), answer["usage"]
         if kind == "repeat":  # the request's headers, in the answer
             data = data.replace(b"no", str(self.headers["Authorization"]).encode())
         with stand_in._lock:
             stand_in.paid[self.headers["Idempotency-Key"]] += 1
+            stand_in.billed += sum(usage.values())
         if kind == "cut":  # the connection breaks in the middle of the reply
             self.send_response(200)
             self.send_header("Content-Length", str(len(data)))

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -342,6 +343,22 @@ def test_a_budget_of_tokens_and_money_is_never_exceeded(server: StandIn) -> None
     assert paid.stopped == "the budget is spent"
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_misbehaviour_makes_a_run_spend_more_than_the_budget(server: StandIn, seed: int) -> None:
+    """By the server's own count, over runs that break off, with many requests in flight."""
+    ways = ["", "", "", "cut", "stall:0.5", "429", "500", "504", "half", "wrong", "html"]
+    limits = Budget(calls=40, tokens=9_000, money=0.009)
+    given = sources(prompt(server, in_flight=8, seconds=0.3, budget=limits, price=Price(1.0, 1.0)))
+    for run_number in range(4):
+        rng = np.random.default_rng([seed, run_number])
+        server.script.extend(rng.choice(ways, 25).tolist())
+        found = asked(given, [f"song {i}" for i in range(200)])
+    assert server.delivered > 10
+    assert server.billed <= found.spent.tokens <= 9_000
+    assert sum(server.paid.values()) <= found.spent.calls <= 40
+    assert server.billed / 1e6 <= found.spent.money <= 0.009 + 1e-12
+
+
 def test_a_budget_of_minutes_is_not_exceeded(server: StandIn) -> None:
     server.seconds = 0.05
     begun = time.monotonic()
@@ -586,10 +603,14 @@ def test_the_command_plans_asks_and_votes(
     assert server.delivered == 0
     assert json.loads(capsys.readouterr().out)["plans"][0]["calls"] == 30
     assert run(["vote", folder, "-o", out]) == 0
-    assert "llm: 30 answers received, 0 known before" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "llm: 30 answers received, 0 known before" in said
+    assert "holds one class" not in said
     assert unruly.Votes.read(out).matrix[:, 1].tolist() == [
         1 if i % 3 == 0 else 0 for i in range(30)
     ]
+    assert run(["vote", folder, "-o", str(tmp_path / "v.csv")]) == 0
+    assert "v.csv holds one class a vote: probabilities" in capsys.readouterr().err
     assert run(["vote", folder]) == 2
     assert run(["check", folder, "-q"]) == 0
     assert run(["fit", folder, "-q", "-o", str(tmp_path / "m.unruly")]) == 0
@@ -635,6 +656,41 @@ def test_documents_are_not_covered_by_another_classifier(server: StandIn) -> Non
     rules.append(Source("other", [Rule(None, Classifier("missing.skops"))]))
     ask(sources(prompt(server, in_flight=1), *rules), Corpus.from_texts(texts))
     assert server.texts == ["Spam? nothing here", "Spam? a song"]
+
+
+def test_the_key_is_in_no_file_and_on_no_screen(
+    server: StandIn,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    key = "sk-very-secret"
+    monkeypatch.setenv("STAND_IN_KEY", key)
+    server.key = key
+    server.script.extend(["repeat", "500", "wrong"])
+    folder = str(folder_with(server, tmp_path, 60, more=', key_env = "STAND_IN_KEY"'))
+    model = str(tmp_path / "m.unruly")
+    commands = [
+        ["vote", folder, "--plan", "--json"],
+        ["--debug", "vote", folder, "--json", "-o", str(tmp_path / "v.parquet")],
+        ["check", folder, "--json"],
+        ["fit", folder, "-o", model, "--json"],
+        ["explain", model, "please subscribe 0", "--json"],
+        ["report", model, "--data", folder, "-o", str(tmp_path / "r.html")],
+        ["predict", model, str(tmp_path / "train.csv"), "--ask", "--key-env", "STAND_IN_KEY", "-o", str(tmp_path / "p.csv")],
+    ]  # fmt: skip
+    for command in commands:
+        assert run(command) == 0, command
+    server.key = "sk-another"
+    assert run(["suggest", folder, "--llm"]) == 2  # a server that repeats the wrong key
+    screen = capfd.readouterr()
+    assert "refuses the key (401; STAND_IN_KEY): wrong key Bearer ***" in screen.err
+    assert key not in screen.out + screen.err
+    found = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"m.unruly", "r.html", "answers.sqlite"} <= {path.name for path in found}
+    assert not [path for path in found if key.encode() in path.read_bytes()]
+    with zipfile.ZipFile(model) as saved:
+        assert not [name for name in saved.namelist() if key.encode() in saved.read(name)]
 
 
 def test_the_command_says_so_when_it_stops_even_quietly(

@@ -248,6 +248,11 @@ def vote(
         f"{output}: {plural(votes.n, 'document')}, {plural(votes.k, 'source')}; {votes.coverage:.1%} of the "
         "documents have a vote"
     )
+    if output.suffix != ".parquet" and (votes.soft or votes.unasked):
+        screen.remark(
+            f"{output.name} holds one class a vote: probabilities, further classes of partial votes and what was not asked "
+            "are kept in .parquet alone"
+        )
     if voted.texts.skipped:
         screen.remark(f"{plural(voted.texts.skipped, 'row')} skipped as unusable")
     for bad in voted.texts.broken:

@@ -10,6 +10,7 @@ need no time limit. Everything else is rejected with a reason. Whether a rule is
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -72,6 +73,7 @@ class LanguageModel:
     seed: int = 0
     spends_as: str = ""
     max_tokens: int = 1024
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.model.strip():
@@ -124,6 +126,7 @@ def language_model(
         prompt.seed,
         prompt.identity,
         max(prompt.max_tokens, LanguageModel.max_tokens),
+        prompt.extra,
     )
 
 
@@ -151,6 +154,7 @@ class RuleRequest:
     texts: tuple[str, ...]  # documents, shortened
     seed: int = 0
     max_tokens: int = 1024
+    extra: Mapping[str, Any] = field(default_factory=dict)  # sent beside the rest
 
     @cached_property
     def prompt(self) -> str:
@@ -171,7 +175,8 @@ class RuleRequest:
     @cached_property
     def key(self) -> str:
         """The name of its answer."""
-        return request_key(["rules", _VERSION, self.model, self.prompt, self.seed, self.max_tokens])
+        parts = ["rules", _VERSION, self.model, self.prompt, self.seed, self.max_tokens]
+        return request_key([*parts, dict(self.extra)] if self.extra else parts)
 
     @property
     def usual_output(self) -> int:
@@ -180,7 +185,7 @@ class RuleRequest:
 
     def body(self, form: Form) -> dict[str, Any]:
         """The request: with a schema, or in plain text."""
-        body = chat_body(self, _ORDERS, self.prompt, self.seed, form)
+        body = chat_body(self, _ORDERS, self.prompt, self.seed, form) | dict(self.extra)
         texts = {"type": "array", "items": {"type": "string"}}
         plain = "response_format" in form.without
         return body if plain else body | answer_schema(dict.fromkeys(KINDS, texts))
@@ -267,7 +272,14 @@ class LlmSuggester:
         named = tuple((name, about.get(name, "")) for name in sources.classes)
         requests = tuple(
             RuleRequest(
-                llm.model, name, named, _words(sources, name), texts, llm.seed, llm.max_tokens
+                llm.model,
+                name,
+                named,
+                _words(sources, name),
+                texts,
+                llm.seed,
+                llm.max_tokens,
+                llm.extra,
             )
             for name in sources.classes
         )
