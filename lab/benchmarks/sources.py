@@ -14,7 +14,7 @@ minutes.
 Fitting sees no gold. But two constants of the library, the sharpness of `describe` and the averaging of an encoder's
 layers, were chosen by the gold labels of 1,200 training documents each of agnews and yelp (lab/LOG.md), so that
 `describe` is optimistic on these two; imdb and trec had no part in it. `unlike` is `similar` with the examples of the other classes as
-counter-examples, made because of what trec showed.
+counter-examples, made because of what trec showed; `examples` has the examples in the place of the descriptions, one soft source for all classes.
 
 `--each` takes the examples of one class at a time, to tell which of them help and which hurt: how common the class
 is, how often its source votes and is right, what the default estimates of that, and the test accuracy of the rules
@@ -354,11 +354,14 @@ def new_sources(
         for c in classes
     ]
     described = Source("describe", [Rule(None, Described(about, space=space))])
+    lines = {c: "\n".join(EXAMPLES[name][c]) for c in classes}
+    shown = Source("examples", [Rule(None, Described(lines, space=space))])
     return {
         "rules": None,
         "describe": Sources(classes, [described]),
         "similar": Sources(classes, like),
         "unlike": Sources(classes, contrasted),
+        "examples": Sources(classes, [shown]),
         "describe + similar": Sources(classes, [described, *like]),
     }
 

@@ -539,14 +539,14 @@ def test_mistakes_are_refused(changes: dict[str, object], problem: str) -> None:
 
 
 def test_templates_see_columns_classes_and_descriptions(server: StandIn) -> None:
-    about = {"ham": "about the song", "spam": "an advert"}
+    about = {"ham": "about the song\nwhat a voice", "spam": "an advert"}
     wide = prompt(
         server, ask="{author}: {text} ({classes})\n{descriptions} {{x}}", descriptions=about
     )
     corpus = Corpus.from_frame(pl.DataFrame({"text": ["see {author}"], "author": ["Ann"]}))
     ask(sources(wide), corpus)
     assert server.texts == [
-        "Ann: see {author} (ham, spam)\nham: about the song\nspam: an advert {x}"
+        "Ann: see {author} (ham, spam)\nham: about the song; what a voice\nspam: an advert {x}"
     ]
     with pytest.raises(RuleError, match=r"names \{author\}, which is no column"):
         ask(sources(wide), Corpus.from_texts(["x"]))

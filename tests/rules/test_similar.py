@@ -191,6 +191,25 @@ def test_describe_is_one_soft_source_and_enough_to_begin_with(folder: Path) -> N
     assert not votes.sets  # soft votes are not partial ones
 
 
+def test_a_description_may_have_examples_and_the_nearest_line_counts(folder: Path) -> None:
+    listed = DESCRIBE.replace(
+        'shipping = "where is my parcel, it never arrived"',
+        'shipping = ["about sending things", "my parcel never arrived", "where is the parcel"]',
+    )
+    found = project(folder, HEAD + listed)
+    corpus = found.corpus()
+    votes = found.sources.vote(corpus)
+    assert np.mean(is_parcel(votes)) > 0.9
+    reasons = {votes.matches(row)[0].reason.split("”")[0] for row in range(votes.n)}
+    assert {"nearest to “my parcel never arrived", "nearest to “where is the parcel"} <= reasons
+    found.write(folder / "again.toml")
+    assert Project.read(folder / "again.toml") == found
+    model = found.fit().model
+    model.save(folder / "m.unruly")
+    again = unruly.load(folder / "m.unruly")
+    assert np.array_equal(again.predict_proba(TEXTS[:9]), model.predict_proba(TEXTS[:9]))
+
+
 def test_a_blank_text_gets_no_vote(folder: Path) -> None:
     found = project(folder, HEAD + RULES + DESCRIBE)
     votes = found.sources.vote(Corpus.from_texts(["", " "]))

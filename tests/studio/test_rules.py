@@ -313,6 +313,11 @@ def test_classes_are_described_and_the_description_can_be_undone(client: Any, fo
     assert 'aria-label="Delete describe"' not in table
     page = client.get("/rule?name=describe").text
     assert "people talk about a &lt;b&gt;song&lt;/b&gt;" in page
+    given = {"about:ham": "people talk\r\n\r\n what a  song ", "about:spam": "people sell"}
+    client.post("/rules/describe", data=given, headers=PART)
+    assert 'ham = ["people talk", "what a song"]' in text_of(folder)
+    assert "people talk\nwhat a song</textarea>" in client.get("/rules/describe").text
+    client.post("/undo")
     client.post("/undo")
     assert text_of(folder) == 'encoder = "lsa"\n' + before
 

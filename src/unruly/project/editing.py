@@ -31,6 +31,7 @@ from unruly.project.toml_editing import (
     toml_pairs,
 )
 from unruly.project.toml_table import Place, Table
+from unruly.rules.similar import description_to_plain
 from unruly.rules.source import Rule, Source, rule_to_plain, source_to_plain
 from unruly.wording import did_you_mean, listed, plural
 
@@ -172,7 +173,7 @@ def describe_classes(text: str, descriptions: Mapping[str, str]) -> str:
     """
     text = _whole_lines(text)
     place: Place = ("task", "describe")
-    given = {name: about for name, about in descriptions.items() if about}
+    given = {name: description_to_plain(about) for name, about in descriptions.items() if about}
     known = _values(text).get("task", {}).get("describe", {})
     if not given or not known:
         text = drop_key(text, place)

@@ -36,7 +36,12 @@ from unruly.project.toml_editing import toml_item
 from unruly.project.toml_table import Table, found_as
 from unruly.rules.condition import Space
 from unruly.rules.expressions import Allowance
-from unruly.rules.similar import DESCRIBE, described_source, descriptions_of
+from unruly.rules.similar import (
+    DESCRIBE,
+    described_source,
+    description_to_plain,
+    descriptions_of,
+)
 from unruly.rules.source import Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
 from unruly.texts.columns import Layout, find_layout
@@ -177,10 +182,19 @@ def _space(
 
 
 def _descriptions(task: Table, classes: tuple[str, ...]) -> dict[str, str]:
-    """`[task.describe]`: what each class means, in the order of the classes; all of them or none."""
+    """`[task.describe]`: what each class means, in the order of the classes; all of them or none.
+
+    A list of texts is a description of as many lines.
+    """
     table = task.table("describe")
     table.only(classes)
-    found = {name: table.text(name) or "" for name in classes if name in table.values}
+    found = {
+        name: "\n".join(table.texts(name) or ())
+        if isinstance(table.values[name], list)
+        else table.text(name) or ""
+        for name in classes
+        if name in table.values
+    }
     missing = [name for name in classes if not found.get(name, "").strip()]
     if found and missing:
         raise table.error(f"{missing[0]!r} has no description: describe every class")
@@ -298,7 +312,8 @@ def _task(project: Project) -> TomlTable:
     table = _table(values)
     for source in project.sources.sources:
         if (descriptions := descriptions_of(source)) is not None:
-            table.add("describe", _table(descriptions))
+            plain = {name: description_to_plain(about) for name, about in descriptions.items()}
+            table.add("describe", _table(plain))
     return table
 
 

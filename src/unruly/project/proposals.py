@@ -33,7 +33,7 @@ from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Cache
 from unruly.rules.pattern import Pattern
 from unruly.rules.prompt import AGREED, CONTESTED, UNCOVERED, prompt_of, urgency_by_rules
-from unruly.rules.similar import descriptions_of
+from unruly.rules.similar import descriptions_of, lines_of
 from unruly.rules.source import Rule
 from unruly.rules.sources import Sources
 from unruly.rules.watch import SMALL
@@ -357,7 +357,7 @@ def _descriptions(sources: Sources) -> dict[str, str]:
         prompt = prompt_of(source)
         found |= dict(descriptions_of(source) or {})
         found |= {} if prompt is None else dict(prompt.descriptions)
-    return found
+    return {name: "; ".join(lines_of(about)) for name, about in found.items()}
 
 
 def _words(sources: Sources, label: str) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from unruly.rules.classifier import Classifier
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table
 from unruly.rules.matching import Cache, MatchFrame
-from unruly.rules.similar import descriptions_of
+from unruly.rules.similar import descriptions_of, lines_of
 from unruly.rules.source import Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
@@ -118,7 +118,9 @@ class Prompt:
         """One for each document."""
         words = (*self.words(classes), UNSURE)
         known = self.descriptions
-        about = "\n".join(f"{name}: {known[name]}" for name in classes if name in known)
+        about = "\n".join(
+            f"{name}: {'; '.join(lines_of(known[name]))}" for name in classes if name in known
+        )
         fixed = {"classes": ", ".join(classes), "descriptions": about}
         columns = {name: frame[name].to_list() for name in self.columns}
         return [

@@ -6,9 +6,10 @@ A `similar` rule holds where a document is like one of its examples:
     other_i = largest cosine of document i with a counter-example of `unlike`
     the rule fires where  best_i > threshold  and  best_i > other_i
 
-`[task.describe]` holds each class's description against each document, one soft vote on every document that has a text:
+`[task.describe]` holds each class's description against each document, one soft vote on every document that has a text.
+Each line of a description is a text of its own, so that it may have examples:
 
-    s_ic = cosine of document i with the description of class c
+    s_ic = largest cosine of document i with a line of the description of class c
     z_ic = (s_ic - mean_c) / deviation_c            over the training documents
     p_i  = softmax(SHARPNESS z_i)
 
@@ -22,7 +23,8 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -254,7 +256,7 @@ class Similarities:
 
 @dataclass(frozen=True)
 class Described:
-    """A soft vote for the class whose description is nearest. Every class has a description."""
+    """A soft vote for the class whose description is nearest. Every class has one, of one line or more."""
 
     descriptions: Mapping[str, str]
     moments: Moments | None = None  # None: those of the training documents
@@ -338,24 +340,38 @@ class Closeness:
         if self.moments is not None:
             return self.moments
         space = known_space(self.space, "describe")
-        cosines = space.sample @ space.directions(self.texts).T  # (s, m)
+        cosines, _ = self._nearest(space.sample)
         return tuple(cosines.mean(axis=0).tolist()), tuple(cosines.std(axis=0).tolist())
 
-    def probabilities(self, texts: list[str]) -> NDArray[np.float64]:
-        """(n, m): p."""
+    @cached_property
+    def _lines(self) -> list[list[str]]:
+        """The lines of each description."""
+        return [lines_of(text) for text in self.texts]
+
+    def _nearest(
+        self, directions: NDArray[np.floating[Any]]
+    ) -> tuple[NDArray[np.floating[Any]], NDArray[np.intp]]:
+        """(n, m) twice, for texts (n, d): the cosine with each class's nearest line, and which line that is."""
         space = known_space(self.space, "describe")
-        mean, deviation = (np.array(part) for part in self.known_moments())
-        cosines = space.directions(texts) @ space.directions(self.texts).T
-        return softmax(SHARPNESS * (cosines - mean) / np.maximum(deviation, 1e-6))
+        texts = [line for lines in self._lines for line in lines]
+        ends = np.cumsum([len(lines) for lines in self._lines])[:-1]
+        found = np.split(directions @ space.directions(texts).T, ends, axis=1)  # (n, lines) each
+        best = np.stack([cosines.max(axis=1) for cosines in found], axis=1)
+        return best, np.stack([cosines.argmax(axis=1) for cosines in found], axis=1)
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
         texts = frame[TEXT].to_list()
-        p = self.probabilities(texts)
+        space = known_space(self.space, "describe")
+        mean, deviation = (np.array(part) for part in self.known_moments())
+        cosines, lines = self._nearest(space.directions(texts))
+        p = softmax(SHARPNESS * (cosines - mean) / np.maximum(deviation, 1e-6))  # (n, m)
         rows = [
             {"vote": None, "soft": None, "nearest": None}
             if not text.strip()
-            else {"vote": best, "soft": row.tolist(), "nearest": self.texts[best]}
-            for text, row, best in zip(texts, p, p.argmax(axis=1).tolist(), strict=True)
+            else {"vote": best, "soft": row.tolist(), "nearest": self._lines[best][line[best]]}
+            for text, row, best, line in zip(
+                texts, p, p.argmax(axis=1).tolist(), lines, strict=True
+            )
         ]
         kind = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32), "nearest": pl.String})
         return pl.Series(self.name, rows, dtype=kind)
@@ -365,7 +381,22 @@ class Closeness:
         if space.identity is None:
             return None
         learnt: Plain = space.training_identity if self.moments is None else list(self.moments)
-        return ["describe", 1, SHARPNESS, space.identity, list(self.texts), learnt]
+        return ["describe", 2, SHARPNESS, space.identity, list(self.texts), learnt]
+
+
+def lines_of(description: str) -> list[str]:
+    """The texts that a description consists of: its lines.
+
+    >>> lines_of("about invoices\\n\\n where is my refund ")
+    ['about invoices', 'where is my refund']
+    """
+    return [" ".join(line.split()) for line in description.splitlines() if line.strip()]
+
+
+def description_to_plain(description: str) -> str | list[str]:
+    """As a project file has it: a text, or a list of its lines."""
+    lines = lines_of(description)
+    return lines if len(lines) > 1 else description
 
 
 def described_source(

@@ -14,7 +14,7 @@ from unruly.project.editing import source_names, source_text
 from unruly.prompts.asking import Plan
 from unruly.rules.prompt import ask as ask_model
 from unruly.rules.prompt import plans, prompt_of
-from unruly.rules.similar import DESCRIBE, descriptions_of
+from unruly.rules.similar import DESCRIBE, descriptions_of, lines_of
 from unruly.rules.sources import Sources
 from unruly.statistics import Share, wilson
 from unruly.studio.documents import cards
@@ -332,7 +332,7 @@ def describe(studio: Studio, request: PageRequest) -> Response:
     """Save the descriptions."""
     work = studio.workspace
     given = {name: request.form.get(f"about:{name}", "").strip() for name in work.state.classes}
-    work.describe({name: " ".join(about.split()) for name, about in given.items()})
+    work.describe({name: "\n".join(lines_of(about)) for name, about in given.items()})
     return PlainTextResponse(
         "class descriptions saved" if any(given.values()) else "class descriptions removed"
     )
