@@ -322,6 +322,27 @@ def test_classes_are_described_and_the_description_can_be_undone(client: Any, fo
     assert text_of(folder) == 'encoder = "lsa"\n' + before
 
 
+def test_a_small_budget_goes_to_documents_that_no_rule_covers(client: Any, studio: Studio) -> None:
+    from tests.prompts.stand_in import StandIn
+
+    assert studio.workspace is not None
+    state = studio.workspace.state
+    documents = zip(state.corpus.texts, state.votes.voted, strict=True)
+    bare = [text for text, voted in documents if not voted.any()]
+    with StandIn() as server:
+        text = (
+            f'[[source]]\nname = "llm"\nprompt = {{ endpoint = "{server.url}", model = "m", ask = "Spam? {{text}}", '
+            'answers = { spam = "yes", ham = "no" }, budget = { calls = 5 }, in_flight = 1 }\n'
+        )
+        client.post("/rules/save", data={"toml": text, "saved": ""}, headers=PART)
+        client.post("/rules/ask", data={"name": "llm"}, headers=PART)
+        assert studio.trainer is not None
+        studio.trainer.wait(60)
+        assert studio.trainer.status is not None
+        assert studio.trainer.status.state == "done", "the end of a budget is no failure"
+        assert [text.removeprefix("Spam? ") for text in server.texts] == bare[:5]
+
+
 def test_a_language_model_is_asked_by_a_button_alone(client: Any, studio: Studio) -> None:
     from tests.prompts.stand_in import StandIn
 

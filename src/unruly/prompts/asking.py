@@ -93,7 +93,11 @@ class Plan:
     def __str__(self) -> str:
         cost = f", about {self.cost.tokens:,} tokens"
         cost += f", {_money(self.cost.money)} in money" if self.cost.money else ""
-        cost += "" if self.seconds is None else f", {duration(self.seconds)}"
+        cost += (
+            ", time not known before the first answers"
+            if self.seconds is None
+            else f", {duration(self.seconds)}"
+        )
         beyond = f"; {self.left_out:,} beyond the budget" if self.left_out else ""
         first = (
             f"{self.source} ({self.model} at {self.host}): {plural(self.calls, 'request')} to send"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import ipaddress
 import json
+import math
 import os
 import selectors
 import socket
@@ -450,8 +451,10 @@ def _retry_after(response: HTTPResponse) -> float | None:
     given = response.headers.get("Retry-After")
     if given is None:
         return None
-    if given.strip().isdecimal():
-        return float(given)
+    try:
+        return max(0.0, float(given)) if math.isfinite(float(given)) else None
+    except ValueError:
+        pass
     try:
         moment = parsedate_to_datetime(given)
         return max(0.0, (moment - datetime.now(moment.tzinfo)).total_seconds())

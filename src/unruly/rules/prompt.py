@@ -349,18 +349,24 @@ def ask(
     progress: Progress = SILENT,
     cache: Cache | None = None,
     retries: RetryPolicy | None = None,
+    only: str | None = None,
 ) -> tuple[Asked, ...]:
-    """Ask every prompt of the sources about these documents, within its budget; `vote` then reads the answers."""
-    askings = list(_askings(sources, corpus, cache, retries or RetryPolicy()))
+    """Ask every prompt of the sources about these documents, within its budget; `vote` then reads the answers.
+
+    `only` names the one source to ask; the others still say which documents come first.
+    """
+    askings = list(_askings(sources, corpus, cache, retries or RetryPolicy(), only))
     if not askings:
         return ()
     with AnswerStore.default() as store:
         return tuple(asking.run(store, progress) for asking in askings)
 
 
-def plans(sources: Sources, corpus: Corpus, cache: Cache | None = None) -> tuple[Plan, ...]:
+def plans(
+    sources: Sources, corpus: Corpus, cache: Cache | None = None, only: str | None = None
+) -> tuple[Plan, ...]:
     """What `ask` would send and cost; nothing is sent."""
-    askings = list(_askings(sources, corpus, cache, RetryPolicy()))
+    askings = list(_askings(sources, corpus, cache, RetryPolicy(), only))
     if not askings:
         return ()
     with AnswerStore.default() as store:
@@ -368,9 +374,13 @@ def plans(sources: Sources, corpus: Corpus, cache: Cache | None = None) -> tuple
 
 
 def _askings(
-    sources: Sources, corpus: Corpus, cache: Cache | None, retries: RetryPolicy
+    sources: Sources, corpus: Corpus, cache: Cache | None, retries: RetryPolicy, only: str | None
 ) -> Iterator[Asking]:
-    prompts = {s.name: prompt for s in sources.sources if (prompt := prompt_of(s)) is not None}
+    prompts = {
+        source.name: prompt
+        for source in sources.sources
+        if (prompt := prompt_of(source)) is not None and only in (None, source.name)
+    }
     if not prompts:
         return
     rows = _by_urgency(sources, corpus, cache)

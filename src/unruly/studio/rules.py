@@ -11,11 +11,12 @@ from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
 from unruly.project.editing import source_names, source_text
+from unruly.project.voting import asked_line
 from unruly.prompts.asking import Plan
+from unruly.rules.matching import Cache
 from unruly.rules.prompt import ask as ask_model
 from unruly.rules.prompt import plans, prompt_of
 from unruly.rules.similar import DESCRIBE, descriptions_of, lines_of
-from unruly.rules.sources import Sources
 from unruly.statistics import Share, wilson
 from unruly.studio.documents import cards
 from unruly.studio.forms import NoFormError, SourceForm, changed, new_source
@@ -113,7 +114,7 @@ def plan_of(name: str, state: State) -> Plan | None:
     source = next((one for one in state.project.sources.sources if one.name == name), None)
     if source is None or prompt_of(source) is None:
         return None
-    (found,) = plans(Sources(state.classes, (source,)), state.corpus)
+    (found,) = plans(state.project.sources, state.corpus, Cache.default(), only=name)
     return found
 
 
@@ -125,10 +126,12 @@ def ask_now(trainer: Trainer, name: str) -> None:
         raise InputError(f"{name!r} is not a saved prompt source: save it first")
 
     def work(job: Job) -> None:
-        (done,) = ask_model(Sources(state.classes, (source,)), state.corpus, job)
+        (done,) = ask_model(
+            state.project.sources, state.corpus, job, Cache.default(), only=source.name
+        )
         trainer.workspace.reload()
-        if done.stopped:
-            raise InputError(f"stopped after {done.answered} answers: {done.stopped}")
+        if done.failed:
+            raise InputError(asked_line(done))
 
     trainer.begin(f"querying {name}", work)
 
