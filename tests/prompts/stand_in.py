@@ -199,8 +199,9 @@ class _Handler(BaseHTTPRequestHandler):
             )
         if "response_format" in body and not stand_in.schema:
             return self._reply(400, {"error": "bad request"})
-        if refused := next((part for part in stand_in.refuses if part in body), None):
-            return self._reply(400, {"error": {"message": f"{refused} is not supported"}})
+        given = {*body, *(f"{message['role']} role" for message in body["messages"])}
+        if refused := next((part for part in stand_in.refuses if part in given), None):
+            return self._reply(400, {"error": {"message": f"{refused.title()} is not supported"}})
         if self.path != "/v1/chat/completions":
             return self._reply(404, {"detail": "Not Found"})
         if stand_in.known_models and body["model"] not in stand_in.known_models:

@@ -123,6 +123,7 @@ def test_without_log_probabilities_votes_are_hard(server: StandIn) -> None:
         (("response_format",), ("response_format",)),
         (("max_tokens", "temperature", "logprobs"), ("max_tokens", "temperature", "logprobs")),
         (("seed",), ("seed",)),
+        (("system role",), ("system",)),
     ],
 )
 def test_a_server_that_knows_less_is_asked_for_less(
@@ -311,7 +312,8 @@ def test_nobody_there() -> None:
         given = sources(prompt(gone, in_flight=2))
     found = asked(given)
     assert found.stopped == (
-        "3 requests in a row failed: 127.0.0.1 cannot be reached (Connection refused)"
+        "3 requests in a row failed: 127.0.0.1 cannot be reached (Connection refused): "
+        "is the server running, and the port right?"
     )
     assert found.spent == Cost()
 

@@ -36,6 +36,7 @@ _REFUSABLE = {  # parts of a request, and what a server calls them that refuses 
     "max_tokens": ("max_tokens",),
     "temperature": ("temperature",),
     "seed": ("seed",),
+    "system": ("system role", "system message", "roles must alternate"),
 }
 OWN_PARTS = ("model", "messages", "stream", *_REFUSABLE, "max_completion_tokens", "top_logprobs")
 _LESS = (
@@ -64,6 +65,7 @@ class Form:
         >>> Form().less("bad request").less("bad request").less("bad request") is None
         True
         """
+        refusal = refusal.casefold()
         left = {part: names for part, names in _REFUSABLE.items() if part not in self.without}
         refused = [part for part, names in left.items() if any(name in refusal for name in names)]
         refused = refused or [part for part in _LESS if part in left][:1]
@@ -148,6 +150,8 @@ def usual_input(request: Request) -> int:
 def chat_body(request: Request, orders: str, prompt: str, seed: int, form: Form) -> dict[str, Any]:
     """What all requests have in common."""
     messages = [{"role": "system", "content": orders}, {"role": "user", "content": prompt}]
+    if "system" in form.without:
+        messages = [{"role": "user", "content": f"{prompt}\n\n{orders}"}]
     longest = "max_completion_tokens" if "max_tokens" in form.without else "max_tokens"
     settings = {"temperature": 0, "seed": seed, longest: request.max_tokens}
     return {"model": request.model, "messages": messages} | {
@@ -350,7 +354,8 @@ class Client:
             connection = self._connected(seconds)
         except OSError as error:
             why = error.strerror or type(error).__name__
-            return Reply(problem=f"{self._endpoint.host} cannot be reached ({why})", sent=False)
+            where = f"{self._endpoint.host} cannot be reached ({why})"
+            return Reply(problem=f"{where}: is the server running, and the port right?", sent=False)
         try:
             connection.request(method, path, body, headers)
             return self._read(connection)
