@@ -14,10 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
+from tests.features.conftest import WORDS
 
 from unruly.errors import InputError, MissingExtraError, SettingsError
-from unruly.features.static import LONGEST, Static, check_tokenizer
+from unruly.features.static import FEW, LONGEST, Static, check_tokenizer
 
 model2vec = pytest.importorskip("model2vec")
 TEXTS = ["a good film", "not good, the bad songs", "unheard of", "", "עברית 😀 good"]
@@ -34,6 +37,73 @@ def test_as_model2vec_reads_the_folder(static_folder: Path) -> None:
     texts = [*TEXTS, "good " * 3_000]
     theirs = model2vec.StaticModel.from_pretrained(str(static_folder)).encode(texts)
     np.testing.assert_allclose(Static.open(static_folder).encode(texts), theirs, atol=1e-6)
+
+
+PIECES = [
+    *WORDS,
+    "GOOD",
+    "good.",
+    "(bad)",
+    "[UNK]",
+    "café",
+    "e\u0301",
+    "ΣΑΣ",
+    "我喜欢",
+    "😀",
+    "\x00",
+    "\x85",
+    "\u00a0",
+    "x" * 101,
+]
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50
+)
+@given(
+    pieces=st.lists(
+        st.sampled_from(PIECES) | st.characters(codec="utf-8") | st.sampled_from(" \n\t"),
+        max_size=60,
+    ),
+    max_tokens=st.sampled_from([1, 3, 512]),
+)
+def test_many_texts_give_the_bits_of_model2vec(
+    static_folder: Path, pieces: list[str], max_tokens: int
+) -> None:
+    static = Static.open(static_folder, max_tokens=max_tokens)
+    texts = ["".join(pieces[start:]) for start in range(len(pieces))] + [" ".join(pieces)] * FEW
+    theirs = model2vec.StaticModel.from_pretrained(str(static_folder), max_length=max_tokens)
+    assert np.array_equal(static.encode(texts), theirs.encode(texts))
+
+
+def test_words_beyond_those_that_are_remembered(
+    static_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unruly.features.static.REMEMBERED", 2)
+    static = Static.open(static_folder)
+    many = ["a good film", "the bad songs"] * FEW
+    assert np.array_equal(static.encode(many), static.encode(many))
+    assert np.array_equal(static.encode(many)[:2], static.encode(many[:2]))
+
+
+def test_added_tokens_are_found_before_words(static_folder: Path) -> None:
+    path = static_folder / "tokenizer.json"
+    plain = json.loads(path.read_text())
+    plain["added_tokens"] = [
+        {
+            "id": 0,
+            "content": "[UNK]",
+            "special": True,
+            "normalized": False,
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+        }
+    ]
+    path.write_text(json.dumps(plain))
+    texts = ["good [UNK]good", "[unk] good", "a film"] * FEW
+    theirs = model2vec.StaticModel.from_pretrained(str(static_folder)).encode(texts)
+    assert np.array_equal(Static.open(static_folder).encode(texts), theirs)
 
 
 def test_weights_and_mapping(static_folder: Path) -> None:
