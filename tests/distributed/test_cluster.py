@@ -87,9 +87,13 @@ def test_the_model_goes_by_path_and_fits_on_the_cluster(made: Place, tmp_path: P
 
 
 @pytest.mark.usefixtures("two")
-def test_an_error_on_a_worker_is_one_line_here(made: Place, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'nonsense'"):
-        predict(made.model, made.data, tmp_path / "out", text="nonsense")
+def test_an_error_on_a_worker_is_one_line_here(deadly: Path, tmp_path: Path) -> None:
+    (deadly / "rules.py").write_text(DEADLY.replace("os.kill(os.getpid(), 9)", "row.nonsense"))
+    project = Project.read(deadly)
+    data = project.data.path("train", project.folder)
+    with pytest.raises(InputError, match="nonsense") as caught:
+        vote(deadly, data, tmp_path / "out")
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.usefixtures("two")

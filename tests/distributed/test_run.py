@@ -118,6 +118,14 @@ def test_a_broken_file_is_named_and_the_rest_is_done(
     assert done.documents == len(kept)
 
 
+def test_a_column_that_is_not_there_is_no_broken_file(
+    here: Here, made: Place, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r"there is no column 'nosuch'.*columns are id, comment"):
+        predict(made.model, made.data, tmp_path / "out", text="nosuch", on_bad_row="skip")
+    assert not (tmp_path / "out").exists()
+
+
 class Frame:
     """A frame that writes itself, as daft's and Ray's do."""
 
@@ -141,3 +149,4 @@ def test_without_ray_the_extra_is_named(
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'unruly\[ray\]'"):
         predict(made.model, made.data, tmp_path / "out")
+    assert not unfinished(tmp_path / "out").exists()

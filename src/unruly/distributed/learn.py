@@ -84,9 +84,10 @@ def _drawn(
     data = project.data
     skip = data.on_bad_row == "skip"
     plan = planned(data.path("train", project.folder), placement.part_rows, skip)
+    columns = Columns(data.text, data.id, "skip" if skip else "keep")
+    plan.check(columns)
     drawn = room / "_drawn.parquet"
     pl.DataFrame({"row": sample_rows(plan.rows, sample, project.seed)}).write_parquet(drawn)
-    columns = Columns(data.text, data.id, "skip" if skip else "keep")
     labelled = tuple(project.label_file().standing())
     home = str(project.folder.resolve())
     job = DrawJob(str(room), columns, home, str(drawn), labelled)

@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import polars as pl
+
 from unruly.distributed.cluster import Cluster, Job, connected
 from unruly.errors import InputError, UnrulyError, Where
 from unruly.files import sha256
@@ -60,6 +62,12 @@ class Plan:
     parts: tuple[Part, ...]
     rows: int
     broken: tuple[BadRow, ...]  # files that cannot be read
+    data: str  # what was cut up
+    schema: pl.Schema  # its columns
+
+    def check(self, columns: Columns) -> None:
+        """Refuse names of columns that the data does not have, before any work."""
+        find_layout(self.schema, name=self.data, text=columns.text, id=columns.id, label=None)
 
     def to_plain(self) -> list[Any]:
         """As JSON has it: what a run depends on."""
@@ -92,7 +100,7 @@ def planned(data: Path, rows: int = ROWS, skip: bool = False) -> Plan:
             size = min(rows, table.rows - start)
             parts.append(Part(len(parts), str(table.path.resolve()), start, size, first + start))
         first += table.rows
-    return Plan(tuple(parts), first, opened.broken)
+    return Plan(tuple(parts), first, opened.broken, str(data), opened.tables[0].schema)
 
 
 Counts = dict[str, Any]  # what a part came to: numbers, and words for what went wrong
@@ -352,9 +360,10 @@ def _run(
 ) -> Spread:
     _check_output(out)
     plan = planned(_as_files(data, out), placement.part_rows, columns.on_bad_row == "skip")
+    plan.check(columns)
     folder = unfinished(out)
-    _begin(folder, {"job": type(job).__name__, "by": made_by, **asdict(columns)}, plan)
     with connected(placement.address, placement.workers) as cluster:
+        _begin(folder, {"job": type(job).__name__, "by": made_by, **asdict(columns)}, plan)
         done = work_through(cluster, job, plan, folder, progress, what)
     resumed = len(plan.parts) - done.fresh
     _finish(folder, out)
