@@ -2,14 +2,15 @@
 
     python lab/benchmarks/fit_scale.py --data DIR [--documents 10000,100000,1000000] [--encoder lsa] [--json]
     python lab/benchmarks/fit_scale.py --data DIR --documents 1000000 --encoder /models/potion-base-8M
-    python lab/benchmarks/fit_scale.py --data DIR --documents 300000 --texts mixed --option=--sample=0
+    python lab/benchmarks/fit_scale.py --data DIR --documents 100000 --texts mixed --samples 20000,0 --seeds 0,1,2
     python lab/benchmarks/fit_scale.py --grid [--cells 50000x25x5,100000x25x5] [--json]
 
 DIR holds folders in WRENCH's layout. `--texts repeated`: the training texts of agnews again and again, each time with every word left out with a
 probability of 1 in 10, so that no two are likely to be equal. `--texts mixed`: each text is a third of the words of three texts of one class, so that documents
 in different folds share little; gold labels say which texts may be mixed. The rules are those of examples/agnews. Each fit is a process of its own with an
 empty cache: its CPU seconds (of all threads) and peak memory are the operating system's. Accuracy is that of the 12,000 test documents
-as they are, whose labels are used for scoring only; the class shares are stated as equal, which they are. `--option` is handed to `unruly fit`.
+as they are, whose labels are used for scoring only; the class shares are stated as equal, which they are. `--samples` are handed to `unruly fit --sample`
+(0: all documents), `--seeds` draw the sample and the generated texts, so that fits of one seed see the same documents.
 
 `--grid` asks how the learning itself grows: `denoise` on generated features (32 numbers a document) and votes (each source on one document in 20,
 right in 70 %), for so many documents x sources x classes, each in a process of its own. Where cost is linear in documents, µs a document stays the same
@@ -22,12 +23,14 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +61,8 @@ class Cost:
     """What one fit took, and came to."""
 
     documents: int
+    sample: int | None  # documents learnt from at most; 0: all; None: the default
+    seed: int
     encoder: str
     cpu: float  # seconds, of all threads
     wall: float
@@ -76,7 +81,8 @@ def main() -> None:
     parser.add_argument("--documents", default="10000,100000,1000000", help="with commas between")
     parser.add_argument("--encoder", default="lsa")
     parser.add_argument("--texts", choices=["repeated", "mixed"], default="repeated")
-    parser.add_argument("--option", action="append", default=[], help="one more for `unruly fit`")
+    parser.add_argument("--samples", help="documents learnt from, with commas between; 0: all")
+    parser.add_argument("--seeds", default="0", help="with commas between")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     parser.add_argument("--grid", action="store_true", help="how learning itself grows")
     parser.add_argument("--cells", default=",".join(GRID), help="documents x sources x classes")
@@ -90,27 +96,39 @@ def main() -> None:
         return
     if args.data is None:
         parser.error("--data is needed, or --grid")
-    print("| documents | encoder | CPU s | s | peak MB | model MB | accuracy |")
-    print("|---|---|---|---|---|---|---|")
+    print(
+        "| documents | learnt from | seed | encoder | CPU s | s | peak MB | model MB | accuracy |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    samples = [int(n) for n in args.samples.split(",")] if args.samples else [None]
     found = []
-    for documents in map(int, args.documents.split(",")):
+    for documents, seed in product(
+        map(int, args.documents.split(",")), map(int, args.seeds.split(","))
+    ):
         with tempfile.TemporaryDirectory() as room:
-            write_project(Path(room), args.data / "agnews", documents, args.texts)
-            cost = measured(Path(room), documents, args.encoder, args.option)
-        found.append(cost)
-        print(
-            f"| {cost.documents:,} | {Path(cost.encoder).name} | {cost.cpu:.1f} | {cost.wall:.1f} "
-            f"| {cost.peak:,.0f} | {cost.model:.1f} | {cost.accuracy:.2f} |",
-            flush=True,
-        )
+            write_project(Path(room), args.data / "agnews", documents, args.texts, seed)
+            for sample in samples:
+                found.append(measured(Path(room), documents, args.encoder, sample, seed))
+                print(row(found[-1]), flush=True)
     if args.json:
         print(json.dumps([asdict(cost) for cost in found]))
 
 
-def write_project(folder: Path, data: Path, documents: int, kind: str) -> None:
+def row(cost: Cost) -> str:
+    """One line of the table."""
+    sample = "the default" if cost.sample is None else f"{cost.sample:,}" if cost.sample else "all"
+    start = f"| {cost.documents:,} | {sample} | {cost.seed} | {Path(cost.encoder).name} "
+    times = f"| {cost.cpu:.1f} | {cost.wall:.1f} | {cost.peak:,.0f} | {cost.model:.1f} "
+    return f"{start}{times}| {cost.accuracy:.2f} |"
+
+
+def write_project(folder: Path, data: Path, documents: int, kind: str, seed: int) -> None:
     """Rules, so many training documents, and the test documents as they are."""
     train = read_wrench(data, "train").corpus
-    made = partial(mixed, gold=np.asarray(train.gold)) if kind == "mixed" else perturbed
+    gold = np.asarray(train.gold)
+    made = (
+        partial(mixed, gold=gold, seed=seed) if kind == "mixed" else partial(perturbed, seed=seed)
+    )
     (folder / "train.parts").mkdir()
     for start in range(0, documents, PART):
         rows = np.arange(start, min(start + PART, documents))
@@ -127,9 +145,9 @@ def write_project(folder: Path, data: Path, documents: int, kind: str) -> None:
     (folder / "unruly.toml").write_text(f"{head}[data]\n{files}\n{rules}", encoding="utf-8")
 
 
-def perturbed(texts: pl.Series, rows: Rows) -> list[str]:
+def perturbed(texts: pl.Series, rows: Rows, seed: int) -> list[str]:
     """The texts of these rows, going round; from the second round on without a tenth of their words."""
-    rng = np.random.default_rng(int(rows[0]))
+    rng = np.random.default_rng([seed, int(rows[0])])
     found = texts.gather(rows % len(texts)).to_list()
     return [
         text
@@ -139,9 +157,9 @@ def perturbed(texts: pl.Series, rows: Rows) -> list[str]:
     ]
 
 
-def mixed(texts: pl.Series, rows: Rows, gold: Rows) -> list[str]:
+def mixed(texts: pl.Series, rows: Rows, gold: Rows, seed: int) -> list[str]:
     """Texts of their own: a third of the words of each of three texts of one class, in their order."""
-    rng = np.random.default_rng(int(rows[0]))
+    rng = np.random.default_rng([seed, int(rows[0])])
     words = [np.array(text.split(), dtype=object) for text in texts]
     members = [np.flatnonzero(gold == c) for c in np.unique(gold)]
     found = []
@@ -151,10 +169,21 @@ def mixed(texts: pl.Series, rows: Rows, gold: Rows) -> list[str]:
     return found
 
 
-def measured(folder: Path, documents: int, encoder: str, options: list[str]) -> Cost:
+def measured(folder: Path, documents: int, encoder: str, sample: int | None, seed: int) -> Cost:
     """One fit in a process of its own."""
     command = [sys.executable, "-m", "unruly", "fit", str(folder), "-o", str(folder / "m.unruly")]
-    command += ["--encoder", encoder, "--prior", "uniform", "--json", "--quiet", *options]
+    command += [
+        "--encoder",
+        encoder,
+        "--prior",
+        "uniform",
+        "--seed",
+        str(seed),
+        "--json",
+        "--quiet",
+    ]
+    command += [] if sample is None else ["--sample", str(sample)]
+    shutil.rmtree(folder / "cache", ignore_errors=True)
     environment = {**os.environ, "UNRULY_CACHE": str(folder / "cache")}
     answer_file, started = folder / "answer.json", time.perf_counter()
     with answer_file.open("wb") as out:
@@ -166,6 +195,8 @@ def measured(folder: Path, documents: int, encoder: str, options: list[str]) -> 
     answer = json.loads(answer_file.read_text(encoding="utf-8"))
     return Cost(
         documents=documents,
+        sample=sample,
+        seed=seed,
         encoder=encoder,
         cpu=used.ru_utime + used.ru_stime,
         wall=time.perf_counter() - started,

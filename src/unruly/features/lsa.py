@@ -186,14 +186,14 @@ class Lsa:
         if not len(texts):
             raise InputError("lsa: there are no texts to fit on")
         texts = _drawn(_in_one_order(texts), FIT, self.seed)
-        with stage(progress, "fitting lsa", len(texts), "texts"):
+        with stage(progress, "fitting lsa", 1 + len(self.powers), "step"):
             terms = self.chosen_terms(texts)
-            axes = tuple(
-                _small(_axes(weighed, self.dim, self.seed), len(self.powers))
-                for weighed in _weighed(terms, texts, self.powers)
-            )
-            progress.advance(len(texts))
-        return replace(self, terms=terms, axes=axes)
+            progress.advance(1)
+            axes = list[Axes]()
+            for weighed in _weighed(terms, texts, self.powers):
+                axes.append(_small(_axes(weighed, self.dim, self.seed), len(self.powers)))
+                progress.advance(1)
+        return replace(self, terms=terms, axes=tuple(axes))
 
     def chosen_terms(self, texts: Sequence[str]) -> tuple[Terms, ...]:
         """Words and pairs and, where they help, runs of characters; those that most texts have."""
