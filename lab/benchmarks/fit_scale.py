@@ -3,6 +3,7 @@
     python lab/benchmarks/fit_scale.py --data DIR [--documents 10000,100000,1000000] [--encoder lsa] [--json]
     python lab/benchmarks/fit_scale.py --data DIR --documents 1000000 --encoder /models/potion-base-8M
     python lab/benchmarks/fit_scale.py --data DIR --documents 100000 --texts mixed --samples 20000,0 --seeds 0,1,2
+    python lab/benchmarks/fit_scale.py --planted 1000000x50x10,10000000x200x100
     python lab/benchmarks/fit_scale.py --grid [--cells 50000x25x5,100000x25x5] [--json]
 
 DIR holds folders in WRENCH's layout. `--texts repeated`: the training texts of agnews again and again, each time with every word left out with a
@@ -11,6 +12,9 @@ in different folds share little; gold labels say which texts may be mixed. The r
 empty cache: its CPU seconds (of all threads) and peak memory are the operating system's. Accuracy is that of the 12,000 test documents
 as they are, whose labels are used for scoring only; the class shares are stated as equal, which they are. `--samples` are handed to `unruly fit --sample`
 (0: all documents), `--seeds` draw the sample and the generated texts, so that fits of one seed see the same documents.
+
+`--planted` is `unruly fit` on generated texts of 12 words for so many documents x sources x classes: each class has 20 words of its own, of which a text has two on
+average, 5,000 words are common to all, and each source is a keyword that one text in 20 of its class has, and one in 1,000 of the others. Accuracy is that of 10,000 more.
 
 `--grid` asks how the learning itself grows: `denoise` on generated features (32 numbers a document) and votes (each source on one document in 20,
 right in 70 %), for so many documents x sources x classes, each in a process of its own. Where cost is linear in documents, µs a document stays the same
@@ -46,6 +50,7 @@ from unruly.votes.votes import ABSTAIN, Votes
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "examples" / "agnews" / "unruly.toml"
 LOST, MIXED, PART = 0.1, 3, 100_000
+PLANTED, OWN = 500_000, 20  # generated texts written at a time; words of a class
 WIDTH, COVERAGE, RIGHT = 32, 0.05, 0.7
 GRID = (
     *(f"{n}x25x5" for n in (50_000, 100_000, 200_000, 400_000, 800_000)),
@@ -84,6 +89,7 @@ def main() -> None:
     parser.add_argument("--samples", help="documents learnt from, with commas between; 0: all")
     parser.add_argument("--seeds", default="0", help="with commas between")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
+    parser.add_argument("--planted", help="documents x sources x classes, with commas between")
     parser.add_argument("--grid", action="store_true", help="how learning itself grows")
     parser.add_argument("--cells", default=",".join(GRID), help="documents x sources x classes")
     parser.add_argument("--cell", help=argparse.SUPPRESS)
@@ -94,19 +100,22 @@ def main() -> None:
     if args.grid:
         grid(args.cells.split(","), args.json)
         return
-    if args.data is None:
-        parser.error("--data is needed, or --grid")
+    if args.data is None and not args.planted:
+        parser.error("--data is needed, or --planted, or --grid")
     print(
         "| documents | learnt from | seed | encoder | CPU s | s | peak MB | model MB | accuracy |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     samples = [int(n) for n in args.samples.split(",")] if args.samples else [None]
+    sizes = (args.planted or args.documents).split(",")
     found = []
-    for documents, seed in product(
-        map(int, args.documents.split(",")), map(int, args.seeds.split(","))
-    ):
+    for size, seed in product(sizes, map(int, args.seeds.split(","))):
         with tempfile.TemporaryDirectory() as room:
-            write_project(Path(room), args.data / "agnews", documents, args.texts, seed)
+            documents, *parts = map(int, size.split("x"))
+            if args.planted:
+                plant_project(Path(room), documents, *parts, seed=seed)
+            else:
+                write_project(Path(room), args.data / "agnews", documents, args.texts, seed)
             for sample in samples:
                 found.append(measured(Path(room), documents, args.encoder, sample, seed))
                 print(row(found[-1]), flush=True)
@@ -143,6 +152,61 @@ def write_project(folder: Path, data: Path, documents: int, kind: str, seed: int
     rules = rules[rules.index("[[source]]") :]
     files = 'train = "train.parquet"\ntest = "test.parquet"\ntext = "text"\nid = "id"\nlabel = "label"\n'
     (folder / "unruly.toml").write_text(f"{head}[data]\n{files}\n{rules}", encoding="utf-8")
+
+
+def plant_project(folder: Path, documents: int, sources: int, classes: int, seed: int) -> None:
+    """Texts of which the classes are known, one keyword a source, and 10,000 more to score."""
+    (folder / "train").mkdir()
+    for start in range(0, documents, PLANTED):
+        rng = np.random.default_rng([seed, start])
+        part = planted(rng, min(PLANTED, documents - start), sources, classes)
+        part.drop("label").write_parquet(folder / "train" / f"{start:09}.parquet")
+    planted(np.random.default_rng([seed, documents]), 10_000, sources, classes).write_parquet(
+        folder / "test.parquet"
+    )
+    head = f"[task]\nclasses = {json.dumps([f'c{c}' for c in range(classes)])}\n\n[data]\n"
+    files = 'train = "train"\ntest = "test.parquet"\ntext = "text"\nlabel = "label"\n'
+    rules = [
+        f'\n[[source]]\nname = "{key}"\nrule = [{{ label = "c{j % classes}", keywords = ["{key}"] }}]\n'
+        for j, key in enumerate(invented(5_000 + classes * OWN + sources)[-sources:])
+    ]
+    (folder / "unruly.toml").write_text(head + files + "".join(rules), encoding="utf-8")
+
+
+def planted(rng: np.random.Generator, rows: int, sources: int, classes: int) -> pl.DataFrame:
+    """So many texts and their labels."""
+    truth = rng.integers(0, classes, rows)
+    words = invented(5_000 + classes * OWN + sources)
+    common, special, keys = words[:5_000], words[5_000:-sources], words[-sources:]
+    columns = []
+    for place in range(12):
+        word = common.gather(np.minimum(rng.pareto(1.0, rows) * 50, 4_999).astype(np.int64))
+        if place < 4:
+            mine = special.gather(truth * OWN + rng.integers(0, OWN, rows))
+            word = mine.zip_with(pl.Series(rng.random(rows) < 0.5), word)
+        columns.append(word.alias(f"w{place}"))
+    each = sources // classes
+    for place in range(each):
+        right = pl.Series(rng.random(rows) < 0.05)
+        columns.append(
+            keys.gather(truth + place * classes).zip_with(right, columns[-1]).alias(f"k{place}")
+        )
+    stray = pl.Series(rng.random(rows) < sources / 1_000)
+    columns.append(
+        keys.gather(rng.integers(0, sources, rows)).zip_with(stray, columns[-1]).alias("s")
+    )
+    text = pl.DataFrame(columns).select(text=pl.concat_str(pl.all(), separator=" "))
+    return text.with_columns(label=pl.Series([f"c{c}" for c in range(classes)]).gather(truth))
+
+
+def invented(count: int) -> pl.Series:
+    """So many different words of eight letters, always the same."""
+    letters = np.random.default_rng(0).integers(
+        ord("a"), ord("z") + 1, (2 * count, 8), dtype=np.uint8
+    )
+    return pl.Series([row.tobytes().decode() for row in letters]).unique(maintain_order=True)[
+        :count
+    ]
 
 
 def perturbed(texts: pl.Series, rows: Rows, seed: int) -> list[str]:
