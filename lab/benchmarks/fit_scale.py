@@ -111,9 +111,10 @@ def main() -> None:
     found = []
     for size, seed in product(sizes, map(int, args.seeds.split(","))):
         with tempfile.TemporaryDirectory() as room:
-            documents, *parts = map(int, size.split("x"))
+            documents, *rest = map(int, size.split("x"))
             if args.planted:
-                plant_project(Path(room), documents, *parts, seed=seed)
+                sources, classes = rest
+                plant_project(Path(room), documents, sources, classes, seed)
             else:
                 write_project(Path(room), args.data / "agnews", documents, args.texts, seed)
             for sample in samples:
