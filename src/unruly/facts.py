@@ -78,6 +78,16 @@ class ClassesWithoutVotes:
 
 
 @dataclass(frozen=True)
+class SharesAgainstVotes:
+    """A class with votes on more than twice as many documents as its stated share allows."""
+
+    kind: ClassVar[str] = "shares_against_votes"
+    label: str
+    share: float  # as stated
+    voted: float  # share of the documents with a vote for it
+
+
+@dataclass(frozen=True)
 class SourceBelowChance:
     """A source that is most likely wrong more often than a guess by the class shares."""
 
@@ -141,6 +151,7 @@ class LearntFromSample:
 Note = (
     ClassBalance
     | ClassesWithoutVotes
+    | SharesAgainstVotes
     | SourceBelowChance
     | BlankTexts
     | EncoderFallback
@@ -153,6 +164,7 @@ _NOTES: dict[str, type[Note]] = {
     for note in (
         ClassBalance,
         ClassesWithoutVotes,
+        SharesAgainstVotes,
         SourceBelowChance,
         BlankTexts,
         EncoderFallback,

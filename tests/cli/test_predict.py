@@ -218,9 +218,11 @@ def test_a_projects_own_functions_need_no_option(unruly: Unruly, tmp_path: Path)
     assert unruly("fit", folder, "-o", "own.unruly", "-q").code == 0
     done = unruly("predict", "own.unruly", folder, "-o", "out.csv")
     assert done.code == 0, done.err
+    shown = unruly("report", "own.unruly", "--data", folder, "-o", "own.html")
+    assert shown.code == 0, shown.err
     alone = unruly("predict", "own.unruly", folder / "texts.csv", "-o", "out.csv")
     assert alone.code == 2
-    assert "--functions" in alone.err
+    assert "--functions path/to/rules.py" in alone.err
 
 
 def test_rows_without_a_text_may_stay_without_a_label(unruly: Unruly, fitted: Path) -> None:

@@ -111,7 +111,7 @@ def test_a_source_no_better_than_chance_is_weak_where_shares_are_known() -> None
     weak = [c for c in found if isinstance(c, WeakSource)]
     assert [(w.source, w.measured) for w in weak] == [("x", True)]
     assert weak[0].chance == pytest.approx(0.9)
-    assert "no more than votes on random documents would be (90%)" in advice_sentence(weak[0])
+    assert "the same votes on random documents would be right on 90%" in advice_sentence(weak[0])
 
 
 def test_few_votes_are_not_judged() -> None:

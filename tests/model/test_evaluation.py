@@ -17,6 +17,7 @@ from tests.model.planted import planted, quick
 
 from unruly.errors import InputError
 from unruly.facts import Ledger, Use
+from unruly.labelmodels.majority_vote import commonest_class
 from unruly.learner import Heads
 from unruly.model.evaluation import (
     Evaluation,
@@ -201,3 +202,35 @@ def test_a_gain_has_the_interval_of_the_paired_difference() -> None:
     gain = paired_gain(np.array([1.0] * 50 + [0.0] * 50))
     assert gain.value == 0.5
     assert (gain.low, gain.high) == pytest.approx((0.402, 0.598), abs=1e-3)
+
+
+def test_the_source_table_and_the_evaluation_have_one_majority_vote() -> None:
+    rng = np.random.default_rng(3)
+    gold = rng.integers(0, 3, 200)
+    votes = Votes.from_array(
+        np.where(rng.random((200, 4)) < 0.25, rng.integers(0, 3, (200, 4)), -1), classes=list("abc")
+    )
+    even = np.full((200, 3), 1 / 3, np.float32)
+    scored = evaluate(
+        heads(even.tolist()), votes, gold, ledger=Ledger(), commonest=commonest_class(votes)
+    ).everything.majority.accuracy
+    told = votes.summary(gold).majority.accuracy
+    assert told is not None
+    assert told.value == pytest.approx(scored.value)
+    assert told.n == scored.n == 200
+
+
+def test_shares_that_the_true_labels_contradict_are_told() -> None:
+    gold = np.repeat([0, 1], [80, 20])
+    votes = Votes.from_array(gold[:, None], classes=["ham", "spam"])
+    said = heads(np.eye(2)[gold].tolist())
+
+    def told(shares: tuple[float, ...] | None) -> str:
+        return str(evaluate(said, votes, gold, ledger=Ledger(), shares=shares))
+
+    assert (
+        "The model goes by a share of 10.0% for ham; of the true labels here it has 80.0% (71.1% to 86.7%)."
+        in told((0.1, 0.9))
+    )
+    assert "goes by" not in told((0.76, 0.24))  # within what 100 labels can tell
+    assert "goes by" not in told(None)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 from tests.model.planted import planted, quick
 
+from unruly import Votes, WeakClassifier
+from unruly.errors import InputError
 from unruly.facts import (
     BalanceOrigin,
     BlankTexts,
@@ -89,3 +92,37 @@ def test_a_note_is_a_sentence_with_its_figures(note: Note, pieces: list[str]) ->
 @pytest.mark.parametrize("note", [note for note, _ in NOTES], ids=lambda note: note.kind)
 def test_a_note_survives_json(note: Note) -> None:
     assert note_from_plain(json.loads(json.dumps(note_to_plain(note)))) == note
+
+
+def test_a_stated_share_far_below_the_votes_is_told() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 300)
+    votes = Votes.from_array(truth[:, None], classes=["ham", "spam"], sources=["a"])
+    features = (truth[:, None] + rng.normal(0, 0.3, (300, 2))).astype(np.float32)
+    told = str(WeakClassifier(class_prior=(0.1, 0.9)).fit(features, votes).summary_)
+    assert re.search(
+        r"ham has votes on 4\d\.\d% of the documents but a stated share of 10.0%", told
+    )
+    assert "Shares near these would change" in told
+    assert "stated share" not in str(
+        WeakClassifier(class_prior=(0.4, 0.6)).fit(features, votes).summary_
+    )
+
+
+def test_shares_are_not_called_stated_where_a_class_without_votes_lost_its_own() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 200)
+    votes = Votes.from_array(truth[:, None], classes=["ham", "spam", "news"], sources=["a"])
+    features = (truth[:, None] + rng.normal(0, 0.3, (200, 2))).astype(np.float32)
+    told = str(WeakClassifier(class_prior=(0.3, 0.3, 0.4)).fit(features, votes).summary_)
+    assert "as stated, but for classes without votes, whose share the others get." in told
+
+
+@pytest.mark.parametrize("prior", [None, (0.5, 0.5)])
+def test_votes_for_one_class_teach_nothing(prior: tuple[float, float] | None) -> None:
+    votes = Votes.from_array([[1], [-1]] * 20, classes=["ham", "spam"], sources=["a"])
+    model = WeakClassifier(class_prior=prior)
+    features = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    with pytest.raises(InputError, match="all votes are for spam, so no other class can be learnt"):
+        model.fit(features, votes)
+    model.fit(features, votes, clean=np.where(np.arange(40) % 8 == 1, 0, -1))

@@ -113,9 +113,15 @@ def test_what_a_source_adds_is_measured_for_majority_vote() -> None:
     votes = votes_of([[0, -1, -1], [0, 1, -1], [1, 1, 1], [-1, 2, -1]])
     gold = np.array([0, 0, 1, -1])
     adds = [found.adds for found in removals(votes, gold, commonest=2)]
-    # Without x: the first has no vote and becomes class 2, the second is wrong instead of a tie.
+    # Without x: the first has no vote and becomes class 1, the commonest then; the second is wrong instead of a tie.
     assert [a.value for a in adds if a] == pytest.approx([1.5 / 3, -0.5 / 3, 0.0])
     assert [a.n for a in adds if a] == [3, 3, 3]
+
+
+def test_the_only_source_of_the_commonest_class_adds_what_it_decides() -> None:
+    votes = votes_of([[0, -1, -1]] * 6 + [[-1, 1, -1]] * 4)
+    adds = [found.adds for found in removals(votes, np.repeat([0, 1], [6, 4]), commonest=0)]
+    assert [None if a is None else a.value for a in adds] == pytest.approx([0.6, 0.4, None])
 
 
 def test_confidence_of_ninety_is_counted_whatever_the_number_of_classes() -> None:

@@ -141,7 +141,7 @@ def test_a_guessed_share_is_never_stated_as_a_fact(wrong_balance: Written) -> No
     for gold in (True, False):
         advice = section_of(page(wrong_balance.facts(gold)), "advice")
         assert "of all documents are" not in advice
-        assert "random documents would be" not in advice or gold
+        assert "on random documents" not in advice or gold
     known = (
         replace(wrong_balance.balance, origin=BalanceOrigin.STATED)
         if wrong_balance.balance
@@ -149,7 +149,7 @@ def test_a_guessed_share_is_never_stated_as_a_fact(wrong_balance: Written) -> No
     )
     low = [(0.2, 0.1, 0.3)] * 3
     stated = replace(wrong_balance, balance=known, accuracy=low).page(gold=False)
-    assert re.search(r"no more than votes on random documents would be \(\d+%\)", stated)
+    assert re.search(r"the same votes on random documents would be right on \d+%", stated)
 
 
 def test_without_gold_no_accuracy_is_claimed(wrong_balance: Written) -> None:
@@ -274,3 +274,84 @@ def test_no_votes_at_all_still_give_a_true_page() -> None:
     assert "a never votes on these documents" in text
     assert "ham: no source votes for it" in text
     assert "No source has voted" in text
+
+
+def test_a_balance_that_the_true_labels_contradict_is_told(wrong_balance: Written) -> None:
+    verdict = section_of(page(wrong_balance.facts()), "verdict")
+    assert (
+        "The model goes by a share of 50.0% for ham; of the true labels here it has 90.0%"
+        in verdict
+    )
+    right = replace(
+        wrong_balance, balance=ClassBalance(tuple(CLASSES), (0.9, 0.1), BalanceOrigin.STATED)
+    )
+    assert "goes by" not in section_of(page(right.facts()), "verdict")
+
+
+def test_a_model_below_majority_vote_suggests_no_rule(wrong_balance: Written) -> None:
+    believed = wrong_balance.posteriors.argmax(axis=1)
+    texts = [f"{t} channel" if c else t for t, c in zip(words(N), believed, strict=True)]
+    written = replace(wrong_balance, texts=texts)
+    assert written.facts().suggestions
+    advice = section_of(page(written.facts()), "advice")
+    assert "None shown: they would be chosen by the model's answers, which are worse" in advice
+    assert "keywords: channel" not in advice
+    assert "keywords: channel" in section_of(page(written.facts(gold=False)), "advice")
+
+
+def test_a_handful_of_documents_is_not_compared_by_votes() -> None:
+    gold = truth(0.5, n=30)
+    few = Written(cast_votes(gold, [0.8, 0.7, 0.9]), answers_for(gold.tolist(), 2), gold)
+    text = section_of(page(few.facts()), "accuracy")
+    assert "No number of votes has 20 documents, so none are compared." in text
+    assert "furthest" not in text
+
+
+def test_a_difference_within_the_interval_is_not_called_over_or_underconfidence() -> None:
+    gold = truth(0.5, n=100)
+    answers = np.where(np.arange(100) % 5 == 0, 1 - gold, gold).tolist()  # 80 % right
+    near = Written(cast_votes(gold, [0.8]), answers_for(answers, 2, sure=0.75), gold)
+    text = section_of(page(near.facts()), "confidence")
+    assert "75.0% confident and 80.0% (71.1 to 86.7) right: no clear difference" in text
+    assert "confident by" not in text
+
+
+def test_sources_that_are_estimated_alike_have_no_worst() -> None:
+    gold = truth(0.5)
+    alike = Written(
+        cast_votes(gold, [0.7, 0.7]), answers_for(gold.tolist(), 2), gold, [(0.9, 0.8, 1.0)] * 2
+    )
+    text = section_of(page(alike.facts()), "sources")
+    assert "Estimated accuracy: 90.0% for each." in text
+
+
+def test_sources_with_few_votes_are_named_as_not_judged(mostly_wrong: Written) -> None:
+    rare = np.full(N, -1)
+    rare[:4] = 0
+    matrix = np.column_stack([mostly_wrong.votes.matrix, rare])
+    accuracy = [*(mostly_wrong.accuracy or ()), (0.1, 0.0, 0.6)]
+    names = ["a", "b", "c", "links", "rare"]
+    for kept in (range(5), (0, 1, 2, 4)):  # beside a source that is named, and where none is
+        votes = Votes.from_array(
+            matrix[:, list(kept)], classes=CLASSES, sources=[names[j] for j in kept]
+        )
+        known = [accuracy[j] for j in kept]
+        text = replace(mostly_wrong, votes=votes, accuracy=known).page()
+        assert "Not judged, with fewer than 20 votes: rare." in text
+
+
+def test_a_measured_figure_goes_before_a_wider_estimate() -> None:
+    """16 checked votes, 6 of them right; the estimate is 80 %, anywhere from none to all."""
+    gold = truth(0.5)
+    loud = np.full(N, -1)
+    loud[:6] = 1
+    loud[N - 10 :] = 1
+    loud[100:110] = 1
+    checked = np.where(np.isin(np.arange(N), range(100, 110)), -1, gold)
+    votes = cast_votes(gold, [0.9, 0.85])
+    made = Votes.from_array(
+        np.column_stack([votes.matrix, loud]), classes=CLASSES, sources=["a", "b", "loud"]
+    )
+    known = [(0.9, 0.85, 0.94), (0.85, 0.8, 0.9), (0.8, 0.0, 1.0)]
+    text = Written(made, answers_for(gold.tolist(), 2), checked, known).page()
+    assert "loud is right on 37.5% (18.5% to 61.4%) of its votes (measured on 16 votes)" in text

@@ -30,6 +30,7 @@ from unruly.cli.options import (
     open_project,
     output_option,
     quiet_option,
+    rule_files,
     text_options,
 )
 from unruly.cli.screen import Screen
@@ -270,7 +271,7 @@ def report(
     screen = Screen(quiet, as_json)
     check_output(output, inputs=(model, *functions, *inputs_of(data)))
     documents = scored = votes = scored_votes = labels = None
-    fitted = load(model, functions or None).fitted
+    fitted = load(model, rule_files(functions, data)).fitted
     if data is not None:
         check_same_task(fitted.classes, data)
         columns = data_file(data, "train", text=text, id=id_, label=label)

@@ -407,14 +407,20 @@ def load_model(
     path: Path, functions: Sequence[Path] = (), data: Path | None = None
 ) -> WeakClassifier:
     """A saved model. Where DATA is a project, its own files of rule functions need not be named."""
-    from unruly.model.saved_rules import function_files
     from unruly.model.storage import is_model
     from unruly.model.weak_classifier import load
-    from unruly.project.project import Project
 
     if data is not None and not is_model(path) and is_model(data):
         raise InputError(f"{path} is not a model, but {data} is: swap them, MODEL comes first")
+    return load(path, rule_files(functions, data))
+
+
+def rule_files(functions: Sequence[Path], data: Path | None) -> tuple[Path, ...] | None:
+    """The files of rule functions that may be run: those named, else those of the project that DATA is."""
+    from unruly.model.saved_rules import function_files
+    from unruly.project.project import Project
+
     if not functions and data is not None and is_project(data):
         project = Project.read(data)
         functions = function_files(project.sources, project.folder)
-    return load(path, tuple(functions) or None)
+    return tuple(functions) or None

@@ -43,6 +43,7 @@ from unruly.facts import (
     ClassesWithoutVotes,
     GoldUse,
     Note,
+    SharesAgainstVotes,
     SourceBelowChance,
     Use,
 )
@@ -116,6 +117,7 @@ def denoise(
             notes=(
                 facts,
                 *_unnamed(votes, named),
+                *_against_votes(fitted, task.votes, votes.classes, named),
                 *_below_chance(accuracies, fitted, task.votes, votes.sources),
             ),
         )
@@ -243,6 +245,20 @@ def _gold_used(task: Task, fitted: Posteriors) -> tuple[GoldUse, ...]:
 def _unnamed(votes: Votes, named: NDArray[np.int64]) -> tuple[ClassesWithoutVotes, ...]:
     missing = tuple(name for c, name in enumerate(votes.classes) if c not in named)
     return (ClassesWithoutVotes(missing),) if missing else ()
+
+
+def _against_votes(
+    fitted: Posteriors, votes: SparseVotes, classes: tuple[str, ...], named: NDArray[np.int64]
+) -> tuple[SharesAgainstVotes, ...]:
+    """Classes whose stated share is less than half of the documents with a vote for them."""
+    if fitted.balance.origin is not BalanceOrigin.STATED:
+        return ()
+    voted = (votes.whole().counts() > 0).mean(axis=0)  # (m,)
+    return tuple(
+        SharesAgainstVotes(classes[c], float(share), float(voted[i]))
+        for i, (c, share) in enumerate(zip(named, fitted.balance.shares, strict=True))
+        if share < voted[i] / 2
+    )
 
 
 def _below_chance(

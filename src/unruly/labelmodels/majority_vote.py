@@ -154,12 +154,7 @@ def class_wins(votes: Votes) -> Real:
     """
     wins = np.zeros(votes.m)
     for tally in tallies(votes):
-        covered = tally.counts.any(axis=1)
-        clear = covered & (tally.leaders == 1)
-        wins += np.bincount(tally.winner[clear], minlength=votes.m)
-        tied = tally.counts[covered & ~clear]
-        leads = tied == tied.max(axis=1, keepdims=True, initial=0)
-        wins += (leads / leads.sum(axis=1, keepdims=True)).sum(axis=0)
+        wins += tally.shares.sum(axis=0)
     return wins
 
 
@@ -176,8 +171,7 @@ def _agreement(votes: Votes) -> Real:
     """(k,): the share of each source's votes that name the winner; NaN for one that casts none."""
     agreed, cast = np.zeros(votes.k), np.zeros(votes.k)
     for tally in tallies(votes):
-        leads = tally.counts == tally.counts.max(axis=1, keepdims=True)  # (b, m)
-        part = leads / leads.sum(axis=1, keepdims=True)
+        part = tally.shares  # (b, m)
         for r in range(votes.m):
             everywhere = np.full(len(part), r)
             agreed += part[:, r] @ votes.agrees(everywhere, tally.rows)

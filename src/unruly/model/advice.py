@@ -496,7 +496,7 @@ def advice_sentence(advice: Critique) -> str:
                 return f"{label}: only {sources[0]} votes for it, so no other source can confirm a vote."
             return (
                 f"{label}: of {plural(advice.predicted, 'document')} that the model gives this class, "
-                f"{advice.reached or 0:.0%} have a vote for it. Write rules that reach the others."
+                f"{advice.reached or 0:.0%} have a vote for it. Write rules that reach the others, if they are of this class."
             )
     assert_never(advice)
 
@@ -509,7 +509,7 @@ def _weak_source_sentence(advice: WeakSource) -> str:
     how = _how(advice.accuracy, advice.measured)
     first = f"{advice.source} is right on {advice.accuracy} of its votes ({how})"
     if advice.below_chance:
-        first += f", no more than votes on random documents would be ({advice.chance:.0%})"
+        first += f"; the same votes on random documents would be right on {advice.chance:.0%}"
     elif not advice.clear:
         return f"{first}, and the interval includes half: read some of its matches before you change it."
     if advice.measured:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from unruly.votes.votes import PickedRows, Votes
 from unruly.wording import plural
 
 Labels = NDArray[np.integer[Any]]
+_FAR = 0.05  # between two shares of a class, from which it is told
 
 
 def paired_gain(differences: NDArray[np.floating[Any]]) -> Share:
@@ -160,6 +161,18 @@ class BetterConstant:
         return f"Always predicting {self.label} would be right on {self.accuracy:.1%}: more than the model."
 
 
+@dataclass(frozen=True)
+class OtherShare:
+    """A class whose share among the true labels is clearly not the one that the model goes by."""
+
+    label: str
+    used: float
+    true: Share
+
+    def __str__(self) -> str:
+        return f"The model goes by a share of {self.used:.1%} for {self.label}; of the true labels here it has {self.true}."
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Figures against gold labels, with the ledger of all gold that was used."""
@@ -174,6 +187,7 @@ class Evaluation:
     repeats: int  # documents whose text also stands among the training documents
     unlabelled: int  # documents without a gold label, left out
     ledger: Ledger
+    shares: tuple[float, ...] | None = None  # of the classes, that the model goes by
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -189,12 +203,25 @@ class Evaluation:
             return None
         return BetterConstant(self.classes[int(counts.argmax())], share)
 
+    @property
+    def other_share(self) -> OtherShare | None:
+        """The class whose true share is furthest from the model's, where that is clear and 5 points or more."""
+        counts = self.everything.model.confusion.sum(axis=1)  # (m,)
+        found = [
+            OtherShare(name, used, wilson(float(count), float(counts.sum())))
+            for name, used, count in zip(self.classes, self.shares or (), counts, strict=False)
+        ]
+        clear = [one for one in found if not one.true.low <= one.used <= one.true.high]
+        far = [one for one in clear if abs(one.true.value - one.used) >= _FAR]
+        return max(far, key=lambda one: abs(one.true.value - one.used), default=None)
+
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
-        better = self.better_constant
+        better, other = self.better_constant, self.other_share
         return {
             "classes": list(self.classes),
             "better_constant": None if better is None else vars(better),
+            "other_share": None if other is None else asdict(other),
             **{part.name: part.to_plain() for part in self.parts},
             "denoiser": self.denoiser.to_plain() if self.denoiser else None,
             "classifier": self.classifier.to_plain(),
@@ -245,6 +272,8 @@ class Evaluation:
         ]
         if self.better_constant is not None:
             lines.append(str(self.better_constant))
+        if self.other_share is not None:
+            lines.append(str(self.other_share))
         if self.repeats:
             lines.append(
                 f"{self.repeats:,} of {plural(whole.model.documents, 'document')} "
@@ -272,11 +301,12 @@ def evaluate(
     ledger: Ledger,
     commonest: int = 0,
     repeats: NDArray[np.bool_] | None = None,
+    shares: tuple[float, ...] | None = None,
 ) -> Evaluation:
     """Score what the heads say of n documents against their gold labels (-1: none known).
 
     `commonest` is the class that majority vote gives to documents without votes; `repeats` marks
-    documents that also stand among the training documents.
+    documents that also stand among the training documents; `shares` are those of the classes that the model goes by.
     """
     if len(gold) != votes.n:
         raise InputError(f"{plural(votes.n, 'document')}, but {plural(len(gold), 'gold label')}")
@@ -303,6 +333,7 @@ def evaluate(
         repeats=int(repeats[known].sum()) if repeats is not None else 0,
         unlabelled=int((~known).sum()),
         ledger=ledger,
+        shares=shares,
     )
 
 

@@ -198,7 +198,8 @@ class Explanation:
             for v, figure in zip(self.votes, figures, strict=True)
         ]
         by = self.pseudo_label
-        most = " and ".join(self.majority) + (" tie" if len(self.majority) > 1 else "")
+        *others, last = self.majority
+        most = f"{', '.join(others)} and {last} tie" if others else last
         return [
             head,
             *(row.rstrip() for row in rows),

@@ -56,7 +56,7 @@ from unruly.rules.matching import given_up
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
-from unruly.wording import plural, shortened
+from unruly.wording import listed, plural, shortened
 
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
@@ -98,6 +98,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
             'class_prior is not used by method="paper": leave it out, or use method="default"',
             option="class_prior",
         )
+    _refuse_one_class(votes, labels)
     features = _features(request, request.documents, progress)
     learner = train(
         settings,
@@ -146,6 +147,20 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
         commonest=commonest_class(votes),
     )
     return fitted, features
+
+
+def _refuse_one_class(votes: Votes, labels: Labelled | None) -> None:
+    """Where every vote and label names one class, any model would answer that throughout, and find itself right."""
+    named = votes.counts().any(axis=0)
+    if labels is not None:
+        named[labels.numbers[labels.numbers >= 0]] = True
+    if named.sum() == 1:
+        only = votes.classes[int(named.argmax())]
+        others = [name for name in votes.classes if name != only]
+        raise InputError(
+            f"all votes are for {only}, so no other class can be learnt: add rules for {listed(others)}, or give true "
+            "labels that name another class"
+        )
 
 
 def train(

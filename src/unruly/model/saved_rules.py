@@ -127,7 +127,7 @@ class Absent:
         origin = f" of {self.file}" if self.file else ""
         return (
             f"source {source!r} is the Python function {self.name}{origin}, and a model file carries no "
-            f"code: name the file, by --functions {named} or unruly.load(..., functions=...), or give "
+            f"code: name the file, by --functions path/to/{named} or unruly.load(..., functions=...), or give "
             "the votes"
         )
 

@@ -20,6 +20,7 @@ from unruly.facts import (
     LearntFromSample,
     Ledger,
     Note,
+    SharesAgainstVotes,
     SourceBelowChance,
     note_from_plain,
     note_to_plain,
@@ -34,7 +35,8 @@ AGREEMENT = "agreement: how many of its votes match the final label"
 LEGEND = f"reliability: the source's share of all weight; {AGREEMENT}"  # of the paper's method
 LEGEND_OF_ESTIMATES = (
     "reliability: the estimated accuracy, less where a source repeats others, as a share of all; "
-    + AGREEMENT
+    f"{AGREEMENT}; estimated accuracy: by the text and the other sources, without true labels, and with the class "
+    "shares below, so it is wrong where these are"
 )
 
 
@@ -85,6 +87,11 @@ class FitSummary:
     def coverage(self) -> float:
         """The share of documents with at least one vote."""
         return self.covered / self.documents if self.documents else 0.0
+
+    @property
+    def shares(self) -> tuple[float, ...] | None:
+        """The class shares that the fit used, where it used any."""
+        return None if self.balance is None else self.balance.shares
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -146,7 +153,15 @@ class FitSummary:
         header = ["source", "votes", "coverage", "reliability", "agreement", "estimated accuracy"]
         labels = ", ".join(f"{c} {n:,}" for c, n in zip(self.classes, self.labels, strict=True))
         table = html_table(header, rows, f"{plural(self.documents, 'document')}: {labels}")
-        return table + f"<p>{escape(str(self.ledger))}</p>"
+        return table + "".join(
+            f"<p>{escape(line)}</p>" for line in (*self._sentences, str(self.ledger))
+        )
+
+    @property
+    def _sentences(self) -> list[str]:
+        """What the user should know, the class shares first."""
+        balance = [] if self.balance is None else [sentence(self.balance)]
+        return [*balance, *(sentence(note) for note in self.notes)]
 
     def __str__(self) -> str:
         shares = ", ".join(
@@ -161,14 +176,13 @@ class FitSummary:
         epochs = f", {plural(self.epochs, 'epoch')}{kept}" if self.epochs else ""
         lines = [
             f"documents   {self.documents:,}, of which {self.covered:,} ({self.coverage:.1%}) have votes",
-            f"labels      {shares}",
+            f"predicted   {shares}",
             f"encoder     {self.encoder}",
             f"method      {self.method}{epochs}",
             f"agreement   {agree}",
             *_table(self.sources),
             LEGEND if self.method == "paper" else LEGEND_OF_ESTIMATES,
-            *([] if self.balance is None else [sentence(self.balance)]),
-            *(sentence(note) for note in self.notes),
+            *self._sentences,
             str(self.ledger),
         ]
         return "\n".join(lines)
@@ -283,6 +297,11 @@ def sentence(note: Note) -> str:
             it, them = ("it is", "it") if len(names) == 1 else ("they are", "each of them")
             told = " or ".join(names) if len(names) < 4 else listed(names)
             return f"No source votes for {told}, so {it} never predicted: add a rule for {them}."
+        case SharesAgainstVotes():
+            return (
+                f"{note.label} has votes on {note.voted:.1%} of the documents but a stated share of {note.share:.1%}, so most "
+                f"of these votes are taken to be wrong: check the shares, and the rules for {note.label}."
+            )
         case SourceBelowChance():
             return (
                 f"{note.source} is estimated to be right on {note.accuracy:.0%} of its votes ({note.low:.0%} to "
@@ -324,6 +343,8 @@ def _balance_sentence(note: ClassBalance) -> str:
         first = f"Class shares: {shares}, as stated."
         if note.left_open:
             first = f"{first[:-1]}; {listed(note.left_open)} were not, and share the rest as the votes do."
+        if 0.0 in note.shares:
+            first = f"{first[:-1]}, but for classes without votes, whose share the others get."
     elif note.origin is BalanceOrigin.LABELS:
         first = (
             f"Class shares: {shares}, estimated from {plural(note.labels, 'label')}{_joined(note)}."
@@ -332,7 +353,8 @@ def _balance_sentence(note: ClassBalance) -> str:
         first = f"Class shares are not known; assumed: {shares}."
     if note.depends is None:
         return first
-    second = f"Other plausible shares would change {note.depends:.1%} of the labels"
+    other = "Shares near these" if note.origin is BalanceOrigin.STATED else "Other plausible shares"
+    second = f"{other} would change {note.depends:.1%} of the labels"
     if note.origin is BalanceOrigin.ASSUMED:
         second += (
             ": state the shares (prior = [...] or --prior), or label 20 documents (`unruly label`)"

@@ -272,6 +272,7 @@ class WeakClassifier:
             ledger=fitted.ledger.add(Use.SCORING, int((gold >= 0).sum()), origin or name),
             commonest=fitted.commonest,
             repeats=fitted.repeats(documents),
+            shares=fitted.summary.shares,
         )
 
     def denoise(self, X: Any = None, votes: Any = None) -> NDArray[np.float32]:

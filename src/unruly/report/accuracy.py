@@ -184,8 +184,9 @@ def by_votes_chart(groups: Sequence[VoteCount]) -> Chart | None:
 
 
 def _by_votes_description(groups: Sequence[VoteCount]) -> str:
-    large = [g for g in groups if g.documents >= FEW]
-    groups = large or groups
+    groups = [g for g in groups if g.documents >= FEW]
+    if not groups:
+        return f"No number of votes has {FEW} documents, so none are compared."
     ends = [groups[0], groups[-1]] if len(groups) > 1 else [groups[0]]
     figures = " and ".join(f"{percent(g.model.value)} with {g.words}" for g in ends)
     most, least = (
@@ -198,7 +199,7 @@ def _by_votes_description(groups: Sequence[VoteCount]) -> str:
         message += f" It is furthest behind majority vote with {least.words}: {_against(least)}."
     if most.model.value == most.majority.value and least.model.value == least.majority.value:
         message += " Majority vote has the same accuracy everywhere."
-    return message + (f" Groups of fewer than {FEW} documents are not compared." if large else "")
+    return f"{message} Groups of fewer than {FEW} documents are not compared."
 
 
 def _against(group: VoteCount) -> str:
@@ -352,11 +353,12 @@ def calibration_chart(found: Confidence | None, error: float | None) -> Chart | 
 
 def _calibration_description(found: Confidence, error: float | None) -> str:
     gap = found.mean - found.accuracy
-    message = f"On average the model is {percent(found.mean)} confident and {percent(found.accuracy)} right"
-    if abs(gap) < 0.02:
-        message += (
-            ". Points below the dashed line are overconfident, points above it underconfident."
-        )
+    right = wilson(found.accuracy * found.scored, found.scored)
+    message = (
+        f"On average the model is {percent(found.mean)} confident and {share_words(right)} right"
+    )
+    if right.low <= found.mean <= right.high:
+        message += ": no clear difference. Points below the dashed line are overconfident, points above it underconfident."
     else:
         message += f": {'over' if gap > 0 else 'under'}confident by {100 * abs(gap):.1f} points."
     return message + ("" if error is None else f" Expected calibration error: {error:.3f}.")

@@ -414,6 +414,7 @@ def _evaluation(fitted: Fitted, held_out: Answers, gold: NDArray[np.int64]) -> E
         ledger=fitted.ledger.add(Use.SCORING, int((gold >= 0).sum()), held_out.name),
         commonest=fitted.commonest,
         repeats=held_out.repeats,
+        shares=fitted.summary.shares,
     )
 
 

@@ -194,8 +194,8 @@ def _agreement(facts: Facts) -> str:
     alone = (
         "There is only one source, so there is nothing to compare."
         if len(facts.sources) < 2
-        else "No two sources can both agree and disagree: each votes for one class, or they have no class in common. "
-        "How often they meet stands under conflicts in the table of sources."
+        else "Nothing to compare: any two sources can only agree, because both vote for the same class, or only "
+        "disagree, because they have no class in common. How often they meet stands in the table of sources."
     )
     counted = paragraph(f"Counted on {facts.documents}.")
     return section("agreement", "Agreement", counted, figure_or(agreement_map(facts.pairs), alone))

@@ -70,8 +70,14 @@ class SourceFacts:
 
     @property
     def is_measured(self) -> bool:
-        """Whether enough of its votes could be checked."""
-        return self.measured is not None and self.measured.n >= FEW
+        """Whether enough of its votes could be checked; half of that will do where the estimate is the wider one."""
+        if self.measured is None or self.measured.n >= FEW:
+            return self.measured is not None
+        return self.measured.n >= FEW / 2 and _width(self.measured) < _width(self.estimated)
+
+
+def _width(share: Share | None) -> float:
+    return 1.0 if share is None else share.high - share.low
 
 
 def source_facts(
@@ -242,10 +248,14 @@ def shared_area(a: Box, b: Box) -> float:
 def _bubbles_description(shown: Sequence[tuple[SourceFacts, Share]]) -> str:
     best, worst = (pick(shown, key=lambda pair: pair[1].value) for pick in (max, min))
     widest = max(shown, key=lambda pair: pair[0].coverage)[0]
+    spread = f"{share_words(best[1])} for {best[0].name}"
+    if best[1].value > worst[1].value:
+        spread = f"from {share_words(worst[1])} for {worst[0].name} to {spread}"
+    elif len(shown) > 1:
+        spread = f"{percent(best[1].value)} for each"
     message = (
         f"{plural(len(shown), 'source')}; a larger bubble is more reliable. {widest.name} covers most, "
-        f"{percent(widest.coverage)} of the documents. Estimated accuracy: from {share_words(worst[1])} "
-        f"for {worst[0].name} to {share_words(best[1])} for {best[0].name}."
+        f"{percent(widest.coverage)} of the documents. Estimated accuracy: {spread}."
     )
     both = [(e, s.measured) for s, e in shown if s.measured is not None]
     if both:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from unruly.denoising.accuracy import FEW
 from unruly.facts import BalanceOrigin, Note, SourceBelowChance, Use
 from unruly.html import escape
+from unruly.labelmodels.majority_vote import class_wins
 from unruly.model.advice import (
     CONFLICT,
     REPEATS,
@@ -78,6 +79,7 @@ def _with_gold(facts: KeyFigures, evaluation: Evaluation) -> Verdict:
     else:
         headline, tone = "No clear difference from majority vote", "open"
     better = evaluation.better_constant
+    other = evaluation.other_share
     below = [] if better is None else [str(better)]
     if below and tone == "good":
         headline, tone = f"{headline}, but below the commonest class", "open"
@@ -85,6 +87,7 @@ def _with_gold(facts: KeyFigures, evaluation: Evaluation) -> Verdict:
         f"Accuracy: {share_words(whole.model.accuracy)}; majority vote: {share_words(whole.majority.accuracy)}. "
         f"Difference: {points_words(gain)}. Ranges are 95% intervals.",
         *below,
+        *([] if other is None else [str(other)]),
         *_never(facts, evaluation),
         f"Scored on {facts.scored_on}. {_gold(facts)}",
         *_repeats(evaluation),
@@ -304,10 +307,13 @@ def removals(
 ) -> tuple[Removal, ...]:
     """Each source taken away in turn.
 
+    Documents without votes get the class `commonest`, or, where the votes that are left have another commonest class, that.
+
     >>> removals(Votes.from_array([[0, -1], [0, 1], [1, 1]]))[0]
     Removal(source='source_0', votes=3, uncovered=1, changed=1, adds=None)
     """
     whole = majority_shares(votes, commonest)  # (n, m)
+    wins = class_wins(votes)
     known = None if gold is None else np.flatnonzero(gold >= 0)
     found = []
     for j, name in enumerate(votes.sources):
@@ -316,13 +322,17 @@ def removals(
         matrix[:, j] = ABSTAIN
         soft = {s: p[rows] for s, p in votes.soft.items() if votes.sources.index(s) in votes.sets}
         soft.pop(name, None)
-        left = replace(votes.take(rows), matrix=matrix, soft=soft, provenance=None)
+        taken = votes.take(rows)
+        left = replace(taken, matrix=matrix, soft=soft, provenance=None)
+        then = int((wins - class_wins(taken) + class_wins(left)).round(9).argmax())
+        other = commonest if then == int(wins.argmax()) else then
         without = whole.copy()
-        without[rows] = majority_shares(left, commonest)
+        without[~votes.covered] = np.eye(votes.m)[other]
+        without[rows] = majority_shares(left, other)
         bare = ~left.covered
         changed = (without[rows] != whole[rows]).any(axis=1) & ~bare
         adds = None
-        if known is not None and gold is not None:
+        if len(rows) and known is not None and gold is not None:
             adds = paired_gain((whole - without)[known, gold[known]])
         found.append(Removal(name, len(rows), int(bare.sum()), int(changed.sum()), adds))
     return tuple(found)
@@ -361,6 +371,8 @@ def advice_section(facts: Facts) -> str:
     parts = []
     for title, kinds, none in groups:
         message = [advice_sentence(one) for one in facts.critique if isinstance(one, kinds)]
+        if message and WeakSource in kinds:
+            message += _not_judged(facts)
         parts.append(
             f"<div><h3>{escape(title)}</h3>{listed(message) if message else paragraph(none)}</div>"
         )
@@ -377,12 +389,20 @@ def advice_section(facts: Facts) -> str:
 def _no_weak_source(facts: Facts) -> str:
     """What can be said where no source is named."""
     many = sum(s.votes >= FEW for s in facts.sources)
-    few = sum(0 < s.votes < FEW for s in facts.sources)
     if not many:
         return f"Not judged: no source has {FEW} votes."
-    rest = f" {plural(few, 'source')} with fewer votes {_are(few)} not judged." if few else ""
+    checked = sum(s.votes >= FEW and s.is_measured for s in facts.sources)
+    how = "measured" if checked == many else "by measured or estimated accuracy"
+    how = how if checked else "estimated"
     each = "The source" if many == 1 else f"Each of the {many} sources"
-    return f"None. {each} with {FEW} votes or more is right on half of them or more.{rest}"
+    found = f"None. {each} with {FEW} votes or more is right on half of them or more ({how})."
+    return " ".join([found, *_not_judged(facts)])
+
+
+def _not_judged(facts: Facts) -> list[str]:
+    """Sources that have too few votes for a judgement."""
+    few = [s.name for s in facts.sources if 0 < s.votes < FEW]
+    return [f"Not judged, with fewer than {FEW} votes: {listed_names(few)}."] if few else []
 
 
 def _no_weak_word(facts: Facts) -> str:
@@ -397,9 +417,10 @@ def _basis(facts: Facts) -> str:
     counted = f"Counted on {facts.documents}."
     if facts.ledger.used_for(Use.ADVICE):
         return (
-            f"{counted} Accuracies of sources are measured on {facts.scored_on} where {FEW} votes or more could be "
-            "checked, and otherwise estimated by the model; those of words are estimated. Rules that you change because "
-            "of a measured figure have seen these labels: score the next model on others."
+            f"{counted} Accuracies of sources are measured on {facts.scored_on} where enough votes could be checked "
+            f"({FEW}; half of that where the estimate is wider), and otherwise estimated by the model; those of words are "
+            "estimated. Rules that you change because of a measured figure have seen these labels: score the next model "
+            "on others."
         )
     return (
         f"{counted} Accuracies are the model's own estimates, and wrong where the model is wrong. "
@@ -412,6 +433,12 @@ def _suggestions(facts: Facts) -> str:
     if not facts.suggestions:
         return head + paragraph(
             "No word, phrase or pattern goes clearly with one class, beyond those that rules use already."
+        )
+    if (scores := facts.evaluation) is not None and scores.everything.gain.high < 0:
+        whole = scores.everything
+        return head + paragraph(
+            "None shown: they would be chosen by the model's answers, which are worse than majority vote on "
+            f"{facts.scored_on} ({percent(whole.model.accuracy.value)} right, {percent(whole.majority.accuracy.value)})."
         )
     scored = any(s.measured for s in facts.suggestions)
     known = any(s.changed is not None for s in facts.suggestions)
@@ -440,8 +467,9 @@ def _removals(facts: Facts) -> str:
         return ""
     scored = any(r.adds is not None for r in facts.removals)
     message = (
-        f"Counted on {facts.answers_on}, for majority vote, which needs no training. To see what the trained model "
-        "does without a source, disable it and fit again."
+        f"Counted on {facts.answers_on}, for majority vote, which needs no training; documents without votes get the "
+        "commonest class of the votes that are left. To see what the trained model does without a source, disable it "
+        "and fit again."
     )
     header = ["source", "votes", "documents with no other vote", "other majority votes that change"]
     header += ["added accuracy"] if scored else []

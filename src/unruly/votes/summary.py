@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, Where, need
 from unruly.html import html_table
-from unruly.statistics import Interval, clustered, wilson
+from unruly.statistics import Interval, Share, clustered, wilson
 from unruly.texts.columns import gold_numbers
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
@@ -50,6 +50,14 @@ class Tally:
     def leaders(self) -> NDArray[np.intp]:
         """(b,): how many classes share the most votes; meaningless where nobody voted."""
         return np.asarray((self.counts == self.counts.max(axis=1, keepdims=True)).sum(axis=1))
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """(b, m): 1 for the class with most votes, in equal parts where several tie, 0 where nobody voted."""
+        leads = (self.counts == self.counts.max(axis=1, keepdims=True)) & self.counts.any(axis=1)[
+            :, None
+        ]
+        return np.asarray(leads / np.maximum(leads.sum(axis=1, keepdims=True), 1))
 
 
 def tallies(votes: Votes, block_cells: int = BLOCK_CELLS) -> Iterator[Tally]:
@@ -142,12 +150,15 @@ class SourceSummary:
 
 @dataclass(frozen=True)
 class MajoritySummary:
-    """What plain majority vote makes of the votes; ties are counted apart, never broken."""
+    """What plain majority vote makes of the votes.
+
+    Of all documents with gold: a tie counts in equal parts, documents without votes get the commonest class of the votes.
+    """
 
     coverage: float  # documents with a vote, tied ones included
     ties: float  # documents where two classes or more lead
-    tied: int  # tied documents, with known gold where gold is given
-    score: Score | None  # of the documents with one winner
+    commonest: str | None  # the class that wins most documents; None without votes
+    accuracy: Share | None  # of all documents with gold; None without gold, or without votes
 
 
 @dataclass(frozen=True)
@@ -162,7 +173,7 @@ class Summary:
     source_1  1  [0, 1]       0.500     0.500      0.250        2          0      1.000  [0.342, 1.000]
     total        [0, 1]       0.750     0.500      0.250        4          1      0.800  [0.507, 1.000]
     Polarity: 0 = ham, 1 = spam
-    majority vote: coverage 0.750, ties 0.250; accuracy 1.000 [0.342, 1.000] on 2 documents with gold and one winner
+    majority vote: coverage 0.750, ties 0.250; accuracy 0.625 [0.211, 0.910] on 4 documents with gold (ties in equal parts, without votes: ham)
     """
 
     documents: int
@@ -214,7 +225,7 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings."""
         plain: dict[str, Any] = asdict(self)
-        for row in (*plain["sources"], plain["total"], plain["majority"]):
+        for row in (*plain["sources"], plain["total"]):
             if row["score"] is not None:
                 row["score"]["accuracy"] = Score(**row["score"]).accuracy
         return plain
@@ -247,13 +258,11 @@ class Summary:
         """Majority vote in one sentence."""
         vote = self.majority
         line = f"majority vote: coverage {vote.coverage:.3f}, ties {vote.ties:.3f}"
-        if vote.score is None:
+        if vote.accuracy is None:
             return line
-        checked = vote.score.correct + vote.score.incorrect
-        if not checked:
-            return f"{line}; no document has both gold and one winner"
-        found = f"{_share(vote.score.accuracy)} {_interval(vote.score.interval)}"
-        return f"{line}; accuracy {found} on {plural(checked, 'document')} with gold and one winner"
+        found = f"{_share(vote.accuracy.value)} {_interval(vote.accuracy.interval)}"
+        on = f"{plural(round(vote.accuracy.n), 'document')} with gold"
+        return f"{line}; accuracy {found} on {on} (ties in equal parts, without votes: {vote.commonest})"
 
     def __str__(self) -> str:
         header, rows = self.cells()
@@ -360,7 +369,10 @@ class _Counts:
             [votes.unasked[s].sum() if s in votes.unasked else 0 for s in votes.sources]
         )
         self.moments = np.zeros(3)  # Σ right², Σ right × cast, Σ cast², over documents
-        self.won = self.lost = self.tied = 0
+        self.wins = np.zeros(m)  # documents that each class wins, a tied one in equal parts
+        self.right = 0.0  # of covered documents with gold
+        self.covered_gold = 0
+        self.uncovered_gold = np.zeros(m, dtype=np.int64)  # of each class
 
     def add(self, tally: Tally, truth: NDArray[np.int64] | None) -> None:
         cast = tally.cast
@@ -376,27 +388,23 @@ class _Counts:
         self.conflicted += int(torn.sum())
         tie = (cast > 0) & (tally.leaders > 1)
         self.ties += int(tie.sum())
+        shares = tally.shares
+        self.wins += shares.sum(axis=0)
         if truth is not None:
             self.checked += _columns(truth >= 0, voted)
-            self._check(tally, truth, cast, tie)
+            self._check(tally, truth, shares)
 
-    def _check(
-        self,
-        tally: Tally,
-        truth: NDArray[np.int64],
-        cast: NDArray[np.int64],
-        tie: NDArray[np.bool_],
-    ) -> None:
-        known = truth >= 0
+    def _check(self, tally: Tally, truth: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
+        known, cast = truth >= 0, tally.cast
         by_row, by_column = sums(self.votes.agrees(truth, tally.rows))
         self.correct += by_column
         hits, checked = by_row.astype(np.float64), np.where(known, cast, 0).astype(np.float64)
         self.moments += np.array([hits @ hits, hits @ checked, checked @ checked])
-        decided = known & (cast > 0) & ~tie
-        won = int((tally.winner[decided] == truth[decided]).sum())
-        self.won += won
-        self.lost += int(decided.sum()) - won
-        self.tied += int((tie & known).sum())
+        rows = np.flatnonzero(known & (cast > 0))
+        self.right += float(shares[rows, truth[rows]].sum())
+        self.covered_gold += len(rows)
+        bare = truth[known & (cast == 0)]
+        self.uncovered_gold += np.bincount(bare, minlength=self.votes.m)
 
     def source(self, j: int, scored: bool) -> SourceSummary:
         right, checked = int(self.correct[j]), int(self.checked[j])
@@ -429,12 +437,17 @@ class _Counts:
         )
 
     def majority(self, scored: bool) -> MajoritySummary:
-        score = Score(self.won, self.lost, wilson(self.won, self.won + self.lost).interval)
+        commonest = int(self.wins.round(_DIGITS).argmax()) if self.covered else None
+        known = self.covered_gold + int(self.uncovered_gold.sum())
+        accuracy = None
+        if scored and commonest is not None and known:
+            right = round(self.right, _DIGITS) + int(self.uncovered_gold[commonest])
+            accuracy = wilson(right, known)
         return MajoritySummary(
             coverage=self._share(self.covered),
             ties=self._share(self.ties),
-            tied=self.tied if scored else self.ties,
-            score=score if scored else None,
+            commonest=None if commonest is None else self.votes.classes[commonest],
+            accuracy=accuracy,
         )
 
     def _share(self, count: int) -> float:
