@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 from tests.cli.conftest import Unruly
 
+from unruly.model.suggestions import RuleSuggestion
 from unruly.project.file import parse_project
 from unruly.project.project import Project
-from unruly.project.suggesting import read_refused
+from unruly.project.suggesting import _places, read_refused
+from unruly.rules.keywords import Keywords
+from unruly.rules.source import Rule
+from unruly.statistics import wilson
 
 TOML = """\
 # two sources, and a comment that stays
@@ -257,3 +261,27 @@ def test_a_spoilt_file_of_refused_remedies(unruly: Unruly, criticised: Path) -> 
     done = unruly("suggest", criticised)
     assert done.code == 2
     assert "kept.csv, line 2: not a refused remedy" in done.err
+
+
+def test_what_the_estimates_rest_on_is_told(unruly: Unruly, planted: Path) -> None:
+    shown = unruly("suggest", planted, "-n", "2").out
+    assert "Class shares are not known; assumed: ham" in shown
+    file = planted / "unruly.toml"
+    file.write_text(
+        TOML.replace('classes = ["ham", "spam"]', 'classes = ["ham", "spam"]\nprior = [0.05, 0.95]')
+    )
+    done = unruly("suggest", planted, "-n", "2", "--json")
+    kinds = [note["kind"] for note in json.loads(done.out)["notes"]]
+    assert kinds == ["class_balance", "shares_against_votes"]
+    assert "ham has votes on " in unruly("suggest", planted, "-n", "2").out
+
+
+def test_a_list_that_is_mostly_wrong_gets_no_more_words(planted: Path) -> None:
+    project = Project.read(planted)
+    corpus = project.corpus("train")
+    votes = project.vote(corpus)
+    rule = Rule("spam", Keywords(["cheap"]))  # stands beside `subscribe` on a third of the texts
+    found = [RuleSuggestion(rule, 1.0, 100, 50, 0, wilson(90, 100), None, 0.5, (), ())]
+    for accuracy, into in ((wilson(80, 100), "advert"), (wilson(20, 100), "cheap")):
+        places = _places(found, project, corpus, votes, [None, accuracy])
+        assert [place.source for place in places] == [into]

@@ -20,6 +20,7 @@ from unruly.model.advice import (
     WeakSource,
     WeakWord,
     advice_sentence,
+    advice_sentences,
     advice_to_plain,
     count_pairs,
     critique_rules,
@@ -254,3 +255,12 @@ def test_advice_is_plain_json() -> None:
     votes = votes_of([[0, 1, -1]] * 40 + [[0, 0, -1]] * 30)
     plain = [advice_to_plain(c) for c in critique_rules(votes, certain(votes))]
     assert json.loads(json.dumps(plain))[0]["kind"] == "weak_source"
+
+
+def test_many_classes_with_one_source_each_are_one_sentence() -> None:
+    found = [UncoveredClass(f"k{r}", (f"s{r}",), 9, 1.0) for r in range(5)]
+    silent = SilentSource("rest")
+    told = advice_sentences([silent, *found])
+    assert [one for one, _ in told] == [silent, found[0]]
+    assert told[1][1].startswith("k0, k1, k2, k3, k4: only one source votes for each")
+    assert len(advice_sentences(found[:3])) == 3

@@ -103,11 +103,13 @@ def test_duplicate_documents_get_one_answer_each(make: Make) -> None:
     assert model.evaluate(data.features, data.gold, data.matrix).repeats == 60
 
 
-def test_a_single_document(make: Make) -> None:
-    model = make().fit([[1.0, 2.0]], [[1, -1]])
+def test_a_single_document_and_two(make: Make) -> None:
+    with pytest.raises(InputError, match="all votes are for one class, 1, so no other can be"):
+        make().fit([[1.0, 2.0]], [[1, -1]])
+    model = make().fit([[1.0, 2.0], [2.0, 1.0]], [[1, -1], [-1, 0]])
     assert model.predict([[1.0, 2.0]]).tolist() == [1]
-    assert len(model.explain(np.array([1.0, 2.0]), [1, -1]).neighbours) == 1
-    assert model.summary_.documents == 1
+    assert len(model.explain(np.array([1.0, 2.0]), [1, -1]).neighbours) == 2
+    assert model.summary_.documents == 2
 
 
 def test_ties_are_settled_the_same_way_every_time(make: Make) -> None:

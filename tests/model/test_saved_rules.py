@@ -224,7 +224,9 @@ def test_a_model_of_labeling_functions_is_saved_and_loaded(corpus: Corpus, tmp_p
     texts = [*corpus.texts[:40], "CLICK MY LINK", "MY CHANNEL"]
     model = quick(3).set_params(encoder={"name": "lsa", "dim": 4}).fit(texts, sources=sources)
     model.save(tmp_path / "m.unruly")
-    with pytest.raises(RuleError, match=r"Python function loud of lfs\.py.*--functions lfs\.py"):
+    with pytest.raises(
+        RuleError, match=r"Python function loud of lfs\.py.*--functions path/to/lfs\.py"
+    ):
         unruly.load(tmp_path / "m.unruly").predict(["BUY"])
     named = [tmp_path / "other.py", tmp_path / "lfs.py"]
     again = unruly.load(tmp_path / "m.unruly", functions=named)
@@ -459,7 +461,8 @@ def test_what_stands_in_files_is_copied_in_and_no_path_is_left(folder: Path) -> 
 
 def test_a_crafted_model_file_runs_nothing(folder: Path) -> None:
     """The whole way: a good model, its rules replaced, its checksums right."""
-    sources = Sources(CLASSES, [Source("s", [Rule("spam", Keywords(["click"]))])])
+    rules = [Rule("spam", Keywords(["click"])), Rule("ham", Keywords(["lovely"]))]
+    sources = Sources(CLASSES, [Source("s", rules)])
     texts = ["click here", "a song", "click", "lovely song", "the song"] * 4
     model = quick(2).set_params(encoder={"name": "lsa", "dim": 2}).fit(texts, sources=sources)
     path = folder / "model.unruly"

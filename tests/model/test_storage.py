@@ -22,6 +22,7 @@ from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.function import Function, rule
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.rules.tools import Length
 from unruly.texts.corpus import Corpus
 
 
@@ -280,7 +281,8 @@ def test_a_function_given_in_python_is_found_again_by_name(tmp_path: Path, corpu
         return "spam" if str(getattr(row, "text", "")).isupper() else None
 
     loud = Corpus.from_texts([*corpus.texts[:20], "CLICK MY LINK"])
-    sources = Sources(["ham", "spam"], [Source("loud", [Rule(None, Function(shouting))])])
+    quiet = Source("quiet", [Rule("ham", Length(min_words=3))])
+    sources = Sources(["ham", "spam"], [Source("loud", [Rule(None, Function(shouting))]), quiet])
     model = quick(3).set_params(encoder={"name": "lsa", "dim": 4}).fit(loud, sources=sources)
     model.save(tmp_path / "loud.unruly")
     (tmp_path / "mine.py").write_text(RULES)

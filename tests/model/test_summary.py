@@ -123,6 +123,8 @@ def test_votes_for_one_class_teach_nothing(prior: tuple[float, float] | None) ->
     votes = Votes.from_array([[1], [-1]] * 20, classes=["ham", "spam"], sources=["a"])
     model = WeakClassifier(class_prior=prior)
     features = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
-    with pytest.raises(InputError, match="all votes are for spam, so no other class can be learnt"):
+    with pytest.raises(
+        InputError, match="all votes are for one class, spam, so no other can be learnt"
+    ):
         model.fit(features, votes)
     model.fit(features, votes, clean=np.where(np.arange(40) % 8 == 1, 0, -1))

@@ -209,11 +209,14 @@ def _decide(
 
 
 def _show(found: Suggestions, screen: Screen) -> None:
-    from unruly.model.advice import advice_sentence
+    from unruly.model.advice import advice_sentences
+    from unruly.model.summary import sentence
     from unruly.project.remedies import remedy_of
 
     by = "a model fitted now, not saved" if found.fitted_now else "the model"
     screen.say(f"judged by {by}; {_labels(found)}")
+    for note in found.notes:
+        screen.say(sentence(note))
     if found.stand_in is not None:
         screen.say(
             f"no rule votes for {found.stand_in}: documents without votes stand in for it, so look twice"
@@ -227,12 +230,11 @@ def _show(found: Suggestions, screen: Screen) -> None:
     if found.critique:
         screen.say("\nabout the rules that exist")
     numbers = {remedy: number for number, remedy in found.remedies}
-    for critique in found.critique:
+    for critique, told in advice_sentences(found.critique):
         remedy = remedy_of(critique)
         mark = " - " if remedy is None else f"{numbers[remedy]:>2}."
         screen.say(
-            f"{mark} {advice_sentence(critique)}"
-            + (f" To {remedy}, accept {numbers[remedy]}." if remedy else "")
+            f"{mark} {told}" + (f" To {remedy}, accept {numbers[remedy]}." if remedy else "")
         )
 
 

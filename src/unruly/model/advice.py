@@ -29,6 +29,7 @@ from unruly.wording import listed, plural
 REPEATS = 0.85  # of its votes that another source casts as well
 CONFLICT = 0.3  # of their common documents on which two sources disagree; of the votes of the smaller where they must
 MOST_CONFLICTS = 5
+_MANY_CLASSES = 4  # with votes of one source each, from which one sentence tells of all
 THIN = 0.25  # of the documents of a class that have a vote for it
 WEAK_WORD = 0.65  # accuracy below which a word is named where the rest of its list does better
 MOST_DOCUMENTS = 5000  # that words are counted in
@@ -465,6 +466,20 @@ def _uncovered(votes: Votes, final: NDArray[np.integer]) -> list[UncoveredClass]
             names = tuple(votes.sources[j] for j in sources)
             found.append(UncoveredClass(name, names, int(given.sum()), reached))
     return found
+
+
+def advice_sentences(found: Sequence[Critique]) -> list[tuple[Critique, str]]:
+    """Each criticism with its sentence; many classes that one source each votes for are told in one."""
+    lone = [one for one in found if isinstance(one, UncoveredClass) and len(one.sources) == 1]
+    if len(lone) < _MANY_CLASSES:
+        return [(one, advice_sentence(one)) for one in found]
+    names = listed(one.label for one in lone)
+    told = f"{names}: only one source votes for each, so no other source can confirm a vote."
+    return [
+        (one, told if one is lone[0] else advice_sentence(one))
+        for one in found
+        if one is lone[0] or one not in lone
+    ]
 
 
 def advice_sentence(advice: Critique) -> str:

@@ -158,7 +158,7 @@ def _refuse_one_class(votes: Votes, labels: Labelled | None) -> None:
         only = votes.classes[int(named.argmax())]
         others = [name for name in votes.classes if name != only]
         raise InputError(
-            f"all votes are for {only}, so no other class can be learnt: add rules for {listed(others)}, or give true "
+            f"all votes are for one class, {only}, so no other can be learnt: add rules for {listed(others)}, or give true "
             "labels that name another class"
         )
 

@@ -23,6 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
+from unruly.facts import Note, SharesAgainstVotes, note_to_plain
 from unruly.files import cache_folder, written_whole
 from unruly.model.advice import (
     Critique,
@@ -49,6 +50,7 @@ from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords, WordSequence
 from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source, rule_to_plain, source_from_plain
+from unruly.statistics import Share
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import listed
@@ -86,6 +88,9 @@ class Suggestions:
     labels: int  # true labels that both rankings used
     stand_in: str | None  # the class without rules that documents without votes stand in for
     proposals: Proposals | None = None  # where a language model was asked for rules
+    notes: tuple[
+        Note, ...
+    ] = ()  # the class shares that the model goes by, and what speaks against them
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -100,6 +105,7 @@ class Suggestions:
             "fitted_now": self.fitted_now,
             "labels": self.labels,
             "stand_in": self.stand_in,
+            "notes": [note_to_plain(note) for note in self.notes],
             "proposals": None if self.proposals is None else self.proposals.to_plain(),
         }
 
@@ -214,23 +220,25 @@ def ranked(
         candidates=None if proposals is None else proposals.rules,
         progress=progress,
     )
+    accuracies = known_accuracies(votes, judge, judged.summary)
     critique = critique_rules(
         votes,
         judge.posteriors,
         judge=judge,
-        accuracies=known_accuracies(votes, judge, judged.summary),
+        accuracies=accuracies,
         labels=labels,
         texts=corpus.texts.to_list(),
         rules=project.sources,
     )
     return Suggestions(
         suggestions=found,
-        places=_places(found, project, corpus, votes),
+        places=_places(found, project, corpus, votes, accuracies),
         critique=without_kept(critique, read_kept(project.folder)),
         fitted_now=judged.fitted_now,
         labels=0 if labels is None else int((labels >= 0).sum()),
         stand_in=judged.stand_in,
         proposals=proposals,
+        notes=() if judged.stand_in is not None else _share_notes(judged.summary),
     )
 
 
@@ -282,14 +290,33 @@ def with_stand_in(votes: Votes, r: int) -> Votes:
     )
 
 
+def _share_notes(summary: FitSummary) -> tuple[Note, ...]:
+    """What all estimates rest on, and what speaks against it."""
+    balance = () if summary.balance is None else (summary.balance,)
+    return (*balance, *(note for note in summary.notes if isinstance(note, SharesAgainstVotes)))
+
+
 def _places(
-    found: Sequence[RuleSuggestion], project: Project, corpus: Corpus, votes: Votes
+    found: Sequence[RuleSuggestion],
+    project: Project,
+    corpus: Corpus,
+    votes: Votes,
+    accuracies: Sequence[Share | None],
 ) -> tuple[Place, ...]:
-    """Where each would be written: in the list whose documents it shares most, else in a new source."""
+    """Where each would be written: in the list whose documents it shares most, else in a new source.
+
+    A list that is wrong more often than right, as far as is known, gets no more words.
+    """
+    good = {
+        name
+        for name, known in zip(votes.sources, accuracies, strict=True)
+        if known is None or not known.n or known.value >= 0.5
+    }
     names = [source.name for source in project.sources.with_disabled]
     lists = [
         (source.name, number, rule.label)
         for source in project.sources.sources
+        if source.name in good
         for number, rule in enumerate(source.rules, start=1)
         if isinstance(rule.when, Keywords) and not rule.when.file and rule.when.match == "word"
     ]

@@ -23,7 +23,7 @@ from unruly.model.advice import (
     UncoveredClass,
     WeakSource,
     WeakWord,
-    advice_sentence,
+    advice_sentences,
 )
 from unruly.model.evaluation import Evaluation, Part, majority_shares, paired_gain
 from unruly.model.summary import sentence
@@ -370,7 +370,8 @@ def advice_section(facts: Facts) -> str:
     )
     parts = []
     for title, kinds, none in groups:
-        message = [advice_sentence(one) for one in facts.critique if isinstance(one, kinds)]
+        told = advice_sentences([one for one in facts.critique if isinstance(one, kinds)])
+        message = [sentence_ for _, sentence_ in told]
         if message and WeakSource in kinds:
             message += _not_judged(facts)
         parts.append(

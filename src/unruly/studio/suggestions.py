@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 
 from unruly.errors import InputError
-from unruly.model.advice import advice_sentence
+from unruly.model.advice import advice_sentences
 from unruly.model.suggestions import RuleSuggestion
 from unruly.project.suggesting import Place, Suggestions, accepted_text, for_class, suggest_on
 from unruly.studio.training import Job, Trainer
@@ -68,7 +68,9 @@ class Advisor:
     @property
     def critique(self) -> tuple[str, ...]:
         """What is wrong with the rules that exist, a sentence each."""
-        return () if self.found is None else tuple(map(advice_sentence, self.found.critique))
+        if self.found is None:
+            return ()
+        return tuple(told for _, told in advice_sentences(self.found.critique))
 
     @property
     def judged_by(self) -> str:

@@ -467,16 +467,16 @@ class Votes:
         >>> Votes.from_array([[0, -1], [1, 1]], classes=["ham", "spam"])
         Votes(2 documents × 2 sources, classes ham and spam, coverage 100.0%)
         """
-        named = " and ".join(self.classes) if self.m == 2 else str(self.m)
+        named = f"classes {' and '.join(self.classes)}" if self.m == 2 else f"{self.m} classes"
         return (
             f"Votes({plural(self.n, 'document')} × {plural(self.k, 'source')}, "
-            f"classes {named}, coverage {self.coverage:.1%})"
+            f"{named}, coverage {self.coverage:.1%})"
         )
 
     def _repr_html_(self) -> str:
         """The source table, for notebooks."""
-        header, rows = self.summary().cells()
-        return html_table(header, rows, repr(self))
+        summary = self.summary()
+        return html_table(*summary.cells(), "; ".join(filter(None, [repr(self), summary.legend()])))
 
     def __len__(self) -> int:
         return self.n
