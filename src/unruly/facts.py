@@ -78,6 +78,14 @@ class ClassesWithoutVotes:
 
 
 @dataclass(frozen=True)
+class ClassesAlike:
+    """Groups of classes that no vote tells apart."""
+
+    kind: ClassVar[str] = "classes_alike"
+    groups: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class SharesAgainstVotes:
     """A class with votes on more than twice as many documents as its stated share allows."""
 
@@ -151,6 +159,7 @@ class LearntFromSample:
 Note = (
     ClassBalance
     | ClassesWithoutVotes
+    | ClassesAlike
     | SharesAgainstVotes
     | SourceBelowChance
     | BlankTexts
@@ -164,6 +173,7 @@ _NOTES: dict[str, type[Note]] = {
     for note in (
         ClassBalance,
         ClassesWithoutVotes,
+        ClassesAlike,
         SharesAgainstVotes,
         SourceBelowChance,
         BlankTexts,
@@ -192,11 +202,16 @@ def note_from_plain(plain: Mapping[str, Any]) -> Note:
     """
     kind = _NOTES[plain["kind"]]
     values = {field.name: plain[field.name] for field in fields(kind)}
-    values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    values = {k: _tuples(v) for k, v in values.items()}
     for name in ("origin", "before"):
         if values.get(name) is not None:
             values[name] = BalanceOrigin(values[name])
     return kind(**values)
+
+
+def _tuples(value: Any) -> Any:
+    """Lists, and lists in them, as tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,9 @@ from unruly.features.encoder import Features
 from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote, majority_vote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
+from unruly.model.advice import UncoveredClass, critique_rules
+from unruly.project.project import Project
+from unruly.project.voting import check_project
 from unruly.report.documents import shown_document
 from unruly.rules import Keywords
 from unruly.rules.source import Rule, Source, source_from_plain, source_to_plain
@@ -302,3 +306,37 @@ def test_combined_shares_are_distributions_and_equal_shares_without_partial_vote
     found = part.combined_shares(prior)
     assert np.allclose(found.sum(axis=1), 1)
     assert (found[~part.covered] == prior).all()
+
+
+def test_classes_that_no_vote_tells_apart_are_told(tmp_path: Path) -> None:
+    (tmp_path / "texts.csv").write_text(
+        "text\n" + "refund please\nit crashes\nlovely\ninvoice\n" * 5, "utf-8"
+    )
+    toml = tmp_path / "unruly.toml"
+    head = 'encoder = "lsa"\n[task]\nclasses = ["billing", "bug", "praise"]\n[data]\ntrain = "texts.csv"\n'
+    both = '[[source]]\nname = "a"\nrule = [{ label = ["billing", "bug"], keywords = ["refund", "crashes"] }]\n'
+    nice = '[[source]]\nname = "b"\nrule = [{ label = "praise", keywords = ["lovely"] }]\n'
+    told = "no vote tells billing and bug apart: every rule names all of them or none."
+    toml.write_text(head + both + nice, "utf-8")
+    checked = check_project(tmp_path)
+    assert any(told in problem for problem in checked.problems)
+    assert checked.to_plain()["alike"] == [["billing", "bug"]]
+    fitted = Project.read(tmp_path).fit(score=False).model
+    assert told.capitalize() in str(fitted.summary_)
+    fitted.save(tmp_path / "m.unruly")
+    assert told.capitalize() in str(unruly.load(tmp_path / "m.unruly").summary_)
+    alone = '[[source]]\nname = "c"\nrule = [{ label = "bug", keywords = ["crashes"] }]\n'
+    toml.write_text(head + both + nice + alone, "utf-8")
+    assert check_project(tmp_path).alike == ()
+
+
+def test_partial_votes_are_votes_for_their_classes_in_advice() -> None:
+    votes = Votes.from_array(
+        [[0, 2], [1, 2], [2, -1]] * 10, classes=list("abcd"), sources=["x", "y"]
+    )
+    either = np.tile(np.array([[0.5, 0.5, 0, 0]], np.float32), (30, 1))
+    either[2::3] = [0, 0, 1, 0]
+    partial = replace(votes, soft={"x": either})
+    found = critique_rules(partial, np.full((30, 4), 0.25))
+    lone = {c.label: c.sources for c in found if isinstance(c, UncoveredClass)}
+    assert lone == {"a": ("x",), "b": ("x",), "d": ()}

@@ -40,6 +40,7 @@ from unruly.errors import InputError
 from unruly.facts import (
     BalanceOrigin,
     ClassBalance,
+    ClassesAlike,
     ClassesWithoutVotes,
     GoldUse,
     Note,
@@ -117,6 +118,7 @@ def denoise(
             notes=(
                 facts,
                 *_unnamed(votes, named),
+                *_alike(votes),
                 *_against_votes(fitted, task.votes, votes.classes, named),
                 *_below_chance(accuracies, fitted, task.votes, votes.sources),
             ),
@@ -245,6 +247,11 @@ def _gold_used(task: Task, fitted: Posteriors) -> tuple[GoldUse, ...]:
 def _unnamed(votes: Votes, named: NDArray[np.int64]) -> tuple[ClassesWithoutVotes, ...]:
     missing = tuple(name for c, name in enumerate(votes.classes) if c not in named)
     return (ClassesWithoutVotes(missing),) if missing else ()
+
+
+def _alike(votes: Votes) -> tuple[ClassesAlike, ...]:
+    groups = votes.inseparable()
+    return (ClassesAlike(groups),) if groups else ()
 
 
 def _against_votes(

@@ -459,13 +459,21 @@ def _repeated(pairs: Pairs) -> list[RepeatedSource]:
 def _uncovered(votes: Votes, final: NDArray[np.integer]) -> list[UncoveredClass]:
     found = []
     for r, name in enumerate(votes.classes):
-        sources = np.flatnonzero((votes.hard == r).any(axis=0))
-        given = final == r
-        reached = float((votes.hard[given] == r).any(axis=1).mean()) if given.any() else None
+        cast = _named(votes, r)
+        sources, given = np.flatnonzero(cast.any(axis=0)), final == r
+        reached = float(cast[given].any(axis=1).mean()) if given.any() else None
         if len(sources) < 2 or (reached is not None and reached < THIN):
             names = tuple(votes.sources[j] for j in sources)
             found.append(UncoveredClass(name, names, int(given.sum()), reached))
     return found
+
+
+def _named(votes: Votes, r: int) -> NDArray[np.bool_]:
+    """(n, k): where a vote names class r, alone or among at most half of the classes."""
+    cast = votes.hard == r
+    for j, sets in votes.sets.items():
+        cast[:, j] |= sets[:, r] & (sets.sum(axis=1) <= votes.m / 2)
+    return np.asarray(cast)
 
 
 def advice_sentences(found: Sequence[Critique]) -> list[tuple[Critique, str]]:

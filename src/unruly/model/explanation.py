@@ -27,8 +27,9 @@ from unruly.model.predictions import DECIDED
 from unruly.model.summary import estimated_accuracy
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
-from unruly.wording import plural
+from unruly.wording import plural, shortened
 
+_LONGEST_LABEL = 40  # characters of a partial vote's classes
 LEGEND = "here: the vote's share of the weight on this document; overall: the source's share over all documents"
 LEGEND_OF_ODDS = (
     "weight: the vote's share of all that votes move on this document; odds: the factor by which it moves the odds of "
@@ -190,12 +191,13 @@ class Explanation:
         if not self.votes:
             return ["no source votes on this document"]
         width = max(len("source"), *(len(vote.source) for vote in self.votes))
-        votes_width = max(len("vote"), *(len(vote.label) for vote in self.votes))
+        labels = [shortened(vote.label, _LONGEST_LABEL) for vote in self.votes]
+        votes_width = max(len("vote"), *map(len, labels))
         header, figures = self._figures()
         head = f"{'source':{width}}  {'vote':{votes_width}}  {header}  why"
         rows = [
-            f"{v.source:{width}}  {v.label:{votes_width}}  {figure}  {_why(v)}"
-            for v, figure in zip(self.votes, figures, strict=True)
+            f"{v.source:{width}}  {label:{votes_width}}  {figure}  {_why(v)}"
+            for v, label, figure in zip(self.votes, labels, figures, strict=True)
         ]
         by = self.pseudo_label
         *others, last = self.majority

@@ -13,6 +13,7 @@ from unruly.facts import (
     BalanceOrigin,
     BlankTexts,
     ClassBalance,
+    ClassesAlike,
     ClassesWithoutVotes,
     DocumentsGivenUp,
     DocumentsUnasked,
@@ -297,6 +298,9 @@ def sentence(note: Note) -> str:
             it, them = ("it is", "it") if len(names) == 1 else ("they are", "each of them")
             told = " or ".join(names) if len(names) < 4 else listed(names)
             return f"No source votes for {told}, so {it} never predicted: add a rule for {them}."
+        case ClassesAlike(groups=groups):
+            told = listed((" and ".join(group) for group in groups), 6)
+            return f"No vote tells {told} apart: every rule names all of them or none. Add a rule for one alone."
         case SharesAgainstVotes():
             return (
                 f"{note.label} has votes on {note.voted:.1%} of the documents but a stated share of {note.share:.1%}, so most "

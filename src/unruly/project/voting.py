@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import Where
+from unruly.facts import ClassesAlike
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
@@ -167,6 +168,7 @@ class Checked:
     no_labels: str | None = None  # the label column that is named, where no file has labels in it
     starred: tuple[tuple[str, str], ...] = ()  # (source, keyword): words that end with a star
     too_frequent: tuple[TooFrequent, ...] = ()
+    alike: tuple[tuple[str, ...], ...] = ()  # groups of classes that no vote tells apart
 
     @property
     def holds(self) -> bool:
@@ -226,6 +228,11 @@ class Checked:
             found.append(
                 f"no vote is for {listed(self.unnamed)}: add rules, for a class without votes is never predicted"
             )
+        if self.alike:
+            from unruly.model.summary import sentence
+
+            told = sentence(ClassesAlike(self.alike))
+            found.append(told[0].lower() + told[1:])
         if self.summary.total.polarity and self.never_vote:
             none = "matches" if len(self.never_vote) == 1 else "match"
             found.append(
@@ -272,6 +279,7 @@ class Checked:
             "unnamed": list(self.unnamed),
             "no_labels": self.no_labels,
             "starred": [list(pair) for pair in self.starred],
+            "alike": [list(group) for group in self.alike],
             "too_frequent": [asdict(fact) for fact in self.too_frequent],
             "texts": asdict(self.texts),
             "examples": self.examples,
@@ -301,6 +309,7 @@ def check_project(
         no_labels=project.data.label if voted.gold is None and not _other_files(project) else None,
         starred=tuple(_starred(project)),
         too_frequent=tuple(_too_frequent(project, voted.votes)),
+        alike=voted.votes.inseparable(),
     )
 
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 
 TOO_FEW = 100  # true labels, below which the page warns
+_MOST_NEVER = 3  # classes that are never predicted, in a sentence each
 _MOST_BELOW = 5  # sources that are below chance, by name
 
 
@@ -171,10 +172,15 @@ def _about_answers(facts: KeyFigures) -> list[str]:
 
 def _never(facts: KeyFigures, evaluation: Evaluation) -> list[str]:
     table_ = evaluation.everything.model.confusion  # (m, m)
+    never = np.flatnonzero((table_.sum(axis=0) == 0) & (table_.sum(axis=1) > 0))
+    if len(never) > _MOST_NEVER:
+        names = listed_names(facts.classes[r] for r in never)
+        count = plural(int(table_[never].sum()), "document")
+        return [f"{names} are never predicted here, though they are the true classes of {count}."]
     return [
         f"{facts.classes[r]} is never predicted here, though it is the true class of "
         f"{plural(int(table_[r].sum()), 'document')}."
-        for r in np.flatnonzero((table_.sum(axis=0) == 0) & (table_.sum(axis=1) > 0)).tolist()
+        for r in never.tolist()
     ]
 
 

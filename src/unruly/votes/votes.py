@@ -393,6 +393,25 @@ class Votes:
             return one_of(self.classes[r] for r in np.flatnonzero(self.sets[j][row]))
         return str(self.classes[self.matrix[row, j]])
 
+    def inseparable(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of classes that no vote tells apart: every vote names all of a group, or none.
+
+        Only partial votes can do so. Classes that no vote names at all are not among them.
+
+        >>> votes = Votes.from_array([[0], [2]], classes=["x", "y", "z"], sources=["a"])
+        >>> either = np.array([[0.5, 0.5, 0], [0, 0, 1]], np.float32)
+        >>> replace(votes, soft={"a": either}).inseparable()
+        (('x', 'y'),)
+        """
+        alone = np.array([(self.hard == r).any() for r in range(self.m)])  # (m,)
+        named = [np.unique(sets[sets.any(axis=1)], axis=0) for sets in self.sets.values()]
+        groups: dict[bytes, list[str]] = {}
+        if named:
+            together = np.concatenate(named)  # (distinct partial votes, m)
+            for r in np.flatnonzero(together.any(axis=0) & ~alone):
+                groups.setdefault(together[:, r].tobytes(), []).append(self.classes[r])
+        return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+
     def counts(self) -> NDArray[np.float64]:
         """(n, m): how many sources voted for each class; a partial vote counts in equal parts."""
         counts = np.zeros((self.n, self.m))
