@@ -149,7 +149,9 @@ def test_only_the_damaged_rows_are_computed_again_and_one_line_says_so(tmp_path:
     data[-50 * 4 - 3] ^= 4  # in the last row's values
     path.write_bytes(bytes(data))
     again = Counting()
-    with pytest.warns(CacheWarning, match="1 features are damaged: they are computed again") as w:
+    with pytest.warns(
+        CacheWarning, match="the features of 1 text are damaged: they are computed again"
+    ) as w:
         check(Cache(tmp_path).encode(again, TEXTS[:50]), TEXTS[:50])
     assert again.given == [TEXTS[49]]
     assert len(w) == 1

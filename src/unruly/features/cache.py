@@ -44,6 +44,7 @@ from unruly.files import (
     written_whole,
 )
 from unruly.progress import SILENT, Progress, stage
+from unruly.wording import plural
 
 LIMIT = 4 * 1024**3  # bytes
 SLICE = 1_024  # texts encoded between two writes
@@ -189,7 +190,8 @@ def _copy_known(file: FeatureFile, keys: KeyArray, room: Path) -> None:
         hit = at >= 0
         sound = other.sound(at[hit])
         if not sound.all() and not path.name.startswith("part-"):
-            _warn(f"{path}: {int((~sound).sum())} features are damaged: they are computed again")
+            bad = plural(int((~sound).sum()), "text")
+            _warn(f"{path}: the features of {bad} are damaged: they are computed again")
         hit[hit] = sound
         rows, source = missing[hit], at[hit]
         for start in range(0, len(rows), COPY):

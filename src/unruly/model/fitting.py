@@ -151,7 +151,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
 
 def _refuse_one_class(votes: Votes, labels: Labelled | None) -> None:
     """Where every vote and label names one class, any model would answer that throughout, and find itself right."""
-    named = votes.counts().any(axis=0)
+    named = votes.counts().max(axis=0, initial=0) > 0  # (m,)
     if labels is not None:
         named[labels.numbers[labels.numbers >= 0]] = True
     if named.sum() == 1:

@@ -36,8 +36,8 @@ AGREEMENT = "agreement: how many of its votes match the final label"
 LEGEND = f"reliability: the source's share of all weight; {AGREEMENT}"  # of the paper's method
 LEGEND_OF_ESTIMATES = (
     "reliability: the estimated accuracy, less where a source repeats others, as a share of all; "
-    f"{AGREEMENT}; estimated accuracy: by the text and the other sources, without true labels, and with the class "
-    "shares below, so it is wrong where these are"
+    f"{AGREEMENT}; estimated accuracy: by the text, the other sources and the class shares below, wrong where "
+    "these are"
 )
 
 

@@ -445,7 +445,7 @@ def _suggestions(facts: Facts) -> str:
         whole = scores.everything
         return head + paragraph(
             "None shown: they would be chosen by the model's answers, which are worse than majority vote on "
-            f"{facts.scored_on} ({percent(whole.model.accuracy.value)} right, {percent(whole.majority.accuracy.value)})."
+            f"{facts.scored_on} ({percent(whole.model.accuracy.value)} right; majority vote {percent(whole.majority.accuracy.value)})."
         )
     scored = any(s.measured for s in facts.suggestions)
     known = any(s.changed is not None for s in facts.suggestions)

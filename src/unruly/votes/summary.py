@@ -54,9 +54,8 @@ class Tally:
     @property
     def shares(self) -> NDArray[np.float64]:
         """(b, m): 1 for the class with most votes, in equal parts where several tie, 0 where nobody voted."""
-        leads = (self.counts == self.counts.max(axis=1, keepdims=True)) & self.counts.any(axis=1)[
-            :, None
-        ]
+        most = self.counts.max(axis=1, keepdims=True)
+        leads = (self.counts == most) & (most > 0)
         return np.asarray(leads / np.maximum(leads.sum(axis=1, keepdims=True), 1))
 
 
