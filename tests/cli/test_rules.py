@@ -40,7 +40,12 @@ def test_json_is_one_object_with_all_figures(unruly: Unruly, spam: Path) -> None
     assert plain["failures"] == []
     assert len(plain["summary"]["sources"]) == 8
     assert plain["summary"]["documents"] == 73
-    assert 0 < plain["summary"]["majority"]["score"]["accuracy"] < 1
+    assert plain["summary"]["majority"]["commonest"] == "spam"
+    scored = json.loads(unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "--json").out)
+    everything = scored["evaluation"]["all"]["majority_vote"]
+    assert plain["summary"]["majority"]["accuracy"]["value"] == pytest.approx(
+        everything["accuracy"]
+    )
 
 
 def test_quiet_still_prints_the_results(unruly: Unruly, spam: Path) -> None:
