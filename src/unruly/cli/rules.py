@@ -248,10 +248,10 @@ def vote(
         f"{output}: {plural(votes.n, 'document')}, {plural(votes.k, 'source')}; {votes.coverage:.1%} of the "
         "documents have a vote"
     )
-    if output.suffix != ".parquet" and (votes.soft or votes.unasked):
+    graded = [s for s in votes.soft if votes.sources.index(s) not in votes.sets]
+    if output.suffix != ".parquet" and (graded or votes.unasked):
         screen.remark(
-            f"{output.name} holds one class a vote: probabilities, further classes of partial votes and what was not asked "
-            "are kept in .parquet alone"
+            f"{output.name} holds no probabilities, and does not tell what was not asked from abstentions: .parquet does"
         )
     if voted.texts.skipped:
         screen.remark(f"{plural(voted.texts.skipped, 'row')} skipped as unusable")
