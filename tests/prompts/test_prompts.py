@@ -272,6 +272,15 @@ def test_turned_away_is_tried_again_and_retry_after_is_obeyed(server: StandIn) -
     assert found.spent.calls == 3  # what a server turns away costs nothing
 
 
+@pytest.mark.parametrize("busy", ["429:0", "429", "503"])
+def test_a_server_that_lets_few_through_at_a_time_is_waited_for(server: StandIn, busy: str) -> None:
+    server.script.extend([*[busy] * 7, ""] * 40)
+    patient = RetryPolicy(attempts=12, first_pause=1e-4, longest_pause=1e-3)
+    found = asked(sources(prompt(server, in_flight=8)), retries=patient)
+    assert (found.answered, found.unasked, found.stopped) == (30, 0, "")
+    assert server.requests == 8 * 30
+
+
 def test_a_server_that_wants_a_long_pause_ends_the_run_and_keeps_what_it_has(
     server: StandIn,
 ) -> None:

@@ -6,11 +6,12 @@ The most that a request may cost, one token for each byte sent and the longest a
 
 When the answer arrives, its true cost takes the place of what was reserved; a request that got lost counts in full.
 
-A request that the server turns away (429, 5xx) or that gets lost is repeated after a pause that doubles. Where the server
-sends Retry-After, all workers wait for that long; where that is too long, the run stops. After several requests in a row that
-were given up, or where none of the first answers can be read, it stops, keeps what it has and says why. A request that is
-refused for itself (400, 413, 422), such as one that is too long, is tried in lesser forms and then given up. On Ctrl-C and
-SIGTERM nothing more is sent, and answers in flight are waited for.
+A request that the server turns away (429, 5xx) or that gets lost is repeated after a pause that doubles; while a busy server
+(429, 503) answers others, that is no failed attempt. Where it sends Retry-After, all workers wait for that long; where that
+is too long, the run stops. After several requests in a row that were given up, or where none of the first answers can be
+read, it stops, keeps what it has and says why. A request that is refused for itself (400, 413, 422), such as one that is too
+long, is tried in lesser forms and then given up. On Ctrl-C and SIGTERM nothing more is sent, and answers in flight are
+waited for.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from unruly.wording import duration, listed, plural
 
 SPENT, OVER = "the budget is spent", "the time limit is reached"  # why a run may end as planned
 _NOT_NOW = (408, 409, 425, 429)  # and 5xx: worth another attempt
+_BUSY = (429, 503)
 _NOT_UNDERSTOOD = (400, 413, 415, 422)  # worth a lesser form; else the document's own fault
 _HOPELESS = 20  # requests refused, or answers that cannot be read, and none better: the run stops
 _ASK_MODELS = 5.0  # seconds to wait for the server's list of models
@@ -357,7 +359,7 @@ class _Run:
     def _ask(self, client: Client, request: Request) -> None:
         """One request, with as many attempts as the policy has."""
         retries, attempt, problem = self.asking.retries, 0, ""
-        form = self.form
+        form, answered = self.form, self.answered
         while attempt < retries.attempts and not self.stopped:
             self._wait(self.not_before - time.monotonic())
             reply = self._send(client, request, form)
@@ -373,6 +375,8 @@ class _Run:
                 continue
             if reply.status and reply.status not in _NOT_NOW and reply.status < 500:
                 raise self._refusal(client, request, reply)
+            if reply.status in _BUSY and self.answered > answered:
+                attempt, answered = 0, self.answered  # others got through: it is our turn some time
             attempt += 1
             self._pause(attempt, reply)
         if not self.stopped:
