@@ -56,7 +56,7 @@ def test_votes_are_those_of_the_matcher(texts: list[str], typed: list[Source], r
         votes.make_ready()
     for source in typed:  # one keystroke after the other
         expected = Matcher((source,), CLASSES).run(frame).votes["typed"].to_numpy()
-        np.testing.assert_array_equal(votes.of(source, CLASSES), expected)
+        np.testing.assert_array_equal(votes.of(source, CLASSES).first, expected)
 
 
 def test_only_the_new_word_is_looked_for() -> None:

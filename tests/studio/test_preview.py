@@ -10,7 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from unruly.project.editing import source_text
+from unruly.rules.matching import Cache
+from unruly.studio.documents import cards
+from unruly.studio.filters import Filter
 from unruly.studio.preview import SHOWN, Preview, Slow, Wrong, preview, preview_sampled
+from unruly.studio.rules import source_rows
 from unruly.studio.state import Answers, winners
 from unruly.studio.workspace import Workspace
 
@@ -59,8 +64,6 @@ def test_the_preview_is_what_saving_gives(workspace: Workspace, words: list[str]
 
 
 def workspace_text(workspace: Workspace) -> str:
-    from unruly.project.editing import source_text
-
     return source_text(workspace.state.text, "money")
 
 
@@ -216,3 +219,96 @@ def test_of_very_many_documents_a_sample_is_counted_first(workspace: Workspace) 
     for row, matches in zip(part.added.rows, part.added.matches, strict=True):
         for start, end in matches[0].spans:
             assert texts[row][start:end].lower() in ("song", "my"), "rows are those of the whole"
+
+
+PARTIAL = """encoder = "lsa"
+[task]
+classes = ["praise", "billing", "bug"]
+[data]
+train = "texts.csv"
+text = "text"
+
+[[source]]
+name = "complaint"
+rule = [{ label = ["billing", "bug"], keywords = ["refund", "crash"] }]
+
+[[source]]
+name = "others"
+rule = [{ not_label = "praise", keywords = ["fails", "crash"] }]
+
+[[source]]
+name = "money"
+rule = [{ label = "billing", keywords = ["refund", "price"] }]
+
+[[source]]
+name = "broken"
+rule = [{ label = "bug", keywords = ["crash", "fails"] }]
+
+[[source]]
+name = "love"
+rule = [{ label = "praise", keywords = ["love", "price"] }]
+"""
+
+
+@pytest.fixture
+def partial(tmp_path: Path, cache: Cache) -> Workspace:
+    """A project whose rules also vote for one of several classes."""
+    folder = tmp_path / "partial"
+    folder.mkdir()
+    texts = ["refund me", "a crash", "crash, refund", "love it", "it fails", "love the price"]
+    (folder / "texts.csv").write_text("text\n" + "\n".join(f'"{text}"' for text in texts))
+    (folder / "unruly.toml").write_text(PARTIAL)
+    return Workspace(folder)
+
+
+def test_a_vote_for_one_of_several_classes_counts_for_all_of_them(partial: Workspace) -> None:
+    state = partial.state
+    assert np.flatnonzero(state.conflict).tolist() == [2, 5]  # bug or billing; praise or billing
+    assert Filter(source="complaint", vote="bug").rows(state).tolist() == [0, 1, 2]
+    assert Filter(vote="bug", covered="conflict").rows(state).tolist() == [2]
+    text = source_text(state.text, "complaint")
+    found = shown(partial, text, "complaint")
+    assert found.by_class == (("billing or bug", 3),)
+    assert found.by_others is not None
+    assert found.by_others.value == 1.0
+    proba = np.tile(np.array([[0.2, 0.5, 0.3]], np.float32), (state.n, 1))
+    partial.use_answers(Answers("all billing", proba))
+    found = shown(partial, text, "complaint")
+    assert found.by_model is not None
+    assert found.by_model.value == pytest.approx(0.8)
+    assert found.contradicts is not None
+    assert found.contradicts.count == 0
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'label = ["billing", "praise"], keywords = ["refund", "love"]',
+        'not_label = "bug", keywords = ["crash", "price"]',
+        'label = "bug", keywords = ["refund", "crash", "fails"]',
+    ],
+)
+@pytest.mark.parametrize("name", ["complaint", "money"])
+def test_what_partial_votes_do_to_the_majority_is_what_saving_gives(
+    partial: Workspace, name: str, rule: str
+) -> None:
+    text = f'[[source]]\nname = "{name}"\nrule = [{{ {rule} }}]\n'
+    found, before = shown(partial, text, name), partial.state
+    partial.save_source(text, name, source_text(before.text, name))
+    after = partial.state
+    moved = np.flatnonzero(winners(after.counts) != winners(before.counts))
+    assert found.majority.rows == tuple(moved.tolist())
+    rows = {row.name: row for row in source_rows(after, {})}
+    assert found.by_others == rows[name].agreement
+    saved = shown(partial, text, name)
+    assert (saved.added.count, saved.removed.count, saved.majority.count) == (0, 0, 0)
+    assert saved.matched.count == saved.votes == rows[name].votes
+
+
+def test_words_of_a_partial_vote_have_a_colour_of_their_own(partial: Workspace) -> None:
+    (card,) = cards(partial.state, [1])
+    marked = {piece.text: piece for piece in card.pieces if piece.labels}
+    assert marked["crash"].colour == "bug"  # billing or bug, and bug
+    assert not marked["crash"].fights
+    (card,) = cards(partial.state, [5])
+    assert {p.text: p.fights for p in card.pieces if p.labels} == {"love": False, "price": True}

@@ -610,9 +610,11 @@ def matches_on(
         for row, spans in zip(rows, shown, strict=True):
             # a rule for one class may have flipped its vote
             classes = named if len(named) > 1 else (votes[row],)
-            label = one_of(matcher.classes[c] for c in classes)
+            names = tuple(matcher.classes[c] for c in classes)
             why = reason if explained is None else explained.because(documents[row])
-            found[row][source.name] = Match(source.name, number, label, spans, why)
+            found[row][source.name] = Match(
+                source.name, number, one_of(names), spans, why, names if len(names) > 1 else ()
+            )
     return [tuple(matches.values()) for matches in found]
 
 

@@ -306,9 +306,9 @@ def key_of(number: int) -> str:
 
 
 def _hue(classes: tuple[str, ...]) -> Callable[[str | None], str]:
-    """From the name of a class to the name of its colour."""
+    """From the name of a class to the name of its colour; several classes (`a or b`) share a grey one."""
     places = {name: f"c{number % HUES}" for number, name in enumerate(classes)}
-    return lambda name: places.get(name or "", "")
+    return lambda name: places.get(name, "some") if name else ""
 
 
 def _name(text: str) -> Markup:

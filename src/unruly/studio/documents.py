@@ -46,6 +46,8 @@ class Piece:
     text: str
     labels: tuple[str, ...] = ()  # the classes that these votes name, each once
     sources: tuple[str, ...] = ()
+    fights: bool = False  # the votes allow no class in common
+    colour: str = ""  # the class that colours it: the only one that all allow; one of several in a fight
 
     @property
     def why(self) -> str:
@@ -165,9 +167,17 @@ def pieces(
             over.remove(number)
         over += begin.get(a, ())
         there = [matches[number] for number in sorted(set(over))]
-        labels = tuple(dict.fromkeys(match.label for match in there))
-        found.append(Piece(text[a:b], labels, tuple(match.source for match in there)))
+        found.append(_piece(text[a:b], there))
     return found
+
+
+def _piece(text: str, matches: Sequence[Match]) -> Piece:
+    if not matches:
+        return Piece(text)
+    labels = tuple(dict.fromkeys(match.label for match in matches))
+    common = set(matches[0].classes).intersection(*(match.classes for match in matches[1:]))
+    colour = next(iter(common)) if len(common) == 1 else labels[0]
+    return Piece(text, labels, tuple(match.source for match in matches), not common, colour)
 
 
 def excerpt(text: str, matches: Sequence[Match]) -> tuple[list[Piece], bool, bool]:

@@ -106,13 +106,13 @@ def _votes(filter: Filter, state: State) -> Mask:
         found &= state.votes.covered == (filter.covered == "yes")
     if not filter.source and not filter.vote:
         return found
-    columns = state.votes.matrix
+    named = index_of(filter.vote, state.classes, "class") if filter.vote else NONE
+    wanted = np.full(state.n, named)
     if filter.source:
-        columns = columns[:, [index_of(filter.source, state.votes.sources, "source")]]
-    if filter.vote:
-        named = columns == index_of(filter.vote, state.classes, "class")
-        return np.asarray(found & named.any(axis=1))
-    return np.asarray(found & (columns != NONE).any(axis=1))
+        index_of(filter.source, state.votes.sources, "source")
+        votes = state.votes_of(filter.source)
+        return found & (votes.names(wanted) if filter.vote else votes.voted)
+    return np.asarray(found & state.votes.agrees(wanted).any(axis=1))
 
 
 def _model(filter: Filter, state: State) -> Mask:

@@ -15,17 +15,17 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.rules.condition import TEXT, Condition, Measure
+from unruly.rules.condition import TEXT, Condition, Measure, SoftVoter
 from unruly.rules.keywords import Keywords, WordSequence, prepared
 from unruly.rules.matching import Matcher, MatchFrame
 from unruly.rules.source import Rule, Source
-from unruly.votes.votes import ABSTAIN
+from unruly.votes.votes import ABSTAIN, one_of
 
 Mask = NDArray[np.bool_]
 Votes = NDArray[np.int8]
@@ -34,6 +34,83 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 _MOST_KEPT = 64  # rules, and sets of words: a byte a document each
 _MOST_MEASURED = 4  # columns that Python worked out
+
+
+@dataclass(frozen=True, eq=False)
+class SourceVotes:
+    """The votes of one source: a class each or, of a partial vote, several.
+
+    >>> votes = SourceVotes(np.array([0, 1, -1], np.int8), np.array([[0, 0], [1, 1], [0, 0]], bool))
+    >>> votes.names(np.array([1, 0, 0])).tolist(), votes.parts(2).tolist()
+    ([False, True, False], [[1.0, 0.0], [0.5, 0.5], [0.0, 0.0]])
+    """
+
+    first: Votes  # (n,): the class, the first of several, -1 without a vote
+    sets: NDArray[np.bool_] | None = None  # (n, m): the classes of partial votes; else no class
+
+    @property
+    def voted(self) -> Mask:
+        """(n,): where it votes."""
+        return np.asarray(self.first != ABSTAIN)
+
+    def take(self, rows: NDArray[np.intp]) -> SourceVotes:
+        """The votes on some documents."""
+        return SourceVotes(self.first[rows], None if self.sets is None else self.sets[rows])
+
+    def without(self, silent: Mask) -> SourceVotes:
+        """The same without a vote on some documents."""
+        sets = None if self.sets is None else self.sets & ~silent[:, None]
+        return SourceVotes(np.where(silent, np.int8(ABSTAIN), self.first), sets)
+
+    def differs(self, other: SourceVotes) -> Mask:
+        """(n,): where the votes of both are not the same."""
+        found = np.asarray(self.first != other.first)
+        if self.sets is None and other.sets is None:
+            return found
+        mine, theirs = (0 if sets is None else sets for sets in (self.sets, other.sets))
+        return np.asarray(found | (mine != theirs).any(axis=1))
+
+    def names(self, numbers: NDArray[np.integer[Any]]) -> Mask:
+        """(n,): where a vote names the class given for its document, alone or among others."""
+        found = np.asarray((self.first == numbers) & (self.first != ABSTAIN))
+        if self.sets is not None:
+            rows = np.flatnonzero(self.sets.any(axis=1) & (numbers >= 0))
+            found[rows] = self.sets[rows, numbers[rows]]
+        return found
+
+    def parts(self, m: int) -> NDArray[np.float64]:
+        """(n, m): 1 for the class of a vote; equal parts for those of a partial one."""
+        found = np.zeros((len(self.first), m))
+        rows = np.flatnonzero(self.voted)
+        found[rows, self.first[rows]] = 1.0
+        if self.sets is not None:
+            partial = self.sets.any(axis=1)
+            some = self.sets[partial]
+            found[partial] = some / some.sum(axis=1, keepdims=True)
+        return found
+
+    def believed(self, proba: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        """(n,): the probability of the class of each vote, or of its classes together; 0 without one."""
+        found = np.zeros(len(self.first))
+        rows = np.flatnonzero(self.voted)
+        found[rows] = proba[rows, self.first[rows]]
+        if self.sets is not None:
+            partial = self.sets.any(axis=1)
+            found[partial] = (proba * self.sets).sum(axis=1)[partial]
+        return found
+
+    def tally(self, classes: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+        """How many votes there are for each class, or for several."""
+        partial = np.zeros(len(self.first), np.bool_) if self.sets is None else self.sets.any(axis=1)
+        single = np.bincount(self.first[self.voted & ~partial], minlength=len(classes))
+        found = [(name, int(n)) for name, n in zip(classes, single, strict=True) if n]
+        if self.sets is not None:
+            some = self.sets[partial]
+            key = some @ np.random.default_rng(0).integers(2**63, size=len(classes), dtype=np.uint64)
+            _, where, counts = np.unique(key, return_index=True, return_counts=True)
+            named = [one_of(classes[r] for r in np.flatnonzero(kind)) for kind in some[where]]
+            found += zip(named, counts.tolist(), strict=True)
+        return tuple(found)
 
 
 @dataclass
@@ -47,13 +124,18 @@ class TypedVotes:
     _ready: pl.Series | None = field(default=None, repr=False)  # texts in which words are bytes
     _begun: bool = field(default=False, repr=False)
 
-    def of(self, source: Source, classes: tuple[str, ...]) -> Votes:
-        """(n,): the source's votes; the first of its rules that matches decides."""
+    def of(self, source: Source, classes: tuple[str, ...]) -> SourceVotes:
+        """The source's votes; the first of its rules that matches decides."""
         column = np.full(self.frame.height, ABSTAIN, np.int8)
-        for rule in reversed(source.rules):
+        partial = [_partial(rule, classes) for rule in source.rules]
+        some = any(numbers for numbers in partial)
+        sets = np.zeros((len(column), len(classes)), np.bool_) if some else None
+        for rule, numbers in zip(reversed(source.rules), reversed(partial), strict=True):
             own = self._rule(replace(source, rules=(rule,)), classes)
             np.copyto(column, own, where=own != ABSTAIN)
-        return column
+            if sets is not None:
+                sets[own != ABSTAIN] = np.isin(np.arange(len(classes)), numbers)
+        return SourceVotes(column, sets)
 
     def knows(self, source: Source, classes: tuple[str, ...]) -> bool:
         """Whether the source's votes, or everything that Python works out for them, are known."""
@@ -185,6 +267,12 @@ class TypedVotes:
         if len(marked) == 1:
             return ready.str.contains(marked[0], literal=True).to_numpy()
         return ready.str.contains_any(marked).to_numpy()
+
+
+def _partial(rule: Rule, classes: tuple[str, ...]) -> tuple[int, ...]:
+    """The classes of its votes where they are partial; none where each names one."""
+    numbers = rule.named(classes)
+    return numbers if len(numbers) > 1 and not isinstance(rule.when, SoftVoter) else ()
 
 
 def _matched(source: Source, classes: tuple[str, ...], documents: MatchFrame) -> Votes:

@@ -30,17 +30,16 @@ from unruly.rules.source import Source, source_from_plain
 from unruly.rules.sources import failures
 from unruly.rules.tools import MODEL, Entity
 from unruly.statistics import Share, sample_rows, wilson
-from unruly.studio.incremental_matching import TypedVotes
+from unruly.studio.incremental_matching import SourceVotes, TypedVotes
 from unruly.studio.state import (
     NONE,
     Sample,
     State,
-    add_votes,
-    other_counts,
+    counts_with,
     sample_of,
     winners,
 )
-from unruly.votes.votes import ABSTAIN, Match
+from unruly.votes.votes import Match
 
 FILE_KEYS = ("keywords_file", "file")  # whose values are paths
 MODELS = ("classifier", "entity")  # whose `model` may be a path
@@ -165,6 +164,7 @@ class Preview:
     votes: int
     by_class: tuple[tuple[str, int], ...]
     before: int | None  # votes of the saved source; None where it is new
+    matched: Shown  # documents on which it votes
     added: Shown  # documents on which it did not vote before
     removed: Shown  # documents on which it no longer votes
     contradicts: Shown | None  # votes against the model; None without one
@@ -217,6 +217,7 @@ def preview_sampled(text: str, state: State, saved: str | None, most: int = AT_O
     against = found.contradicts
     return replace(
         found,
+        matched=_in_whole(found.matched, sample),
         added=_in_whole(found.added, sample),
         removed=_in_whole(found.removed, sample),
         contradicts=None if against is None else _in_whole(against, sample),
@@ -239,20 +240,16 @@ def preview(text: str, state: State, saved: str | None = None, *, patient: bool 
         source = parse_source(text, state)
         if not patient and (seconds := seconds_for(source, state)) > AT_EVERY_KEY:
             return Slow(source.name, seconds)
-        column = _column(source, state)
-        return _outcome(source, column, state, saved, start)
+        return _outcome(source, _votes(source, state), state, saved, start)
     except UnrulyError as error:
         where = error.where or Where()
         message = error.message or str(error)
         return Wrong(message, where.line, where.keys or ())
 
 
-def _column(source: Source, state: State) -> NDArray[np.int8]:
-    """(n,): the source's votes."""
-    votes = state.typed.of(source, state.classes)
-    if state.corpus.missing is not None:
-        votes = np.where(state.corpus.missing, np.int8(ABSTAIN), votes)
-    return votes
+def _votes(source: Source, state: State) -> SourceVotes:
+    votes, silent = state.typed.of(source, state.classes), state.corpus.missing
+    return votes if silent is None else votes.without(silent)
 
 
 def _shown(masks: Sequence[NDArray[np.bool_]], source: Source | None, state: State) -> list[Shown]:
@@ -270,35 +267,31 @@ def _shown(masks: Sequence[NDArray[np.bool_]], source: Source | None, state: Sta
 
 
 def _outcome(
-    source: Source, column: NDArray[np.int8], state: State, saved: str | None, start: float
+    source: Source, votes: SourceVotes, state: State, saved: str | None, start: float
 ) -> Preview:
-    known = saved is not None and saved in state.votes.sources
-    old = state.votes.matrix[:, state.votes.sources.index(saved)] if known and saved else None
-    now = column != ABSTAIN
-    was = np.zeros(state.n, np.bool_) if old is None else old != ABSTAIN
+    old = state.votes_of(saved) if saved is not None and saved in state.votes.sources else None
+    now = votes.voted
+    was = np.zeros(state.n, np.bool_) if old is None else old.voted
     old_source = next((s for s in state.project.sources.sources if s.name == saved), None)
-    effect = _effect(column, old, state)
+    effect = _effect(votes, old, state)
     moved = np.zeros(state.n, np.bool_)
     moved[effect.rows] = True
-    against = now if state.answers is None else now & (column != state.answers.predicted)
-    added, contradicts, majority = _shown([now & ~was, against, moved], source, state)
+    against = now if state.answers is None else now & ~votes.names(state.answers.predicted)
+    added, contradicts, majority, matched = _shown([now & ~was, against, moved, now], source, state)
     (removed,) = _shown([was & ~now], old_source, state)
     return Preview(
         source=source.name,
         documents=state.n,
         votes=int(now.sum()),
-        by_class=tuple(
-            (name, count)
-            for r, name in enumerate(state.classes)
-            if (count := int((column == r).sum()))
-        ),
+        by_class=votes.tally(state.classes),
         before=None if old is None else int(was.sum()),
+        matched=matched,
         added=added,
         removed=removed,
         contradicts=None if state.answers is None else contradicts,
-        by_model=_by_model(column, state),
-        by_others=_by_others(column, old, state),
-        measured=None if state.truth is None else _agreement(column, state.truth),
+        by_model=_by_model(votes, state),
+        by_others=_by_others(votes, old, state),
+        measured=None if state.truth is None else _agreement(votes, state.truth),
         examples=_examples(source, state.classes),
         covered=int(state.votes.covered.sum()) + effect.covered,
         covered_before=int(state.votes.covered.sum()),
@@ -322,11 +315,9 @@ class _Effect:
     after: NDArray[np.int64]  # their class then, -1 where there is none
 
 
-def _effect(column: NDArray[np.int8], old: NDArray[np.int8] | None, state: State) -> _Effect:
-    before = np.full(state.n, ABSTAIN, np.int8) if old is None else old
-    rows = np.flatnonzero(column != before)  # on all others, nothing changes
-    counts = other_counts(state, rows, before)
-    add_votes(counts, column[rows])
+def _effect(votes: SourceVotes, old: SourceVotes | None, state: State) -> _Effect:
+    rows = np.flatnonzero(votes.voted if old is None else votes.differs(old))
+    counts = counts_with(state, rows, None if old is None else old.take(rows), votes.take(rows))
     now = counts.any(axis=1)
     covered = int(now.sum()) - int(state.votes.covered[rows].sum())
     after = winners(counts)
@@ -338,27 +329,26 @@ def _name(number: int, state: State) -> str | None:
     return None if number == NONE else state.classes[number]
 
 
-def _by_others(
-    column: NDArray[np.int8], old: NDArray[np.int8] | None, state: State
-) -> Share | None:
-    """How often the majority of the other sources names the same class, where there is one."""
-    rows = np.flatnonzero(column != ABSTAIN)
-    before = np.full(state.n, ABSTAIN, np.int8) if old is None else old
-    return _agreement(column[rows], winners(other_counts(state, rows, before)))
+def _by_others(votes: SourceVotes, old: SourceVotes | None, state: State) -> Share | None:
+    """How often its vote names the class that the majority of the other sources names, where there is one."""
+    rows = np.flatnonzero(votes.voted)
+    others = counts_with(state, rows, None if old is None else old.take(rows))
+    return _agreement(votes.take(rows), winners(others))
 
 
-def _by_model(column: NDArray[np.int8], state: State) -> Share | None:
+def _by_model(votes: SourceVotes, state: State) -> Share | None:
     """Σ P(class of the vote | document) / votes, with Wilson's interval, as in `model.advice`."""
-    rows = np.flatnonzero(column != ABSTAIN)
+    rows = np.flatnonzero(votes.voted)
     if state.answers is None or not len(rows):
         return None
-    return wilson(float(state.answers.proba[rows, column[rows]].sum()), len(rows))
+    believed = votes.take(rows).believed(state.answers.proba[rows])
+    return wilson(float(believed.sum()), len(rows))
 
 
-def _agreement(column: NDArray[np.int8], other: NDArray[np.int64]) -> Share | None:
-    both = (column != ABSTAIN) & (other != NONE)
+def _agreement(votes: SourceVotes, other: NDArray[np.int64]) -> Share | None:
+    both = votes.voted & (other != NONE)
     n = int(both.sum())
-    return wilson(int((column[both] == other[both]).sum()), n) if n else None
+    return wilson(int((votes.names(other) & both).sum()), n) if n else None
 
 
 def _examples(source: Source, classes: tuple[str, ...]) -> tuple[Example, ...]:

@@ -23,7 +23,7 @@ from unruly.studio.forms import NoFormError, SourceForm, changed, new_source
 from unruly.studio.kinds import KINDS, words_in
 from unruly.studio.models import source_estimates
 from unruly.studio.preview import Outcome, Preview, Shown, Wrong, preview, preview_sampled
-from unruly.studio.state import NONE, State, other_counts, winners
+from unruly.studio.state import NONE, State, counts_with, winners
 from unruly.studio.training import Job, Trainer
 from unruly.studio.workspace import Workspace
 from unruly.wording import index_of
@@ -100,11 +100,12 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
 
 def _beside_others(state: State, j: int) -> tuple[Share | None, int]:
     """Its agreement with the majority of the other sources, and the documents whose majority it decides."""
-    column = state.votes.matrix[:, j]
-    rows = np.flatnonzero(column >= 0)
-    majority = winners(other_counts(state, rows, column))
+    own = state.votes_of(state.votes.sources[j])
+    rows = np.flatnonzero(own.voted)
+    votes = own.take(rows)
+    majority = winners(counts_with(state, rows, votes))
     clear = majority != NONE
-    hits = majority[clear] == column[rows][clear]
+    hits = votes.names(majority) & clear
     share = wilson(int(hits.sum()), int(clear.sum())) if clear.any() else None
     return share, int((majority != state.winner[rows]).sum())
 
@@ -288,6 +289,7 @@ def _groups(outcome: Preview, state: State) -> list[tuple[str, str, int, Any]]:
         ("No longer matched", "", None if new else outcome.removed),
         ("Against the model", "the model says another class", outcome.contradicts),
         ("Majority vote changes", "", outcome.majority),
+        ("All that it matches", "", None if new else outcome.matched),
     ]
     moves = dict(zip(outcome.majority.rows, outcome.moves, strict=True))
     return [

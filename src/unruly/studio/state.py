@@ -21,13 +21,14 @@ from unruly.project.editing import ProjectText
 from unruly.project.project import Project
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
 from unruly.statistics import sample_rows
-from unruly.studio.incremental_matching import TypedVotes
+from unruly.studio.incremental_matching import SourceVotes, TypedVotes
 from unruly.texts.corpus import Corpus
 from unruly.votes.summary import Summary, summarise
-from unruly.votes.votes import ABSTAIN, Match, Votes
+from unruly.votes.votes import Match, Votes
 
 Kept = TypeVar("Kept")
 _MOST_KEPT = 64
+_DIGITS = 9  # of sums of parts of votes
 NONE = -1  # no class: of an uncovered or tied document, of one without a label
 
 
@@ -110,8 +111,8 @@ class State:
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
-        """(n, m): votes for each class."""
-        return self.votes.counts()
+        """(n, m): votes for each class, a partial one in equal parts."""
+        return even(self.votes.counts(), self.votes)
 
     @cached_property
     def winner(self) -> NDArray[np.int64]:
@@ -120,8 +121,13 @@ class State:
 
     @cached_property
     def conflict(self) -> NDArray[np.bool_]:
-        """(n,): documents with votes for two classes or more."""
-        return np.asarray((self.counts > 0).sum(axis=1) > 1)
+        """(n,): documents whose votes allow no class in common."""
+        if not self.votes.sets:
+            return np.asarray((self.counts > 0).sum(axis=1) > 1)
+        hard = self.votes.hard
+        named = np.stack([(hard == r).sum(axis=1) for r in range(len(self.classes))], axis=1)
+        named += sum(sets.astype(np.int64) for sets in self.votes.sets.values())
+        return np.asarray(named.max(axis=1) < self.votes.voted.sum(axis=1))
 
     @property
     def labels(self) -> NDArray[np.int64]:
@@ -168,6 +174,11 @@ class State:
     def shuffled(self) -> NDArray[np.int64]:
         """(n,): the rows in random order, always the same one."""
         return np.random.default_rng(0).permutation(self.n)
+
+    def votes_of(self, source: str) -> SourceVotes:
+        """The votes of one source."""
+        j = self.votes.sources.index(source)
+        return SourceVotes(self.votes.matrix[:, j], self.votes.sets.get(j))
 
     def matches(self, rows: NDArray[np.int64] | list[int]) -> list[tuple[Match, ...]]:
         """The rules that matched some documents."""
@@ -235,19 +246,29 @@ def winners(counts: NDArray[Any]) -> NDArray[np.int64]:
     return found
 
 
-def other_counts(
-    state: State, rows: NDArray[np.intp], column: NDArray[np.int8]
+def counts_with(
+    state: State, rows: NDArray[np.intp], out: SourceVotes | None, put: SourceVotes | None = None
 ) -> NDArray[np.float64]:
-    """(r, m): votes for each class on some documents, those of one source, given whole, left out."""
+    """(r, m): votes for each class on some documents, one source's left out and another's put in.
+
+    The votes of both are those on these documents.
+    """
     counts = state.counts[rows]
-    add_votes(counts, column[rows], -1)
-    return counts
+    for votes, sign in ((out, -1), (put, 1)):
+        if votes is None:
+            continue
+        if votes.sets is None:
+            cast = np.flatnonzero(votes.voted)
+            counts[cast, votes.first[cast]] += sign
+        else:
+            counts += sign * votes.parts(counts.shape[1])
+    partial = any(votes is not None and votes.sets is not None for votes in (out, put))
+    return counts.round(_DIGITS) if partial else even(counts, state.votes)
 
 
-def add_votes(counts: NDArray[np.float64], column: NDArray[np.int8], times: int = 1) -> None:
-    """Count one source's votes in, or out."""
-    cast = np.flatnonzero(column != ABSTAIN)
-    counts[cast, column[cast]] += times
+def even(counts: NDArray[np.float64], votes: Votes) -> NDArray[np.float64]:
+    """Counts in which equal sums of parts are equal."""
+    return counts.round(_DIGITS) if votes.sets else counts
 
 
 def column_values(corpus: Corpus, name: str) -> pl.Series:

@@ -37,6 +37,12 @@ class Match:
     label: str  # the class, or the classes of a partial vote: 'billing or bug'
     spans: tuple[tuple[int, int], ...]  # character ranges of the text that the rule matched
     reason: str  # the rule in words, e.g. 'keywords: subscribe'
+    some: tuple[str, ...] = ()  # the classes of a partial vote
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The class that it names, or all of a partial vote."""
+        return self.some or (self.label,)
 
 
 class Provenance(Protocol):
