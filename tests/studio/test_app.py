@@ -105,8 +105,12 @@ def test_status_tells_of_edits_from_outside(client: Any, folder: Path) -> None:
     assert "+# theirs" in client.get("/outside").text
     assert client.post("/outside").url.path == "/rules"
     assert client.get("/status").json()["outside"] is False
+    assert client.get("/status").json()["undo"] == "unruly.toml: edited outside"
 
 
 def test_labels_of_others_are_taken_over(client: Any, folder: Path) -> None:
     (folder / "labels.csv").write_text("id,label\n3,spam\n")
-    assert client.get("/status").json()["labels"] == 1
+    assert client.get("/status").json()["labels_outside"] == 1
+    assert "Label now" in client.get("/outside").text
+    assert client.post("/outside/labels").url.path == "/documents"
+    assert client.get("/status").json()["labels_outside"] == 0

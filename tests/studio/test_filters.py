@@ -130,9 +130,13 @@ def test_what_is_unknown_is_said(state: State, chosen: Filter) -> None:
         chosen.rows(state)
 
 
-def test_without_a_model_its_parts_ask_for_nothing(state: State) -> None:
-    bare = replace(state, answers=None)
-    assert Filter(predicted="spam", low="90", against="votes").count(bare) == bare.n
+@pytest.mark.parametrize(
+    "chosen",
+    [Filter(predicted="spam"), Filter(low="90"), Filter(against="votes"), Filter(changed="yes")],
+)
+def test_a_filter_by_a_model_that_is_not_there_is_refused(state: State, chosen: Filter) -> None:
+    with pytest.raises(InputError, match="model"):  # and not all documents, to be labelled
+        chosen.rows(replace(state, answers=None, earlier=None))
 
 
 @pytest.fixture

@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from tests.studio.conftest import client_of
 
 from unruly.project.editing import source_text
 from unruly.studio.app import Studio
-from unruly.studio.rules import source_rows
+from unruly.studio.rules import FIGURES, sorted_rows, source_rows
 from unruly.studio.state import winners
 
 PART = {"x-part": "1"}
@@ -110,7 +111,7 @@ def test_a_file_edited_outside_is_not_overwritten(client: Any, folder: Path) -> 
     assert "was edited outside" in client.get("/rules").text
     assert "unruly.toml was edited outside</h1>" in client.get("/outside").text
     client.post("/outside")
-    assert "unruly.toml is as the studio read it</h1>" in client.get("/outside").text
+    assert "Nothing was edited outside" in client.get("/outside").text
     assert (
         client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART).status_code == 200
     )
@@ -128,13 +129,18 @@ def test_a_draft_is_there_again(client: Any) -> None:
 
 
 def test_changes_of_a_source(client: Any, folder: Path) -> None:
-    def change(what: str, name: str, value: str = "") -> Any:
-        data = {"what": what, "name": name, "value": value}
-        return client.post("/rules/change", data=data, headers=PART)
+    def change(what: str, name: str) -> Any:
+        return client.post("/rules/change", data={"what": what, "name": name}, headers=PART)
 
-    assert change("rename", "money", "cash").status_code == 200
+    def rename(name: str, new: str) -> Any:
+        text = source_text(text_of(folder), name)
+        toml = text.replace(f'name = "{name}"', f'name = "{new}"')
+        data = {"toml": toml, "saved": name, "original": text}
+        return client.post("/rules/save", data=data, headers=PART)
+
+    assert rename("money", "cash").status_code == 200
     assert 'name = "cash"' in text_of(folder)
-    assert change("duplicate", "cash").status_code == 200
+    assert change("duplicate", "cash").text == "cash: copied"
     assert 'name = "cash copy"' in text_of(folder)
     assert change("off", "cash").status_code == 200
     assert "off: stays in the file" in client.get("/rules").text
@@ -144,7 +150,7 @@ def test_changes_of_a_source(client: Any, folder: Path) -> None:
     assert text_of(folder).index('"check_out"') < text_of(folder).index('name = "subscribe"')
     assert change("delete", "cash copy").status_code == 200
     assert "cash copy" not in text_of(folder)
-    assert change("rename", "cash", "link").status_code == 422
+    assert rename("cash", "subscribe").status_code == 422, "two of one name"
     assert change("explode", "cash").status_code == 422
     for _ in range(7):
         client.post("/undo")
@@ -370,3 +376,16 @@ def test_a_language_model_is_asked_by_a_button_alone(client: Any, studio: Studio
     votes = studio.workspace.state.votes
     assert votes.voted[:, votes.sources.index("llm")].all()
     assert "not asked" not in client.get("/rules").text
+
+
+def test_the_table_by_one_of_its_figures(client: Any, studio: Studio) -> None:
+    by_votes = sorted_rows(source_rows(studio.workspace.state, {}), "votes")
+    votes = [row.votes for row in by_votes]
+    assert votes == sorted(votes, reverse=True)
+    page = client.get("/rules?by=votes").text
+    places = [page.index(f'name={quote(row.name)}" data-open') for row in by_votes]
+    assert places == sorted(places)
+    assert "Move money up" not in page, "the order is not that of the file"
+    for figure in FIGURES:
+        assert client.get(f"/rules?by={figure}").status_code == 200
+    assert client.get("/rules?by=beauty").status_code == 422

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from tests.studio.conftest import client_of
 
+from unruly.project.remedies import DisableSource, read_kept
 from unruly.project.suggesting import read_refused
 from unruly.studio.app import Studio
+from unruly.studio.workspace import Workspace
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def advised(modelled: Studio) -> Studio:
 def test_accepts_refuses_and_undoes(advised: Studio, folder: Path) -> None:
     file = folder / "unruly.toml"
     before = file.read_text()
-    offers = advised.advisor.offers
+    offers = advised.advisor.offers(advised.workspace)
     assert len(offers) >= 2
     with client_of(advised) as client:
         page = client.get("/suggestions").text
@@ -33,7 +35,7 @@ def test_accepts_refuses_and_undoes(advised: Studio, folder: Path) -> None:
         answer = client.post(
             "/suggestions/decide", data={"number": str(offers[0].number), "what": "accept"}
         )
-        assert answer.text.count("data-item") == len(offers) - 1
+        assert answer.text.count('aria-label="Suggestion ') == len(offers) - 1
         assert file.read_text() != before
         assert advised.workspace is not None
         assert advised.workspace.state.text == file.read_text()
@@ -46,8 +48,66 @@ def test_accepts_refuses_and_undoes(advised: Studio, folder: Path) -> None:
         client.post("/redo")
         assert len(read_refused(folder)) == 1
         client.post("/undo")
+        assert len(advised.advisor.offers(advised.workspace)) == len(offers) - 1, "open again"
         client.post("/undo")
         assert file.read_text() == before
+        assert advised.advisor.offers(advised.workspace) == offers
+        client.post("/redo")
+        assert len(advised.advisor.offers(advised.workspace)) == len(offers) - 1
+
+
+def test_examples_are_the_documents_with_what_the_rule_matches(advised: Studio) -> None:
+    texts = advised.workspace.state.corpus.texts
+    for offer in advised.advisor.offers(advised.workspace):
+        assert offer.examples
+        for one in offer.examples:
+            whole = "".join(piece.text for piece in one.pieces)
+            assert whole in texts[one.row]
+            assert {piece.colour for piece in one.pieces if piece.labels} <= {
+                offer.suggestion.label
+            }
+
+
+REPEATING = """
+[[source]]
+name = "money again"
+rule = [{ label = "spam", keywords = ["money", "cash", "free", "dollars", "win"] }]
+
+[[source]]
+name = "nobody"
+rule = [{ label = "ham", keywords = ["xylophone"] }]
+"""
+
+
+def test_the_critique_is_followed_or_declined_by_its_number(modelled: Studio, folder: Path) -> None:
+    file = folder / "unruly.toml"
+    file.write_text(file.read_text() + REPEATING)
+    work = modelled.workspace
+    work.load_outside()
+    modelled.advisor.look(modelled.trainer)
+    modelled.trainer.wait(60)
+    before = file.read_text()
+    found = {one.remedy: one for one in modelled.advisor.critique(work)}
+    silent = found[DisableSource("nobody")]
+    with client_of(modelled) as client:
+        page = client.get("/suggestions").text
+        assert "Disable nobody" in page
+        data = {"number": str(silent.number), "what": "accept"}
+        assert "Disable nobody" not in client.post("/suggestions/decide", data=data).text
+        assert not work.state.project.sources.with_disabled[-1].enabled
+        client.post("/undo")
+        assert file.read_text() == before
+        assert "Disable nobody" in client.get("/suggestions").text
+        client.post("/suggestions/decide", data={**data, "what": "refuse"})
+        assert read_kept(folder) == (DisableSource("nobody"),)
+        assert "Disable nobody" not in client.get("/suggestions").text
+    again = Workspace(folder)  # what was declined can be undone after a restart
+    again.undo()
+    assert read_kept(folder) == ()
+    for one in modelled.advisor.critique(work):
+        assert one.sentence
+        for example in one.examples:
+            assert "".join(p.text for p in example.pieces) in work.state.corpus.texts[example.row]
 
 
 def test_without_rules_or_before_looking(client: Any) -> None:
@@ -56,7 +116,7 @@ def test_without_rules_or_before_looking(client: Any) -> None:
 
 
 def test_accepted_for_another_class(advised: Studio, folder: Path) -> None:
-    offer = advised.advisor.offers[0]
+    offer = advised.advisor.offers(advised.workspace)[0]
     other = next(name for name in ("ham", "spam") if name != offer.suggestion.label)
     given = {"number": str(offer.number), "what": "accept"}
     with client_of(advised) as client:

@@ -41,13 +41,41 @@ def test_a_whole_filter_is_labelled_and_undone_as_one_step(workspace: Workspace)
 def test_labels_that_somebody_else_writes_are_noticed(workspace: Workspace, folder: Path) -> None:
     other = Workspace(folder, by="bob")
     other.label([1], "ham")
-    assert workspace.labels_changed()
-    workspace.reload_labels()
+    workspace.notice_labels()
     assert workspace.state.labelled.labels == 1
-    assert not workspace.labels_changed()
-    workspace.label([2], "spam")
-    other.reload_labels()
+    assert [(one.row, one.before, one.after) for one in workspace.label_changes] == [
+        (1, None, "ham")
+    ]
+    other.label([1], "spam")
+    workspace.label([2], "spam")  # its own label is no difference; theirs is noticed on the way
+    assert [(one.row, one.before, one.after) for one in workspace.label_changes] == [
+        (1, None, "spam")
+    ]
+    workspace.forget_label_changes()
+    workspace.notice_labels()
+    assert workspace.label_changes == ()
+    other.notice_labels()
     assert other.state.labelled.labels == 2, "nobody's line was lost"
+
+
+def test_an_edit_from_outside_can_be_undone_and_all_before_it(
+    workspace: Workspace, folder: Path
+) -> None:
+    file = folder / "unruly.toml"
+    first = file.read_text()
+    workspace.label([3], "ham")
+    workspace.change_source("delete", "money")
+    theirs = file.read_text() + "# theirs\n"
+    file.write_text(theirs)
+    workspace.load_outside()
+    workspace.undo()
+    workspace.undo()
+    assert file.read_text() == first
+    workspace.undo()
+    assert workspace.state.labelled.labels == 0
+    for _ in range(3):
+        workspace.redo()
+    assert file.read_text() == theirs
 
 
 def test_an_unknown_class_is_refused(workspace: Workspace) -> None:

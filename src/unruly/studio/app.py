@@ -93,6 +93,7 @@ class Studio:
             "shortened": shortened,
             "name": _name,
             "isolated": _isolated,
+            "capital": _capital,
         }
 
     def open(self, project: Path) -> None:
@@ -183,8 +184,7 @@ def status(studio: Studio, request: PageRequest) -> Response:
     if not studio.is_open:
         return JSONResponse({})
     work, trainer = studio.workspace, studio.trainer
-    if work.labels_changed():
-        work.reload_labels()
+    work.notice_labels()
     job = trainer.status
     return JSONResponse(
         {
@@ -200,7 +200,7 @@ def status(studio: Studio, request: PageRequest) -> Response:
             },
             "undo": _what(work.last_step),
             "redo": _what(work.next_step),
-            "labels": work.state.labelled.labels,
+            "labels_outside": len(work.label_changes),
         }
     )
 
@@ -222,14 +222,23 @@ def redo(studio: Studio, request: PageRequest) -> Response:
 
 
 def outside(studio: Studio, request: PageRequest) -> Response:
-    """Show how the project file on disk differs."""
-    return studio.page("outside.html", {"difference": studio.workspace.outside().splitlines()})
+    """Show how the project file on disk differs, and which labels others changed."""
+    work = studio.workspace
+    work.notice_labels()
+    context = {"difference": work.outside().splitlines(), "changes": work.label_changes}
+    return studio.page("outside.html", {"here": "outside", **context})
 
 
 def load(studio: Studio, request: PageRequest) -> Response:
     """Load the project file from disk."""
-    studio.workspace.reload()
+    studio.workspace.load_outside()
     return RedirectResponse("/rules", 303)
+
+
+def seen(studio: Studio, request: PageRequest) -> Response:
+    """The labels that others changed were looked at."""
+    studio.workspace.forget_label_changes()
+    return RedirectResponse("/documents?label=yes", 303)
 
 
 BEFORE_A_PROJECT = (start, make, status)
@@ -242,6 +251,7 @@ ROUTES: Routes = [
     ("POST", "/redo", redo),
     ("GET", "/outside", outside),
     ("POST", "/outside", load),
+    ("POST", "/outside/labels", seen),
 ]
 
 
@@ -325,12 +335,21 @@ def _isolated(text: str) -> Markup:
 
     >>> _isolated("keywords: a, b")
     Markup('<bdi>keywords:</bdi> <bdi>a</bdi>, <bdi>b</bdi>')
+    >>> _isolated("keywords: a and 2 more")
+    Markup('<bdi>keywords:</bdi> <bdi>a</bdi> and 2 more')
     """
     head, colon, rest = text.partition(": ")
-    items = Markup(", ").join(Markup("<bdi>{}</bdi>").format(item) for item in rest.split(", "))
     if not colon:
         return Markup("<bdi>{}</bdi>").format(text)
-    return Markup("<bdi>{}:</bdi> {}").format(head, items)
+    listed, more = (
+        (m[1], m[2]) if (m := re.fullmatch(r"(.*)( and \d+ more.*)", rest)) else (rest, "")
+    )
+    items = Markup(", ").join(Markup("<bdi>{}</bdi>").format(item) for item in listed.split(", "))
+    return Markup("<bdi>{}:</bdi> {}{}").format(head, items, more)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _count(value: int | None) -> str:

@@ -47,7 +47,9 @@ class Piece:
     labels: tuple[str, ...] = ()  # the classes that these votes name, each once
     sources: tuple[str, ...] = ()
     fights: bool = False  # the votes allow no class in common
-    colour: str = ""  # the class that colours it: the only one that all allow; one of several in a fight
+    colour: str = (
+        ""  # the class that colours it: the only one that all allow; one of several in a fight
+    )
 
     @property
     def why(self) -> str:
@@ -180,15 +182,17 @@ def _piece(text: str, matches: Sequence[Match]) -> Piece:
     return Piece(text, labels, tuple(match.source for match in matches), not common, colour)
 
 
-def excerpt(text: str, matches: Sequence[Match]) -> tuple[list[Piece], bool, bool]:
+def excerpt(
+    text: str, matches: Sequence[Match], most: int = EXCERPT
+) -> tuple[list[Piece], bool, bool]:
     """So many characters around the first match, and whether text is cut before and after."""
-    if len(text) <= EXCERPT:
+    if len(text) <= most:
         return pieces(text, matches), False, False
     first = min((a for m in matches for a, _ in m.spans), default=0)
-    start = max(0, min(first - EXCERPT // 3, len(text) - EXCERPT))
+    start = max(0, min(first - most // 3, len(text) - most))
     while 0 < start < first and not text[start - 1].isspace():
         start += 1
-    end = _word_end(text, min(len(text), start + EXCERPT), max(first, start) + 1)
+    end = _word_end(text, min(len(text), start + most), max(first, start) + 1)
     return pieces(text, matches, start, end), start > 0, end < len(text)
 
 
@@ -330,7 +334,10 @@ def one(studio: Studio, request: PageRequest) -> Response:
     work = studio.workspace
     state, row = work.state, _row(request.path["row"], work.state)
     chosen = Filter.of(request.query)
-    rows = chosen.rows(state)
+    try:
+        rows = chosen.rows(state)
+    except InputError:  # of a source or model that is gone: the document is shown all the same
+        chosen, rows = Filter(), Filter().rows(state)
     place = next(iter(np.flatnonzero(rows == row).tolist()), None)
     context = {
         "here": "documents",

@@ -118,8 +118,13 @@ def _votes(filter: Filter, state: State) -> Mask:
 def _model(filter: Filter, state: State) -> Mask:
     found = np.ones(state.n, np.bool_)
     answers = state.answers
-    if answers is None:
-        return found  # without a model these parts do not filter
+    if answers is None:  # a part that were passed over would list, and label, all documents
+        asked = (filter.predicted, filter.low, filter.high, filter.against, filter.changed)
+        if any(asked):
+            raise InputError(
+                "this filter needs the answers of a model: train one, or wait until they are known"
+            )
+        return found
     if filter.predicted:
         found &= answers.predicted == index_of(filter.predicted, state.classes, "class")
     if filter.low:
@@ -130,7 +135,9 @@ def _model(filter: Filter, state: State) -> Mask:
         index_of(filter.against, AGAINST, "against")
         other = state.winner if filter.against == "votes" else state.labels
         found &= (other != NONE) & (other != answers.predicted)
-    if filter.changed and state.earlier is not None:
+    if filter.changed:
+        if state.earlier is None:
+            raise InputError("this filter compares two models, and there is only one: train again")
         found &= state.earlier.predicted != answers.predicted
     return found
 

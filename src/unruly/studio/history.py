@@ -18,6 +18,7 @@ from typing import Any
 from unruly.files import written_whole
 from unruly.labelling.queue import Question
 from unruly.model.suggestions import Refused
+from unruly.project.remedies import Remedy, remedy_from_plain, remedy_to_plain
 
 MOST_STEPS = 200  # that can be undone
 
@@ -73,6 +74,14 @@ class RefusedStep:
 
 
 @dataclass(frozen=True)
+class KeptStep:
+    """The remedy of a critique refused: the rules stay as they are."""
+
+    what: str
+    remedy: Remedy
+
+
+@dataclass(frozen=True)
 class PresetStep:
     """A filter saved under a name, or forgotten; None where there is none."""
 
@@ -82,7 +91,7 @@ class PresetStep:
     after: Mapping[str, str] | None
 
 
-Step = TextStep | LabelStep | RefusedStep | PresetStep
+Step = TextStep | LabelStep | RefusedStep | KeptStep | PresetStep
 
 
 class History:
@@ -102,6 +111,10 @@ class History:
     def next(self) -> Step | None:
         """What redo would redo."""
         return self._step(self._at + 1)
+
+    def holds(self, step: Step) -> bool:
+        """Whether a step of this run is in effect."""
+        return any(one == step for number, one in self._steps.items() if number <= self._at)
 
     def note(self, step: Step) -> None:
         """Add a step; undone steps are dropped."""
@@ -160,6 +173,8 @@ class History:
 
 def _plain(step: Step) -> dict[str, Any]:
     plain = {"step": type(step).__name__, **asdict(step)}
+    if isinstance(step, KeptStep):
+        plain["remedy"] = remedy_to_plain(step.remedy)
     if isinstance(step, LabelStep) and step.question is not None:
         plain["question"]["id"] = str(step.question.id)
     return plain
@@ -179,6 +194,8 @@ def _read(path: Path) -> Step | None:
                 return LabelStep(**plain, question=None if given is None else Question(**given))
             case "RefusedStep":
                 return RefusedStep(plain["what"], Refused(**plain["refused"]))
+            case "KeptStep":
+                return KeptStep(plain["what"], remedy_from_plain(plain["remedy"]))
             case "PresetStep":
                 return PresetStep(**plain)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):

@@ -101,12 +101,16 @@ class SourceVotes:
 
     def tally(self, classes: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
         """How many votes there are for each class, or for several."""
-        partial = np.zeros(len(self.first), np.bool_) if self.sets is None else self.sets.any(axis=1)
+        partial = (
+            np.zeros(len(self.first), np.bool_) if self.sets is None else self.sets.any(axis=1)
+        )
         single = np.bincount(self.first[self.voted & ~partial], minlength=len(classes))
         found = [(name, int(n)) for name, n in zip(classes, single, strict=True) if n]
         if self.sets is not None:
             some = self.sets[partial]
-            key = some @ np.random.default_rng(0).integers(2**63, size=len(classes), dtype=np.uint64)
+            key = some @ np.random.default_rng(0).integers(
+                2**63, size=len(classes), dtype=np.uint64
+            )
             _, where, counts = np.unique(key, return_index=True, return_counts=True)
             named = [one_of(classes[r] for r in np.flatnonzero(kind)) for kind in some[where]]
             found += zip(named, counts.tolist(), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +98,21 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
     return tuple(found)
 
 
+FIGURES = ("votes", "coverage", "overlaps", "conflicts", "alone", "decides", "accuracy", "measured")
+
+
+def sorted_rows(rows: Sequence[SourceRow], by: str) -> tuple[SourceRow, ...]:
+    """The sources by one of their figures, the greatest first and those without it last."""
+    index_of(by, FIGURES, "figure")
+
+    def figure(row: SourceRow) -> float:
+        found = (row.estimated or row.agreement) if by == "accuracy" else getattr(row, by)
+        value = found.value if isinstance(found, Share) else found
+        return -1.0 if value is None or not row.enabled else float(value)
+
+    return tuple(sorted(rows, key=figure, reverse=True))
+
+
 def _beside_others(state: State, j: int) -> tuple[Share | None, int]:
     """Its agreement with the majority of the other sources, and the documents whose majority it decides."""
     own = state.votes_of(state.votes.sources[j])
@@ -141,11 +156,14 @@ def table(studio: Studio, request: PageRequest) -> Response:
     """All sources with their figures."""
     work, trainer = studio.workspace, studio.trainer
     assert trainer is not None
-    summary = trainer.summary()
+    rows = source_rows(work.state, source_estimates(trainer.summary()))
+    by = request.query.get("by", "")
     context = {
         "here": "rules",
         "state": work.state,
-        "rows": source_rows(work.state, source_estimates(summary)),
+        "rows": sorted_rows(rows, by) if by else rows,
+        "by": by,
+        "figures": FIGURES,
         "summary": work.state.summary if work.state.votes.k else None,
         "model": trainer.current,
         "stale": trainer.stale,
@@ -317,12 +335,10 @@ def save(studio: Studio, request: PageRequest) -> Response:
 
 
 def change(studio: Studio, request: PageRequest) -> Response:
-    """Rename, duplicate, move, switch or delete a source."""
+    """Duplicate, move, switch or delete a source."""
     given = request.form
-    studio.workspace.change_source(
-        given.get("what", ""), given.get("name", ""), given.get("value", "")
-    )
-    return PlainTextResponse(f"{given['name']}: {given['what']}")
+    step = studio.workspace.change_source(given.get("what", ""), given.get("name", ""))
+    return PlainTextResponse(step.what)
 
 
 def described(studio: Studio, request: PageRequest) -> Response:

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 from starlette.responses import Response
 
 from unruly.errors import InputError
-from unruly.model.advice import advice_sentences
+from unruly.model.advice import (
+    Conflict,
+    Critique,
+    RepeatedSource,
+    SilentSource,
+    UncoveredClass,
+    WeakSource,
+    WeakWord,
+    advice_sentence,
+)
 from unruly.model.suggestions import RuleSuggestion
+from unruly.project.remedies import Remedy, remedy_of
 from unruly.project.suggesting import Place, Suggestions, accepted_text, for_class, suggest_on
+from unruly.rules.keywords import Keywords
+from unruly.rules.matching import Matcher, matches_on
+from unruly.rules.source import Source
+from unruly.studio.documents import Piece, excerpt
+from unruly.studio.filters import Filter
+from unruly.studio.history import Step
+from unruly.studio.state import NONE, State
 from unruly.studio.training import Job, Trainer
+from unruly.studio.workspace import Workspace
+from unruly.votes.votes import Match
 from unruly.wording import plural
 
 if TYPE_CHECKING:
@@ -19,23 +42,53 @@ if TYPE_CHECKING:
 
 
 MOST = 20
+EXAMPLES = 3  # documents for, and against
+EXAMPLE = 160  # characters of each
+
+
+@dataclass(frozen=True)
+class Example:
+    """A document that a suggestion or a critique is about."""
+
+    row: int
+    id: str
+    pieces: tuple[Piece, ...]
+    cut_before: bool
+    cut_after: bool
+    label: str  # what the model says, or a label
+    fits: bool  # speaks for the rule
+    empty: bool = False
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A suggestion that is still open, under the number that the page knows it by."""
+    """A suggested rule, under the number that the page knows it by."""
 
     number: int
     suggestion: RuleSuggestion
     place: Place
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True)
+class Criticism:
+    """What is wrong with a rule that exists, and what can be done about it; None: a person must look."""
+
+    number: int
+    sentence: str
+    remedy: Remedy | None
+    examples: tuple[Example, ...]
+    link: str = ""  # to the documents that it is about
 
 
 @dataclass
 class Advisor:
-    """The last suggestions, and which are decided."""
+    """The last suggestions, and what was decided about them."""
 
     found: Suggestions | None = None
-    decided: set[int] = field(default_factory=set)
+    _offers: tuple[Offer, ...] = ()
+    _critique: tuple[Criticism, ...] = ()
+    _decided: dict[int, Step] = field(default_factory=dict)
 
     def look(self, trainer: Trainer) -> None:
         """Search for new rules in the background, with the shown model or one fitted for this."""
@@ -48,29 +101,29 @@ class Advisor:
             model = None if shown is None else trainer.opened(shown)
             if model is not None and model.class_names != state.classes:
                 model = None
-            self.found = suggest_on(state.project, state.corpus, state.votes, model, MOST, job)
-            self.decided = set()
+            found = suggest_on(state.project, state.corpus, state.votes, model, MOST, job)
+            pairs = zip(found.suggestions, found.places, strict=True)
+            self._offers = tuple(
+                Offer(number, one, place, _matches(one, state))
+                for number, (one, place) in enumerate(pairs, start=1)
+            )
+            after = enumerate(found.critique, start=len(self._offers) + 1)
+            self._critique = tuple(_criticism(number, one, state) for number, one in after)
+            self.found, self._decided = found, {}
 
         trainer.begin("searching for rules", work)
 
-    @property
-    def offers(self) -> tuple[Offer, ...]:
-        """The suggestions that are neither accepted nor refused."""
-        if self.found is None:
-            return ()
-        pairs = zip(self.found.suggestions, self.found.places, strict=True)
-        return tuple(
-            Offer(number, one, place)
-            for number, (one, place) in enumerate(pairs, start=1)
-            if number not in self.decided
-        )
+    def offers(self, work: Workspace) -> tuple[Offer, ...]:
+        """The suggestions that are neither accepted nor refused; undone decisions are open again."""
+        return tuple(one for one in self._offers if self._open(one.number, work))
 
-    @property
-    def critique(self) -> tuple[str, ...]:
-        """What is wrong with the rules that exist, a sentence each."""
-        if self.found is None:
-            return ()
-        return tuple(told for _, told in advice_sentences(self.found.critique))
+    def critique(self, work: Workspace) -> tuple[Criticism, ...]:
+        """What is wrong with the rules that exist, without what was decided."""
+        return tuple(one for one in self._critique if self._open(one.number, work))
+
+    def _open(self, number: int, work: Workspace) -> bool:
+        step = self._decided.get(number)
+        return step is None or not work.in_effect(step)
 
     @property
     def judged_by(self) -> str:
@@ -82,15 +135,21 @@ class Advisor:
         gold = f"{plural(labels, 'label')} by hand used" if labels else "no true labels used"
         return f"judged by {by}; {gold}"
 
-    def decide(self, trainer: Trainer, number: int, accepted: bool, label: str = "") -> str:
-        """Write a suggested rule into the project file, or do not suggest it again; both can be undone.
+    def decide(self, work: Workspace, number: int, accepted: bool, label: str = "") -> str:
+        """Accept or decline a suggestion or a remedy; gives what was done. Can be undone.
 
-        With a `label` it is accepted for that class, whatever it was suggested for.
+        A suggested rule is written into the project file, with a `label` for that class, whatever it was suggested
+        for; a remedy edits the rules that exist. What is declined is not suggested again.
         """
-        offer = next((one for one in self.offers if one.number == number), None)
-        if offer is None:
-            raise InputError("this suggestion is no longer open: search again")
-        work = trainer.workspace
+        for offer in self.offers(work):
+            if offer.number == number:
+                return self._decide_rule(work, offer, accepted, label)
+        for one in self.critique(work):
+            if one.number == number and one.remedy is not None:
+                return self._decide_remedy(work, number, one.remedy, accepted)
+        raise InputError("this suggestion is no longer open: search again")
+
+    def _decide_rule(self, work: Workspace, offer: Offer, accepted: bool, label: str) -> str:
         if label and label not in work.state.classes:
             raise InputError(f"{label!r} is not a class")
         other = label if accepted and label else None
@@ -98,11 +157,125 @@ class Advisor:
         words = f"{rule.when.reason()} for {rule.label}"
         if accepted:
             text = accepted_text(work.state.text, rule, place)
-            work.edit(f"{place.source}: {words} accepted", text)
+            step: Step = work.edit(f"{place.source}: {words} accepted", text)
         else:
-            work.refuse(rule)
-        self.decided.add(number)
+            step = work.refuse(rule)
+        self._decided[offer.number] = step
         return f"{'accepted' if accepted else 'declined'}: {words}"
+
+    def _decide_remedy(self, work: Workspace, number: int, remedy: Remedy, accepted: bool) -> str:
+        if accepted:
+            step: Step = work.edit(str(remedy), remedy.applied(work.state.text))
+        else:
+            step = work.keep(remedy)
+        self._decided[number] = step
+        return f"{'done' if accepted else 'declined'}: {remedy}"
+
+
+def _matches(one: RuleSuggestion, state: State) -> tuple[Example, ...]:
+    """The documents for and against a suggested rule, with what it matches."""
+    shown = [(match, True) for match in one.fits] + [(match, False) for match in one.misfits]
+    rows = [state.corpus.ids.index_of(match.id) for match, _ in shown]
+    source = Source("suggested", (one.rule,))
+    known = [row for row in rows if row is not None]
+    fired = dict(
+        zip(
+            known,
+            matches_on(Matcher((source,), state.classes), state.corpus.take(known)),
+            strict=True,
+        )
+    )
+    return tuple(
+        _example(state, row, fired[row], match.label, fits)
+        for row, (match, fits) in zip(rows, shown, strict=True)
+        if row is not None
+    )
+
+
+def _example(state: State, row: int, matches: Sequence[Match], label: str, fits: bool) -> Example:
+    text = state.corpus.texts[row]
+    pieces, before, after = excerpt(text, matches, EXAMPLE)
+    own = str(state.corpus.ids[row])
+    return Example(row, own, tuple(pieces), before, after, label, fits, not text.strip())
+
+
+@dataclass(frozen=True, eq=False)
+class _About:
+    """The documents that a critique is about: where the vote fits, and where it does not."""
+
+    sources: tuple[str, ...] = ()
+    fits: NDArray[np.intp] | None = None
+    misfits: NDArray[np.intp] | None = None
+    link: str = ""
+
+
+def _criticism(number: int, critique: Critique, state: State) -> Criticism:
+    about = _about(critique, state)
+    first = [
+        () if rows is None else rows[:EXAMPLES].tolist() for rows in (about.fits, about.misfits)
+    ]
+    rows = [*first[0], *first[1]]
+    named = [one for one in state.project.sources.sources if one.name in about.sources]
+    fired = (
+        matches_on(Matcher(tuple(named), state.classes), state.corpus.take(rows)) if rows else []
+    )
+    judged = _judged(state)
+    names = (*state.classes, "")  # -1: none
+    examples = tuple(
+        _example(state, row, matches, names[judged[row]], i < len(first[0]))
+        for i, (row, matches) in enumerate(zip(rows, fired, strict=True))
+    )
+    sentence = advice_sentence(critique)
+    return Criticism(number, sentence, remedy_of(critique), examples, about.link)
+
+
+def _judged(state: State) -> NDArray[np.int64]:
+    """(n,): the model's class, else that of most votes."""
+    return state.winner if state.answers is None else state.answers.predicted
+
+
+def _about(critique: Critique, state: State) -> _About:
+    judged = _judged(state)
+    match critique:
+        case WeakSource(source=source):
+            votes = state.votes_of(source)
+            right = votes.names(judged)
+            known = votes.voted & (judged != NONE)
+            return _About((source,), *_places(right, known & ~right), Filter(source=source).query())
+        case WeakWord(source=source, label=label):
+            there = _with_word(critique, state)
+            right = judged == state.classes.index(label)
+            link = Filter(source=source, vote=label, words=critique.word).query()
+            return _About((source,), *_places(there & right, there & ~right), link)
+        case RepeatedSource(source=source, other=other):
+            mine, theirs = state.votes_of(source), state.votes_of(other)
+            same = mine.voted & ~mine.differs(theirs)
+            return _About((source, other), *_places(same, mine.voted & ~same))
+        case Conflict(source=source, other=other):
+            mine, theirs = state.votes_of(source), state.votes_of(other)
+            torn = mine.voted & theirs.voted & mine.differs(theirs)
+            link = Filter(source=source, covered="conflict").query()
+            return _About((source, other), None, np.flatnonzero(torn), link)
+        case UncoveredClass(label=label):
+            known = state.answers is not None
+            return _About(link=Filter(predicted=label, covered="no").query() if known else "")
+        case SilentSource():
+            return _About()
+    assert_never(critique)
+
+
+def _places(*masks: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+    return [np.flatnonzero(mask) for mask in masks]
+
+
+def _with_word(critique: WeakWord, state: State) -> NDArray[np.bool_]:
+    """(n,): where a source votes for the class of a list, and the text has the word."""
+    source = next(one for one in state.project.sources.sources if one.name == critique.source)
+    listed = source.rules[critique.rule - 1].when
+    word = Keywords((critique.word,), listed.match if isinstance(listed, Keywords) else "word")
+    there = state.corpus.texts.to_frame("text").select(word.on(pl.col("text")).fill_null(False))
+    voted = state.votes_of(critique.source).first == state.classes.index(critique.label)
+    return np.asarray(there.to_series().to_numpy() & voted)
 
 
 def overview(studio: Studio, request: PageRequest) -> Response:
@@ -120,7 +293,7 @@ def decide(studio: Studio, request: PageRequest) -> Response:
     """Accept or decline one; returns the new list."""
     number = request.form.get("number", "")
     said = studio.advisor.decide(
-        studio.trainer,
+        studio.workspace,
         int(number) if number.isdecimal() else 0,
         request.form.get("what") == "accept",
         request.form.get("class", ""),
@@ -129,10 +302,13 @@ def decide(studio: Studio, request: PageRequest) -> Response:
 
 
 def _context(studio: Studio, said: str) -> dict[str, object]:
+    work, advisor = studio.workspace, studio.advisor
     return {
         "here": "suggestions",
-        "state": studio.workspace.state,
-        "advisor": studio.advisor,
+        "state": work.state,
+        "advisor": advisor,
+        "offers": advisor.offers(work),
+        "critique": advisor.critique(work),
         "job": studio.trainer.status,
         "said": said,
     }

@@ -2,7 +2,7 @@
 
 Readers take `workspace.state`, an immutable snapshot. Writers hold a lock, write the file first and then
 replace the snapshot. `unruly.toml` is written only while it is what was read; labels are appended to
-`labels.csv` line by line, so lines written by others are kept.
+`labels.csv` line by line, so lines written by others are kept, and noted.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
 
 from unruly.errors import InputError, UnrulyError
 from unruly.files import written_whole
@@ -28,7 +31,6 @@ from unruly.project.editing import (
     duplicate_source,
     move_source,
     remove_source,
-    rename_source,
     replace_source_text,
     source_names,
     source_text,
@@ -36,23 +38,53 @@ from unruly.project.editing import (
     write_edit,
 )
 from unruly.project.file import parse_project, project_file
+from unruly.project.remedies import Remedy, keep, read_kept, write_kept
 from unruly.project.suggesting import read_refused, refuse, write_refused
 from unruly.rules.matching import Cache, MatchFrame
 from unruly.rules.source import Rule
 from unruly.studio.filters import Filter, Preset, counted
 from unruly.studio.forms import free_name
-from unruly.studio.history import History, LabelStep, PresetStep, RefusedStep, Step, TextStep
+from unruly.studio.history import (
+    History,
+    KeptStep,
+    LabelStep,
+    PresetStep,
+    RefusedStep,
+    Step,
+    TextStep,
+)
 from unruly.studio.incremental_matching import TypedVotes
 from unruly.studio.preview import parse_source
 from unruly.studio.state import NONE, Answers, State, no_votes
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
 
+Noted = TypeVar("Noted", bound=Step)
 FOLDER = ".studio"  # beside unruly.toml: drafts, saved filters, what can be undone
+
+
+_DONE = {
+    "duplicate": "copied",
+    "up": "moved up",
+    "down": "moved down",
+    "on": "switched on",
+    "off": "switched off",
+    "delete": "deleted",
+}
 
 
 class ChangedOutsideError(UnrulyError):
     """The project file was edited outside, so it is not overwritten."""
+
+
+@dataclass(frozen=True)
+class LabelChange:
+    """The label of a document before and after the file of labels was edited outside; None: none."""
+
+    row: int
+    id: str
+    before: str | None
+    after: str | None
 
 
 class Workspace:
@@ -68,6 +100,7 @@ class Workspace:
         self._drafts = {k: str(v) for k, v in self._read_json("drafts.json").items()}
         self._state = self._read()
         self._labels_seen = _signature(self._state.project.label_file().path)
+        self._label_changes: dict[int, LabelChange] = {}
 
     @property
     def state(self) -> State:
@@ -117,9 +150,29 @@ class Workspace:
             found = labelled(file, state.corpus.ids.to_list(), state.classes)
             self._state = replace(state, labelled=found)
 
-    def labels_changed(self) -> bool:
-        """Whether the file of labels was written by someone else."""
-        return _signature(self._state.project.label_file().path) != self._labels_seen
+    def notice_labels(self) -> None:
+        """Read the labels again where someone else wrote them, and note the difference."""
+        with self._lock:
+            if _signature(self._state.project.label_file().path) == self._labels_seen:
+                return
+            old = self._state
+            self.reload_labels()
+            new, names = self._state, (*self._state.classes, None)  # -1: none
+            for row in np.flatnonzero(old.labels != new.labels).tolist():
+                noted = self._label_changes.get(row)
+                before = names[old.labels[row]] if noted is None else noted.before
+                own = str(new.corpus.ids[row])
+                self._label_changes[row] = LabelChange(row, own, before, names[new.labels[row]])
+
+    @property
+    def label_changes(self) -> tuple[LabelChange, ...]:
+        """The labels that others changed, until somebody has looked at them."""
+        return tuple(self._label_changes.values())
+
+    def forget_label_changes(self) -> None:
+        """Somebody has looked at them."""
+        with self._lock:
+            self._label_changes = {}
 
     def use_answers(self, answers: Answers | None, earlier: Answers | None = None) -> None:
         """Use a model's answers, and those of the one before it."""
@@ -147,12 +200,22 @@ class Workspace:
         pair = (state.text.splitlines(), text.splitlines())
         return "\n".join(unified_diff(*pair, *names, lineterm="", n=2))
 
-    def edit(self, what: str, text: str) -> None:
+    def load_outside(self) -> None:
+        """Load the project file as it was edited outside; a step like any other, so all before it can be undone."""
+        with self._lock:
+            before = self._state.text
+            self.reload()
+            if self._state.text != before:
+                self._note(
+                    TextStep.of(f"{self.file.name}: edited outside", before, self._state.text)
+                )
+
+    def edit(self, what: str, text: str) -> TextStep:
         """Write the project file, if it is valid and was not edited outside; can be undone."""
         with self._lock:
             before = self._state.text
             self._write(text)
-            self._history.note(TextStep.of(what, before, text))
+            return self._note(TextStep.of(what, before, text))
 
     def _write(self, text: str) -> None:
         if self.outside():
@@ -180,7 +243,8 @@ class Workspace:
                         "your edit is kept as a draft"
                     )
                 edited = replace_source_text(state.text, saved, text)
-                self.edit(f"{source.name}: edited", edited)
+                done = "edited" if source.name == saved else f"edited, now called {source.name}"
+                self.edit(f"{saved}: {done}", edited)
             with suppress(OSError):  # the source is saved: a stale draft is harmless
                 self.keep_draft(saved or "", None)
             return source.name
@@ -191,15 +255,13 @@ class Workspace:
             edited = describe_classes(self._state.text, descriptions)
             self.edit("class descriptions", edited)
 
-    def change_source(self, what: str, name: str, value: str = "") -> None:
-        """Rename, duplicate, move (up, down), switch (on, off) or delete a source; can be undone."""
+    def change_source(self, what: str, name: str) -> TextStep:
+        """Duplicate, move (up, down), switch (on, off) or delete a source; can be undone."""
         with self._lock:
             text = self._state.text
             names = source_names(text)
             place = names.index(name) if name in names else 0
             match what:
-                case "rename":
-                    edited = rename_source(text, name, value.strip())
                 case "duplicate":
                     edited = duplicate_source(text, name, free_name(f"{name} copy", names))
                 case "up" | "down":
@@ -211,14 +273,20 @@ class Workspace:
                     edited = remove_source(text, name, may_be_empty=True)
                 case _:
                     raise InputError(f"{what!r} is not an action on a source")
-            self.edit(f"{name}: {what}", edited)
+            return self.edit(f"{name}: {_DONE[what]}", edited)
 
-    def refuse(self, rule: Rule) -> None:
+    def refuse(self, rule: Rule) -> RefusedStep:
         """Do not suggest a rule again; can be undone."""
         with self._lock:
             step = RefusedStep(f"declined: {rule.when.reason()}", Refused.of(rule))
             refuse(self.folder, [step.refused])
-            self._history.note(step)
+            return self._note(step)
+
+    def keep(self, remedy: Remedy) -> KeptStep:
+        """Leave the rules as they are, and do not propose a remedy again; can be undone."""
+        with self._lock:
+            keep(self.folder, [remedy])
+            return self._note(KeptStep(f"declined: {remedy}", remedy))
 
     # Labels
 
@@ -263,6 +331,7 @@ class Workspace:
     ) -> None:
         file = self._state.project.label_file()
         ids = {own for own, _ in pairs}
+        self.notice_labels()
         others = [moment(answer.when) for answer in file.answers if answer.id in ids]
         when = timestamp(max(others)) if others else timestamp()
         why = question.why if question else ("browse" if len(pairs) == 1 else "filter")
@@ -277,6 +346,14 @@ class Workspace:
         return problem_lines(self._state.labelled.problems, self._state.labelled.origin)
 
     # Undo and redo
+
+    def _note(self, step: Noted) -> Noted:
+        self._history.note(step)
+        return step
+
+    def in_effect(self, step: Step) -> bool:
+        """Whether a step was made, and not undone since."""
+        return self._history.holds(step)
 
     @property
     def last_step(self) -> Step | None:
@@ -312,6 +389,9 @@ class Workspace:
         elif isinstance(step, RefusedStep):
             others = [one for one in read_refused(self.folder) if one != step.refused]
             write_refused(self.folder, others if back else [*others, step.refused])
+        elif isinstance(step, KeptStep):
+            rest = [one for one in read_kept(self.folder) if one != step.remedy]
+            write_kept(self.folder, rest if back else [*rest, step.remedy])
         elif isinstance(step, PresetStep):
             self._put_preset(step.name, step.before if back else step.after)
         else:

@@ -56,6 +56,8 @@ const debounced = (work, wait) => {
 
 // --- lists under filters
 
+const alike = (query) => String(new URLSearchParams([...new URLSearchParams(query)].sort()));
+
 function live(form) {
   const into = $(form.dataset.live), line = new Line();
   const fields = () => {
@@ -72,6 +74,11 @@ function live(form) {
       into.innerHTML = text;
       history.replaceState(null, "", url);
       place = -1;
+      const now = alike(new URL(url, location).search);
+      for (const link of all(".presets a")) {
+        if (alike(link.search) === now) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+      }
     } finally { into.classList.remove("waiting"); }
   });
   const soon = debounced(go, 80);
@@ -137,22 +144,22 @@ function editor(root) {
   const remake = async (act) => {
     while (line.busy || pending) await new Promise((done) => setTimeout(done, 20));
     const sent = () => { const given = new FormData(form()); given.set("toml", text.value); given.set("act", act); return given; };
-    const alike = (one, other) => String(new URLSearchParams(one)) === String(new URLSearchParams(other));
+    const same = (one, other) => String(new URLSearchParams(one)) === String(new URLSearchParams(other));
     const begun = document.activeElement;
     try {
       let given, html;
       do {
         given = sent();
         ({ text: html } = await ask("/rules/form", given));
-      } while (!alike(given, sent()));  // typed meanwhile: nothing is lost
+      } while (!same(given, sent()));  // typed meanwhile: nothing is lost
       const last = document.activeElement, place = [last.selectionStart, last.selectionEnd];
       $("#rule-form").innerHTML = html;
       made += 1;
       text.value = $("#toml-then").value;
       const next = last === begun && $("[data-focus]:not(:disabled)", root);
-      const same = last.name && $(`[name="${CSS.escape(last.name)}"]`, root);
-      (next || same || root).focus?.();
-      if (!next && same && place[0] != null) same.setSelectionRange(...place);
+      const again = last.name && $(`[name="${CSS.escape(last.name)}"]`, root);
+      (next || again || root).focus?.();
+      if (!next && again && place[0] != null) again.setSelectionRange(...place);
       typed = true;
       go();
     } catch (error) { toast(error.message, true); }
@@ -219,15 +226,11 @@ async function posted(form, button) {
   if (form.dataset.ask && !confirm(form.dataset.ask)) return;
   const given = new FormData(form);
   if (button?.name) given.set(button.name, button.value);
-  if (form.dataset.prompt) {
-    const value = prompt(form.dataset.prompt, form.dataset.value || "");
-    if (value === null) return;
-    given.set("value", value);
-  }
   try {
     const { text } = await ask(form.dataset.post, given);
     if (form.dataset.into) { $(form.dataset.into).innerHTML = text; started(); poll(); return; }
     sessionStorage.setItem("toast", text);
+    sessionStorage.setItem("focus", button?.getAttribute("aria-label") || "");
     if (form.dataset.then === "reload") location.reload();
     else location.href = form.dataset.then;
   } catch (error) { toast(error.message, true); }
@@ -257,28 +260,25 @@ document.addEventListener("submit", (event) => {
 
 // --- words marked in a document
 
-const markable = $("[data-markable]");
-if (markable) {
-  markable.addEventListener("mouseup", () => setTimeout(markedWords, 0));
-  const soon = debounced(() => {  // marked with the keyboard, or with a finger
-    const chosen = getSelection();
-    if (!chosen.isCollapsed && markable.contains(chosen.anchorNode)) markedWords();
-  }, 500);
-  document.addEventListener("selectionchange", soon);
-  document.addEventListener("mousedown", (event) => { if (!event.target.closest("#popup")) $("#popup").hidden = true; });
-  const typed = $("[data-words]"), popup = $("#popup");
-  typed.addEventListener("input", debounced(() => { if (document.activeElement === typed) offered(typed.value.trim(), typed); }, 120));
-  typed.addEventListener("keydown", (event) => {
+function markedWords() {  // where both ends are in one document's text
+  const chosen = getSelection();
+  if (chosen.isCollapsed || !chosen.rangeCount) return;
+  const texts = [chosen.anchorNode, chosen.focusNode].map((node) => (node.nodeType === 1 ? node : node.parentElement)?.closest("[data-markable]"));
+  if (texts[0] && texts[0] === texts[1]) offered(String(chosen).trim(), chosen.getRangeAt(0));
+}
+if (document.body.dataset.page === "documents") {
+  const popup = $("#popup"), typed = $("[data-words]");
+  document.addEventListener("mouseup", () => setTimeout(markedWords, 0));
+  document.addEventListener("selectionchange", debounced(markedWords, 500));  // with the keyboard, or with a finger
+  document.addEventListener("mousedown", (event) => { if (!event.target.closest("#popup")) popup.hidden = true; });
+  popup.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { popup.hidden = true; typed?.focus(); }
+  });
+  typed?.addEventListener("input", debounced(() => { if (document.activeElement === typed) offered(typed.value.trim(), typed); }, 120));
+  typed?.addEventListener("keydown", (event) => {
     if (event.key === "Enter") offered(typed.value.trim(), typed, true);
     if (event.key === "Escape") { typed.value = ""; popup.hidden = true; }
   });
-  popup.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") { popup.hidden = true; typed.focus(); }
-  });
-}
-function markedWords() {
-  const chosen = getSelection();
-  if (chosen.rangeCount) offered(String(chosen).trim(), chosen.getRangeAt(0));
 }
 const offers = new Line();
 // The forms of some words, and the classes, to make a rule of.
@@ -359,7 +359,7 @@ async function poll() {
   try {
     const found = JSON.parse((await ask("/status")).text);
     quiet = 0;
-    if ($("#outside")) $("#outside").hidden = !found.outside;
+    for (const [name, there] of [["#outside", found.outside], ["#labels-outside", found.labels_outside]]) if ($(name)) $(name).hidden = !there;
     for (const name of ["undo", "redo"]) {
       const button = $(`#${name}`);
       if (!button) continue;
@@ -400,3 +400,9 @@ started();
 if ($("#undo")) poll();
 const message = sessionStorage.getItem("toast");
 if (message) { toast(message); sessionStorage.removeItem("toast"); }
+const pressed = sessionStorage.getItem("focus");  // before the page was loaded again: the keyboard goes on from there
+sessionStorage.removeItem("focus");
+if (pressed) {
+  const names = [pressed, pressed.replace(/ off$/, " on"), pressed.replace(/ on$/, " off"), pressed.replace(/ up$/, " down"), pressed.replace(/ down$/, " up")];
+  names.map((name) => $(`button[aria-label="${CSS.escape(name)}"]:not(:disabled)`)).find(Boolean)?.focus();
+}
