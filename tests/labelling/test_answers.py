@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from unruly.labelling.answers import (
     import_labels,
     labelled,
     problem_lines,
+    written_id,
 )
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED, Answer, LabelFile, UnreadableLine
 from unruly.labelling.queue import ask
@@ -213,3 +215,18 @@ def test_contradictions_are_kept_apart(tmp_path: Path) -> None:
     found = labelled(import_labels(ours, theirs, range(9), CLASSES).file, range(9), CLASSES)
     assert found.labels == 0
     assert len(found.problems) == 1
+
+
+@given(
+    ids=st.one_of(
+        st.lists(st.integers(-99, 99), unique=True, max_size=8),
+        st.lists(st.text(" a\n\x1c\x1f\x85\u2028\u00a0b", max_size=3), unique=True, max_size=8),
+    ),
+    wanted=st.lists(st.integers(0, 7), max_size=4),
+)
+def test_a_column_of_ids_is_looked_up_as_a_list_is(ids: list[object], wanted: list[int]) -> None:
+    named = {written_id(ids[i]) for i in wanted if i < len(ids)} - {""}
+    file = LabelFile(Path("labels.csv"), tuple(Answer(own, "spam") for own in sorted(named)))
+    one, other = (labelled(file, given, ["ham", "spam"]) for given in (ids, pl.Series(ids)))
+    assert one.numbers.tolist() == other.numbers.tolist()
+    assert one.problems == other.problems

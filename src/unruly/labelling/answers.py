@@ -25,11 +25,12 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from unruly.labelling.label_file import NO_CLASS, SKIPPED, Answer, LabelFile, UnreadableLine, moment
@@ -39,6 +40,7 @@ from unruly.wording import listed, plural
 
 EVERYWHERE = ("balance", "random", "import")  # draws that reach all documents
 _EXAMPLES = 3  # that a line names
+_REWRITTEN = r"^[\s\x1c-\x1f]|[\s\x1c-\x1f]$|[\n\r\x0b\x0c\x1c-\x1e\x{85}\x{2028}\x{2029}]"  # what `written_id` changes
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,9 @@ class Labelled:
         return np.flatnonzero((self.numbers != UNKNOWN) & (self.weights > 0))
 
 
-def labelled(file: LabelFile, ids: Iterable[object], classes: Sequence[str]) -> Labelled:
+def labelled(
+    file: LabelFile, ids: Sequence[object] | pl.Series, classes: Sequence[str]
+) -> Labelled:
     """The labels of these documents, in their order.
 
     >>> from pathlib import Path
@@ -115,13 +119,13 @@ def labelled(file: LabelFile, ids: Iterable[object], classes: Sequence[str]) -> 
     >>> found.numbers.tolist(), found.problems
     ([-1, 1, -1], (UnknownClass(id='c', label='eggs'), UnknownId(id='x')))
     """
-    rows = [written_id(own) for own in ids]
-    places = {own: row for row, own in enumerate(rows)}
-    numbers = np.full(len(rows), UNKNOWN, dtype=np.int64)
-    answered = np.zeros(len(rows), dtype=np.bool_)
+    standing = file.standing()
+    places = _places(ids, standing)
+    numbers = np.full(len(ids), UNKNOWN, dtype=np.int64)
+    answered = np.zeros(len(ids), dtype=np.bool_)
     problems: list[Problem] = list(file.unreadable)
     counted: dict[int, Answer] = {}
-    for own, answers in sorted(file.standing().items()):
+    for own, answers in sorted(standing.items()):
         if own not in places:
             problems.append(UnknownId(own))
             continue
@@ -136,6 +140,17 @@ def labelled(file: LabelFile, ids: Iterable[object], classes: Sequence[str]) -> 
             counted[row], numbers[row] = known[0]  # the earliest
     weights = _weights(counted, answered)
     return Labelled(numbers, weights, answered, tuple(problems), file.path.name)
+
+
+def _places(ids: Sequence[object] | pl.Series, wanted: Collection[str]) -> dict[str, int]:
+    """The rows of the ids that are wanted; of a million documents, few have a label."""
+    if isinstance(ids, pl.Series) and (ids.dtype == pl.String or ids.dtype.is_integer()):
+        texts = ids.cast(pl.String)
+        if ids.dtype.is_integer() or not texts.str.contains(_REWRITTEN).any():
+            rows = texts.is_in(pl.Series(list(wanted), dtype=pl.String)).arg_true()
+            return dict(zip(texts.gather(rows).to_list(), rows.to_list(), strict=True))
+    found = ((written_id(own), row) for row, own in enumerate(ids))
+    return {own: row for own, row in found if own in wanted}
 
 
 def written_id(own: object) -> str:

@@ -233,7 +233,7 @@ class LabellingTask:
     def labelled(self, file: LabelFile | None = None) -> Labelled:
         """The labels so far."""
         file = self.project.label_file() if file is None else file
-        return labelled(file, self.corpus.ids.to_list(), self.project.classes)
+        return labelled(file, self.corpus.ids, self.project.classes)
 
     def session(self, n: int = 20, by: str = "balance", whom: str = "") -> Session:
         """Questions about documents that have no answer yet, drawn as `labelling.queue` says."""

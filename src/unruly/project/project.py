@@ -226,7 +226,7 @@ class Project:
                 "under [data]",
                 where=None if self.file is None else Where(str(self.file)),
             )
-        return labelled(file, corpus.ids.to_list(), self.classes)
+        return labelled(file, corpus.ids, self.classes)
 
     def classifier(self) -> WeakClassifier:
         """The classifier that the project asks for, not fitted yet."""

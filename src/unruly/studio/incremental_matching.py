@@ -127,6 +127,7 @@ class TypedVotes:
     _measured: dict[str, pl.Series] = field(default_factory=dict, repr=False)
     _ready: pl.Series | None = field(default=None, repr=False)  # texts in which words are bytes
     _begun: bool = field(default=False, repr=False)
+    _sample: TypedVotes | None = field(default=None, repr=False)
 
     def of(self, source: Source, classes: tuple[str, ...]) -> SourceVotes:
         """The source's votes; the first of its rules that matches decides."""
@@ -140,6 +141,12 @@ class TypedVotes:
             if sets is not None:
                 sets[own != ABSTAIN] = np.isin(np.arange(len(classes)), numbers)
         return SourceVotes(column, sets)
+
+    def sample(self, rows: NDArray[np.int64]) -> TypedVotes:
+        """The same for some documents, always the same ones: kept, with all that was matched in them."""
+        if self._sample is None or self._sample.frame.height != len(rows):
+            self._sample = TypedVotes(MatchFrame(self.frame.frame[rows]))
+        return self._sample
 
     def knows(self, source: Source, classes: tuple[str, ...]) -> bool:
         """Whether the source's votes, or everything that Python works out for them, are known."""

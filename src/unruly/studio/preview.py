@@ -9,6 +9,7 @@ Python evaluates text by text is timed on a few documents first, and waits for a
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -202,6 +203,16 @@ class Wrong:
 
 
 Outcome = Preview | Slow | Wrong
+
+
+def prepare(state: State, most: int = AT_ONCE) -> None:
+    """Prepare the texts in the background, so that the first keystrokes find them ready."""
+
+    def work() -> None:
+        documents = state if state.n <= most else sample_of(state, most).state
+        documents.typed.begin()
+
+    threading.Thread(target=work, daemon=True).start()
 
 
 def preview_sampled(text: str, state: State, saved: str | None, most: int = AT_ONCE) -> Outcome:

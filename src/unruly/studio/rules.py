@@ -22,7 +22,7 @@ from unruly.studio.documents import cards
 from unruly.studio.forms import NoFormError, SourceForm, changed, new_source
 from unruly.studio.kinds import KINDS, words_in
 from unruly.studio.models import source_estimates
-from unruly.studio.preview import Outcome, Preview, Shown, Wrong, preview, preview_sampled
+from unruly.studio.preview import Outcome, Preview, Shown, Wrong, prepare, preview, preview_sampled
 from unruly.studio.state import NONE, State, counts_with, winners
 from unruly.studio.training import Job, Trainer
 from unruly.studio.workspace import Workspace
@@ -199,6 +199,7 @@ def new(studio: Studio, request: PageRequest) -> Response:
 
 
 def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> Response:
+    prepare(studio.workspace.state)
     text = draft if draft is not None else saved
     form, hint = _form_of(text)
     kinds = set() if form is None else {c.kind for rule in form.rules for c in rule.conditions}

@@ -7,7 +7,7 @@ drawn from one consistent state.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -205,20 +205,14 @@ def sample_of(state: State, most: int) -> Sample:
 
 def _sample(state: State, most: int) -> Sample:
     rows = sample_rows(state.n, most)
-    corpus, known = state.corpus.take(rows), state.labelled
     answers = state.answers
     part = State(
         project=state.project,
         file=state.file,
-        corpus=corpus,
-        typed=TypedVotes(MatchFrame.of(corpus)),
+        corpus=state.corpus.take(rows),
+        typed=state.typed.sample(rows),
         votes=state.votes.take(rows),
-        labelled=replace(
-            known,
-            numbers=known.numbers[rows],
-            weights=known.weights[rows],
-            answered=known.answered[rows],
-        ),
+        labelled=state.labelled.take(rows),
         answers=None if answers is None else Answers(answers.model, answers.proba[rows]),
     )
     return Sample(part, rows)

@@ -119,7 +119,7 @@ class Workspace:
             corpus=corpus,
             typed=TypedVotes(MatchFrame.of(corpus)),
             votes=no_votes(corpus, project.classes),
-            labelled=labelled(project.label_file(), corpus.ids.to_list(), project.classes),
+            labelled=labelled(project.label_file(), corpus.ids, project.classes),
         )
         return replace(state, votes=self._vote(state))
 
@@ -147,7 +147,7 @@ class Workspace:
             state = self._state
             file = state.project.label_file()
             self._labels_seen = _signature(file.path)
-            found = labelled(file, state.corpus.ids.to_list(), state.classes)
+            found = labelled(file, state.corpus.ids, state.classes)
             self._state = replace(state, labelled=found)
 
     def notice_labels(self) -> None:
