@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -218,4 +219,28 @@ def test_out(modelled: Studio, folder: Path) -> None:
         for name in ("..%2Fspam%2Funruly.toml", "%2Fetc%2Fpasswd", "comments.csv"):
             assert client.get(f"/out/{name}").status_code in (404, 422)
         assert client.post("/out", data={"name": "../../x.csv"}).status_code == 422
+        assert "another model" not in client.get("/out").text
+        shutil.copy(folder / "first.unruly", folder / "second.unruly")
+        client.post("/train/show", data={"name": "second"})
+        trainer.wait(60)
+        assert client.get("/out").text.count("another model than the one that is shown, first") == 4
     assert len((folder / "out" / "labelled.csv").read_text().splitlines()) == 74
+
+
+def test_other_classes_put_the_model_away_and_undo_brings_it_back(
+    modelled: Studio, folder: Path
+) -> None:
+    file, trainer = folder / "unruly.toml", modelled.trainer
+    file.write_text(file.read_text().replace('"spam"', '"junk"'))
+    with client_of(modelled) as client:
+        client.post("/outside")
+        trainer.wait(60)
+        assert trainer.current is None
+        assert trainer.status is not None
+        assert "train again" in trainer.status.error
+        for path in ("/documents", "/documents/0", "/rules", "/label", "/train", "/out"):
+            assert client.get(path).status_code == 200
+        client.post("/undo")
+        trainer.wait(60)
+        assert trainer.current is not None
+        assert modelled.workspace.state.answers is not None

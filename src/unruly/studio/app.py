@@ -212,12 +212,14 @@ def _what(step: Step | None) -> str | None:
 def undo(studio: Studio, request: PageRequest) -> Response:
     """Undo the last edit or label."""
     step = studio.workspace.undo()
+    studio.trainer.refresh()
     return PlainTextResponse("nothing to undo" if step is None else f"undone: {step.what}")
 
 
 def redo(studio: Studio, request: PageRequest) -> Response:
     """Redo it."""
     step = studio.workspace.redo()
+    studio.trainer.refresh()
     return PlainTextResponse("nothing to redo" if step is None else f"redone: {step.what}")
 
 
@@ -232,6 +234,7 @@ def outside(studio: Studio, request: PageRequest) -> Response:
 def load(studio: Studio, request: PageRequest) -> Response:
     """Load the project file from disk."""
     studio.workspace.load_outside()
+    studio.trainer.refresh()
     return RedirectResponse("/rules", 303)
 
 

@@ -33,6 +33,7 @@ class Export:
     title: str
     command: str
     path: Path | None  # where it is; None where it was not made yet
+    other: str = ""  # the model that it was made with, where that is not the one that is shown
 
 
 def exports(trainer: Trainer) -> tuple[Export, ...]:
@@ -67,6 +68,7 @@ def exports(trainer: Trainer) -> tuple[Export, ...]:
                 f"All documents with the model's labels, as {title}",
                 f"unruly predict {file} {texts} -o {name}{_columns(trainer)}",
                 _made(folder, name),
+                _other(trainer, name),
             )
         )
     found.append(
@@ -75,6 +77,7 @@ def exports(trainer: Trainer) -> tuple[Export, ...]:
             "The report: one page, no network",
             f"unruly report {file} --data {project} -o {REPORT}",
             _made(folder, REPORT),
+            _other(trainer, REPORT),
         )
     )
     return tuple(found)
@@ -91,6 +94,11 @@ def _made(folder: Path, name: str) -> Path | None:
     return path if path.is_file() else None
 
 
+def _other(trainer: Trainer, name: str) -> str:
+    made = trainer.workspace.made_by(name)
+    return "" if trainer.current is None or made == trainer.current.name else made
+
+
 def begin_export(trainer: Trainer, name: str) -> None:
     """Write one of `NAMES` in the background."""
     if name not in NAMES:
@@ -98,8 +106,11 @@ def begin_export(trainer: Trainer, name: str) -> None:
     if trainer.current is None:
         raise InputError("there is no model yet: train one first")
 
+    model = trainer.current.name
+
     def work(job: Job) -> None:
         make_export(trainer, name, job)
+        trainer.workspace.note_export(name, model)
 
     trainer.begin(f"writing {name}", work)
 

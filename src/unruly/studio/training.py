@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -224,6 +225,14 @@ class Trainer:
         earlier = kept_answers(models[1].path, state, self._cache) if len(models) > 1 else None
         self.current, self.before = models[0], None if earlier is None else models[1]
         self.workspace.use_answers(found, earlier)
+
+    def refresh(self) -> None:
+        """Show the newest model again where other documents or classes were loaded; one of other classes says so."""
+        if self.current is None or self.workspace.state.answers is not None:
+            return
+        self.current = self.before = None
+        with suppress(InputError):  # another job is running
+            self.open_newest()
 
     def show(self, model: KeptModel) -> None:
         """Show another model's answers, beside those that were shown until now."""

@@ -60,6 +60,7 @@ from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
 
 Noted = TypeVar("Noted", bound=Step)
+EXPORTS = "exports.json"
 FOLDER = ".studio"  # beside unruly.toml: drafts, saved filters, what can be undone
 
 
@@ -446,6 +447,15 @@ class Workspace:
         self._write_json("presets.json", kept if parts is None else {**kept, name: dict(parts)})
         self._state = replace(self._state)  # counts again
 
+    def made_by(self, name: str) -> str:
+        """The model that an exported file was made with; empty where that is not known."""
+        return str(self._read_json(EXPORTS).get(name, ""))
+
+    def note_export(self, name: str, model: str) -> None:
+        """Remember which model an exported file was made with."""
+        with self._lock, suppress(OSError):  # a full disk: the file itself is there
+            self._write_json(EXPORTS, {**self._read_json(EXPORTS), name: model})
+
     def _read_json(self, name: str) -> dict[str, object]:
         try:
             found = json.loads((self.folder / FOLDER / name).read_text(encoding="utf-8"))
@@ -458,7 +468,7 @@ class Workspace:
         folder.mkdir(exist_ok=True)
         ignored = folder / ".gitignore"
         if not ignored.exists():
-            ignored.write_text("drafts.json\nhistory/\n", encoding="utf-8")
+            ignored.write_text("drafts.json\nexports.json\nhistory/\n", encoding="utf-8")
         with written_whole(folder / name) as part:
             part.write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")
 
