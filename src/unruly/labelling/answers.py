@@ -147,7 +147,7 @@ def _places(ids: Sequence[object] | pl.Series, wanted: Collection[str]) -> dict[
     if isinstance(ids, pl.Series) and (ids.dtype == pl.String or ids.dtype.is_integer()):
         texts = ids.cast(pl.String)
         if ids.dtype.is_integer() or not texts.str.contains(_REWRITTEN).any():
-            rows = texts.is_in(pl.Series(list(wanted), dtype=pl.String)).arg_true()
+            rows = texts.is_in(list(wanted)).arg_true() if wanted else pl.Series(dtype=pl.UInt32)
             return dict(zip(texts.gather(rows).to_list(), rows.to_list(), strict=True))
     found = ((written_id(own), row) for row, own in enumerate(ids))
     return {own: row for own, row in found if own in wanted}

@@ -147,6 +147,7 @@ class Trainer:
         self.current: KeptModel | None = None  # whose answers are shown
         self.before: KeptModel | None = None  # whose answers they are compared with
         self._opened: dict[Path, WeakClassifier] = {}  # these two
+        self._corpus = workspace.state.corpus  # read again with other documents or classes
 
     @property
     def models(self) -> tuple[KeptModel, ...]:
@@ -228,8 +229,9 @@ class Trainer:
 
     def refresh(self) -> None:
         """Show the newest model again where other documents or classes were loaded; one of other classes says so."""
-        if self.current is None or self.workspace.state.answers is not None:
+        if self._corpus is self.workspace.state.corpus:
             return
+        self._corpus = self.workspace.state.corpus
         self.current = self.before = None
         with suppress(InputError):  # another job is running
             self.open_newest()
