@@ -235,12 +235,12 @@ def test_other_classes_put_the_model_away_and_undo_brings_it_back(
     with client_of(modelled) as client:
         client.post("/outside")
         trainer.wait(60)
-        assert trainer.current is None
+        assert trainer.summary() is None, "no model is shown"
         assert trainer.status is not None
         assert "train again" in trainer.status.error
         for path in ("/documents", "/documents/0", "/rules", "/label", "/train", "/out"):
             assert client.get(path).status_code == 200
         client.post("/undo")
         trainer.wait(60)
-        assert trainer.current is not None
+        assert trainer.summary() is not None
         assert modelled.workspace.state.answers is not None

@@ -65,10 +65,10 @@ class SourceVotes:
     def differs(self, other: SourceVotes) -> Mask:
         """(n,): where the votes of both are not the same."""
         found = np.asarray(self.first != other.first)
-        if self.sets is None and other.sets is None:
-            return found
-        mine, theirs = (0 if sets is None else sets for sets in (self.sets, other.sets))
-        return np.asarray(found | (mine != theirs).any(axis=1))
+        for one, two in ((self.sets, other.sets), (other.sets, self.sets)):
+            if one is not None:
+                found |= (one if two is None else one != two).any(axis=1)
+        return found
 
     def names(self, numbers: NDArray[np.integer[Any]]) -> Mask:
         """(n,): where a vote names the class given for its document, alone or among others."""

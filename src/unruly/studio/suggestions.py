@@ -175,7 +175,7 @@ class Advisor:
 def _matches(one: RuleSuggestion, state: State) -> tuple[Example, ...]:
     """The documents for and against a suggested rule, with what it matches."""
     shown = [(match, True) for match in one.fits] + [(match, False) for match in one.misfits]
-    rows = [state.corpus.ids.index_of(match.id) for match, _ in shown]
+    rows = [state.corpus.ids.index_of(pl.lit(match.id)) for match, _ in shown]
     source = Source("suggested", (one.rule,))
     known = [row for row in rows if row is not None]
     fired = dict(
@@ -204,15 +204,16 @@ class _About:
     """The documents that a critique is about: where the vote fits, and where it does not."""
 
     sources: tuple[str, ...] = ()
-    fits: NDArray[np.intp] | None = None
-    misfits: NDArray[np.intp] | None = None
+    fits: NDArray[np.bool_] | None = None  # (n,)
+    misfits: NDArray[np.bool_] | None = None  # (n,)
     link: str = ""
 
 
 def _criticism(number: int, critique: Critique, state: State) -> Criticism:
     about = _about(critique, state)
-    first = [
-        () if rows is None else rows[:EXAMPLES].tolist() for rows in (about.fits, about.misfits)
+    first: list[list[int]] = [
+        [] if mask is None else np.flatnonzero(mask)[:EXAMPLES].tolist()
+        for mask in (about.fits, about.misfits)
     ]
     rows = [*first[0], *first[1]]
     named = [one for one in state.project.sources.sources if one.name in about.sources]
@@ -241,31 +242,27 @@ def _about(critique: Critique, state: State) -> _About:
             votes = state.votes_of(source)
             right = votes.names(judged)
             known = votes.voted & (judged != NONE)
-            return _About((source,), *_places(right, known & ~right), Filter(source=source).query())
+            return _About((source,), right, known & ~right, Filter(source=source).query())
         case WeakWord(source=source, label=label):
             there = _with_word(critique, state)
             right = judged == state.classes.index(label)
             link = Filter(source=source, vote=label, words=critique.word).query()
-            return _About((source,), *_places(there & right, there & ~right), link)
+            return _About((source,), there & right, there & ~right, link)
         case RepeatedSource(source=source, other=other):
             mine, theirs = state.votes_of(source), state.votes_of(other)
             same = mine.voted & ~mine.differs(theirs)
-            return _About((source, other), *_places(same, mine.voted & ~same))
+            return _About((source, other), same, mine.voted & ~same)
         case Conflict(source=source, other=other):
             mine, theirs = state.votes_of(source), state.votes_of(other)
             torn = mine.voted & theirs.voted & mine.differs(theirs)
             link = Filter(source=source, covered="conflict").query()
-            return _About((source, other), None, np.flatnonzero(torn), link)
+            return _About((source, other), None, torn, link)
         case UncoveredClass(label=label):
             known = state.answers is not None
             return _About(link=Filter(predicted=label, covered="no").query() if known else "")
         case SilentSource():
             return _About()
     assert_never(critique)
-
-
-def _places(*masks: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
-    return [np.flatnonzero(mask) for mask in masks]
 
 
 def _with_word(critique: WeakWord, state: State) -> NDArray[np.bool_]:
