@@ -23,6 +23,7 @@ import pytest
 from tests.chromium import needs_chromium
 from tests.studio.conftest import hosted
 
+from unruly.project.editing import source_names
 from unruly.project.file import make_starter
 from unruly.studio.app import Studio
 from unruly.studio.training import Job
@@ -539,3 +540,61 @@ def test_pages_are_quiet_stay_here_and_fit(browser: Any, furnished: Served) -> N
             assert names == [], path
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert complaints(browser, furnished.base) == ([], [])
+
+
+def test_the_keyboard_goes_on_where_it_was_after_a_move(
+    browser: Any, served: Callable[[Path], Served], tmp_path: Path
+) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    folder = make_starter(tmp_path / "spam")
+    studio = served(folder)
+    browser.get(studio.link)
+    browser.get(f"{studio.base}/rules")
+    moved = source_names((folder / "unruly.toml").read_text())[3]
+    up = f"Move {moved} up"
+
+    def ready(at: int) -> bool:
+        """The source is at this place on the page, and the same button has the focus."""
+        shown = [one.text for one in browser.find_elements("css selector", "th.name a")]
+        focused = browser.switch_to.active_element.get_attribute("aria-label")
+        return shown.index(moved) == at and focused == up
+
+    css(browser, f"button[aria-label='{up}']").send_keys(Keys.ENTER)
+    until(lambda: ready(2), "one place up")
+    press(browser, Keys.ENTER)
+    until(lambda: ready(1), "another")
+    assert source_names((folder / "unruly.toml").read_text())[1] == moved
+    assert complaints(browser, studio.base) == ([], [])
+
+
+def test_words_marked_in_the_list_and_labels_changed_outside(
+    browser: Any, served: Callable[[Path], Served], tmp_path: Path
+) -> None:
+    folder = make_starter(tmp_path / "spam")
+    studio = served(folder)
+    browser.get(studio.link)
+    assert css(browser, ".presets a[aria-current]").text.startswith("All documents")
+    press(browser, "/")
+    press(browser, "song")
+    until(lambda: "of 73 in all" in text(browser, "#results"), "a filtered list")
+    until(
+        lambda: not browser.find_elements("css selector", ".presets a[aria-current]"), "no preset"
+    )
+    browser.execute_script(
+        "const words = document.createTreeWalker(document.querySelectorAll('#results .text')[1], 4);"
+        "let node; do { node = words.nextNode(); } while (!/song/i.test(node.textContent));"
+        "const at = node.textContent.toLowerCase().indexOf('song');"
+        "const range = document.createRange(); range.setStart(node, at); range.setEnd(node, at + 4);"
+        "getSelection().removeAllRanges(); getSelection().addRange(range);"
+    )
+    until(lambda: css(browser, "#popup button[value=ham]").is_displayed(), "the popup")
+    assert "Make a rule of song" in text(browser, "#popup")
+    (folder / "labels.csv").write_text("id,label\n3,spam\n")
+    until(lambda: css(browser, "#labels-outside").is_displayed(), "a word about the labels")
+    css(browser, "#labels-outside a").click()
+    until(lambda: "Labels that were changed outside" in text(browser), "which")
+    css(browser, "main form button.main").click()
+    until(lambda: "label=yes" in browser.current_url, "seen")
+    assert not css(browser, "#labels-outside").is_displayed()
+    assert complaints(browser, studio.base) == ([], [])
