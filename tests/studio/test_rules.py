@@ -31,6 +31,7 @@ def test_the_table_has_figures(client: Any) -> None:
     assert "Decides majority" in page
     foot = page[page.index("Majority vote alone") :]
     assert "covers 82.2 %" in foot
+    assert "of the 73 documents with a label" in foot
     assert "0.8" not in foot, "shares are per cent everywhere on the page"
 
 

@@ -20,7 +20,7 @@ from unruly.model.advice import (
     UncoveredClass,
     WeakSource,
     WeakWord,
-    advice_sentence,
+    advice_sentences,
 )
 from unruly.model.suggestions import RuleSuggestion
 from unruly.project.remedies import Remedy, remedy_of
@@ -107,8 +107,10 @@ class Advisor:
                 Offer(number, one, place, _matches(one, state))
                 for number, (one, place) in enumerate(pairs, start=1)
             )
-            after = enumerate(found.critique, start=len(self._offers) + 1)
-            self._critique = tuple(_criticism(number, one, state) for number, one in after)
+            after = enumerate(advice_sentences(found.critique), start=len(self._offers) + 1)
+            self._critique = tuple(
+                _criticism(number, one, sentence, state) for number, (one, sentence) in after
+            )
             self.found, self._decided = found, {}
 
         trainer.begin("searching for rules", work)
@@ -209,7 +211,7 @@ class _About:
     link: str = ""
 
 
-def _criticism(number: int, critique: Critique, state: State) -> Criticism:
+def _criticism(number: int, critique: Critique, sentence: str, state: State) -> Criticism:
     about = _about(critique, state)
     first: list[list[int]] = [
         [] if mask is None else np.flatnonzero(mask)[:EXAMPLES].tolist()
@@ -226,7 +228,6 @@ def _criticism(number: int, critique: Critique, state: State) -> Criticism:
         _example(state, row, matches, names[judged[row]], i < len(first[0]))
         for i, (row, matches) in enumerate(zip(rows, fired, strict=True))
     )
-    sentence = advice_sentence(critique)
     return Criticism(number, sentence, remedy_of(critique), examples, about.link)
 
 
