@@ -1,20 +1,20 @@
 """What thirty suggested rules are worth, when somebody who knows the truth accepts the good ones.
 
     python lab/benchmarks/suggest.py --data DIR [--datasets youtube,...] [--documents 3000] [--steps 30]
-                                     [--seeds 2] [--lists] [--prior] [--labels 20] [--relabel] [--static DIR] [--errors]
-                                     [--no-random] [--json]
+                                     [--seeds 2] [--lists] [--prior] [--labels 20] [--relabel]
+                                     [--describe minilm | --describe DIR] [--errors] [--no-random] [--json]
 
 Starts: `names`, one rule for each class with the words of its name; `third`, a random third of the data set's own
-rules (--seeds of them). With --static, a folder of static word vectors, the encoders are static and lsa throughout, and
-`names` also has the source that `[task.describe]` makes where each class is described by its name. At each step a model is fitted on the rules so far, `suggest_rules` ranks new ones without
+rules (--seeds of them). With --describe, minilm or a folder of static word vectors, the encoders are that one and lsa
+throughout, and `names` also has the source that `[task.describe]` makes where each class is described by its name. At each step a model is fitted on the rules so far, `suggest_rules` ranks new ones without
 gold, and an oracle with the training gold accepts the best whose precision is 60 % or more; those above it in the
 list are refused. `random` accepts, as often, a random word of the same frequency for its commonest class, with the
 same oracle. `errors` is the usual way without suggestions: 100 random training documents are labelled, and each new rule is a word
 of a document that the model gets wrong, the one that goes most with its class on these 100, under the same oracle;
 the labels are read, not trained on. Accepted rules are sources of their own; with --lists, words for one class are one source.
 
-Printed are test accuracy of the default and coverage of the training documents after so many accepted rules,
-how many suggestions were read for each accepted one, and beside them majority vote and the default on all published
+Printed are test accuracy of the default and coverage of the training documents after so many accepted rules, the
+accuracy on the training documents after the last, how many suggestions were read for each accepted one, and beside them majority vote and the default on all published
 rules. `top` is the precision of the first twenty suggestions on the published rules and the share of these whose true
 precision lies in the interval shown, both in whole percents. Encoder lsa. Gold of training documents is the oracle's alone, and that of the 100 for `errors`; gold of test
 documents is for scoring. With --prior the true class shares are stated, as a user who knows them would; with --labels
@@ -42,6 +42,7 @@ from unruly.model.candidates import GRAMMAR
 from unruly.model.evaluation import majority_shares
 from unruly.model.suggestions import Refused, suggest_rules
 from unruly.project.suggesting import with_stand_in
+from unruly.rules.condition import Table
 from unruly.rules.keywords import Keywords
 from unruly.rules.similar import DESCRIBE, described_source
 from unruly.rules.source import Rule, Source
@@ -86,16 +87,15 @@ class Task:
     prior: tuple[float, ...] | None = None  # the class shares, where they are stated
     labels: int = 0  # random training documents with a label by hand
     relabel: bool = False  # whether a rule may be accepted for another class
-    static: str | None = None  # a folder of static word vectors
+    meaning: Table | None = None  # the encoder that compares documents with the names
 
     @cached_property
     def described(self) -> Source | None:
         """The source that compares documents with the names of the classes."""
-        if self.static is None or not self.names:
+        if self.meaning is None or not self.names:
             return None
         about = {c: " ".join(_WORD.findall(c.lower())) or c for c in self.classes}
-        encoder = {"name": "static", "model": self.static}
-        return described_source(about, TextSpace(encoder, self.train.corpus, kept=True))
+        return described_source(about, TextSpace(self.meaning, self.train.corpus, kept=True))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -134,16 +134,19 @@ class Task:
         found[rows] = self.train.gold[rows]
         return found
 
-    def accuracy(self, rules: Sequence[Rule]) -> float:
-        """Test accuracy of the default, in percent."""
-        votes, held_out = self.votes(self.train, rules), self.votes(self.test, rules)
+    def accuracy(self, rules: Sequence[Rule]) -> tuple[float, float]:
+        """Accuracy of the default on test and training documents, in percent."""
+        votes = self.votes(self.train, rules)
         named = np.unique(votes.matrix[votes.voted])
         if len(named) < 2:
             guess = int(named[0]) if len(named) else 0
-            return 100 * float((self.test.gold == guess).mean())
+            right = [split.gold == guess for split in (self.test, self.train)]
+            return 100 * float(right[0].mean()), 100 * float(right[1].mean())
         model = classifier(self).fit(self.train.corpus, votes, clean=self.clean)
-        answers = model.predictions(self.test.corpus, held_out).numbers
-        return 100 * float((answers == self.test.gold).mean())
+        held_out = model.predictions(self.test.corpus, self.votes(self.test, rules)).numbers
+        own = model.predictions(self.train.corpus, votes).numbers
+        right = [held_out == self.test.gold, own == self.train.gold]
+        return 100 * float(right[0].mean()), 100 * float(right[1].mean())
 
     def accepted(self, rule: Rule) -> Rule:
         """The rule as the oracle would have it."""
@@ -165,20 +168,21 @@ class Walk:
     read: int = 0
     moved: int = 0  # accepted for another class
     accuracy: dict[int, float] = field(default_factory=dict)
+    training: dict[int, float] = field(default_factory=dict)  # accuracy on training documents
     coverage: dict[int, float] = field(default_factory=dict)
 
     def note(self, task: Task, step: int) -> None:
         """Measure where that is shown."""
         if step in SHOWN:
-            self.accuracy[step] = task.accuracy(self.rules)
+            self.accuracy[step], self.training[step] = task.accuracy(self.rules)
             votes = task.votes(task.train, self.rules)
             hard = [j for j, name in enumerate(votes.sources) if name != DESCRIBE]
             self.coverage[step] = 100 * float(votes.voted[:, hard].any(axis=1).mean())
 
 
 def classifier(task: Task) -> WeakClassifier:
-    static = [] if task.static is None else [{"name": "static", "model": task.static}]
-    return WeakClassifier([*static, "lsa"], class_prior=task.prior, keep_documents=0)
+    meaning = [] if task.meaning is None else [task.meaning]
+    return WeakClassifier([*meaning, "lsa"], class_prior=task.prior, keep_documents=0)
 
 
 def posteriors(task: Task, rules: Sequence[Rule]) -> tuple[Votes, NDArray[np.float32]]:
@@ -320,9 +324,11 @@ def published(start: Task) -> dict[str, float]:
         round(o.accuracy.low, 2) <= round(p, 2) <= round(o.accuracy.high, 2)
         for o, p in zip(found, precision, strict=True)
     ]
+    tested, trained = task.accuracy(())
     return {
         "majority": 100 * float(shares[np.arange(len(test.gold)), test.gold].mean()),
-        "default": task.accuracy(()),
+        "default": tested,
+        "default on training documents": trained,
         "coverage": 100 * float(votes.covered.mean()),
         "top precision": 100 * float(precision.mean()) if len(found) else float("nan"),
         "top good": 100 * float((precision >= GOOD).mean()) if len(found) else float("nan"),
@@ -336,11 +342,19 @@ def line(name: str, walk: Walk) -> str:
         for s in SHOWN
     ]
     each = walk.read / len(walk.rules) if walk.rules else float("nan")
+    last = list(walk.training.values())[-1]
     return (
         f"  {name:<16}"
         + " ".join(f"{c:>9}" for c in cells)
-        + f"   read {each:.1f} for each, {walk.moved} moved"
+        + f"   training {last:.1f}; read {each:.1f} for each, {walk.moved} moved"
     )
+
+
+def meaning_of(given: str | None) -> Table | None:
+    """The encoder that --describe names."""
+    if given is None:
+        return None
+    return {"name": "minilm"} if given == "minilm" else {"name": "static", "model": given}
 
 
 def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
@@ -349,7 +363,17 @@ def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
     test = Split.read(args.data / name, "test", args.documents)
     counts = np.bincount(train.gold, minlength=train.votes.m)
     prior = tuple((counts / counts.sum()).tolist()) if args.prior else None
-    start = Task(train, test, (), True, args.lists, prior, args.labels, args.relabel, args.static)
+    start = Task(
+        train,
+        test,
+        (),
+        True,
+        args.lists,
+        prior,
+        args.labels,
+        args.relabel,
+        meaning_of(args.describe),
+    )
     whole = published(start)
     print(f"{name}: " + ", ".join(f"{key} {value:.1f}" for key, value in whole.items()), flush=True)
     starts: list[tuple[str, tuple[int, ...], bool]] = [("names", (), True)]
@@ -368,6 +392,7 @@ def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
         rules = [f"{rule.label}: {rule.when.reason()}" for rule in walk.rules]
         found[label] = {
             "accuracy": walk.accuracy,
+            "training": walk.training,
             "coverage": walk.coverage,
             "read": walk.read,
             "rules": rules,
@@ -387,7 +412,7 @@ def main() -> None:
     parser.add_argument("--prior", action="store_true", help="state the true class shares")
     parser.add_argument("--labels", type=int, default=0, help="random labels by hand")
     parser.add_argument("--relabel", action="store_true", help="rules for another class count")
-    parser.add_argument("--static", help="a folder of static word vectors")
+    parser.add_argument("--describe", help="minilm, or a folder of static word vectors")
     parser.add_argument("--errors", action="store_true", help="rules from errors on labels beside")
     parser.add_argument("--no-random", action="store_true", help="without random words beside")
     args = parser.parse_args()

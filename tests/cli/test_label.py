@@ -346,10 +346,76 @@ def test_many_classes_are_typed_as_numbers(terminal: object, spam: Path) -> None
     screen.type("02")
     assert "[=] 62 classes" in screen.wait_for("[q] quit")
     screen.type("=")
-    assert "[62] c59" in screen.wait_for("[q] quit")
+    again = screen.wait_for("[q] quit")
+    assert again.index("[62] c59") < again.index("2 of 2")  # the document is shown again
     screen.type("62")
+    screen.wait_for("that was the last: < undoes it, any other key ends")
+    screen.type(" ")
     assert screen.code() == 0
     assert labels_in(spam) == ["spam", "c59"]
+
+
+def test_the_last_answer_can_be_undone(terminal: object, label: Unruly, spam: Path) -> None:
+    screen = terminal(["label", "spam", "-n", "2"])  # type: ignore[operator]
+    for key in "sh":
+        screen.wait_for("[q] quit")
+        screen.type(key)
+    screen.wait_for("< undoes it")
+    screen.type("<")
+    screen.wait_for("undone: ham")
+    screen.wait_for("2 of 2")
+    screen.type("s")
+    screen.wait_for("< undoes it")
+    screen.type("q")
+    assert screen.code() == 0
+    assert labels_in(spam) == ["spam", "ham", "(withdrawn)", "spam"]
+    (spam / "labels.csv").unlink()
+    done = label("ham\nspam\nundo\nundo\nskip\nham\n", "spam", "-n", "2")
+    assert done.code == 0, done.err
+    assert labels_in(spam) == ["ham", "spam", "(withdrawn)", "(withdrawn)", "(skipped)", "ham"]
+
+
+def test_a_long_list_of_classes_does_not_push_the_text_away(terminal: object, spam: Path) -> None:
+    toml = spam / "unruly.toml"
+    classes = ", ".join(f'"account number {i}"' for i in range(28))
+    toml.write_text(toml.read_text().replace('["ham", "spam"]', f'["ham", "spam", {classes}]'))
+    screen = terminal(["label", "spam", "-n", "2"], columns=40, lines=16)  # type: ignore[operator]
+    shown = screen.wait_for("[=] 30 classes")
+    assert shown.index("[h] ham") < shown.index("1 of 2")
+    screen.wait_for("[q] quit")
+    screen.type("=")
+    again = screen.wait_for("[=] 30 classes")
+    assert again.index("account number 27") < again.index("1 of 2")
+    screen.wait_for("[q] quit")
+    screen.type(">")
+    screen.wait_for("there is no more of this text")
+    screen.type("q")
+    assert screen.code() == 0
+
+
+def test_keys_that_take_many_lines_leave_room_for_the_text(terminal: object, spam: Path) -> None:
+    toml = spam / "unruly.toml"
+    classes = ", ".join(f'"a rather long name {i}"' for i in range(10))
+    toml.write_text(toml.read_text().replace('["ham", "spam"]', f'["ham", "spam", {classes}]'))
+    words = " ".join(f"word{i}" for i in range(400))
+    (spam / "comments.csv").write_text(f'comment,is_spam\n"{words} the end",1\n')
+    screen = terminal(["label", "spam"], columns=40, lines=24)  # type: ignore[operator]
+    screen.wait_for("1 of 1")
+    shown = screen.wait_for("[q] quit").replace("\r", "").splitlines()
+    assert len(shown) <= 24
+    assert shown[1].startswith("word0 ")
+
+
+def test_a_terminal_without_a_cursor_has_its_own_width(terminal: object, spam: Path) -> None:
+    words = " ".join(f"word{i}" for i in range(40))
+    (spam / "comments.csv").write_text(f'comment,is_spam\n"{words} the end",1\n')
+    screen = terminal(["label", "spam", "-q"], columns=50, lines=30, TERM="dumb")  # type: ignore[operator]
+    shown = screen.wait_for("[q] quit").replace("\r", "").splitlines()
+    assert max(map(len, shown)) <= 50
+    assert shown[0].startswith("1 of 1")
+    assert shown[1].startswith("word0 ")
+    screen.type("q")
+    assert screen.code() == 0
 
 
 def test_a_project_that_changes_meanwhile(terminal: object, spam: Path) -> None:

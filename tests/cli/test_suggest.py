@@ -76,6 +76,11 @@ def test_suggest_accept_refuse(unruly: Unruly, planted: Path) -> None:
     ) > len(before.sources.names)
     assert len(read_refused(planted)) == 1
     assert unruly("suggest", planted, "--accept", "3").code == 0  # the numbers still count
+    text = (planted / "unruly.toml").read_text()
+    twice = unruly("suggest", planted, "--accept", "4,1")
+    assert twice.code == 2
+    assert "suggestion 1 was accepted before" in twice.err
+    assert (planted / "unruly.toml").read_text() == text
     again = json.loads(unruly("suggest", planted, "-n", "6", "--json").out)
     assert not {shown[0], shown[1], shown[2]} & {o["condition"] for o in again["suggestions"]}
 
@@ -98,6 +103,17 @@ def test_the_screen(unruly: Unruly, planted: Path) -> None:
     assert "    + " in done.out
     assert "about the rules that exist" in done.out
     assert "--accept 1" in done.err
+
+
+def test_a_word_joins_a_list_and_not_a_rule_for_one_word(unruly: Unruly, planted: Path) -> None:
+    toml = planted / "unruly.toml"
+    shown = json.loads(unruly("suggest", planted, "-n", "2", "--json").out)["suggestions"]
+    assert {one["into"]["rule"] for one in shown} == {None}
+    toml.write_text(TOML.replace('["subscribe"]', '["subscribe", "spoons", "sporks"]'))
+    shown = json.loads(unruly("suggest", planted, "-n", "2", "--json").out)["suggestions"]
+    places = {one["rule"]["label"]: one["into"] for one in shown if "keywords" in one["rule"]}
+    assert places["spam"] == {"source": "advert", "rule": 1}
+    assert places["ham"]["rule"] is None
 
 
 def test_a_model_judges(unruly: Unruly, planted: Path, tmp_path: Path) -> None:
@@ -277,6 +293,8 @@ def test_what_the_estimates_rest_on_is_told(unruly: Unruly, planted: Path) -> No
 
 
 def test_a_list_that_is_mostly_wrong_gets_no_more_words(planted: Path) -> None:
+    toml = planted / "unruly.toml"
+    toml.write_text(TOML.replace('["subscribe"]', '["subscribe", "spoons", "sporks"]'))
     project = Project.read(planted)
     corpus = project.corpus("train")
     votes = project.vote(corpus)

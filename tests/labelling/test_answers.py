@@ -104,6 +104,21 @@ def test_labels_that_were_chosen_tell_nothing_about_all() -> None:
     assert not len(found.rows)
 
 
+def test_where_all_have_an_answer_each_counts_once() -> None:
+    drawn = [Answer(str(i), "ham", "2026-01-01", "", "balance#1", 0.1 + 0.1 * i) for i in range(3)]
+    rest = [Answer(str(i), "spam", "2026-01-02", "", "doubt#2") for i in range(3, 6)]
+    last = [Answer("6", CANNOT_TELL, "2026-01-02", "", "doubt#2")]
+    assert of(*drawn, *rest, *last, n=7).weights.tolist() == [1.0] * 6 + [0.0]
+
+
+def test_a_draw_of_nearly_all_documents_counts_most() -> None:
+    first = [Answer("0", "spam", "2026-01-01", "", "random#1", 0.01)]
+    second = [Answer(str(i), "ham", "2026-01-02", "", "random#2", 98 / 99) for i in range(1, 99)]
+    found = of(*first, *second, n=100)
+    weights = found.weights / found.weights.sum()
+    assert weights[0] < 0.012  # 0.5 of 99 by the first draw's own estimate
+
+
 lines = st.lists(
     st.builds(
         Answer,

@@ -129,6 +129,15 @@ def test_where_every_document_has_an_answer_the_shares_are_known() -> None:
     assert found.sentence() == "the share of ham is 75%: every document has an answer"
 
 
+def test_where_every_document_has_an_answer_shares_are_counted() -> None:
+    numbers = np.zeros(60, np.int64)
+    weights = np.linspace(0.1, 3, 60)
+    alone = Labelled(numbers, weights, np.ones(60, np.bool_), ())
+    found = estimate_balance(alone, np.full((60, 2), 0.5), CLASSES)
+    assert found is not None
+    assert found.shares == (1.0, 0.0)
+
+
 @given(st.integers(1, 500), st.integers(1, 500))
 def test_no_more_labels_are_asked_for_than_documents_are_left(labels: int, left: int) -> None:
     found = BalanceEstimate(("a", "b"), (0.5, 0.5), (0.1, 0.1), labels, float(labels), left)

@@ -51,6 +51,11 @@ def test_without_a_model_the_votes_stand_for_it() -> None:
     assert len(ask(VOTES, None, 4)) == 4
 
 
+def test_votes_predict_no_class_where_there_are_none() -> None:
+    votes = Votes.from_array([[0], [1], [-1], [1]], classes=["ham", "spam"])
+    assert sorted(map(str, ask(votes, None, 9, "class:spam").ids)) == ["1", "3"]
+
+
 def test_draws_that_follow_each_other_differ() -> None:
     votes = Votes.from_array(np.full((200, 1), -1))
     first = ask(votes, None, 20, "random")

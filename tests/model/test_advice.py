@@ -121,6 +121,17 @@ def test_few_votes_are_not_judged() -> None:
     assert not [c for c in found if isinstance(c, WeakSource)]
 
 
+def test_copies_of_a_few_texts_are_not_judged() -> None:
+    votes = votes_of([[0, -1, -1]] * 60)
+    copies = [f"{('one', 'two', 'three')[i % 3]} text {i}" for i in range(60)]
+    given = [*shares(0.1, n=60), None, None]
+    found = critique_rules(votes, certain(votes), accuracies=given, texts=copies)
+    assert not [c for c in found if isinstance(c, WeakSource)]
+    letters = [f"text {chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60)]
+    found = critique_rules(votes, certain(votes), accuracies=given, texts=letters)
+    assert [c.source for c in found if isinstance(c, WeakSource)] == ["x"]
+
+
 def test_of_two_sources_alike_one_repeats_the_other() -> None:
     votes = votes_of([[0, 0, -1], [1, 1, -1]] * 50 + [[0, -1, -1]])
     found = critique_rules(votes, certain(votes))

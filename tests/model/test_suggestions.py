@@ -120,6 +120,19 @@ def test_a_text_that_repeats_counts_once() -> None:
     assert not [s for s in found if "click" in s.condition]
 
 
+def test_matches_shown_do_not_repeat_each_other() -> None:
+    copies = [f"a cheap offer number {i}!" for i in range(20)]
+    others = [f"cheap {a}{b}" for a in "kl" for b in ("ano", "elu", "iri", "oma")]
+    corpus = Corpus.from_texts([*copies, *others, *(f"song {text}" for text in FILLER)])
+    votes = Votes.from_array(np.full((len(corpus), 1), -1), classes=CLASSES)
+    spam = np.array(["cheap" in text for text in corpus.texts.to_list()])
+    posteriors = np.where(spam[:, None], [0.1, 0.9], [0.9, 0.1])
+    found = suggest_rules(corpus, votes, posteriors, n=3)
+    shown = next(one for one in found if one.condition == "keywords: cheap").fits
+    assert len(shown) == 3
+    assert sum("offer" in one.text for one in shown) == 1
+
+
 def test_soft_sources_cover_no_document(case: Case) -> None:
     """A source that compares every text with the classes leaves the rules' gaps open."""
     corpus, rules, votes, gold = case

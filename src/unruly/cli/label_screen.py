@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, TextIO
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 _POOL = "abcdefghijklmnoprstuvwxyz0123456789"  # without q
 _DIGITS = "1234567890"
 _SENTENCE_EVERY = 5  # labels
-MANY_CLASSES = 20  # more are listed with the first document, and when asked for
-_LINES_AROUND = 9  # of the screen, for all but the text
+MANY_CLASSES = 20  # more are listed before the first document, and when asked for
+_LINES_AROUND = (
+    6  # of the screen: the votes on the last document, the head, what is left, the cursor
+)
 _LEAST_LINES = 5
 _COMMANDS = (
     ("space", "skip"),
@@ -224,17 +226,21 @@ class Conversation:
     remark: Callable[[str], None]
     note: str = ""  # for the next answer
     page: int | None = 0  # of the document, to be shown next; None: it is on the screen
+    on_screen: int = 0  # the page that was shown last
     further: int | None = None  # the page after the one on the screen; None: that was all
     unchanged: bool = True  # the project on disk
     keys: ClassKeys = field(init=False)
-    all_keys: bool = True  # whether all classes are to be listed
+    list_classes: bool = field(init=False)  # before the next document
 
     def __post_init__(self) -> None:
         self.keys = ClassKeys.of(self.task.project.classes)
+        self.list_classes = len(self.keys.classes) > MANY_CLASSES
 
     def run(self) -> Session:
-        """Ask until no question is left or the person quits."""
-        while (question := self.session.question) is not None:
+        """Ask until no question is left or the person quits; the last answer can be undone like the others."""
+        while (question := self.session.question) is not None or self._undoes_last():
+            if question is None:
+                continue
             self._show(question)
             reply = self.reader.read(self.keys)
             if reply is not None and reply.do is Do.QUIT:
@@ -242,24 +248,41 @@ class Conversation:
             self._follow(reply, question)
         return self.session
 
+    def _undoes_last(self) -> bool:
+        """Whether the person takes the last answer back, after which nothing is left to ask."""
+        if not self.session.given:
+            return False
+        if isinstance(self.reader, Keyboard):
+            self.view.say("that was the last: < undoes it, any other key ends")
+        reply = self.reader.read(self.keys)
+        if reply is None or reply.do is not Do.UNDO:
+            return False
+        self._undo()
+        return True
+
     def _show(self, question: Question) -> None:
         if self.page is None:
             return
+        if self.list_classes:
+            self.view.classes(self.keys)  # before the text, which would else scroll away
+        self.list_classes = False
         head = f"{len(self.session.given) + 1} of {len(self.session.questions)}, id {question.id}"
-        more = self.view.document(self.task.shown(question.row), head, self.page)
-        self.view.keys(self.keys, all_classes=self.all_keys)
-        self.all_keys = len(self.keys.classes) <= MANY_CLASSES
-        self.further, self.page = self.page + 1 if more else None, None
+        below = len(self.view.key_lines(self.keys))
+        more = self.view.document(self.task.shown(question.row), head, self.page, below)
+        self.view.keys(self.keys)
+        self.on_screen, self.further, self.page = self.page, self.page + 1 if more else None, None
 
     def _follow(self, reply: Reply | None, question: Question) -> None:
         match None if reply is None else reply.do:
             case None:
                 self.view.say("no such key: press one of these")
-                self.view.keys(self.keys, all_classes=self.all_keys)
-            case Do.KEYS:
                 self.view.keys(self.keys)
+            case Do.KEYS:
+                self.list_classes, self.page = True, self.on_screen
             case Do.MORE:
                 self.page = self.further
+                if self.page is None:
+                    self.view.say("there is no more of this text")
             case Do.NOTE:
                 assert reply is not None
                 self.note = self.reader.note() if isinstance(self.reader, Keyboard) else reply.text
@@ -302,7 +325,7 @@ class Conversation:
 
 def vote_line(shown: ShownDocument, label: str, model: str) -> str:
     """After an answer: the answer, the votes and the model's prediction."""
-    votes = ", ".join(f"{vote.source} {vote.label}" for vote in shown.votes) or "none"
+    votes = ", ".join(f"{vote.label} ({vote.source})" for vote in shown.votes) or "none"
     return "; ".join(part for part in (f"-> {label}", f"votes: {votes}", model) if part)
 
 
@@ -318,15 +341,15 @@ class View:
         plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
         return self.stream.isatty() and not plain
 
-    def document(self, shown: ShownDocument, head: str, page: int = 0) -> bool:
-        """A document from its `page`-th screen on; whether there is more of it."""
+    def document(self, shown: ShownDocument, head: str, page: int = 0, below: int = 3) -> bool:
+        """A document from its `page`-th screen on, with `below` lines after it; whether there is more of it."""
         screen = console(self.stream)
         if not page:
             screen.rule(self._plain(head), align="left", characters="-", style="none")
         lines = self._text(shown).wrap(screen, max(screen.width, 1))
         most = len(lines)
         if self.stream.isatty():
-            most = max(screen.height - _LINES_AROUND, _LEAST_LINES)
+            most = max(screen.height - _LINES_AROUND - below, _LEAST_LINES)
         for line in lines[page * most : (page + 1) * most]:
             screen.print(line, soft_wrap=True, highlight=False)
         left = len(lines) - (page + 1) * most
@@ -334,14 +357,27 @@ class View:
             self.say(f"... {left:,} more lines: > shows them")
         return left > 0
 
-    def keys(self, keys: ClassKeys, *, all_classes: bool = True) -> None:
-        """What can be typed."""
-        pairs = list(zip(keys.codes, keys.classes, strict=True)) if all_classes else []
-        if not all_classes:
-            pairs = [("=", f"{len(keys.classes)} classes")]
-        items = [harmless(f"[{key}] {name}") for key, name in (*pairs, *_COMMANDS)]
-        for line in packed(items, console(self.stream).width):
+    def classes(self, keys: ClassKeys) -> None:
+        """All classes with their keys."""
+        for line in self._packed(zip(keys.codes, keys.classes, strict=True)):
             self.say(line)
+
+    def keys(self, keys: ClassKeys) -> None:
+        """What can be typed."""
+        for line in self.key_lines(keys):
+            self.say(line)
+
+    def key_lines(self, keys: ClassKeys) -> list[str]:
+        """The same as lines of this screen's width; many classes are not named."""
+        many = len(keys.classes) > MANY_CLASSES
+        pairs = zip(keys.codes, keys.classes, strict=True)
+        return self._packed(
+            [*([("=", f"{len(keys.classes)} classes")] if many else pairs), *_COMMANDS]
+        )
+
+    def _packed(self, pairs: Iterable[tuple[str, str]]) -> list[str]:
+        items = [harmless(f"[{key}] {name}") for key, name in pairs]
+        return packed(items, console(self.stream).width)
 
     def say(self, text: str) -> None:
         """Lines of text, wrapped between words."""

@@ -90,12 +90,25 @@ def console(stream: IO[str]) -> Console:
             raise BrokenPipeError
 
     terminal = stream.isatty()
+    width, height = _plain_size(stream) if terminal else (PIPE_WIDTH, None)
     return Pipe(
         file=stream,
         force_terminal=terminal,
         no_color=not terminal or "NO_COLOR" in os.environ,
-        width=None if terminal else PIPE_WIDTH,
+        width=width,
+        height=height,
     )
+
+
+def _plain_size(stream: IO[str]) -> tuple[int | None, int | None]:
+    """Columns and lines of a terminal without a cursor, for which rich would assume 80 and 25; None: rich finds out."""
+    if os.environ.get("TERM", "").lower() not in ("dumb", "unknown"):
+        return None, None
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        return None, None
+    return (size.columns or None), (size.lines or None)
 
 
 def table_of(

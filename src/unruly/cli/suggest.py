@@ -124,8 +124,9 @@ def suggest(
     _show(found, screen)
     if found.proposals is not None:
         _show_proposals(found.proposals, len(found.suggestions), screen)
-    if found.suggestions or found.remedies:
-        screen.remark(f"accept or refuse by number: unruly suggest {project} --accept 1 --refuse 2")
+    if numbered := len(found.suggestions) + len(found.remedies):
+        how = "--accept 1 --refuse 2" if numbered > 1 else "--accept 1 or --refuse 1"
+        screen.remark(f"accept or refuse by number: unruly suggest {project} {how}")
 
 
 def numbers(given: str | None) -> list[int]:
@@ -204,7 +205,7 @@ def _decide(
             screen.say(f"refused: {remedy}, kept in {path.name}")
     for failure in Project.read(project.file).sources.check_examples():
         screen.remark(f"{failure}: correct the example, or the rule")
-    kept.renewed(project).write(project)
+    kept.renewed(project, accepted).write(project)
     screen.answer({"accepted": done, "refused": left})
 
 

@@ -8,9 +8,12 @@ alone gives an unbiased total of any y,
     t_r = sum_{i in L_r} y_i + sum_{i in draw r} y_i / p_i
 
 whatever chose the model and the probabilities, for given the past only this draw is by chance (Des Raj,
-1956). So does their mean weighted by size, a_r = n_r / sum n_r, which is linear in y with one weight a document:
+1956). So does their mean weighted by precision, which is linear in y with one weight a document:
 
+    a_r ~ n_r / (O_r^2 (1 - n_r / O_r))              O_r: documents still open; sum a_r = 1
     w_i = a_r / p_i + sum_{later draws s} a_s                          i drawn in r
+
+The more of the open documents a draw takes, the less is left to chance. Where none is left, all count alike.
 
 Only the probability at the draw itself is needed, which the file keeps: the probability of being drawn in any
 round, 1 - prod(1 - p), would need those of draws in which a document was *not* taken, and the models behind
@@ -174,22 +177,26 @@ def _weights(counted: Mapping[int, Answer], answered: NDArray[np.bool_]) -> NDAr
         draws[counted[row].why].append(row)
     begun = {name: min(moment(counted[row].when) for row in rows) for name, rows in draws.items()}
     order = sorted(draws, key=lambda name: (begun[name], name))
-    sizes = [len(draws[name]) if _everywhere(counted[draws[name][0]]) else 0 for name in order]
+    taken = np.array([len(draws[name]) for name in order])
+    telling = np.array([_everywhere(counted[draws[name][0]]) for name in order], np.bool_)
     weights = np.zeros(len(answered))
-    if not sum(sizes):
+    known = len(answered) - (int(answered.sum()) - len(counted))  # documents that people can tell
+    if known == len(counted):
+        weights[list(counted)] = 1.0
         return weights
-    open_now = len(answered) - (
-        int(answered.sum()) - len(counted)
-    )  # documents that people can tell
-    later = sum(sizes)
-    for name, size in zip(order, sizes, strict=True):
+    if not telling.any():
+        return weights
+    open_after = known - np.cumsum(taken)  # of each draw
+    open_then = open_after + taken
+    share = np.where(telling, taken / (open_then * open_after), 0.0)
+    share /= share.sum()
+    later = 1 - np.cumsum(share)
+    for name, stands, own, rest in zip(order, open_then, share, later, strict=True):
         rows = draws[name]
-        later -= size
         inverse = np.array([1 / (counted[row].probability or 1.0) for row in rows])
-        stands_for = max(open_now, len(rows)) * inverse / inverse.sum()
-        weights[rows] = (size * stands_for + later) / sum(sizes)
-        open_now -= len(rows)
-    used = weights > 0
+        weights[rows] = own * stands * inverse / inverse.sum() + max(rest, 0.0)
+    used = weights > 1e-12 * weights.max()
+    weights[~used] = 0.0
     weights[used] /= weights[used].mean()
     return weights
 

@@ -237,10 +237,11 @@ def estimate_balance(
     n = max(known.labels, 1.0)
     centre = (known.shares * n + 1) / (n + 2)  # a class that was never seen is not known exactly
     left = int((~labelled.answered).sum())
+    shares = known.shares if left else np.bincount(truth, minlength=len(classes)) / len(truth)
     half = Z95 * np.sqrt(centre * (1 - centre) / n * left / (left + len(rows)))
     return BalanceEstimate(
         classes=classes,
-        shares=tuple(known.shares.tolist()),
+        shares=tuple(shares.tolist()),
         half_widths=tuple(np.minimum(half, 1.0).tolist()),
         labels=len(rows),
         worth=float(n),

@@ -100,7 +100,7 @@ def ask(
 
     >>> votes = Votes.from_array([[0], [1], [-1], [1]], classes=["ham", "spam"], sources=["links"])
     >>> sorted(ask(votes, n=9, by="class:spam").ids)
-    [1, 2, 3]
+    [1, 3]
     >>> ask(votes, n=2, by="random").probabilities
     [0.5, 0.5]
     """
@@ -121,6 +121,8 @@ def ask(
             among &= votes.matrix[:, index_of(name, votes.sources, "source")] >= 0
         elif kind == "class":
             among &= likely.argmax(axis=1) == index_of(name, votes.classes, "class")
+            if proba is None:
+                among &= votes.covered  # votes predict nothing where there are none
         rows = np.random.default_rng(seed).permutation(np.flatnonzero(among))[:n]
         chance = np.full(len(rows), len(rows) / max(int(among.sum()), 1))
     why = f"{by}#{draw_token(votes.ids, rows)}"

@@ -269,6 +269,7 @@ def critique_rules(
     by = VoteJudge(posteriors, votes) if judge is None else judge
     known = known_accuracies(votes, by, None) if accuracies is None else accuracies
     pairs = count_pairs(votes)
+    numbers = np.arange(votes.n) if texts is None else text_numbers(texts)
     final = np.asarray(known_truth(posteriors, labels).argmax(axis=1))
     words = (
         ()
@@ -276,7 +277,7 @@ def critique_rules(
         else weak_words(texts, votes, by, rules, labels=labels, scored=scored)
     )
     return (
-        *_weak_sources(votes, known, measured, shares),
+        *_weak_sources(votes, known, measured, shares, numbers),
         *words,
         *_conflicts(votes, pairs),
         *_repeated(pairs),
@@ -287,6 +288,18 @@ def critique_rules(
         ),
         *_uncovered(votes, final),
     )
+
+
+def text_numbers(texts: Sequence[str] | pl.Series) -> NDArray[np.intp]:
+    """(n,): a number for each text, the same for copies of it; only letters matter where there are any.
+
+    >>> text_numbers(["buy now", "Buy NOW!", "by now"]).tolist()
+    [0, 0, 1]
+    """
+    own = pl.Series("text", texts, dtype=pl.String).fill_null("")
+    plain = own.str.to_lowercase().str.replace_all(r"[\W\d_]+", " ").str.strip_chars()
+    plain = pl.select(pl.when(plain == "").then(own).otherwise(plain)).to_series()
+    return np.asarray(plain.rank("dense").to_numpy() - 1, np.intp)
 
 
 def known_truth(
@@ -315,14 +328,17 @@ def _weak_sources(
     accuracies: Sequence[Share | None],
     measured: Collection[str],
     shares: Sequence[float] | None,
+    numbers: NDArray[np.intp],
 ) -> list[WeakSource]:
+    """Sources with enough votes on different texts: copies of one text are right or wrong together."""
     found = []
     guessed = (
         None if shares is None else named_share(votes, np.tile(np.asarray(shares), (votes.n, 1)))
     )
     for j, (name, accuracy) in enumerate(zip(votes.sources, accuracies, strict=True)):
         cast = int(votes.voted[:, j].sum())
-        if accuracy is None or not accuracy.n or cast < FEW:
+        different = len(np.unique(numbers[votes.voted[:, j]]))
+        if accuracy is None or not accuracy.n or different < FEW:
             continue
         chance = None if guessed is None else float(guessed[j] / cast)
         if accuracy.value < 0.5 or (chance is not None and accuracy.high <= chance):
@@ -351,12 +367,15 @@ def weak_words(
         j, r = votes.sources.index(source), votes.classes.index(label)
         rows = np.flatnonzero(votes.hard[:, j] == r)
         rows = rows[sample_rows(len(rows), MOST_DOCUMENTS)]
+        numbers = text_numbers([texts[int(row)] for row in rows])
         column = pl.DataFrame(
             {"text": [texts[int(row)] for row in rows]}, schema={"text": pl.String}
         )
         for word in words.words:
             holds = Keywords((word,), words.match).on(pl.col("text")).fill_null(value=False)
             there = column.select(holds).to_series().to_numpy()
+            if len(np.unique(numbers[there])) < FEW:
+                continue
             weak = _weak_word(judge, source, r, rows[there], rows[~there], labels)
             if weak is not None:
                 count, checked = int(there.sum()), _measured(scored, rows[there], r)
@@ -373,7 +392,7 @@ def _weak_word(
     labels: NDArray[np.int64] | None,
 ) -> tuple[Share, Share, bool] | None:
     """The accuracy on the rows with the word, on the others, and whether both are measured; None where it is no worse."""
-    if len(rows) < FEW or not len(rest):
+    if not len(rest):
         return None
     one, other = _measured(labels, rows, r), _measured(labels, rest, r)
     measured = one is not None and other is not None and min(one.n, other.n) >= FEW

@@ -28,8 +28,17 @@ from unruly.texts.corpus import Corpus
 Maker = Callable[[], Condition]
 Found = list[tuple[Maker, NDArray[np.intp]]]  # conditions, each with the rows that it matches
 _WORD = re.compile(r"(?u)\b[^\W\d_][\w'’]+\b")
+# Not words: links, mail addresses, tags and signs of HTML, whole or as careless copying leaves them.
+_MARKUP = re.compile(
+    r"\S*://\S*|\bwww\.\S*|\S*\w\.(?:com|net|org|info|edu|gov|co\.uk)\b\S*|\S+@\S+\.\S+"
+    r"|</?[a-z][^<>]{0,200}>|&#?\w+;|#\d+;|\b(?:quot|amp|lt|gt|nbsp|apos);"
+)
 MOST_EVERYWHERE = 0.5  # of the documents: a word in more of them tells nothing
 STEM = 5  # letters that the words of a family share at least
+ENDING = 5  # letters that nearly all words of a family have beyond these at most
+ALMOST = (
+    0.9  # of a family's documents: one word or a narrower family that has so many is named instead
+)
 SEQUENCE_WORDS = 120  # the words that sequences are made of: those that go most with a class
 GAP = 4  # words that may stand between the two of a sequence
 MOST_VALUES = 30  # of a column, above which its values are not looked at one by one
@@ -43,9 +52,14 @@ GRAMMAR = frozenset((
     "they", "this", "those", "to", "too", "very", "was", "were", "what", "when", "which", "who",
     "will", "with", "would",
 ))  # fmt: skip
+# English words that may tell something alone ("my" for advertising), but not with words of grammar around them.
+PRONOUNS = frozenset((
+    "he", "her", "here", "him", "his", "how", "i'm", "it's", "me", "my", "no", "not", "our", "she", "should",
+    "up", "us", "we", "where", "why", "you", "you're", "your",
+))  # fmt: skip
 # What a person would call a shape rather than a word.
 SHAPES = {
-    "link": r"https?://|www\.",
+    "link": r"https?://|www\.|\w\.com\b",
     "email": r"\w@\w+\.\w",
     "mention": r"@\w+",
     "hashtag": r"#\w+",
@@ -88,7 +102,7 @@ def find_candidates(corpus: Corpus, posteriors: NDArray[np.floating]) -> Candida
     """
     from scipy import sparse
 
-    texts = [text.lower() for text in corpus.texts.to_list()]
+    texts = [_MARKUP.sub(" ", text.lower()) for text in corpus.texts.to_list()]
     least = max(3, len(texts) // 400)
     names, words = _words(texts, least)
     parts: list[tuple[list[Maker], Any]] = []
@@ -121,8 +135,17 @@ def _words(texts: Sequence[str], least: int) -> tuple[list[str], Any]:
     except ValueError:  # no word occurs often enough, or no limit fits so few texts
         return [], None
     names = counter.get_feature_names_out().tolist()
-    telling = [i for i, name in enumerate(names) if not GRAMMAR.issuperset(name.split())]
+    telling = [i for i, name in enumerate(names) if _tells(name.split())]
     return [names[i] for i in telling], found[:, telling]
+
+
+def _tells(words: Sequence[str]) -> bool:
+    """Whether a word or phrase is more than what holds sentences together.
+
+    >>> [_tells(phrase.split()) for phrase in ("my", "check out", "on my", "if you", "the")]
+    [True, True, False, False, False]
+    """
+    return not (GRAMMAR if len(words) == 1 else GRAMMAR | PRONOUNS).issuperset(words)
 
 
 def _columns(found: Found, n: int) -> tuple[list[Maker], Any]:
@@ -136,18 +159,30 @@ def _columns(found: Found, n: int) -> tuple[list[Maker], Any]:
 
 
 def _families(texts: Sequence[str], least: int) -> Found:
-    """Words that begin alike, as `subscrib…`: two words or more, together often enough."""
+    """Words that begin alike, as `subscri…`: all that they share, where no one of them has nearly all documents."""
     holding: dict[str, set[int]] = defaultdict(set)
-    forms: dict[str, set[str]] = defaultdict(set)
     for row, text in enumerate(texts):
         for word in set(_WORD.findall(text)):
-            if len(word) > STEM and word.isalpha():
-                stem = word[: max(STEM, len(word) - 3)][: STEM + 2]
-                holding[stem].add(row)
-                forms[stem].add(word)
+            if len(word) >= STEM and word.isalpha():
+                holding[word].add(row)
+    forms: dict[str, list[str]] = defaultdict(list)
+    for word in sorted(holding):
+        for end in range(STEM, len(word) + 1):
+            forms[word[:end]].append(word)
     found: Found = []
-    for stem, rows in holding.items():
-        if len(forms[stem]) > 1 and least <= len(rows) <= MOST_EVERYWHERE * len(texts):
+    for stem, own in forms.items():
+        narrower: dict[str, set[int]] = defaultdict(
+            set
+        )  # by the next letter; none: the stem itself
+        for word in own:
+            narrower[word[len(stem) : len(stem) + 1]] |= holding[word]
+        rows = set[int]().union(*narrower.values())
+        longer = sum(len(holding[word]) for word in own if len(word) > len(stem) + ENDING)
+        if (
+            least <= len(rows) <= MOST_EVERYWHERE * len(texts)
+            and longer <= (1 - ALMOST) * len(rows)
+            and max(map(len, narrower.values())) < ALMOST * len(rows)
+        ):
             maker = partial(Pattern, rf"\b{stem}\w*", ignore_case=True)
             found.append((maker, np.array(sorted(rows), np.intp)))
     return found

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.model.advice import MOST_DOCUMENTS, keyword_lists, known_truth
+from unruly.model.advice import MOST_DOCUMENTS, keyword_lists, known_truth, text_numbers
 from unruly.model.candidates import find_candidates
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.condition import Condition, Table, spans_of
@@ -251,11 +251,8 @@ class _Documents:
         truth: NDArray[np.float64],
         usual: NDArray[np.float64],
     ) -> _Documents:
-        plain = corpus.texts.str.to_lowercase().str.replace_all(r"[\W\d_]+", " ")
-        _, place, times = np.unique(
-            plain.hash().to_numpy(), return_inverse=True, return_counts=True
-        )
-        return cls(corpus, votes, truth, usual, 1 / times[place])
+        numbers = text_numbers(corpus.texts)
+        return cls(corpus, votes, truth, usual, 1 / np.bincount(numbers)[numbers])
 
     @cached_property
     def hard(self) -> NDArray[np.int8]:
@@ -409,16 +406,20 @@ def _suggestion(
     known = np.empty(0, np.int64) if labels is None else labels[one.rows]
     known = known[known >= 0]
     given, order = p.argmax(axis=1), np.argsort(-p[:, r], kind="stable")
-    fits = [i for i in order.tolist() if given[i] == r][:EXAMPLES]
-    misfits = [i for i in order[::-1].tolist() if given[i] != r][:EXAMPLES]
     frame = MatchFrame.of(documents.corpus).frame
 
-    def shown(i: int) -> MatchedText:
-        row = int(one.rows[i])
-        spans = spans_of(one.rule.when, frame.row(row, named=True))
-        text = snippet(documents.corpus.texts[row], spans)
-        label = votes.classes[int(given[i])]
-        return MatchedText(documents.corpus.ids[row], text, label, float(p[i, r]))
+    def shown(places: Iterable[int]) -> tuple[MatchedText, ...]:
+        """The first few that do not look alike."""
+        found: dict[str, MatchedText] = {}
+        for i in places:
+            row = int(one.rows[i])
+            spans = spans_of(one.rule.when, frame.row(row, named=True))
+            text = snippet(documents.corpus.texts[row], spans)
+            label, own = votes.classes[int(given[i])], documents.corpus.ids[row]
+            found.setdefault(_letters(text), MatchedText(own, text, label, float(p[i, r])))
+            if len(found) == EXAMPLES:
+                break
+        return tuple(found.values())
 
     evidence = 1 / (1 / one.distinct + 1 / MODEL_DOCUMENTS)
     return RuleSuggestion(
@@ -430,9 +431,14 @@ def _suggestion(
         accuracy=replace(clopper_pearson(one.share * evidence, evidence), n=len(one.rows)),
         measured=wilson(int((known == r).sum()), len(known)) if len(known) else None,
         usual=float(documents.usual[r]),
-        fits=tuple(shown(i) for i in fits),
-        misfits=tuple(shown(i) for i in misfits),
+        fits=shown(i for i in order.tolist() if given[i] == r),
+        misfits=shown(i for i in order[::-1].tolist() if given[i] != r),
     )
+
+
+def _letters(text: str) -> str:
+    """What tells two texts apart: letters alone, so that copies with other numbers and signs are alike."""
+    return "".join(filter(str.isalpha, text.lower()))
 
 
 def snippet(text: str, spans: Sequence[tuple[int, int]]) -> str:

@@ -275,7 +275,7 @@ class OnDisk:
     project: Path | None
     rules: bytes
     data: Path
-    state: tuple[int, int] | None  # of the data: size and time of the last change
+    state: tuple[tuple[str, int, int], ...]  # of the data: names, sizes, times of the last change
 
     @classmethod
     def of(cls, project: Project) -> OnDisk:
@@ -310,12 +310,14 @@ class OnDisk:
         return False
 
 
-def _state(path: Path) -> tuple[int, int] | None:
+def _state(path: Path) -> tuple[tuple[str, int, int], ...]:
+    """Of a file, or of the files of a WRENCH folder; nothing where there is none."""
     try:
-        found = path.stat()
+        files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+        found = [(file.name, file.stat()) for file in files]
     except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns
+        return ()
+    return tuple((name, state.st_size, state.st_mtime_ns) for name, state in found)
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from io import StringIO
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 REFUSED = "refused.csv"
 HEADER = ("label", "condition")
 REST = "(documents without votes)"  # the source that stands in for a class without rules
+LIST = 3  # words from which a source is a list of its kind, and not a rule for these words
 TOGETHER = 0.1  # cosine of a word's documents and a list's, from which the word goes into the list
 
 
@@ -319,6 +320,7 @@ def _places(
         if source.name in good
         for number, rule in enumerate(source.rules, start=1)
         if isinstance(rule.when, Keywords) and not rule.when.file and rule.when.match == "word"
+        if len(rule.when.words) >= LIST
     ]
     places: list[Place] = []
     for one in found:
@@ -449,6 +451,7 @@ class Kept:
     rules: tuple[tuple[Rule, Place], ...]
     remedies: tuple[Remedy, ...]
     digest: str
+    accepted: tuple[int, ...] = ()  # numbers that were accepted since
 
     @classmethod
     def read(cls, project: Project) -> Kept:
@@ -463,7 +466,7 @@ class Kept:
             rule = source_from_plain(table, project.classes, project.folder).rules[0]
             rules.append((rule, Place(one["source"], one["rule"])))
         remedies = tuple(remedy_from_plain(one) for one in plain.get("remedies", ()))
-        return cls(tuple(rules), remedies, plain["digest"])
+        return cls(tuple(rules), remedies, plain["digest"], tuple(plain.get("accepted", ())))
 
     @classmethod
     def of(cls, project: Project, found: Suggestions) -> Kept:
@@ -479,12 +482,17 @@ class Kept:
         rules = [{"plain": rule_to_plain(rule), **vars(place)} for rule, place in self.rules]
         with written_whole(path) as part:
             remedies = [remedy_to_plain(remedy) for remedy in self.remedies]
-            plain = {"rules": rules, "remedies": remedies, "digest": self.digest}
+            plain = {
+                "rules": rules,
+                "remedies": remedies,
+                "digest": self.digest,
+                "accepted": self.accepted,
+            }
             part.write_text(json.dumps(plain), encoding="utf-8")
 
-    def renewed(self, project: Project) -> Kept:
-        """The same after an edit of one's own: the numbers still count."""
-        return Kept(self.rules, self.remedies, _digest(project))
+    def renewed(self, project: Project, accepted: Iterable[int] = ()) -> Kept:
+        """The same after an edit of one's own: the other numbers still count."""
+        return replace(self, digest=_digest(project), accepted=(*self.accepted, *accepted))
 
     def taken(self, project: Project, numbers: Sequence[int]) -> list[tuple[Rule, Place] | Remedy]:
         """Those with these numbers; refused where the project file is another one by now."""
@@ -496,6 +504,11 @@ class Kept:
         for number in numbers:
             if not 1 <= number <= len(shown):
                 raise InputError(f"there is no suggestion {number}: {len(shown)} were shown last")
+            if number in self.accepted:
+                raise InputError(
+                    f"suggestion {number} was accepted before: edit unruly.toml to take it back, or run "
+                    "`unruly suggest` for new ones"
+                )
         return [shown[number - 1] for number in numbers]
 
 
