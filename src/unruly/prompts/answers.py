@@ -34,7 +34,7 @@ _THINKING = "<think>"  # before reasoning, which no closing mark ends where the 
 _REASONED = re.compile(r"^.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```(?:[a-z]+\n)?")
 _HEAD_ENDS = re.compile(r"[.,;!\n–—]|\s-\s")
-_AROUND = " \t\r\n\"'`.,:;!*()[]{}"
+_AROUND = " \t\r\n\"'`.,:;!*()[]{}“”„‘’«»。！"
 _LEAST = (
     0.5  # probability that must fall on known words; below it the log-probabilities are not used
 )
