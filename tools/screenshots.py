@@ -137,7 +137,7 @@ class Shown:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         self.driver.get(self.base + path)
         if typed:
-            self.driver.find_element("name", "keywords:keywords").send_keys(typed)
+            self.driver.find_element("name", "r0.c0.keywords:keywords").send_keys(typed)
             time.sleep(2)
         end = time.monotonic() + 20
         while time.monotonic() < end and any(
