@@ -263,13 +263,19 @@ def _votes(source: Source, state: State) -> SourceVotes:
     return votes if silent is None else votes.without(silent)
 
 
-def _shown(masks: Sequence[NDArray[np.bool_]], source: Source | None, state: State) -> list[Shown]:
+def _shown(
+    masks: Sequence[NDArray[np.bool_]],
+    source: Source | None,
+    votes: SourceVotes | None,
+    state: State,
+) -> list[Shown]:
     """The first documents of each kind; what the source matched is looked for in all of them at once."""
     found = [np.flatnonzero(mask) for mask in masks]
     rows = np.unique(np.concatenate([every[:SHOWN] for every in found]))
     matches: list[tuple[Match, ...]] = [() for _ in rows]
-    if source is not None and len(rows):
-        matches = matches_on(Matcher((source,), state.classes), state.corpus.take(rows))
+    if source is not None and votes is not None and len(rows):
+        cast = votes.first[rows][:, None]
+        matches = matches_on(Matcher((source,), state.classes), state.corpus.take(rows), cast)
     known = dict(zip(rows.tolist(), matches, strict=True))
     return [
         Shown(len(every), tuple(first := every[:SHOWN].tolist()), tuple(known[r] for r in first))
@@ -288,8 +294,9 @@ def _outcome(
     moved = np.zeros(state.n, np.bool_)
     moved[effect.rows] = True
     against = now if state.answers is None else now & ~votes.names(state.answers.predicted)
-    added, contradicts, majority, matched = _shown([now & ~was, against, moved, now], source, state)
-    (removed,) = _shown([was & ~now], old_source, state)
+    kinds = [now & ~was, against, moved, now]
+    added, contradicts, majority, matched = _shown(kinds, source, votes, state)
+    (removed,) = _shown([was & ~now], old_source, old, state)
     return Preview(
         source=source.name,
         documents=state.n,
