@@ -149,6 +149,7 @@ def test_the_whole_story(browser: Any, served: Callable[[Path], Served], tmp_pat
     press(browser, "j")
     press(browser, "1")
     until(lambda: "you: ham" in text(browser, ".card.here"), "a label")
+    until(lambda: "Labelled\n1" in text(browser, "#presets"), "its count")
     assert "ham" in (tmp_path / "labels.csv").read_text()
 
     # Edited outside: noticed, shown, loaded

@@ -318,6 +318,12 @@ def listing(studio: Studio, request: PageRequest) -> Response:
     return studio.page("_documents.html" if request.part else "documents.html", context)
 
 
+def presets(studio: Studio, request: PageRequest) -> Response:
+    """The usual and the saved filters with their counts, which a label changes."""
+    context = {"presets": studio.workspace.presets(), "filter": Filter.of(request.query)}
+    return studio.page("_presets.html", context)
+
+
 def column(studio: Studio, request: PageRequest) -> Response:
     """What can be chosen of a column: a range, or one of its commonest values."""
     state, chosen = studio.workspace.state, Filter.of(request.query)
@@ -443,6 +449,7 @@ def _gold(state: State, row: int) -> str | None:
 ROUTES: Routes = [
     ("GET", "/documents", listing),
     ("GET", "/documents/column", column),
+    ("GET", "/documents/presets", presets),
     ("GET", "/documents/{row}", one),
     ("GET", "/documents/{row}/reasons", reasons),
     ("GET", "/documents/{row}/similar", alike),

@@ -202,6 +202,7 @@ function editor(root) {
 
 // --- writes
 
+const counting = new Line();
 async function label(card, value) {
   try {
     const { text } = await ask("/label/one", { row: card.dataset.row, label: value });
@@ -211,6 +212,11 @@ async function label(card, value) {
     const fresh = $(`[data-row="${card.dataset.row}"]`);
     if (here) { fresh.classList.add("here"); fresh.focus({ preventScroll: true }); }
     poll();
+    const presets = $("#presets");  // a label changes their counts
+    if (presets) counting.push(async (newest) => {
+      const { text: list } = await ask(`/documents/presets${location.search}`);
+      if (newest()) presets.innerHTML = list;
+    });
   } catch (error) { toast(error.message, true); }
 }
 
