@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -255,6 +256,7 @@ QUOTING: dict[str, Literal[0, 1, 2]] = {
     quoting=st.sampled_from(sorted(QUOTING)),
     end=st.sampled_from(["\r\n", "\n"]),
     last_end=st.booleans(),
+    mark=st.sampled_from([b"", codecs.BOM_UTF8]),
     piped=st.booleans(),
     batch_rows=st.integers(1, 4),
 )
@@ -265,6 +267,7 @@ def test_everything_but_the_added_column_is_as_it_was(
     quoting: str,
     end: str,
     last_end: bool,
+    mark: bytes,
     piped: bool,
     batch_rows: int,
 ) -> None:
@@ -279,8 +282,11 @@ def test_everything_but_the_added_column_is_as_it_was(
     writer = csv.writer(lines, delimiter=separator, lineterminator=end, quoting=QUOTING[quoting])
     writer.writerows([names, *table])
     whole = lines.getvalue() if last_end else lines.getvalue().removesuffix(end)
-    data.write_text(whole, newline="", encoding="utf-8")
-    written(Pipe(io.BytesIO(whole.encode())) if piped else data, out, batch_rows)
+    data.write_bytes(mark + whole.encode())
+    written(Pipe(io.BytesIO(mark + whole.encode())) if piped else data, out, batch_rows)
+    assert out.read_bytes().startswith(mark + out.read_bytes().removeprefix(codecs.BOM_UTF8)[:4])
+    out.write_bytes(out.read_bytes().removeprefix(mark))
+    data.write_bytes(whole.encode())
     assert [row[:3] for row in rows_of(out, separator)] == [list(names), *map(list, table)]
     before = data.read_bytes() if last_end else data.read_bytes() + end.encode()
     after = out.read_bytes()

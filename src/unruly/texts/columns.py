@@ -64,7 +64,7 @@ def find_layout(
     >>> find_layout({"q": pl.String(), "a": pl.String()}, name="c.csv")
     Traceback (most recent call last):
     ...
-    unruly.errors.InputError: c.csv: which column holds the text is not obvious: name it with text = "..." (one of q, a)
+    unruly.errors.InputError: c.csv: which column holds the text is not obvious: name it by --text or text = "..." (one of q, a)
     """
     if label_may_be_missing and label is not None and label not in schema:
         label = label if nearest(label, schema) else None  # a near name is a misspelling
@@ -105,12 +105,12 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
         return strings[0]
     if not strings:
         raise InputError(
-            f'no column holds text: name one with text = "..." (columns are {listed(schema)})',
+            f'no column holds text: name one by --text or text = "..." (columns are {listed(schema)})',
             where=Where(name),
         )
     raise InputError(
         "which column holds the text is not obvious: "
-        f'name it with text = "..." (one of {listed(telling or strings)})',
+        f'name it by --text or text = "..." (one of {listed(telling or strings)})',
         where=Where(name),
     )
 

@@ -26,7 +26,16 @@ from unruly.statistics import sample_rows
 from unruly.texts.columns import Layout, duplicate_id, find_layout
 from unruly.texts.corpus import BATCH_ROWS, Corpus, assemble, warn_of_shifted_labels
 from unruly.texts.csv_table import CsvTable, cast, cut_records
-from unruly.texts.table import OnBadRow, Pipe, Rows, Table, check_on_bad_row, ending, open_table
+from unruly.texts.table import (
+    OnBadRow,
+    Pipe,
+    Rows,
+    Table,
+    byte_order_mark,
+    check_on_bad_row,
+    ending,
+    open_table,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,6 +300,9 @@ class RowWriter:
         self.verbatim: CsvTable | None = None  # its records are copied as they are
         if isinstance(table, CsvTable) and self.flat and table.separator == self.separator:
             self.verbatim = None if self.defuse else table
+        self.mark = (
+            byte_order_mark(table.source) if isinstance(table, CsvTable) and self.flat else b""
+        )
         self.casts = []
         if spelt and not self.flat:
             kinds = {
@@ -320,7 +332,7 @@ class RowWriter:
 
     def _write_lines(self, file: IO[bytes], batches: Iterator[tuple[Batch, pl.DataFrame]]) -> None:
         if self.flat:
-            file.write(self._header())
+            file.write(self.mark + self._header())
         for batch, added in batches:
             file.write(self._lines(batch, added))
             file.flush()

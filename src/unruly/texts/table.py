@@ -52,6 +52,7 @@ class Pipe:
             first += more
         check_wide(first, name)
         self.first = first.removeprefix(BOM)
+        self.mark = first[: len(first) - len(self.first)]  # the byte-order mark, where there is one
 
     def __str__(self) -> str:
         return self._name
@@ -108,6 +109,14 @@ def pieces(source: Path | Pipe, size: int = PIECE) -> Iterator[bytes]:
         raise InputError(
             "not a whole gzip file: make it again, or drop the ending .gz", where=Where(str(source))
         ) from None
+
+
+def byte_order_mark(source: Path | Pipe) -> bytes:
+    """The mark with which Excel begins UTF-8, without which it reads another encoding; empty where there is none."""
+    if isinstance(source, Pipe):
+        return source.mark
+    with gzip.open(source, "rb") if source.suffix == ".gz" else open(source, "rb") as file:
+        return BOM if file.read(len(BOM)) == BOM else b""
 
 
 def empty_file(source: Path | Pipe) -> InputError:
