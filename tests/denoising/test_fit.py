@@ -13,6 +13,8 @@ from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
 from unruly.errors import InputError
 from unruly.facts import BalanceOrigin, ClassBalance, ClassesWithoutVotes, GoldUse, Use
+from unruly.features.encoder import Features
+from unruly.features.lsa import Lsa
 from unruly.prior import StatedBalance
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
@@ -108,7 +110,7 @@ def test_the_balance_is_judged_by_posteriors_that_have_not_seen_the_labels() -> 
     rows = np.arange(120)
     clean = np.where(np.arange(800) < 120, truth, -1)
     sparse, settings = SparseVotes.of(votes), Settings()
-    fold = content_folds(features, settings.folds, 0)
+    fold, _ = content_folds(features, settings.folds, 0)
     blind = Task(
         tuple(
             CrossFitting.of(b.values, fold, settings.folds, settings.l2) for b in features.blocks
@@ -184,3 +186,25 @@ def test_the_votes_divide_the_share_of_classes_that_were_not_stated() -> None:
     assert found.shares[2] == pytest.approx(0.05)
     assert found.shares[0] > 1.5 * found.shares[1]
     assert found.left_open == ("0", "1")
+
+
+@pytest.mark.parametrize(("texts", "copies"), [(1, 10), (3, 10), (5, 10), (5, 1)])
+def test_few_texts_repeated_many_times_keep_the_class_of_their_votes(
+    texts: int, copies: int
+) -> None:
+    """Held-out texts are unlike all that the regressions have seen, and the votes are all that is known."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        filler = rng.choice([f"w{i}" for i in range(30)], (2 * texts, 3))
+        truth = np.repeat([0, 1], texts)
+        said = [
+            f"{' '.join(words)} {('song', 'free')[c] if i % texts < max(1, 0.6 * texts) else ''} {'ab'[c]}{i % 4}"
+            for i, (words, c) in enumerate(zip(filler, truth, strict=True))
+        ]
+        rows = np.repeat(np.arange(2 * texts), copies)
+        corpus, gold = [said[i] for i in rows], truth[rows]
+        votes = np.array([[0 if "song" in t else -1, 1 if "free" in t else -1] for t in corpus])
+        features = Features.from_array(Lsa().fit(corpus).encode(corpus))
+        cast = Votes.from_array(votes)
+        given = denoise(features, cast).heads(features, cast).predicted
+        assert (given == gold)[cast.covered].mean() > 0.5

@@ -58,6 +58,7 @@ from unruly.votes.votes import Votes
 from unruly.wording import plural
 
 Real64 = NDArray[np.float64]
+_COPIES = 2.0  # of a text on average, beyond which they count as one to the regressions' penalty
 _MOST = 4_000  # documents on which other balances are tried
 
 
@@ -145,11 +146,13 @@ def _task(
     seed: int,
 ) -> Task:
     blocks = tuple(block.values for block in features.blocks)
-    fold = content_folds(features, settings.folds, seed)
+    fold, distinct = content_folds(features, settings.folds, seed)
+    copies = votes.n / max(distinct, 1)  # of a text, on average
+    l2 = settings.l2 * (copies if copies > _COPIES else 1.0)
     number = np.full(votes.m + 1, UNKNOWN)
     number[named] = np.arange(len(named))
     return Task(
-        texts=tuple(CrossFitting.of(x, fold, settings.folds, settings.l2) for x in blocks),
+        texts=tuple(CrossFitting.of(x, fold, settings.folds, l2) for x in blocks),
         weights=features.weights,
         votes=named_votes(SparseVotes.of(votes), named),
         clean=number[gold],

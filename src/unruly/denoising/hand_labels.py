@@ -51,7 +51,7 @@ def fit_hand_labels(
         raise InputError("there is no label to learn from: give at least one")
     blocks = tuple(block.values for block in features.blocks)
     folds = min(_FOLDS, max(n, 2))
-    fold = content_folds(features, folds, seed)
+    fold, _ = content_folds(features, folds, seed)
     target, mass = np.eye(m)[labels], np.ones(n)
     best, chosen = -np.inf, tuple[SoftmaxRegression, ...]()
     for penalty in _PENALTIES:

@@ -12,7 +12,9 @@ inverted once. Nothing here changes: `descend` takes weights and gives new ones.
 
 A model that misses a fold takes the classes of that fold for rarer than they are, and would contradict the labels of
 a handful of documents. So each held-out prediction is moved from the class shares of the other folds to those of all
-documents:  log p_f + log s - log s_f,  where s_f has one more document, of shares s.
+documents:  log p_f + log s - log s_f,  where s_f has one more document, of shares s. A model that has seen but a handful of
+documents of a class is trained with that document as well, at the centre of the features: its bias would run away otherwise,
+and where few texts are repeated many times, the held-out ones would be given each other's class.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ Real = NDArray[np.float32]
 Real64 = NDArray[np.float64]
 _CHUNK = 16_384  # documents multiplied together
 _KEPT = 2**28  # numbers: below a gigabyte the scaled features are kept, above made as needed
+_HANDFUL = 5.0  # documents of a class
 _WIDEST = 4_096  # features: beyond it the preconditioner is a number, not a matrix
 
 
@@ -86,10 +89,12 @@ class CrossFitting:
         if weights is None:
             weights = np.zeros((len(self.penalty), (self.folds + 1) * m), np.float32)
         q, w = targets.astype(np.float32), self._fold_mass(mass)
+        anchor, hold = self._anchor(targets, mass)
         old = ahead = weights
         t = 1.0
         for _ in range(steps):
             gradient = self._gradient(ahead, q, w) + self.penalty * ahead
+            gradient[-1] += (hold * (softmax(ahead[-1].reshape(-1, m)) - anchor)).ravel()
             new = ahead - (
                 self.inverse @ gradient if len(self.inverse) > 1 else self.inverse * gradient
             )
@@ -135,6 +140,20 @@ class CrossFitting:
             total[-1] += flat.sum(axis=0)
         return total
 
+    def _anchor(self, targets: Real64, mass: Real64) -> tuple[Real, Real]:
+        """(m,), (F + 1, 1): the class shares of all documents, and the mass of one more document with these shares.
+
+        Only models that see a handful of documents of some class have it: nothing else holds their bias.
+        """
+        weighted = targets * mass[:, None]
+        total = weighted.sum(axis=0)  # (m,)
+        shares = total / max(float(total.sum()), 1e-9)
+        hold = np.zeros((self.folds + 1, 1), np.float32)
+        for f in range(self.folds):
+            seen = total - weighted[self.fold == f].sum(axis=0)
+            hold[f] = 1 / (seen.sum() + 1) if (seen < _HANDFUL).any() else 0.0
+        return shares.astype(np.float32), hold
+
     def _fold_mass(self, mass: Real64) -> Real:
         """(n, F + 1): w_if, each column summing to 1 (or all 0, where nothing is left to learn from)."""
         w = np.repeat(mass[:, None], self.folds + 1, axis=1)
@@ -165,24 +184,26 @@ class CrossFitting:
         return np.asarray(np.linalg.inv(square), np.float32)
 
 
-def content_folds(features: Features, folds: int, seed: int) -> NDArray[np.intp]:
-    """(n,): the fold of each document, by what it says and not by its place; equal documents share one.
+def content_folds(features: Features, folds: int, seed: int) -> tuple[NDArray[np.intp], int]:
+    """(n,): the fold of each document, by what it says and not by its place; and how many distinct documents there are.
+
+    Equal documents share a fold.
 
     By its text where that is known, for features of the same text differ in the last bit from fit to fit.
 
     >>> x = np.arange(6, dtype=np.float32).reshape(6, 1)
-    >>> fold = content_folds(Features.from_array(x), 3, seed=0)
-    >>> backwards = content_folds(Features.from_array(x[::-1]), 3, seed=0)
-    >>> sorted(fold.tolist()), fold.tolist() == backwards[::-1].tolist()
-    ([0, 0, 1, 1, 2, 2], True)
+    >>> fold, distinct = content_folds(Features.from_array(x), 3, seed=0)
+    >>> backwards, _ = content_folds(Features.from_array(x[::-1]), 3, seed=0)
+    >>> sorted(fold.tolist()), fold.tolist() == backwards[::-1].tolist(), distinct
+    ([0, 0, 1, 1, 2, 2], True, 6)
     """
     rng = np.random.default_rng(seed)
     if features.keys is not None:
         digest = _mixed(features.keys, rng.integers(1, 2**63, dtype=np.uint64) | np.uint64(1))
     else:
         digest = _row_digest(features, rng)
-    _, number = np.unique(digest, return_inverse=True)
-    return np.asarray(number % folds, np.intp)
+    values, number = np.unique(digest, return_inverse=True)
+    return np.asarray(number % folds, np.intp), len(values)
 
 
 def _row_digest(features: Features, rng: np.random.Generator) -> NDArray[np.uint64]:
