@@ -48,7 +48,7 @@ def test_a_class_number_cannot_mean_abstain() -> None:
     [
         ([0, 1], "votes must be a matrix"),
         ([[0.5]], "votes must be whole numbers"),
-        ([["a"]], "votes must be whole numbers, not"),
+        ([["a"]], "votes must be whole numbers, not <U1: give class numbers, and -1 for abstain"),
         ([[-2]], "votes range from -2 to -2"),
         ([[127]], "class numbers must lie between 0 and 126"),
     ],

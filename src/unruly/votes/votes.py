@@ -564,9 +564,13 @@ def class_numbers(array: ArrayLike, abstain: int = ABSTAIN) -> NDArray[np.int8]:
             f"votes must be a matrix of documents × sources, not {raw.ndim}-dimensional"
         )
     if raw.dtype.kind == "f" and not np.array_equal(raw, np.round(raw)):
-        raise InputError("votes must be whole numbers: class numbers, or the abstain value")
+        raise InputError(
+            f"votes must be whole numbers: give class numbers, and {abstain} for abstain"
+        )
     if raw.dtype.kind not in "iufb":
-        raise InputError(f"votes must be whole numbers, not {raw.dtype}")
+        raise InputError(
+            f"votes must be whole numbers, not {raw.dtype}: give class numbers, and {abstain} for abstain"
+        )
     whole = raw.astype(np.int64)
     none = whole == abstain
     shift = 1 if abstain == 0 else 0
