@@ -23,6 +23,7 @@ from unruly.model.advice import (
     advice_sentences,
 )
 from unruly.model.suggestions import RuleSuggestion
+from unruly.model.summary import sentence
 from unruly.project.remedies import Remedy, remedy_of
 from unruly.project.suggesting import Place, Suggestions, accepted_text, for_class, suggest_on
 from unruly.rules.keywords import Keywords
@@ -109,7 +110,7 @@ class Advisor:
             )
             after = enumerate(advice_sentences(found.critique), start=len(self._offers) + 1)
             self._critique = tuple(
-                _criticism(number, one, sentence, state) for number, (one, sentence) in after
+                _criticism(number, one, told, state) for number, (one, told) in after
             )
             self.found, self._decided = found, {}
 
@@ -136,6 +137,11 @@ class Advisor:
         labels = self.found.labels
         gold = f"{plural(labels, 'label')} by hand used" if labels else "no true labels used"
         return f"judged by {by}; {gold}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What all figures rest on, a sentence each."""
+        return () if self.found is None else tuple(map(sentence, self.found.notes))
 
     def decide(self, work: Workspace, number: int, accepted: bool, label: str = "") -> str:
         """Accept or decline a suggestion or a remedy; gives what was done. Can be undone.
@@ -211,7 +217,7 @@ class _About:
     link: str = ""
 
 
-def _criticism(number: int, critique: Critique, sentence: str, state: State) -> Criticism:
+def _criticism(number: int, critique: Critique, told: str, state: State) -> Criticism:
     about = _about(critique, state)
     first: list[list[int]] = [
         [] if mask is None else np.flatnonzero(mask)[:EXAMPLES].tolist()
@@ -228,7 +234,7 @@ def _criticism(number: int, critique: Critique, sentence: str, state: State) -> 
         _example(state, row, matches, names[judged[row]], i < len(first[0]))
         for i, (row, matches) in enumerate(zip(rows, fired, strict=True))
     )
-    return Criticism(number, sentence, remedy_of(critique), examples, about.link)
+    return Criticism(number, told, remedy_of(critique), examples, about.link)
 
 
 def _judged(state: State) -> NDArray[np.int64]:
