@@ -340,3 +340,14 @@ def test_partial_votes_are_votes_for_their_classes_in_advice() -> None:
     found = critique_rules(partial, np.full((30, 4), 0.25))
     lone = {c.label: c.sources for c in found if isinstance(c, UncoveredClass)}
     assert lone == {"a": ("x",), "b": ("x",), "d": ()}
+
+
+def test_a_class_that_only_partial_votes_name_is_not_taken_for_rare() -> None:
+    """20 documents are a or b, 4 b, 20 c: nothing says that b is five times as common as a."""
+    matrix = np.repeat([0, 1, 2], [20, 4, 20])[:, None]
+    votes = Votes.from_array(matrix, classes=["a", "b", "c"], sources=["x"])
+    given = np.eye(3, dtype=np.float32)[matrix[:, 0]]
+    given[:20] = [0.5, 0.5, 0]
+    shares = vote_shares(SparseVotes.of(replace(votes, soft={"x": given})))
+    assert shares[0] > 0.8 * shares[1]
+    assert shares[2] == pytest.approx(20.5 / 45.5)

@@ -97,18 +97,27 @@ class Balance:
 def vote_shares(votes: SparseVotes) -> Real64:
     """(m,): the mean share of each class in the votes on a document; half a document is added to each class.
 
-    Partial votes support other votes; alone, they count for their classes as often as other votes name these.
+    Partial votes support other votes; alone, they count for their classes as often as other votes name these. A class
+    that only partial votes name is taken to be as common there as the others on average, not as rare as its votes.
 
     >>> from unruly.votes.votes import Votes
     >>> vote_shares(SparseVotes.of(Votes.from_array([[0, 1], [0, 0], [-1, -1]]))).round(2).tolist()
     [0.67, 0.33]
     """
-    shares = np.full(votes.m, 1 / votes.m)
-    for part in (votes.whole(), votes):
-        named = part.combined_shares(shares)[part.covered]
-        total = named.sum(axis=0) + 0.5
-        shares = total / total.sum()
-    return np.asarray(shares)
+    whole = votes.whole()
+    shares = _mean_shares(whole, np.full(votes.m, 1 / votes.m))
+    if whole is votes:
+        return shares
+    alone = whole.counts().sum(axis=0) > 0  # (m,)
+    if alone.any():
+        shares = np.where(alone, shares, shares[alone].mean())
+    return _mean_shares(votes, shares)
+
+
+def _mean_shares(votes: SparseVotes, shares: Real64) -> Real64:
+    """(m,): of documents with votes; partial votes that stand alone are shared out by these shares."""
+    total = votes.combined_shares(shares)[votes.covered].sum(axis=0) + 0.5
+    return np.asarray(total / total.sum())
 
 
 def from_labels(
