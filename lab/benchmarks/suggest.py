@@ -2,12 +2,13 @@
 
     python lab/benchmarks/suggest.py --data DIR [--datasets youtube,...] [--documents 3000] [--steps 30]
                                      [--seeds 2] [--lists] [--prior] [--labels 20] [--relabel]
-                                     [--describe minilm | --describe DIR] [--errors] [--no-random] [--json]
+                                     [--describe minilm | --describe DIR] [--good 0.6] [--errors] [--no-random]
+                                     [--json]
 
 Starts: `names`, one rule for each class with the words of its name; `third`, a random third of the data set's own
 rules (--seeds of them). With --describe, minilm or a folder of static word vectors, the encoders are that one and lsa
 throughout, and `names` also has the source that `[task.describe]` makes where each class is described by its name. At each step a model is fitted on the rules so far, `suggest_rules` ranks new ones without
-gold, and an oracle with the training gold accepts the best whose precision is 60 % or more; those above it in the
+gold, and an oracle with the training gold accepts the best whose precision is 60 % (--good) or more; those above it in the
 list are refused. `random` accepts, as often, a random word of the same frequency for its commonest class, with the
 same oracle. `errors` is the usual way without suggestions: 100 random training documents are labelled, and each new rule is a word
 of a document that the model gets wrong, the one that goes most with its class on these 100, under the same oracle;
@@ -53,7 +54,7 @@ from unruly.votes.votes import Votes
 
 SETS = ("youtube", "yelp", "agnews", "sms")
 SHOWN = (0, 1, 2, 5, 10, 15, 20, 25, 30)
-GOOD = 0.6  # precision from which the oracle accepts
+GOOD = 0.6  # precision from which the oracle accepts, unless another is asked for
 READ = 20  # suggestions that are read before the oracle gives up
 LABELLED = 100  # documents in which errors are read
 _WORD = re.compile(r"(?u)\b[^\W\d_][\w'’]+\b")
@@ -88,6 +89,7 @@ class Task:
     labels: int = 0  # random training documents with a label by hand
     relabel: bool = False  # whether a rule may be accepted for another class
     meaning: Table | None = None  # the encoder that compares documents with the names
+    good: float = GOOD
 
     @cached_property
     def described(self) -> Source | None:
@@ -216,7 +218,7 @@ def suggested(task: Task, steps: int) -> Walk:
         for one in found:
             walk.read += 1
             rule = task.accepted(one.rule)
-            if task.precision(rule) >= GOOD:
+            if task.precision(rule) >= task.good:
                 walk.rules.append(rule)
                 walk.moved += rule.label != one.rule.label
                 break
@@ -244,7 +246,7 @@ def at_random(task: Task, like: Walk, seed: int) -> Walk:
             walk.read += 1
             classes = np.bincount(task.train.gold[holding[words[w]]], minlength=len(task.classes))
             rule = Rule(task.classes[int(classes.argmax())], Keywords((words[w],)))
-            if rule not in walk.rules and task.precision(rule) >= GOOD:
+            if rule not in walk.rules and task.precision(rule) >= task.good:
                 walk.rules.append(rule)
                 break
         walk.note(task, len(walk.rules))
@@ -290,7 +292,7 @@ def _from(
         if (label, word) in refused or rule in walk.rules:
             continue
         walk.read += 1
-        if task.precision(rule) >= GOOD:
+        if task.precision(rule) >= task.good:
             return rule
         refused.add((label, word))
     return None
@@ -373,6 +375,7 @@ def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
         args.labels,
         args.relabel,
         meaning_of(args.describe),
+        args.good,
     )
     whole = published(start)
     print(f"{name}: " + ", ".join(f"{key} {value:.1f}" for key, value in whole.items()), flush=True)
@@ -413,6 +416,7 @@ def main() -> None:
     parser.add_argument("--labels", type=int, default=0, help="random labels by hand")
     parser.add_argument("--relabel", action="store_true", help="rules for another class count")
     parser.add_argument("--describe", help="minilm, or a folder of static word vectors")
+    parser.add_argument("--good", type=float, default=GOOD, help="precision that is accepted")
     parser.add_argument("--errors", action="store_true", help="rules from errors on labels beside")
     parser.add_argument("--no-random", action="store_true", help="without random words beside")
     args = parser.parse_args()

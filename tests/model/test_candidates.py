@@ -57,6 +57,12 @@ def test_phrases_of_grammar_are_no_rules() -> None:
     assert not {"if you", "on my", "that we", "have", "we have"} & found
 
 
+def test_phrases_begin_and_end_with_words_that_tell() -> None:
+    texts = [f"{a} is the best in new york and family" for a in "abcd"] + ["other"] * 6
+    found = {word for word in words(texts) if " " in word}
+    assert found == {"best in new", "new york", "york and family"}
+
+
 def test_a_family_is_named_by_all_that_its_words_share() -> None:
     texts = ["my channel", "two channels", "a channel", "these channels"] * 3
     texts += ["subscribe", "subscribing", "subscription", "subscribers"] * 3 + ["other"] * 24

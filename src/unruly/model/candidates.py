@@ -57,6 +57,12 @@ PRONOUNS = frozenset((
     "he", "her", "here", "him", "his", "how", "i'm", "it's", "me", "my", "no", "not", "our", "she", "should",
     "up", "us", "we", "where", "why", "you", "you're", "your",
 ))  # fmt: skip
+# English words that a phrase neither begins nor ends with: without them it says the same.
+JOINS = frozenset((
+    "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "for", "from", "had", "has", "have", "if", "in",
+    "into", "is", "it", "its", "of", "on", "or", "so", "than", "that", "the", "their", "them", "then", "they", "to",
+    "was", "were", "which", "with",
+))  # fmt: skip
 # What a person would call a shape rather than a word.
 SHAPES = {
     "link": r"https?://|www\.|\w\.com\b",
@@ -142,10 +148,12 @@ def _words(texts: Sequence[str], least: int) -> tuple[list[str], Any]:
 def _tells(words: Sequence[str]) -> bool:
     """Whether a word or phrase is more than what holds sentences together.
 
-    >>> [_tells(phrase.split()) for phrase in ("my", "check out", "on my", "if you", "the")]
+    >>> [_tells(phrase.split()) for phrase in ("my", "check out", "on my", "the best in", "the")]
     [True, True, False, False, False]
     """
-    return not (GRAMMAR if len(words) == 1 else GRAMMAR | PRONOUNS).issuperset(words)
+    if len(words) == 1:
+        return words[0] not in GRAMMAR
+    return not JOINS & {words[0], words[-1]} and not (GRAMMAR | PRONOUNS).issuperset(words)
 
 
 def _columns(found: Found, n: int) -> tuple[list[Maker], Any]:
