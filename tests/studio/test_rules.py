@@ -8,10 +8,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from markupsafe import escape
 from tests.studio.conftest import client_of
 
 from unruly.project.editing import source_text
 from unruly.studio.app import Studio
+from unruly.studio.forms import with_words
 from unruly.studio.rules import FIGURES, sorted_rows, source_rows
 from unruly.studio.state import winners
 
@@ -390,3 +392,19 @@ def test_the_table_by_one_of_its_figures(client: Any, studio: Studio) -> None:
     for figure in FIGURES:
         assert client.get(f"/rules?by={figure}").status_code == 200
     assert client.get("/rules?by=beauty").status_code == 422
+
+
+def test_marked_words_are_added_to_a_list_that_exists(client: Any, folder: Path) -> None:
+    before = text_of(folder)
+    popup = client.get("/marked?words=Visit").text
+    assert '<option value="money">money: spam</option>' in popup
+    page = client.get("/rule?name=money&form=visit&form=visits&form=cash&add=1").text
+    assert "not saved yet" in page
+    text = with_words(source_text(before, "money"), ["visit", "visits", "cash"])
+    assert f'aria-label="The source as TOML">{escape(text)}</textarea>' in page
+    assert text_of(folder) == before, "until it is saved"
+    data = {"toml": text, "saved": "money", "original": source_text(before, "money")}
+    assert client.post("/rules/save", data=data, headers=PART).status_code == 200
+    assert text_of(folder) == before.replace('"earn"]', '"earn", "visit", "visits"]')
+    refused = client.get("/rule?name=check_out&words=visit&add=1")
+    assert "no list of words" in refused.text

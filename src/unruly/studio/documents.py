@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from unruly.errors import InputError
+from unruly.model.advice import keyword_lists
 from unruly.statistics import sample_rows
 from unruly.studio.filters import SORTS, Filter, column_look
 from unruly.studio.state import NONE, State
@@ -386,9 +387,18 @@ def marked(studio: Studio, request: PageRequest) -> Response:
     context = {
         "words": words,
         "forms": inflections(words, studio.workspace.state),
+        "lists": _word_lists(studio.workspace.state),
         "state": studio.workspace.state,
     }
     return studio.page("_marked.html", context)
+
+
+def _word_lists(state: State) -> list[tuple[str, str]]:
+    """The sources with a list of words, and the class of its first."""
+    found: dict[str, str] = {}
+    for name, _, label, _ in keyword_lists(state.project.sources):
+        found.setdefault(name, label)
+    return list(found.items())
 
 
 def label(studio: Studio, request: PageRequest) -> Response:

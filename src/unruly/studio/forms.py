@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from unruly.errors import InputError, ProjectError
 from unruly.project.editing import (
@@ -24,9 +24,10 @@ from unruly.project.editing import (
     rename_source,
     replace_rule,
 )
-from unruly.studio.kinds import KINDS, FormField, Kind
+from unruly.studio.kinds import KINDS, FormField, Kind, words_in
 from unruly.wording import plural
 
+Item = TypeVar("Item")
 Votes = Literal["one", "several", "but"]
 Joint = Literal["", "all", "any"]
 _BESIDE = ("label", "not_label", "examples", "counter_examples")  # keys of a rule, not a condition
@@ -410,6 +411,30 @@ def _condition_of(fields: Mapping[str, str]) -> ConditionForm:
     return ConditionForm(
         kind if kind in KINDS else "keywords", values, negated=bool(fields.get("not"))
     )
+
+
+def with_words(toml: str, words: Sequence[str]) -> str:
+    """A source's TOML with words added to its first list of words.
+
+    >>> text = '[[source]]\\nname = "a"\\nrule = [{ label = "x", keywords = ["b"] }]\\n'
+    >>> "keywords = [\\"b\\", \\"c\\"]" in with_words(text, ["c", "b"])
+    True
+    """
+    form, (listed, *_) = SourceForm.of_toml(toml), KINDS["keywords"].fields
+    for i, rule in enumerate(form.rules):
+        for j, one in enumerate(rule.conditions):
+            if one.kind == "keywords" and not one.negated:
+                known = words_in(one.text(listed))
+                text = listed.shown(list(dict.fromkeys([*known, *words])))
+                values = {**one.values, _named(KINDS["keywords"], listed): text}
+                conditions = _swapped(rule.conditions, j, replace(one, values=values))
+                rules = _swapped(form.rules, i, replace(rule, conditions=conditions))
+                return replace(form, rules=rules).to_toml(toml)
+    raise InputError(f"{form.name} has no list of words: make a rule of its own")
+
+
+def _swapped(items: tuple[Item, ...], at: int, item: Item) -> tuple[Item, ...]:
+    return (*items[:at], item, *items[at + 1 :])
 
 
 def new_source(words: Sequence[str], label: str, taken: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from unruly.rules.prompt import plans, prompt_of
 from unruly.rules.similar import DESCRIBE, descriptions_of, lines_of
 from unruly.statistics import Share, wilson
 from unruly.studio.documents import cards
-from unruly.studio.forms import NoFormError, SourceForm, changed, new_source
+from unruly.studio.forms import NoFormError, SourceForm, changed, new_source, with_words
 from unruly.studio.kinds import KINDS, words_in
 from unruly.studio.models import source_estimates
 from unruly.studio.preview import Outcome, Preview, Shown, Wrong, prepare, preview, preview_sampled
@@ -184,18 +184,25 @@ def edit(studio: Studio, request: PageRequest) -> Response:
     index_of(name, source_names(work.state.text), "source")  # refused where there is none
     saved = source_text(work.state.text, name)
     draft = work.draft(name)
+    if "add" in request.query:
+        draft = with_words(saved if draft is None else draft, _marked(request))
     return _editor(studio, name, saved, None if draft == saved else draft)
 
 
 def new(studio: Studio, request: PageRequest) -> Response:
     """The editor of a new source, filled with words marked in a document."""
     work = studio.workspace
-    words = request.lists.get("form") or words_in(request.query.get("words", "").replace(",", " "))
+    words = _marked(request)
     label = request.query.get("class", "")
     if label not in work.state.classes:
         label = work.state.classes[0]
     text = new_source(words, label, source_names(work.state.text))
     return _editor(studio, None, text, None if words else work.draft(""))
+
+
+def _marked(request: PageRequest) -> list[str]:
+    """The words marked in a document, or the forms of them that were chosen."""
+    return request.lists.get("form") or words_in(request.query.get("words", "").replace(",", " "))
 
 
 def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> Response:
