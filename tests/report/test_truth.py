@@ -355,3 +355,13 @@ def test_a_measured_figure_goes_before_a_wider_estimate() -> None:
     known = [(0.9, 0.85, 0.94), (0.85, 0.8, 0.9), (0.8, 0.0, 1.0)]
     text = Written(made, answers_for(gold.tolist(), 2), checked, known).page()
     assert "loud is right on 37.5% (18.5% to 61.4%) of its votes (measured on 16 votes)" in text
+
+
+def test_weights_of_the_paper_never_count_against_a_class(mostly_wrong: Written) -> None:
+    facts = mostly_wrong.facts()
+    told = "votes of a source that is taken to be mostly wrong count against their class"
+    assert told in section_of(page(facts), "weights")
+    paper = replace(facts, summary=replace(facts.summary, method="paper"))
+    assert told not in section_of(page(paper), "weights")
+    assert "A large weight is not a high accuracy." in section_of(page(paper), "weights")
+    assert "more reliable" not in page(facts)  # the model's trust is no fact

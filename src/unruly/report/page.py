@@ -212,7 +212,8 @@ def _weights(facts: Facts) -> str:
         return section("weights", "Weights", body)
     alone = "No document has two votes, so no weight can be compared with another."
     counted = paragraph(f"Counted on {facts.documents}.")
-    return section("weights", "Weights", counted, figure_or(weights_chart(facts.weights), alone))
+    chart = weights_chart(facts.weights, against=facts.summary.method != "paper")
+    return section("weights", "Weights", counted, figure_or(chart, alone))
 
 
 def _accuracy(facts: Facts) -> str:

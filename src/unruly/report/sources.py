@@ -254,7 +254,7 @@ def _bubbles_description(shown: Sequence[tuple[SourceFacts, Share]]) -> str:
     elif len(shown) > 1:
         spread = f"{percent(best[1].value)} for each"
     message = (
-        f"{plural(len(shown), 'source')}; a larger bubble is more reliable. {widest.name} covers most, "
+        f"{plural(len(shown), 'source')}; the model trusts those with a larger bubble more. {widest.name} covers most, "
         f"{percent(widest.coverage)} of the documents. Estimated accuracy: {spread}."
     )
     both = [(e, s.measured) for s, e in shown if s.measured is not None]
@@ -297,8 +297,11 @@ def source_weights(votes: Votes, heads: Heads) -> tuple[Weights, ...]:
     return tuple(found)
 
 
-def weights_chart(weights: Sequence[Weights]) -> Chart | None:
-    """Boxes over documents and a diamond for their mean; None when there is nothing to compare."""
+def weights_chart(weights: Sequence[Weights], *, against: bool = True) -> Chart | None:
+    """Boxes over documents and a diamond for their mean; None when there is nothing to compare.
+
+    `against`: whether a vote can count against its class, as it can where behaviours are learnt and not in the paper.
+    """
     compared = [(w, w.mean) for w in weights if w.mean is not None]
     if not compared:
         return None
@@ -326,7 +329,7 @@ def weights_chart(weights: Sequence[Weights]) -> Chart | None:
     return Chart(
         name="weights",
         title="Weight of the sources' votes from document to document",
-        description=_weights_description(shown),
+        description=_weights_description(shown, against),
         svg=frame.svg(
             *marks,
             legend([("over documents", OTHER, "area"), ("mean", MODEL, "diamond")], frame.x.start),
@@ -341,10 +344,12 @@ def _weights_row(w: Weights) -> tuple[str, ...]:
     return (w.name, "–" if w.mean is None else f"{w.mean:.2f}", f"{w.documents:,}", *found)
 
 
-def _weights_description(shown: Sequence[tuple[Weights, float]]) -> str:
-    counted = (
-        "Counted on documents with two votes or more. A large weight is not a high accuracy: votes of a source that "
-        "is mostly wrong count against their class."
+def _weights_description(shown: Sequence[tuple[Weights, float]], against: bool) -> str:
+    counted = "Counted on documents with two votes or more. A large weight is not a high accuracy"
+    counted += (
+        ": votes of a source that is taken to be mostly wrong count against their class."
+        if against
+        else "."
     )
     values = [v for w, mean in shown for v in (mean, *w.quantiles)]
     if max(values) - min(values) < 0.005:
