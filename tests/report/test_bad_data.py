@@ -105,7 +105,7 @@ def test_the_weight_of_a_source_lies_among_its_weights_on_documents(upside_down:
         assert weights.mean is not None
         assert weights.quantiles[0] <= weights.mean <= weights.quantiles[-1]
     text = section_of(upside_down.page, "weights")
-    assert "votes of a source that is mostly wrong count against their class" in text
+    assert "a source that is taken to be mostly wrong count against their class" in text
 
 
 def test_explanations_call_a_share_what_it_is(upside_down: Bad) -> None:
