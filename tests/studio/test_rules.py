@@ -127,6 +127,8 @@ def test_a_draft_is_there_again(client: Any) -> None:
     page = client.get("/rule?name=money").text
     assert "not saved yet" in page
     assert "&#34;song&#34;" in page
+    assert '<span class="added">+ keywords = [&#34;song&#34;]' in page
+    assert '<span class="gone">- keywords = [&#34;money&#34;' in page
     client.post("/rules/discard", data={"name": "money"})
     assert "not saved yet" not in client.get("/rule?name=money").text
 

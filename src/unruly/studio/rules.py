@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import ndiff
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -217,6 +218,7 @@ def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> 
         "original": saved,
         "text": text,
         "drafted": draft is not None,
+        "changes": [] if name is None or draft is None else _changes(saved, draft),
         "form": form,
         "hint": hint,
         "focus": "",
@@ -225,6 +227,12 @@ def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> 
         "asks": name is not None and "prompt" in kinds,
     }
     return studio.page("rule.html", context)
+
+
+def _changes(saved: str, draft: str) -> list[str]:
+    """The lines that a draft takes out of the saved source, which another tab may have changed, and puts in."""
+    lines = ndiff(saved.strip().splitlines(), draft.strip().splitlines())
+    return [line for line in lines if line[0] in "+-"]
 
 
 def _form_of(text: str) -> tuple[SourceForm | None, str]:
