@@ -5,6 +5,8 @@ Skipped where Ray is not installed: `pip install 'unruly[ray]'`, then `pytest te
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,6 +104,34 @@ def test_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     message = r"has unruly 0\.1\.0.*this machine unruly 9.*the same"
     with pytest.raises(InputError, match=message), connected():
         pass
+
+
+@pytest.mark.usefixtures("two")
+def test_the_address_of_a_cluster_is_recognised() -> None:
+    cluster._check_listening(ray.get_runtime_context().gcs_address)
+
+
+def test_an_address_where_something_else_listens(two: None) -> None:
+    if ray.is_initialized():
+        ray.shutdown()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        threading.Thread(target=_refuse, args=(other,), daemon=True).start()
+        with (
+            pytest.raises(
+                InputError, match=rf"127\.0\.0\.1:{port} \(what listens there is not Ray\)"
+            ),
+            connected(f"127.0.0.1:{port}"),
+        ):
+            pass
+
+
+def _refuse(other: socket.socket) -> None:
+    """Answer as a web server does."""
+    connection, _ = other.accept()
+    with connection:
+        connection.recv(100)
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
 def test_an_address_where_nobody_listens(two: None) -> None:

@@ -21,6 +21,9 @@ ONE_THREAD = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_
 
 
 MOST_CONNECTING = 10  # seconds
+# Ray speaks gRPC: its servers answer the beginning of HTTP/2, which ends in an empty frame of settings, with theirs.
+HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
+SETTINGS = b"\4"  # the fourth byte of such a frame
 
 
 class Work(Protocol):
@@ -126,14 +129,18 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
 
 
 def _check_listening(address: str) -> None:
-    """Refuse at once an address where nothing listens: Ray itself keeps trying for minutes."""
+    """Refuse at once an address where nothing listens, or something else (the dashboard, say): Ray itself keeps trying."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not port.isdecimal():
         return  # "auto", "local"
     try:
-        socket.create_connection((host, int(port)), MOST_CONNECTING).close()
+        with socket.create_connection((host, int(port)), MOST_CONNECTING) as connection:
+            connection.sendall(HTTP2)
+            answer = connection.recv(4)
     except (OSError, OverflowError) as error:
         raise InputError(_unreachable(address, str(error))) from None
+    if answer[3:] != SETTINGS and "RAY_USE_TLS" not in os.environ:
+        raise InputError(_unreachable(address, "what listens there is not Ray"))
 
 
 def _unreachable(address: str, words: str) -> str:
