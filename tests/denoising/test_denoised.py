@@ -91,7 +91,7 @@ def test_vote_odds_are_the_factor_of_one_vote(task: tuple[DenoisedModel, Feature
     row, j = (int(x[0]) for x in np.nonzero(votes.voted))
     c = int(votes.matrix[row, j])
     prior = np.array(model.balance.shares)
-    after = prior * np.exp(model.opinion[j, c])
+    after = prior * np.exp(model.opinion[j, c] / model.tau)  # as in the answer
     factor = (after[c] / (after.sum() - after[c])) / (prior[c] / (1 - prior[c]))
     assert odds[row, j] == pytest.approx(factor)
 

@@ -176,7 +176,7 @@ def test_the_default_uses_them_as_evidence_for_the_union() -> None:
     assert low <= right <= high
     assert estimate > 0.75
     odds = model.vote_odds(features, votes)[votes.voted[:, 3], 3]
-    assert (odds > 2).all()
+    assert (odds > 1.5).all()  # of the answer: the cube root of what the rounds see
     with_part = (model.heads(features, votes).predicted == truth).mean()
     bare = Votes.from_array(votes.matrix[:, :3], classes=CLASSES)
     assert with_part > (denoise(features, bare).heads(features, bare).predicted == truth).mean()

@@ -100,7 +100,8 @@ class DenoisedModel:
             [votes.agrees(np.full(votes.n, c))[row, source] for c in self.named], axis=1
         )  # (v, y): the classes that the vote names
         weight = named / np.maximum(named.sum(axis=1, keepdims=True), 1)
-        likely = np.exp(np.einsum("vc,vcy->vy", weight, self.opinion[source]))  # (v, y)
+        added = np.einsum("vc,vcy->vy", weight, self.opinion[source]) / self.tau
+        likely = np.exp(added)  # (v, y)
         mine, others = named * shares, ~named * shares  # (v, y)
         total = (likely * others).sum(axis=1) * mine.sum(axis=1)
         moved = (likely * mine).sum(axis=1) * others.sum(axis=1) / np.maximum(total, 1e-300)

@@ -2,9 +2,9 @@
 
     b = argmax  pi . b  -  mean_i log sum_y exp(s_iy + b_y)  -  |b - b0|^2 / 2 kappa
 
-s are the scores of n documents, b a shift of all of them, b0 the shift that lets the prior count once. The
-gradient is  pi - mean_i softmax(s_i + b) - (b - b0) / kappa:  the posterior's class mass is pulled towards
-pi, and the pull costs something. With a large kappa it meets pi, with a small one it stays where text and
+s are the scores of n documents, b a shift of all of them, b0 the shift that costs nothing (`em.sharpening_shift`).
+The gradient is  pi - mean_i softmax(s_i + b) - (b - b0) / kappa:  the posterior's class mass is pulled towards pi,
+and the pull costs something. With a large kappa it meets pi, with a small one it stays where text and
 votes put it. Where text separates the classes clearly, a shift changes few answers, so a balance that
 is only roughly right does little harm; where text is vague, the balance decides. This is posterior
 regularisation of the class marginals with a quadratic slack (Ganchev et al., 2010; Mann and McCallum,
