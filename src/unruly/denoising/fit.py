@@ -58,7 +58,6 @@ from unruly.votes.votes import Votes
 from unruly.wording import plural
 
 Real64 = NDArray[np.float64]
-_COPIES = 2.0  # of a text on average, beyond which they count as one to the regressions' penalty
 _MOST = 4_000  # documents on which other balances are tried
 
 
@@ -147,8 +146,7 @@ def _task(
 ) -> Task:
     blocks = tuple(block.values for block in features.blocks)
     fold, distinct = content_folds(features, settings.folds, seed)
-    copies = votes.n / max(distinct, 1)  # of a text, on average
-    l2 = settings.l2 * (copies if copies > _COPIES else 1.0)
+    l2 = settings.l2 * votes.n / max(distinct, 1)  # copies of a text count as one
     number = np.full(votes.m + 1, UNKNOWN)
     number[named] = np.arange(len(named))
     return Task(

@@ -12,9 +12,8 @@ inverted once. Nothing here changes: `descend` takes weights and gives new ones.
 
 A model that misses a fold takes the classes of that fold for rarer than they are, and would contradict the labels of
 a handful of documents. So each held-out prediction is moved from the class shares of the other folds to those of all
-documents:  log p_f + log s - log s_f,  where s_f has one more document, of shares s. A model that has seen but a handful of
-documents of a class is trained with that document as well, at the centre of the features: its bias would run away otherwise,
-and where few texts are repeated many times, the held-out ones would be given each other's class.
+documents:  log p_f + log s - log s_f,  where s_f has one more document, of shares s. The models that miss a fold are trained
+with that document as well, at the centre of the features: where they have not seen a class, their bias would run away.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ Real = NDArray[np.float32]
 Real64 = NDArray[np.float64]
 _CHUNK = 16_384  # documents multiplied together
 _KEPT = 2**28  # numbers: below a gigabyte the scaled features are kept, above made as needed
-_HANDFUL = 5.0  # documents of a class
 _WIDEST = 4_096  # features: beyond it the preconditioner is a number, not a matrix
 
 
@@ -143,16 +141,13 @@ class CrossFitting:
     def _anchor(self, targets: Real64, mass: Real64) -> tuple[Real, Real]:
         """(m,), (F + 1, 1): the class shares of all documents, and the mass of one more document with these shares.
 
-        Only models that see a handful of documents of some class have it: nothing else holds their bias.
+        The model of all documents has seen every class, and does without.
         """
-        weighted = targets * mass[:, None]
-        total = weighted.sum(axis=0)  # (m,)
+        total = mass @ targets  # (m,)
         shares = total / max(float(total.sum()), 1e-9)
-        hold = np.zeros((self.folds + 1, 1), np.float32)
-        for f in range(self.folds):
-            seen = total - weighted[self.fold == f].sum(axis=0)
-            hold[f] = 1 / (seen.sum() + 1) if (seen < _HANDFUL).any() else 0.0
-        return shares.astype(np.float32), hold
+        own = np.bincount(self.fold, mass, self.folds)  # (F,)
+        hold = np.append(1 / (mass.sum() - own + 1), 0)[:, None]
+        return shares.astype(np.float32), hold.astype(np.float32)
 
     def _fold_mass(self, mass: Real64) -> Real:
         """(n, F + 1): w_if, each column summing to 1 (or all 0, where nothing is left to learn from)."""
