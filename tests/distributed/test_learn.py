@@ -45,6 +45,15 @@ def test_labelled_documents_are_always_drawn(here: Here, made: Place, tmp_path: 
     assert model.summary_.documents in (20, 21, 22)
 
 
+def test_no_training_text_is_kept_when_none_may_be(here: Here, made: Place, tmp_path: Path) -> None:
+    kept, bare = (
+        fit(made.project, tmp_path / f"room{e}", sample=50, excerpts=e, placement=SMALL)
+        for e in (True, False)
+    )
+    assert kept.explain("a lovely song").neighbours
+    assert not bare.explain("a lovely song").neighbours
+
+
 def test_an_empty_sample_is_refused(here: Here, made: Place, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at least one is needed"):
         fit(made.project, tmp_path / "room", sample=0)

@@ -67,7 +67,7 @@ def test_a_review_with_two_positive_votes_is_turned_negative_by_reliability() ->
         "decor": "positive", "comfort": "positive", "food": "negative"
     }  # fmt: skip
     assert told.majority == ("positive",)
-    assert told.pseudo_label is None  # the paper's, which the default does not use
+    assert told.pseudo_label == ()  # the paper's, which the default does not use
     assert told.denoiser is not None
     assert told.denoiser.label == "negative"
     assert told.label == "negative"

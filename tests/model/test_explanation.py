@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 from tests.model.planted import planted, quick, texts
 
 from unruly.errors import InputError
-from unruly.model.explanation import telling_words
+from unruly.model.explanation import explain, telling_words
+from unruly.model.inputs import Documents
 from unruly.model.weak_classifier import WeakClassifier
+from unruly.paper.inference import CoTrained
 from unruly.texts.corpus import Corpus
 
 TEXT = "the lovely voice of my channel"
@@ -35,7 +38,15 @@ def test_every_vote_has_its_rule_its_span_and_its_reliability(model: WeakClassif
         assert vote.overall == model.reliability_[model.sources_.index(vote.source)]
     assert told.majority == ("ham", "spam")
     best = max(told.votes, key=lambda vote: vote.overall)
-    assert told.pseudo_label == best.label
+    assert told.pseudo_label == (best.label,)
+
+
+def test_sources_of_equal_reliability_tie(model: WeakClassifier) -> None:
+    fitted, documents = model._fitted(), Documents.of([TEXT])
+    votes = fitted.votes(documents, None)
+    assert isinstance(fitted.learner, CoTrained)
+    even = replace(fitted.learner, reliability=np.full(votes.k, 1 / votes.k))
+    assert explain(replace(fitted, learner=even), documents, None).pseudo_label == ("ham", "spam")
 
 
 def test_both_heads_and_the_decision_are_those_of_the_model(model: WeakClassifier) -> None:
@@ -110,7 +121,7 @@ def test_a_document_without_votes(model: WeakClassifier) -> None:
     told = model.explain("please the video of it and this to my")
     assert told.votes == ()
     assert told.denoiser is None
-    assert told.pseudo_label is None
+    assert told.pseudo_label == ()
     assert told.majority == ()
     assert told.decided_by == "classifier"
     assert "no source votes on this document" in str(told)

@@ -184,12 +184,19 @@ def fit(
             raise InputError("--prior is not used by --method paper: leave one of them out")
         opened = replace(opened, prior=prior)
     if engine == "ray":
-        from unruly.distributed.learn import fit
+        from unruly.distributed.learn import fit as fit_on_cluster
         from unruly.distributed.run import Placement
 
         room = Path(f"{output.absolute()}.unfinished")
         placement = Placement(address, workers)
-        model = fit(opened, room, sample=sample, placement=placement, progress=screen.progress())
+        model = fit_on_cluster(
+            opened,
+            room,
+            sample=sample,
+            excerpts=not no_excerpts,
+            placement=placement,
+            progress=screen.progress(),
+        )
         model.save(output)
         screen.answer({**model.summary_.to_plain(), "output": str(output)})
         screen.say(str(model.summary_))

@@ -99,7 +99,10 @@ def sharpening_shift(lp: Real64, tau: float, near: Real64) -> Real64:
 
     >>> lp = np.log(np.array([[0.9, 0.1], [0.8, 0.2], [0.55, 0.45]]))
     >>> b0 = sharpening_shift(lp, 3.0, np.zeros(2))
-    >>> softmax(3 * lp + b0).mean(axis=0).round(4).tolist(), np.exp(lp).mean(axis=0).round(4).tolist()
+    >>> (
+    ...     softmax(3 * lp + b0).mean(axis=0).round(4).tolist(),
+    ...     np.exp(lp).mean(axis=0).round(4).tolist(),
+    ... )
     ([0.75, 0.25], [0.75, 0.25])
     """
     return match_marginals(tau * lp, np.exp(lp).mean(axis=0), near, EXACT)

@@ -40,12 +40,14 @@ def fit(
     folder: str | Path,
     *,
     sample: int = SAMPLE,
+    excerpts: bool = True,
     placement: Placement = HERE,
     progress: Progress = SILENT,
 ) -> WeakClassifier:
     """Learn from a sample of the project's training documents, which may be a folder of Parquet files.
 
-    Drawn at random by the project's seed, all that people labelled included. `folder` must be seen by all workers
+    Drawn at random by the project's seed, all that people labelled included. Without `excerpts` the model keeps no
+    beginnings of training texts. `folder` must be seen by all workers
     under this name; it is made, and removed at the end.
     """
     opened = project if isinstance(project, Project) else Project.read(project)
@@ -58,6 +60,8 @@ def fit(
         raise InputError(
             "features that come in the order of the documents cannot be drawn from: name a column of the documents"
         )
+    if not excerpts:
+        model.set_params(keep_documents=0)
     room.mkdir(parents=True)
     try:
         with connected(placement.address, placement.workers) as cluster:

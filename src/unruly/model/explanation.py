@@ -25,7 +25,9 @@ from unruly.model.fitted import Fitted, Neighbour
 from unruly.model.inputs import Documents, silence
 from unruly.model.predictions import DECIDED
 from unruly.model.summary import estimated_accuracy
+from unruly.paper.pseudo_labels import pseudo_labels
 from unruly.texts.corpus import Corpus
+from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
 
@@ -99,9 +101,9 @@ class Explanation:
     majority: tuple[
         str, ...
     ]  # the classes with most votes; several when they tie, none without votes
-    pseudo_label: (
-        str | None
-    )  # by global reliability (Eq. 2); None without votes, and for the default
+    pseudo_label: tuple[
+        str, ...
+    ]  # by global reliability (Eq. 2); several when they tie; none for the default
     denoiser: Opinion | None  # None without votes
     classifier: Opinion
     neighbours: tuple[Neighbour, ...]
@@ -126,7 +128,7 @@ class Explanation:
             "decided_by": self.decided_by,
             "votes": [vote.to_plain() for vote in self.votes],
             "majority": list(self.majority),
-            "pseudo_label": self.pseudo_label,
+            "pseudo_label": list(self.pseudo_label),
             "denoiser": self.denoiser.to_plain() if self.denoiser else None,
             "classifier": self.classifier.to_plain(),
             "neighbours": [neighbour.to_plain() for neighbour in self.neighbours],
@@ -199,14 +201,12 @@ class Explanation:
             f"{v.source:{width}}  {label:{votes_width}}  {figure}  {_why(v)}"
             for v, label, figure in zip(self.votes, labels, figures, strict=True)
         ]
-        by = self.pseudo_label
-        *others, last = self.majority
-        most = f"{', '.join(others)} and {last} tie" if others else last
+        by = f"; by reliability {_winners(self.pseudo_label)}" if self.pseudo_label else ""
         return [
             head,
             *(row.rstrip() for row in rows),
             LEGEND_OF_ODDS if self._with_odds else LEGEND,
-            f"majority vote {most}" + ("" if by is None else f"; by reliability {by}"),
+            f"majority vote {_winners(self.majority)}{by}",
         ]
 
     @property
@@ -313,7 +313,7 @@ def explain(
         decided_by=DECIDED[int(heads.decided_by[0])],
         votes=_votes(fitted, votes, heads, features, text),
         majority=_majority(votes),
-        pseudo_label=_pseudo_label(fitted, votes) if cast and fitted.method == "paper" else None,
+        pseudo_label=_pseudo_label(fitted, votes) if fitted.method == "paper" else (),
         denoiser=_opinion(heads.denoiser[0], fitted.classes) if cast else None,
         classifier=_opinion(heads.classifier[0], fitted.classes),
         neighbours=()
@@ -396,11 +396,17 @@ def _majority(votes: Votes) -> tuple[str, ...]:
     return tuple(votes.classes[r] for r in np.flatnonzero(counts == counts.max()))
 
 
-def _pseudo_label(fitted: Fitted, votes: Votes) -> str:
-    """Equation 2: the class with the largest sum of global reliabilities."""
-    named = np.stack([votes.agrees(np.array([r]), slice(1))[0] for r in range(votes.m)])  # (m, k)
-    shares = named / np.maximum(named.sum(axis=0), 1)
-    return votes.classes[int((shares @ fitted.learner.reliability).argmax())]
+def _pseudo_label(fitted: Fitted, votes: Votes) -> tuple[str, ...]:
+    """Equation 2: the class with the largest sum of global reliabilities; several when they tie, none without votes."""
+    cast = SparseVotes.from_matrix(votes.hard[:1], votes.m)
+    shares = pseudo_labels(fitted.learner.reliability, cast)[0]
+    return tuple(votes.classes[r] for r in np.flatnonzero(shares))
+
+
+def _winners(classes: Sequence[str]) -> str:
+    """The class with most votes, or those that tie."""
+    *others, last = classes
+    return f"{', '.join(others)} and {last} tie" if others else last
 
 
 def telling_words(

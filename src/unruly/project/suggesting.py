@@ -286,8 +286,11 @@ def fitted_now(
 def with_stand_in(votes: Votes, r: int) -> Votes:
     """The votes with one more source, which votes for class r wherever no other votes."""
     rest = np.where(votes.covered, ABSTAIN, r).astype(np.int8)
-    return Votes(
-        np.column_stack([votes.matrix, rest]), (*votes.sources, REST), votes.classes, votes.ids
+    return replace(
+        votes,
+        matrix=np.column_stack([votes.matrix, rest]),
+        sources=(*votes.sources, REST),
+        provenance=None,
     )
 
 
