@@ -15,15 +15,17 @@ def true_accuracy(matrix: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return np.asarray(((matrix == truth[:, None]) & voted).sum(axis=0) / voted.sum(axis=0))
 
 
-def test_intervals_hold_the_truth() -> None:
-    held, total = 0, 0
+def test_intervals_hold_the_truth_and_are_not_everything() -> None:
+    held, total, widths = 0, 0, []
     for seed in range(6):
         features, votes, truth = drawn(800, [0.55, 0.65, 0.75, 0.85, 0.9], seed=seed)
         _, low, high = denoise(features, votes).accuracy.T
         true = true_accuracy(votes.matrix, truth)
         held += int(((low <= true) & (true <= high)).sum())
         total += len(true)
+        widths.append((high - low).mean())
     assert held / total > 0.85
+    assert np.mean(widths) < 0.42  # under an assumed balance: 0 to 1 would hold every truth
 
 
 def test_intervals_narrow_as_the_balance_is_known() -> None:
@@ -75,7 +77,7 @@ def test_no_number_of_votes_makes_an_estimate_without_labels_exact() -> None:
 
 
 def test_some_votes_of_a_source_are_judged_as_all_of_them_are() -> None:
-    held, total = 0, 0
+    held, total, widths = 0, 0, []
     for seed in range(4):
         features, votes, truth = drawn(800, [0.55, 0.65, 0.75, 0.85, 0.9], seed=seed)
         model = denoise(features, votes)
@@ -89,7 +91,10 @@ def test_some_votes_of_a_source_are_judged_as_all_of_them_are() -> None:
             part = model.vote_accuracy(combined, votes, name, rows[some], earned[some])
             right = float((votes.matrix[rows[some], j] == truth[rows[some]]).mean())
             held, total = held + (part.low <= right <= part.high), total + 1
+            widths.append((part.high - part.low, whole.high - whole.low))
     assert held / total > 0.85
+    some_width, whole_width = np.mean(widths, axis=0)
+    assert whole_width < some_width < 0.55  # fewer votes tell less, but something
 
 
 def test_a_source_that_the_model_does_not_know_is_judged_by_all_votes() -> None:

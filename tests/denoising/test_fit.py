@@ -87,7 +87,7 @@ def test_the_balance_says_where_it_comes_from() -> None:
     assert assumed.depends is not None
     assert stated.depends is not None
     assert exact.depends is None  # nothing else is plausible
-    assert assumed.depends >= stated.depends > 0
+    assert assumed.depends > 2 * stated.depends > 0
     assert sum(known.shares) == pytest.approx(1)
     assert abs(known.shares[1] - 0.2) < abs(assumed.shares[1] - 0.2)
 
@@ -133,7 +133,7 @@ def test_votes_as_the_stated_balance_are_the_votes_shares() -> None:
 
 
 def test_soft_votes_count_by_their_shares() -> None:
-    features, votes, truth = drawn(400, [0.8, 0.8])
+    features, votes, _ = drawn(400, [0.8, 0.8])
     sure = np.eye(2, dtype=np.float32)[np.maximum(votes.matrix[:, 0], 0)]
     soft = Votes(
         votes.matrix.copy(), votes.sources, votes.classes, votes.ids, {votes.sources[0]: sure}
@@ -150,7 +150,6 @@ def test_soft_votes_count_by_their_shares() -> None:
     )
     other = denoise(features, vague).heads(features, vague).combined
     assert np.abs(other - hard).max() > 0.05
-    assert len(truth) == 400
 
 
 def test_a_thousand_labels_are_no_worse_than_a_classifier_on_those_alone() -> None:

@@ -189,10 +189,9 @@ def test_a_rough_balance_is_moved_by_clear_evidence_and_by_nothing_else() -> Non
     # Text that knows nothing, and votes on few documents: the statement decides.
     noise = np.random.default_rng(0).normal(size=(1200, 4))
     blank = Features.from_array(noise.astype(np.float32))
-    few, gold = drawn(1200, [0.8], coverage=0.05)[1:]
+    few = drawn(1200, [0.8], coverage=0.05)[1]
     vague = denoise(blank, few, balance=StatedBalance((0.8, 0.2)))
     assert answers(vague, blank, few).mean(axis=0)[0] > 0.6
-    assert len(gold) == 1200
 
 
 def test_answers_stay_as_near_to_the_votes_as_the_plain_balanced_classifiers() -> None:

@@ -125,6 +125,17 @@ def test_weighted_vote_gives_lonely_sources_an_average_say() -> None:
     assert model.predict_proba(votes)[0] == pytest.approx([0.7, 0.3])
 
 
+def test_a_weighted_vote_counts_how_far_the_votes_beside_it_agree() -> None:
+    """Source 0 meets another twice: once all go with it, once half of the votes do. Its third vote is alone."""
+    votes = Votes.from_array([[0, 0, -1], [0, 1, -1], [0, -1, -1], [-1, -1, 1]])
+    met = (1 + 0.5) / 2
+    assert WeightedVote(smoothing=0).fit(votes).accuracies_ == pytest.approx([met, met, 0.7])
+    smoothed = (2 * met + 2 * 0.7) / 4  # two votes at 70 % are added
+    assert WeightedVote().fit(votes).accuracies_ == pytest.approx([smoothed, smoothed, 0.7])
+    once = WeightedVote(smoothing=0).fit(Votes.from_array([[1, 1], [0, -1]]))
+    assert once.accuracies_ == pytest.approx([1, 1])
+
+
 def test_a_coin_is_smoothed_by_votes_that_are_right_by_chance() -> None:
     """One vote, surely right, and two that are right one time in two: two out of three are right."""
     one, even = np.array([[1.0, 0.0]]), np.zeros(2)

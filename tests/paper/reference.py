@@ -24,7 +24,7 @@ class Trace:
     l1: float
     l2: float
     l3: float
-    reliability: NDArray[Any]  # (k,): A
+    reliability: NDArray[Any] | None  # (k,): A; None where it was not looked at
     labels: NDArray[Any]  # (n, m): pseudo-labels after the epoch
     weights: dict[str, NDArray[Any]]  # after the update
 

@@ -125,9 +125,13 @@ def test_combined_rows_are_probabilities_and_the_decider_agrees(how: str, seed: 
     rule, text = (rng.dirichlet(np.ones(3), size=20).astype(np.float32) for _ in range(2))
     combined, decided = combine(rule, text, how)
     np.testing.assert_allclose(combined.sum(axis=1), 1, atol=1e-4)
-    assert (combined.argmax(axis=1) == rule.argmax(axis=1))[decided == 1].all()
-    both = decided == 0
-    assert (combined.argmax(axis=1) == text.argmax(axis=1))[both].all()
+    rule_says, text_says, answer = (part.argmax(axis=1) for part in (rule, text, combined))
+    assert (answer == rule_says)[decided == 1].all()
+    assert (decided == 0).tolist() == ((rule_says == text_says) & (answer == rule_says)).tolist()
+    if how == "confident":
+        assert (answer == text_says)[decided == 2].all()
+        assert (text.max(axis=1) >= rule.max(axis=1))[decided == 2].all()
+        assert (rule.max(axis=1) >= text.max(axis=1))[decided == 1].all()
 
 
 def test_sources_that_abstain_have_no_reliability_and_take_mass_only_with_all() -> None:

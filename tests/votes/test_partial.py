@@ -29,6 +29,7 @@ from unruly.rules import Keywords
 from unruly.rules.source import Rule, Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
 from unruly.votes.sparse import SparseVotes
+from unruly.votes.summary import tallies
 from unruly.votes.votes import Votes
 
 CLASSES = ["praise", "billing", "bug"]
@@ -80,6 +81,24 @@ def test_rules_cast_partial_votes() -> None:
     assert votes.hard[:, 0].tolist() == [-1] * 5
     assert votes.voted[:, 0].tolist() == [True, False, True, False, False]
     assert [m.label for m in votes.matches(0)] == ["billing or bug", "bug", "billing or bug"]
+
+
+def test_a_partial_vote_agrees_with_each_of_its_classes_and_no_answer() -> None:
+    votes = Sources(CLASSES, [Source("s", [Rule(["praise", "bug"], Keywords(["x"]))])]).vote(["x"])
+    agrees = [bool(votes.agrees(np.array([answer]))[0, 0]) for answer in (0, 1, 2, -1)]
+    assert agrees == [True, False, True, False]
+
+
+def test_tallies_count_a_partial_vote_once_for_each_of_its_classes() -> None:
+    votes = sources().vote(TEXTS)
+    (tally,) = tallies(votes)
+    assert tally.by_source.tolist() == [[0, 2, 2], [0, 0, 2], [2, 0, 0], [0, 2, 2]]
+    assert tally.named.tolist() == [[0, 2, 3], [0, 1, 2], [1, 1, 1], [1, 0, 0], [0, 0, 0]]
+    assert tally.counts[0].tolist() == [
+        0,
+        1,
+        2,
+    ]  # two halves for billing, two halves and one for bug
 
 
 def test_not_label_of_two_classes_is_a_vote_for_the_other() -> None:

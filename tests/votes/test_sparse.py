@@ -117,6 +117,25 @@ def test_many_columns_are_renumbered_on_the_way(monkeypatch: pytest.MonkeyPatch)
     assert sorted(distinct.counts) == sorted(np.bincount(pick))
 
 
+def test_no_table_outgrows_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight outcomes a source, ten kinds of rows: one source more would need a table of 80 for 30 rows."""
+    monkeypatch.setattr(module, "TABLE", 1)
+    tables: list[int] = []
+    original = module._renumber
+
+    def renumber(code: NDArray[np.intp], bound: int) -> tuple[NDArray[np.intp], int]:
+        tables.append(bound)
+        return original(code, bound)
+
+    monkeypatch.setattr(module, "_renumber", renumber)
+    rows = np.array([[i % 7, i // 7, 6, i % 3] for i in range(10)])
+    classes = [str(c) for c in range(7)]
+    distinct = DistinctVotes.of(Votes.from_array(np.repeat(rows, 3, axis=0), classes=classes))
+    assert tables
+    assert max(tables) <= 2 * 30
+    assert len(distinct.counts) in (10, 30)
+
+
 def test_rows_that_are_all_different_are_left_alone() -> None:
     matrix = np.random.default_rng(0).integers(0, 2, size=(500, 60))
     assert DistinctVotes.of(Votes.from_array(matrix)).inverse is None

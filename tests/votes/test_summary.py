@@ -195,6 +195,14 @@ def test_the_same_figures_in_every_dress() -> None:
     assert len(str(summary).splitlines()) == 7  # with the legend and majority vote
 
 
+def test_the_text_shows_the_interval_of_each_accuracy() -> None:
+    votes = Votes.from_array([[0, -1]] * 8 + [[1, -1]] * 2)
+    lines = str(votes.summary([0] * 10)).splitlines()
+    interval = wilson(8, 10)
+    assert lines[1].endswith(f"0.800  [{interval.low:.3f}, {interval.high:.3f}]")
+    assert lines[2].split()[-2:] == ["-", "-"]  # the second source never votes
+
+
 @pytest.mark.parametrize(
     ("gold", "expected"),
     [

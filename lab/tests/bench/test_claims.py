@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from lab.tests.bench.handmade import outcome, seeds
 
+from unruly_lab.bench import clean_labels
 from unruly_lab.bench import paper_figures as paper
 from unruly_lab.bench.claims import CLAIMS, table
 from unruly_lab.bench.runs import Matched, Noise, Outcome
@@ -12,13 +13,23 @@ from unruly_lab.bench.runs import Matched, Noise, Outcome
 GOLD = {"selection": "gold"}
 EVERYTHING: list[Outcome] = [
     *seeds("youtube", "paper", 0.70, 0.72, noise_after=Noise(0.125, 0.1, 0.1)),
-    *seeds("youtube", "paper", 0.90, run=GOLD, cpu=90.0, by_matched=(Matched(0, 20, 18),)),
+    *seeds(
+        "youtube",
+        "paper",
+        0.90,
+        run=GOLD,
+        cpu=90.0,
+        parameters=12_300,
+        by_matched=(Matched(0, 20, 18),),
+    ),
     outcome("youtube", "bert-mlp", 0.80, GOLD, by_matched=(Matched(0, 20, 10),)),
     outcome("youtube", "bert-mlp", 0.75),
     outcome("youtube", "snorkel", 0.85, GOLD),
     outcome("youtube", "bert-mlp-denoised", 0.83, GOLD),
     outcome("youtube", "bert-mlp-gold", 0.95, {**GOLD, "clean": 1.0}),
     outcome("youtube", "rule-only", 0.86, GOLD),
+    outcome("youtube", "ulmfit", 0.60, GOLD),
+    outcome("youtube", "ulmfit-denoised", 0.58, GOLD),
     outcome("youtube", "neural-self", 0.91, GOLD),
     outcome("youtube", "paper", 0.93, {**GOLD, "experiment": "clean", "clean": 0.05}),
     outcome("youtube", "bert-mlp-gold", 0.89, {**GOLD, "experiment": "clean", "clean": 0.05}),
@@ -59,9 +70,12 @@ def line(words: str, title: str) -> str:
         ("without any vote", "The paper's method, epoch by gold", "40.0"),
         ("Supervised", "The paper's method, epoch by gold", "3.0"),
         ("full supervision", "The paper's method, epoch by gold", "-5.0"),
-        ("same with", "The paper's method, epoch by gold", "4.0"),
+        ("same with 5 %", "The paper's method, epoch by gold", "4.0"),
+        ("same with ULMFiT", "*the paper*", "*34.7*"),
+        ("same with ULMFiT", "The paper's method, epoch by gold", "-2.0"),
         ("components", "The paper's method, epoch by gold", "-1.0"),
         ("cheap", "The paper's method, epoch by gold", "1.5"),
+        ("trainable", "The paper's method, epoch by gold", "12.3"),
     ],
 )
 def test_a_claim_is_measured_as_it_says(words: str, title: str, figure: str) -> None:
@@ -71,9 +85,36 @@ def test_a_claim_is_measured_as_it_says(words: str, title: str, figure: str) -> 
 def test_a_line_over_voters_is_not_given_the_figures_of_the_printed_softmax() -> None:
     voters = outcome("youtube", "paper-voters", 0.5, GOLD)
     text = table([*EVERYTHING, voters]) or ""
-    clean = next(s for s in text.split("### ") if s.startswith("The same with"))
+    clean = next(s for s in text.split("### ") if s.startswith("The same with 5 %"))
     assert "over voters" in text
     assert "over voters" not in clean  # it was not run with clean labels
+
+
+def section(outcomes: list[Outcome], words: str) -> str:
+    text = table(outcomes) or ""
+    return next(s for s in text.split("### ") if words in s.partition("\n")[0])
+
+
+def test_a_figure_that_rests_on_fewer_documents_is_marked() -> None:
+    """The line itself has all documents; the best peer, or any that could have been, has fewer."""
+    few = outcome("youtube", "implyloss", 0.7, {**GOLD, "rows": 50}, documents=(50, 10, 20))
+    assert "epoch by gold | 5.0 |" in section(EVERYTHING, "outperforms")
+    assert "epoch by gold | 5.0 † |" in section([*EVERYTHING, few], "outperforms")
+    assert "epoch by gold | 90.0 |" in section([*EVERYTHING, few], "accurate")
+
+
+def test_shares_of_different_numbers_of_documents_are_not_compared() -> None:
+    labelled = {**GOLD, "experiment": "clean", "clean": 0.005}
+    ours = outcome("youtube", "paper", 0.9, labelled)
+    fewer = outcome("youtube", "bert-mlp-gold", 0.6, labelled, documents=(50, 10, 20))
+    same = outcome("youtube", "bert-mlp-gold", 0.6, labelled)
+    assert "epoch by gold" not in section([*EVERYTHING, ours, fewer], "0.5 %")
+    assert "epoch by gold | 30.0 |" in section([*EVERYTHING, ours, same], "0.5 %")
+    words = (
+        "youtube, The paper's method, epoch by gold over BERT-MLP on the same labels, in points: "
+    )
+    assert f"{words}+30.0 at 0.5 %" in (clean_labels.table([ours, same]) or "")
+    assert words not in (clean_labels.table([ours, fewer]) or "")
 
 
 def test_every_claim_has_a_reason_and_gold_is_told() -> None:

@@ -331,8 +331,6 @@ class DistinctVotes:
 def _hard(matrix: NDArray[np.signedinteger[Any]], m: int) -> csr_array:
     """(n, k) votes to the (n, k*m) indicator matrix."""
     n, k = matrix.shape
-    if not n or not k:
-        return csr_array((n, k * m), dtype=np.float64)
     small = n * k < 2**31
     cells = np.flatnonzero(matrix != ABSTAIN).astype(np.int32 if small else np.int64)
     columns = cells % k * m + matrix.reshape(-1)[cells]

@@ -1,13 +1,14 @@
 """Each claim of the paper with its figure, ours by its own protocol, ours without gold, and why they differ.
 
 A claim is measured on one line of runs (the paper's method, or unruly's default) beside the other systems
-under the same choice of the epoch; where a system that it needs was not run, the cell is empty.
+under the same choice of the epoch; where a system that it needs was not run, the cell is empty. A figure that
+rests on any run with fewer training documents than the data set has is marked.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from unruly_lab.bench import paper_figures as paper
@@ -38,6 +39,22 @@ Figures = Mapping[str, float]  # by data set
 
 
 @dataclass(frozen=True)
+class Figure:
+    """What was measured, and the runs that it rests on."""
+
+    value: float
+    runs: tuple[Outcome, ...]
+
+    def __sub__(self, other: Figure) -> Figure:
+        return Figure(self.value - other.value, (*self.runs, *other.runs))
+
+    @property
+    def documents(self) -> int:
+        """The fewest training documents of any run."""
+        return min(o.documents[0] for o in self.runs)
+
+
+@dataclass(frozen=True)
 class Measured:
     """All that a claim may be measured on."""
 
@@ -45,20 +62,20 @@ class Measured:
     clean: Mapping[float, Cells]
     search: Cells
 
-    def accuracy(self, method: str, line: Variant, dataset: str) -> float | None:
+    def accuracy(self, method: str, line: Variant, dataset: str) -> Figure | None:
         """Per cent, of a system under the same choice of the epoch as the line, where it has the choice."""
         return _percent(self.main, method, line, dataset)
 
-    def with_labels(self, share: float, method: str, line: Variant, dataset: str) -> float | None:
+    def with_labels(self, share: float, method: str, line: Variant, dataset: str) -> Figure | None:
         """The same with a share of true training labels."""
         return _percent(self.clean.get(share, {}), method, line, dataset)
 
-    def outcomes(self, line: Variant, dataset: str) -> Sequence[Outcome]:
+    def outcomes(self, line: Variant, dataset: str) -> tuple[Outcome, ...]:
         """The runs of a line."""
-        return self.main.get(line, {}).get(dataset, ())
+        return tuple(self.main.get(line, {}).get(dataset, ()))
 
 
-Measure = Callable[[Measured, Variant, str], float | None]
+Measure = Callable[[Measured, Variant, str], Figure | None]
 
 
 @dataclass(frozen=True)
@@ -71,7 +88,7 @@ class Claim:
     unit: str
     why: str
     default: bool = True  # whether it can be asked of unruly's default, too
-    average: float | None = None  # the paper's, where it prints no figure for each data set
+    average: str = ""  # the paper's, where it prints no figure for each data set
 
 
 def table(outcomes: Sequence[Outcome]) -> str | None:
@@ -84,16 +101,26 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         return None
     columns = tuple(d for d in datasets(found.main) if paper.known(d))
     shown = {line.title(): [o for d in found.main[line].values() for o in d] for line in lines}
-    every = [o for several in shown.values() for o in several]
+    every = [
+        o
+        for by_variant in (found.main, *found.clean.values(), found.search)
+        for by_dataset in by_variant.values()
+        for several in by_dataset.values()
+        for o in several
+    ]
     return page(
         TITLE,
         "Ours by the paper's own protocol (*epoch by gold*: gold validation labels choose the epoch), and without "
-        "gold (the last epoch). `spouse_bert` is the only set with the paper's rows and features. In every line "
+        "gold (the last epoch). `spouse_bert` is the only set with the paper's rows and features; the mean is over the "
+        'paper\'s five sets, without it. On spouse 92 % of the test documents are "no", and gold keeps an epoch that '
+        "answers so nearly everywhere: its large figures there say little about the method, and lift its means. "
+        "In every line "
         "of the paper's method the hyper-parameters are the paper's, which it chose by gold; the constants of "
         "unruly's default were chosen with gold of these sets in view; sms, trec and yoruba took no part in "
         "its first version and are the fairer test of it ([the main table](main-table.md), "
         "[the default](../docs/default.md)).",
         *(_section(claim, found, lines, columns, every) for claim in CLAIMS),
+        OTHERS,
         gold_words(shown),
         conditions(every),
     )
@@ -109,15 +136,16 @@ def _section(
     names = {d: known for d in columns if (known := paper.known(d))}
     theirs = {d: claim.figures[own] for d, own in names.items() if own in claim.figures}
     body = [_row("*the paper*", theirs, columns, "*", average=claim.average)]
-    body = body if theirs or claim.average is not None else []
+    body = body if theirs or claim.average else []
     for line in lines:
         if line.method == "default" and not claim.default:
             continue
         measured = {d: claim.measure(found, line, d) for d in columns}
-        ours = {d: value for d, value in measured.items() if value is not None}
+        ours = {d: figure for d, figure in measured.items() if figure is not None}
         if ours:
-            marks = {d: fewer(found.outcomes(line, d), every) for d in ours}
-            body.append(_row(line.title(), ours, columns, marks=marks))
+            marks = {d: fewer(figure.runs, every) for d, figure in ours.items()}
+            values = {d: figure.value for d, figure in ours.items()}
+            body.append(_row(line.title(), values, columns, marks=marks))
     header = (claim.unit, *columns, "mean")
     return "\n\n".join([f"### {claim.said}", markdown(header, body), f"Why: {claim.why}"])
 
@@ -128,105 +156,127 @@ def _row(
     columns: Sequence[str],
     around: str = "",
     marks: Mapping[str, str] | None = None,
-    average: float | None = None,
+    average: str = "",
 ) -> tuple[str, ...]:
     """A line of one claim; the mean is over the paper's five sets, where the line has them all."""
     own = [figures[name] for name in paper.DATASETS if name in figures]
-    mean = statistics.fmean(own) if len(own) == len(paper.DATASETS) else average
+    mean = _shown(statistics.fmean(own), "") if len(own) == len(paper.DATASETS) else average
     after = marks or {}
     shown = (f"{_shown(figures.get(d), around)}{after.get(d, '')}" for d in columns)
-    return (title, *shown, _shown(mean, around))
+    return (title, *shown, f"{around}{mean}{around}" if mean else NOTHING)
 
 
 def _shown(value: float | None, around: str) -> str:
-    return NOTHING if value is None else f"{around}{value:.1f}{around}"
+    return NOTHING if value is None else f"{around}{round(value, 1) + 0.0:.1f}{around}"  # no -0.0
 
 
-def _percent(found: Cells, method: str, line: Variant, dataset: str) -> float | None:
+def _percent(found: Cells, method: str, line: Variant, dataset: str) -> Figure | None:
     """Of the variant of a system that stands beside a line: the same epoch and attention, where it has them."""
     attention = line.attention if method in ATTENDING else ""
     for selection in (line.selection, "gold" if line.method == "default" else "none"):
         variant = Variant(method, selection, line.encoder, line.prior, attention)
         if several := found.get(variant, {}).get(dataset):
-            return Spread.of(o.accuracy for o in several).percent
+            return Figure(Spread.of(o.accuracy for o in several).percent, tuple(several))
     return None
 
 
-def _difference(first: float | None, second: float | None) -> float | None:
+def _difference(first: Figure | None, second: Figure | None) -> Figure | None:
     return None if first is None or second is None else first - second
 
 
-def _accuracy(found: Measured, line: Variant, dataset: str) -> float | None:
+def _over_best(first: Figure | None, rivals: Sequence[Figure | None]) -> Figure | None:
+    """Over the best of those that were run; the figure rests on all of them."""
+    known = [rival for rival in rivals if rival is not None]
+    if first is None or not known:
+        return None
+    best = max(rival.value for rival in known)
+    return first - Figure(best, tuple(o for rival in known for o in rival.runs))
+
+
+def _spread(values: Iterable[float], runs: Sequence[Outcome]) -> Figure | None:
+    """The mean in per cent of what the runs measured."""
+    found = Spread.of(values)
+    return Figure(100 * found.mean, tuple(runs)) if found.n else None
+
+
+def _accuracy(found: Measured, line: Variant, dataset: str) -> Figure | None:
     return found.accuracy(line.method, line, dataset)
 
 
-def _lead(found: Measured, line: Variant, dataset: str) -> float | None:
+def _lead(found: Measured, line: Variant, dataset: str) -> Figure | None:
     rivals = [found.accuracy(peer, line, dataset) for peer in PEERS]
-    known = [rival for rival in rivals if rival is not None]
-    return _difference(_accuracy(found, line, dataset), max(known) if known else None)
+    return _over_best(_accuracy(found, line, dataset), rivals)
 
 
-def _denoised(found: Measured, line: Variant, dataset: str) -> float | None:
-    several = found.outcomes(line, dataset)
-    before = Spread.of(o.noise_before.matched for o in several)
-    after = Spread.of(o.noise_after.matched for o in several)
-    return 100 * (before.mean - after.mean) if before.n and after.n else None
+def _denoised(found: Measured, line: Variant, dataset: str) -> Figure | None:
+    runs = found.outcomes(line, dataset)
+    return _spread((o.noise_before.matched - o.noise_after.matched for o in runs), runs)
 
 
-def _denoised_all(found: Measured, line: Variant, dataset: str) -> float | None:
-    several = found.outcomes(line, dataset)
-    fewer_wrong = Spread.of(o.noise_before.all - o.noise_after.all for o in several)
-    return 100 * fewer_wrong.mean if fewer_wrong.n else None
+def _denoised_all(found: Measured, line: Variant, dataset: str) -> Figure | None:
+    runs = found.outcomes(line, dataset)
+    return _spread((o.noise_before.all - o.noise_after.all for o in runs), runs)
 
 
-def _denoised_right(found: Measured, line: Variant, dataset: str) -> float | None:
-    after = Spread.of(o.noise_after.matched for o in found.outcomes(line, dataset))
-    return 100 * (1 - after.mean) if after.n else None
+def _denoised_right(found: Measured, line: Variant, dataset: str) -> Figure | None:
+    runs = found.outcomes(line, dataset)
+    return _spread((1 - o.noise_after.matched for o in runs), runs)
 
 
-def _robust(found: Measured, line: Variant, dataset: str) -> float | None:
-    spread = uniform_spread(found.search.get(line, {}).get(dataset, ()))
-    return 100 * spread.deviation if spread.n > 1 else None
+def _robust(found: Measured, line: Variant, dataset: str) -> Figure | None:
+    runs = tuple(found.search.get(line, {}).get(dataset, ()))
+    spread = uniform_spread(runs)
+    return Figure(100 * spread.deviation, runs) if spread.n > 1 else None
 
 
-def _unmatched(found: Measured, line: Variant, dataset: str) -> float | None:
+def _unmatched(found: Measured, line: Variant, dataset: str) -> Figure | None:
     plain = Variant("bert-mlp", line.selection, line.encoder, line.prior)
-    ours, theirs = (
-        next(
-            (g.accuracy.percent for g in groups(found.outcomes(v, dataset)) if not g.sources), None
-        )
-        for v in (line, plain)
-    )
-    return _difference(ours, theirs)
+    return _difference(*(_without_votes(found.outcomes(v, dataset)) for v in (line, plain)))
 
 
-def _supervised(found: Measured, line: Variant, dataset: str) -> float | None:
-    after = found.accuracy("bert-mlp-denoised", line, dataset)
-    return _difference(after, found.accuracy("bert-mlp", line, dataset))
+def _without_votes(runs: tuple[Outcome, ...]) -> Figure | None:
+    right = next((g.accuracy.percent for g in groups(runs) if not g.sources), None)
+    return None if right is None else Figure(right, runs)
 
 
-def _ceiling(found: Measured, line: Variant, dataset: str) -> float | None:
+def _supervised(method: str) -> Measure:
+    def measure(found: Measured, line: Variant, dataset: str) -> Figure | None:
+        after = found.accuracy(f"{method}-denoised", line, dataset)
+        return _difference(after, found.accuracy(method, line, dataset))
+
+    return measure
+
+
+def _ceiling(found: Measured, line: Variant, dataset: str) -> Figure | None:
     full = found.accuracy("bert-mlp-gold", line, dataset)
     return _difference(_accuracy(found, line, dataset), full)
 
 
 def _with_labels(share: float) -> Measure:
-    def measure(found: Measured, line: Variant, dataset: str) -> float | None:
+    def measure(found: Measured, line: Variant, dataset: str) -> Figure | None:
         ours = found.with_labels(share, line.method, line, dataset)
-        return _difference(ours, found.with_labels(share, "bert-mlp-gold", line, dataset))
+        theirs = found.with_labels(share, "bert-mlp-gold", line, dataset)
+        if ours is None or theirs is None or ours.documents != theirs.documents:
+            return None  # a share of other documents is another number of labels
+        return ours - theirs
 
     return measure
 
 
-def _whole(found: Measured, line: Variant, dataset: str) -> float | None:
+def _whole(found: Measured, line: Variant, dataset: str) -> Figure | None:
     parts = [found.accuracy(part, line, dataset) for part in ABLATIONS]
-    known = [part for part in parts if part is not None]
-    return _difference(_accuracy(found, line, dataset), max(known) if known else None)
+    return _over_best(_accuracy(found, line, dataset), parts)
 
 
-def _minutes(found: Measured, line: Variant, dataset: str) -> float | None:
-    spent = Spread.of(o.cpu for o in found.outcomes(line, dataset))
-    return spent.mean / 60 if spent.n else None
+def _minutes(found: Measured, line: Variant, dataset: str) -> Figure | None:
+    runs = found.outcomes(line, dataset)
+    spent = Spread.of(o.cpu for o in runs)
+    return Figure(spent.mean / 60, runs) if spent.n else None
+
+
+def _parameters(found: Measured, line: Variant, dataset: str) -> Figure | None:
+    runs = found.outcomes(line, dataset)
+    return Figure(statistics.fmean(o.parameters for o in runs) / 1000, runs) if runs else None
 
 
 def _over(first: Figures, rivals: Sequence[Figures]) -> dict[str, float]:
@@ -237,6 +287,23 @@ def _of(method: str, cells: Mapping[paper.Cell, float]) -> dict[str, float]:
     return {d: cells[method, d] for d in paper.DATASETS}
 
 
+def _gain(method: str) -> dict[str, float]:
+    """The paper's points for denoised labels over majority ones."""
+    given = paper.SUPERVISED
+    return {d: given[f"{method}-denoised", d] - given[method, d] for d in paper.DATASETS}
+
+
+def _clean_gain(share: float) -> dict[str, float]:
+    """The paper's points over BERT-MLP on the same true labels."""
+    given = paper.CLEAN[share]
+    return {d: given["paper", d] - given["bert-mlp-gold", d] for d in paper.DATASETS}
+
+
+OTHERS = (
+    "Not figures, or on pages of their own: the rules' coverage and accuracy ([data statistics](data-statistics.md)), "
+    "validation accuracy ([here](validation.md)), accuracy by the number of votes ([here](by-matched.md)), the curves of each "
+    "hyper-parameter ([parameter study](parameter-study.md)), and the case study ([a review like the paper's](../docs/case-study.md))."
+)
 _MAIN = _of("paper", paper.MAIN)
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -248,12 +315,13 @@ CLAIMS: tuple[Claim, ...] = (
         "the paper's on spouse_bert alone.",
     ),
     Claim(
-        "It outperforms every other system on every data set",
+        "It outperforms every other system on every data set, by 5.46 points on average",
         _over(_MAIN, [_of(peer, paper.MAIN) for peer in PEERS]),
         _lead,
         "points over the best of the peers that were run",
         "several peers do better here than in the paper (Snorkel, ImplyLoss, MT on agnews), and the method "
-        "does worse; a peer that was not run on a set is not counted there ([the main table](main-table.md)).",
+        "does worse; the paper's own table gives the 5.1 of the first row, not 5.46, and a peer that was not run on a set "
+        "is not counted there ([the main table](main-table.md)).",
     ),
     Claim(
         "It reduces label noise among matched documents",
@@ -269,7 +337,7 @@ CLAIMS: tuple[Claim, ...] = (
         _denoised_right,
         "per cent right, training documents with more than p votes",
         "the level is that of the votes: what denoising adds is in the claim above.",
-        average=paper.DENOISED_RIGHT,
+        average=f"{paper.DENOISED_RIGHT:.1f}",
     ),
     Claim(
         "Over all training documents it reduces noise by 23.9 points on average",
@@ -278,7 +346,7 @@ CLAIMS: tuple[Claim, ...] = (
         "points fewer wrong labels, all training documents",
         "before denoising, a document without a vote counts here as a random guess; what the paper counted is not "
         "said.",
-        average=paper.NOISE_REDUCTION_ALL,
+        average=f"{paper.NOISE_REDUCTION_ALL:.1f}",
     ),
     Claim(
         "It predicts documents without any vote better than BERT-MLP, by 9 points or more",
@@ -287,16 +355,24 @@ CLAIMS: tuple[Claim, ...] = (
         "points over BERT-MLP, test documents without a vote",
         "the paper gives a picture of youtube and this one number; few test documents have no vote (19 on "
         "youtube), so that one of them is worth five points there.",
+        average=f"≥ {paper.UNMATCHED_GAIN:.1f}",
     ),
     Claim(
-        "Supervised models learn better from its labels than from majority votes",
-        {
-            d: paper.SUPERVISED["bert-mlp-denoised", d] - paper.SUPERVISED["bert-mlp", d]
-            for d in paper.DATASETS
-        },
-        _supervised,
+        "Supervised models learn better from its labels than from majority votes: BERT-MLP",
+        _gain("bert-mlp"),
+        _supervised("bert-mlp"),
         "points, BERT-MLP on denoised labels over majority ones",
-        "the gain follows the quality of the labels: with the last epoch they are no better than majority votes.",
+        "the gain follows the quality of the labels: with the last epoch they are no better than majority votes, "
+        'and the large figures on spouse are of labels that say "no" nearly everywhere.',
+        default=False,
+    ),
+    Claim(
+        "The same with ULMFiT",
+        _gain("ulmfit"),
+        _supervised("ulmfit"),
+        "points, ULMFiT (miniature) on denoised labels over majority ones",
+        "ours starts from no pre-trained weights and is a miniature ([the peers](../docs/peers.md)), so it learns little from "
+        "better labels, while on youtube it has with majority labels already what the paper's has with denoised ones.",
         default=False,
     ),
     Claim(
@@ -308,25 +384,27 @@ CLAIMS: tuple[Claim, ...] = (
         "the method stays far below it.",
     ),
     Claim(
-        "A few clean labels: better than BERT-MLP on them alone (0.5 % of the documents)",
-        {
-            d: paper.CLEAN[0.005]["paper", d] - paper.CLEAN[0.005]["bert-mlp-gold", d]
-            for d in paper.DATASETS
-        },
+        "A few clean labels: 6.28 points better than BERT-MLP on them alone (0.5 % of the documents)",
+        _clean_gain(0.005),
         _with_labels(0.005),
         "points over BERT-MLP on the same labels",
-        "half a per cent are 5 to 100 documents here, and 5 are too few for BERT-MLP; the paper's sets are larger.",
+        "half a per cent are 5 to 100 documents here, and 5 are too few for BERT-MLP, while the paper's sets are larger; "
+        "its own table gives the 7.0 of the first row, not 6.28.",
     ),
     Claim(
-        "The same with 5 %",
-        {
-            d: paper.CLEAN[0.05]["paper", d] - paper.CLEAN[0.05]["bert-mlp-gold", d]
-            for d in paper.DATASETS
-        },
+        "The same with 5 %: 3.84 points",
+        _clean_gain(0.05),
         _with_labels(0.05),
         "points over BERT-MLP on the same labels",
         "with more labels BERT-MLP approaches the ceiling of the features, and the pseudo-labels of the other "
         "documents hold the method back.",
+    ),
+    Claim(
+        "With 50 % the improvement becomes marginal",
+        _clean_gain(0.5),
+        _with_labels(0.5),
+        "points over BERT-MLP on the same labels",
+        "half of the documents still have pseudo-labels, which are worse than what BERT-MLP predicts for them.",
     ),
     Claim(
         "All three components are needed",
@@ -353,5 +431,15 @@ CLAIMS: tuple[Claim, ...] = (
         "CPU minutes of one training",
         "documents with equal features are computed once, and those that no longer have a gradient not at all; "
         "sets with fewer documents than the paper's are cheaper for that reason, too.",
+    ),
+    Claim(
+        "It has few trainable parameters (0.199 million)",
+        {},
+        _parameters,
+        "thousand numbers learnt",
+        "both networks are as wide as the features (768 numbers as in the paper, 1,536 on spouse) and their hidden size is "
+        "the paper's for each set (64 to 256), with which its own would have more on agnews and spouse than it says; "
+        "unruly's default is a linear model.",
+        average=f"{paper.PARAMETERS / 1000:.1f}",
     ),
 )

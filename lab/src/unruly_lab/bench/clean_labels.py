@@ -23,7 +23,8 @@ from unruly_lab.bench.tables import (
     several_encoders,
 )
 
-METHODS = ("bert-mlp-gold", "paper", "default")
+ALONE = "bert-mlp-gold"  # learns from the clean labels alone
+METHODS = (ALONE, "paper", "default")
 TITLE = "Clean labels"
 
 
@@ -96,28 +97,25 @@ def _titled(found: dict[float, Cells]) -> dict[str, list[Outcome]]:
 
 
 def _leads(outcomes: Sequence[Outcome]) -> list[str]:
-    """From which share on clean labels alone do as well as clean labels and votes."""
-    said = []
-    for dataset, by_title in curves(outcomes).items():
-        rivals = {
-            title: dict(points)
-            for title, points in by_title.items()
-            if title.startswith("BERT-MLP")
-        }
-        for title, points in by_title.items():
-            rival = next(iter(rivals.values()), None)
-            if title in rivals or rival is None:
-                continue
-            gaps = [
-                f"{s.percent - rival[share].percent:+.1f} at {100 * share:g} %"
-                for share, s in points
-                if share in rival
-            ]
-            if gaps:
-                said.append(
-                    f"{dataset}, {title} over BERT-MLP on the same labels, in points: {', '.join(gaps)}."
-                )
-    return said
+    """What votes add to clean labels; only where both had the same documents, for a share of others is another number."""
+    gaps: dict[tuple[str, str], list[str]] = {}
+    for share, by_variant in by_share(outcomes).items():
+        named = several_encoders(by_variant)
+        alone: dict[str, Sequence[Outcome]] = {}
+        for variant, by_dataset in by_variant.items():
+            if variant.method == ALONE:
+                alone = {**by_dataset, **alone}
+        for variant, by_dataset in by_variant.items():
+            for dataset in () if variant.method == ALONE else by_dataset:
+                ours, theirs = by_dataset[dataset], alone.get(dataset)
+                if theirs and ours[0].documents[0] == theirs[0].documents[0]:
+                    mine, other = (Spread.of(o.accuracy for o in runs) for runs in (ours, theirs))
+                    gap = f"{mine.percent - other.percent:+.1f} at {100 * share:g} %"
+                    gaps.setdefault((dataset, variant.title(named)), []).append(gap)
+    return [
+        f"{dataset}, {title} over BERT-MLP on the same labels, in points: {', '.join(found)}."
+        for (dataset, title), found in gaps.items()
+    ]
 
 
 def chart(outcomes: Sequence[Outcome]) -> str | None:

@@ -230,7 +230,7 @@ def most(outcomes: Iterable[Outcome]) -> tuple[int, int, int]:
 def fewer(several: Sequence[Outcome], beside: Iterable[Outcome]) -> str:
     """A mark for figures from fewer training documents than others on the same data set."""
     mine = [o for o in beside if several and o.run.dataset == several[0].run.dataset]
-    return FEWER if mine and most(several)[0] < most(mine)[0] else ""
+    return FEWER if mine and min(o.documents[0] for o in several) < most(mine)[0] else ""
 
 
 FEWER = " †"
