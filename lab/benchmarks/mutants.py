@@ -73,6 +73,7 @@ class Room:
     name: str
     source: str  # the folder that its files are named from
     tests: tuple[str, ...]
+    elsewhere: dict[str, list[str]]  # files whose tests stand in another room, and those tests
     mutants: tuple[Mutant, ...]
 
     @classmethod
@@ -89,7 +90,8 @@ class Room:
             )
             for entry in table["mutant"]
         )
-        return cls(path.stem, table.get("source", "src/unruly"), tests, mutants)
+        elsewhere = table.get("elsewhere", {})
+        return cls(path.stem, table.get("source", "src/unruly"), tests, elsewhere, mutants)
 
     def generated(self, number: int, seed: int) -> tuple[Mutant, ...]:
         """So many mutants, drawn at random from all that can be made of the room's files."""
@@ -109,7 +111,7 @@ class Room:
                 f"{file}, {words}",
                 file,
                 ((sources[file], _generated.planted(sources[file], place)),),
-                self.tests,
+                (*self.elsewhere.get(file, ()), *self.tests),
             )
             for file, place, words in sorted(drawn)
         )
