@@ -442,6 +442,21 @@ def test_clean_labels_stay_against_all_votes(batch_size: int | None) -> None:
     assert (without.classifier.argmax(axis=1)[known] == 1).mean() < 0.5
 
 
+def test_true_labels_of_the_first_class_alone_are_declared_wherever_they_are_used() -> None:
+    features, votes, _ = planted(n=100)
+    few = replace(SHORT, epochs=2)
+    first = np.where(np.arange(100) < 20, 0, -1)
+    training = GoldUse(Use.TRAINING, 20, "clean labels")
+    assert cotrain(features, votes, few, clean=first).gold_used == (training,)
+    calibrated = cotrain(features, votes, replace(few, calibrate=True), clean=first).gold_used
+    assert calibrated == (replace(training, labels=16), GoldUse(Use.CALIBRATION, 4, "clean labels"))
+    valid, origin = (features, votes, first), "validation documents"
+    by_gold = cotrain(features, votes, replace(few, selection="gold"), valid=valid).gold_used
+    assert by_gold == (GoldUse(Use.SELECTION, 20, origin),)
+    checked = cotrain(features, votes, replace(few, calibrate=True), valid=valid).gold_used
+    assert checked == (GoldUse(Use.CALIBRATION, 20, origin),)
+
+
 def test_bad_clean_labels_are_refused() -> None:
     features, votes, gold = planted()
     with pytest.raises(InputError, match="clean labels, row 3: 5"):

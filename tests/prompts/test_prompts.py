@@ -534,11 +534,14 @@ def test_texts_that_leave_the_machine_are_announced() -> None:
         ({"api_key": "sk-1"}, "environment variable"),
         ({"ask": "Is this spam?"}, "must hold {text}"),
         ({"answers": {"spam": ["yes"], "ham": ["Yes"]}}, "belongs to one class"),
+        ({"answers": {"spam": ["yes", " "], "ham": ["no"]}}, "none is blank"),
         ({"answers": {"spam": ["unsure"]}}, "an answer already"),
         ({"answers": {"smap": ["yes"]}}, "'smap' is not a class"),
         ({"budget": {"money": 1.0}}, "needs a price"),
         ({"budget": {"call": 1}}, "did you mean 'calls'"),
         ({"temperature": 1}, "is no key of prompt"),
+        ({"max_tokens": 0}, "give 1 to 4096"),
+        ({"max_tokens": 4097}, "give 1 to 4096"),
     ],
 )
 def test_mistakes_are_refused(changes: dict[str, object], problem: str) -> None:
@@ -547,6 +550,19 @@ def test_mistakes_are_refused(changes: dict[str, object], problem: str) -> None:
 
     with pytest.raises(RuleError, match=problem):
         source_from_plain({"name": "s", "prompt": {**usual, **changes}}, CLASSES)
+
+
+def test_a_prompt_is_written_as_it_was_read_without_what_is_usual() -> None:
+    from unruly.rules.source import source_from_plain, source_to_plain
+
+    usual = {"endpoint": "http://127.0.0.1:1/v1", "model": "m", "ask": "Spam? {text}"}
+    whole = usual | {
+        "answers": {"spam": ["yes"], "ham": ["no"]}, "budget": {"calls": 3}, "price": {"input": 0.0, "output": 1.0},
+        "key_env": "K", "in_flight": 1, "seconds": 1.5, "max_tokens": 4096, "seed": 1,
+    }  # fmt: skip
+    for table in (usual, whole, {**usual, "max_tokens": 1, "price": {"input": 1.0, "output": 0.0}}):
+        source = source_from_plain({"name": "s", "prompt": table}, CLASSES)
+        assert source_to_plain(source) == {"name": "s", "prompt": table}
 
 
 def test_templates_see_columns_classes_and_descriptions(server: StandIn) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unruly.errors import RuleError
-from unruly.rules.expressions import check_size, read_expression
+from unruly.rules.expressions import check_size, read_expression, short
 from unruly.rules.pattern import Pattern
 from unruly.rules.sources import Sources
 
@@ -90,6 +90,8 @@ def _calls(pattern: str) -> int:
         (r"(?!not)good", ("good",)),
         (r"w\d+|fr[aeiou]g", ("frag", "freg", "frig", "frog", "frug")),
         (r"soo+ good", ("good",)),
+        (r"^win$|up^?date", ("win", "update")),  # an anchor has no width
+        (r"cat.dog", ("cat", "dog")),  # any sign parts two words
         (r"\w+ing", ()),
         (r"[A-Z]{3,}", ()),
         (r"", ()),
@@ -105,6 +107,11 @@ def test_any_text_can_be_read(pattern: str) -> None:
     found = read_expression(pattern, "python")
     assert found.size >= 1
     assert all(re.fullmatch(r"\w+", word) for word in found.words)
+
+
+def test_messages_show_sixty_letters_of_a_pattern() -> None:
+    assert short("a" * 60) == "a" * 60
+    assert short("a" * 61) == "a" * 57 + "..."
 
 
 def test_size_is_at_most_what_is_written_without_repetition() -> None:
