@@ -132,6 +132,8 @@ def test_a_weighted_vote_counts_how_far_the_votes_beside_it_agree() -> None:
     assert WeightedVote(smoothing=0).fit(votes).accuracies_ == pytest.approx([met, met, 0.7])
     smoothed = (2 * met + 2 * 0.7) / 4  # two votes at 70 % are added
     assert WeightedVote().fit(votes).accuracies_ == pytest.approx([smoothed, smoothed, 0.7])
+    little = WeightedVote(smoothing=0.5).fit(votes).accuracies_  # a lone source keeps 70 %
+    assert little == pytest.approx([(2 * met + 0.5 * 0.7) / 2.5] * 2 + [0.7])
     once = WeightedVote(smoothing=0).fit(Votes.from_array([[1, 1], [0, -1]]))
     assert once.accuracies_ == pytest.approx([1, 1])
 
