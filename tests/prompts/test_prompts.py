@@ -540,8 +540,8 @@ def test_texts_that_leave_the_machine_are_announced() -> None:
         ({"budget": {"money": 1.0}}, "needs a price"),
         ({"budget": {"call": 1}}, "did you mean 'calls'"),
         ({"temperature": 1}, "is no key of prompt"),
-        ({"max_tokens": 0}, "give 1 to 4096"),
-        ({"max_tokens": 4097}, "give 1 to 4096"),
+        ({"max_tokens": 0}, "give 1 to 32,768"),
+        ({"max_tokens": 32_769}, "give 1 to 32,768"),
     ],
 )
 def test_mistakes_are_refused(changes: dict[str, object], problem: str) -> None:
@@ -558,7 +558,7 @@ def test_a_prompt_is_written_as_it_was_read_without_what_is_usual() -> None:
     usual = {"endpoint": "http://127.0.0.1:1/v1", "model": "m", "ask": "Spam? {text}"}
     whole = usual | {
         "answers": {"spam": ["yes"], "ham": ["no"]}, "budget": {"calls": 3}, "price": {"input": 0.0, "output": 1.0},
-        "key_env": "K", "in_flight": 1, "seconds": 1.5, "max_tokens": 4096, "seed": 1,
+        "key_env": "K", "in_flight": 1, "seconds": 1.5, "max_tokens": 32_768, "seed": 1,
     }  # fmt: skip
     for table in (usual, whole, {**usual, "max_tokens": 1, "price": {"input": 1.0, "output": 0.0}}):
         source = source_from_plain({"name": "s", "prompt": table}, CLASSES)
