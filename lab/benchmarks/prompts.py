@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from unruly import Corpus, Rule, Source, Sources, Votes
+from unruly.project.voting import asked_line
 from unruly.prompts.endpoint import Endpoint
 from unruly.rules import Prompt
 from unruly.rules.prompt import ask
@@ -132,7 +133,7 @@ def busy(documents: int, in_flight: int, took: float) -> Load:
         seconds, cpu = time.monotonic() - begun, time.process_time() - cpu
         after = seen(url)
     if asked.answered != documents:
-        raise SystemExit(f"only {asked.answered} answers: {asked.stopped}")
+        raise SystemExit(f"only {asked.answered} answers: {asked_line(asked)}")
     return Load(
         documents=documents,
         in_flight=in_flight,

@@ -26,7 +26,7 @@ from unruly.project.proposals import (
 )
 from unruly.project.suggesting import Suggestions, read_refused
 from unruly.prompts.answers import Completion
-from unruly.prompts.asking import RetryPolicy
+from unruly.prompts.asking import RetryPolicy, Stop
 from unruly.rules import Keywords, Pattern
 from unruly.rules.prompt import AGREED, urgency
 from unruly.texts.corpus import Corpus
@@ -135,7 +135,7 @@ def test_plan_sends_nothing_and_the_budget_of_the_source_holds(
     assert server.requests == 0
     found = suggester.suggest(retries=HASTY)
     assert found.proposals is not None
-    assert (server.requests, found.proposals.asked.stopped) == (1, "the budget is spent")
+    assert (server.requests, found.proposals.asked.stopped) == (1, Stop.BUDGET)
     assert {one.label for one in found.suggestions} == {"ham"}  # what was answered is used
     (plan_of_source,) = project.sources.plan(project.corpus())
     assert plan_of_source.calls == 0  # one purse for both
@@ -223,7 +223,7 @@ def test_a_server_that_fails_leaves_no_suggestion_and_says_so(
     found = suggested(folder)
     assert not found.suggestions
     assert found.proposals is not None
-    assert "failed" in found.proposals.asked.stopped
+    assert "failed" in found.proposals.asked.problem
     server.always = "404"
     with pytest.raises(RuleError, match="answers 404"):
         suggested(folder)

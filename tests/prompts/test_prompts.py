@@ -26,7 +26,7 @@ from unruly.model.advice import SilentSource
 from unruly.project.project import Project
 from unruly.project.voting import asked_line
 from unruly.prompts.answers import AnswerStore, Budget, Cost, Price
-from unruly.prompts.asking import Account, Asked, RetryPolicy
+from unruly.prompts.asking import Account, Asked, RetryPolicy, Stop
 from unruly.prompts.endpoint import Endpoint, most_input
 from unruly.rules import Classifier, Keywords, Prompt
 from unruly.rules.prompt import ask, plans
@@ -69,7 +69,7 @@ def test_answers_become_votes_and_log_probabilities_soft_ones(server: StandIn) -
     given = sources(prompt(server))
     assert given.vote(TEXTS).unasked["llm"].all()
     found = asked(given)
-    assert (found.answered, found.cached, found.unasked, found.stopped) == (30, 0, 0, "")
+    assert (found.answered, found.cached, found.unasked, found.stopped) == (30, 0, 0, None)
     votes = given.vote(TEXTS)
     assert not votes.unasked
     assert votes.matrix[:, 0].tolist() == [1 if "subscribe" in text else 0 for text in TEXTS]
@@ -180,7 +180,7 @@ def test_a_model_that_gives_no_readable_answer_is_not_paid_for_all(server: Stand
     server.always = "reasoning"
     found = asked(sources(prompt(server, in_flight=1)))
     assert (found.answered, found.failed) == (20, True)
-    assert found.stopped == (
+    assert found.problem == (
         "none of the first 20 answers can be read, still reasoning at max_tokens = 32: raise it"
     )
 
@@ -190,7 +190,7 @@ def test_a_reply_that_is_no_completion_is_not_kept_as_an_answer(server: StandIn)
     given = sources(prompt(server, in_flight=1))
     found = asked(given, TEXTS[:4])
     assert found.answered == 0
-    assert "the reply is no chat completion: '<!doctype html>" in found.stopped
+    assert "the reply is no chat completion: '<!doctype html>" in found.problem
     server.always = ""
     assert asked(given, TEXTS[:4]).answered == 4
 
@@ -200,13 +200,13 @@ def test_one_document_that_is_too_long_does_not_end_the_run(server: StandIn) -> 
     texts = [*TEXTS[:2], *(f"very long {i} " * 9 for i in range(9)), *TEXTS[2:5]]
     given = sources(prompt(server, in_flight=1))
     found = asked(given, texts)
-    assert (found.answered, found.unasked, found.failed, found.stopped) == (5, 9, True, "")
+    assert (found.answered, found.unasked, found.failed, found.stopped) == (5, 9, True, None)
     assert "9 not asked (127.0.0.1 answers 400: maximum context length exceeded)" in asked_line(found)  # fmt: skip
     assert found.without == ()
     assert given.vote(texts).unasked["llm"].sum() == 9
     server.always = "400"
     hopeless = asked(sources(prompt(server, in_flight=1, ask="All? {text}")))
-    assert hopeless.stopped == "the first 20 requests were refused: 127.0.0.1 answers 400: no"
+    assert hopeless.problem == "the first 20 requests were refused: 127.0.0.1 answers 400: no"
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/v1/chat/completions"])
@@ -277,7 +277,7 @@ def test_a_server_that_lets_few_through_at_a_time_is_waited_for(server: StandIn,
     server.script.extend([*[busy] * 7, ""] * 40)
     patient = RetryPolicy(attempts=12, first_pause=1e-4, longest_pause=1e-3)
     found = asked(sources(prompt(server, in_flight=8)), retries=patient)
-    assert (found.answered, found.unasked, found.stopped) == (30, 0, "")
+    assert (found.answered, found.unasked, found.stopped) == (30, 0, None)
     assert server.requests == 8 * 30
 
 
@@ -288,7 +288,7 @@ def test_a_server_that_wants_a_long_pause_ends_the_run_and_keeps_what_it_has(
     server.script.extend(["", "429:90000"])
     found = asked(given, TEXTS[:4])
     assert (found.answered, found.unasked, found.failed) == (1, 3, True)
-    assert found.stopped == "the server wants no request for 25.0 hours"
+    assert found.problem == "the server wants no request for 25.0 hours"
     assert asked(given, TEXTS[:4]).answered == 3
 
 
@@ -307,7 +307,9 @@ def test_after_failures_in_a_row_it_stops_keeps_and_says_so(server: StandIn) -> 
     server.always = "500"
     found = asked(given)
     assert (found.cached, found.answered, found.unasked) == (5, 0, 25)
-    assert found.stopped == "3 requests in a row failed: 127.0.0.1 answers 500: no"
+    assert found.stopped == Stop.ERROR
+    assert found.problem == "3 requests in a row failed: 127.0.0.1 answers 500: no"
+    assert f"25 not asked ({found.problem}); run again to go on" in asked_line(found)
     assert found.failed
     assert server.requests < 5 + 25
     votes = given.vote(TEXTS)
@@ -320,7 +322,7 @@ def test_nobody_there() -> None:
     with StandIn() as gone:
         given = sources(prompt(gone, in_flight=2))
     found = asked(given)
-    assert found.stopped == (
+    assert found.problem == (
         "3 requests in a row failed: 127.0.0.1 cannot be reached (Connection refused): "
         "is the server running, and the port right?"
     )
@@ -333,7 +335,8 @@ def test_a_budget_of_calls_is_never_exceeded(server: StandIn, in_flight: int) ->
     given = sources(prompt(server, in_flight=in_flight, budget=Budget(calls=13)))
     found = asked(given)
     assert server.requests == server.delivered == found.answered == 13
-    assert (found.unasked, found.stopped) == (17, "the budget is spent")
+    assert (found.unasked, found.stopped) == (17, Stop.BUDGET)
+    assert "17 not asked (the budget is spent); raise it to go on" in asked_line(found)
     assert asked(given).answered == 0  # the budget is for all runs together
     more = sources(prompt(server, in_flight=in_flight, budget=Budget(calls=20)))
     assert asked(more).answered == 7
@@ -351,7 +354,7 @@ def test_a_budget_of_tokens_and_money_is_never_exceeded(server: StandIn) -> None
     costly = prompt(server, ask="Costly? {text}", in_flight=16, price=price, budget=Budget(money=most / 500))  # fmt: skip
     paid = asked(sources(costly))
     assert 0 < paid.spent.money <= most / 500
-    assert paid.stopped == "the budget is spent"
+    assert paid.stopped == Stop.BUDGET
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -374,7 +377,9 @@ def test_a_budget_of_minutes_is_not_exceeded(server: StandIn) -> None:
     server.seconds = 0.05
     begun = time.monotonic()
     found = asked(sources(prompt(server, in_flight=1, budget=Budget(minutes=0.3 / 60))))
-    assert found.stopped == "the time limit is reached"
+    assert found.stopped == Stop.TIME
+    assert "not asked (the time limit is reached); run again to go on" in asked_line(found)
+    assert not found.failed
     assert found.unasked > 10
     assert time.monotonic() - begun < 5
 

@@ -20,7 +20,7 @@ from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.toml_table import Table
-from unruly.prompts.asking import SPENT, Asked, Plan
+from unruly.prompts.asking import Asked, Plan, Stop
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Cache
 from unruly.rules.prompt import ask, plans, prompt_of
@@ -387,9 +387,7 @@ def asked_line(asked: Asked) -> str:
     """What asking one source came to, in a line."""
     parts = [f"{plural(asked.answered, 'answer')} received", f"{asked.cached:,} known before"]
     if asked.unasked:
-        remedy = "raise it" if asked.stopped == SPENT else "run again"
-        why = asked.stopped or asked.problem
-        parts.append(f"{asked.unasked:,} not asked ({why}); {remedy} to go on")
+        parts.append(f"{asked.unasked:,} not asked {_why_unasked(asked)} to go on")
     if asked.unreadable:
         parts.append(
             f"{plural(len(asked.unreadable), 'answer')} that cannot be read, such as {asked.unreadable[0][:60]!r}"
@@ -403,6 +401,16 @@ def asked_line(asked: Asked) -> str:
     if "temperature" in asked.without:
         parts.append("the server refuses temperature 0, so another run could answer differently")
     return f"{asked.source}: {', '.join(parts)}"
+
+
+def _why_unasked(asked: Asked) -> str:
+    match asked.stopped:
+        case Stop.BUDGET:
+            return "(the budget is spent); raise it"
+        case Stop.TIME:
+            return "(the time limit is reached); run again"
+        case _:
+            return f"({asked.problem}); run again"
 
 
 def _asks(project: Project) -> bool:

@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from types import FrameType
 from typing import Any
 
@@ -31,7 +32,6 @@ from unruly.prompts.answers import AnswerStore, Budget, Completion, Cost, Price
 from unruly.prompts.endpoint import Client, Endpoint, Form, Reply, Request, most_input, usual_input
 from unruly.wording import duration, listed, plural
 
-SPENT, OVER = "the budget is spent", "the time limit is reached"  # why a run may end as planned
 _NOT_NOW = (408, 409, 425, 429)  # and 5xx: worth another attempt
 _BUSY = (429, 503)
 _NOT_UNDERSTOOD = (400, 413, 415, 422)  # worth a lesser form; else the document's own fault
@@ -117,6 +117,14 @@ def _money(amount: float) -> str:
     return f"{amount:,.2f}" if amount >= 0.1 else f"{amount:.2g}"
 
 
+class Stop(StrEnum):
+    """Why a run ended before everything was asked."""
+
+    BUDGET = "budget"
+    TIME = "time"  # the budget's minutes are over
+    ERROR = "error"  # the server's, or an interrupt
+
+
 @dataclass(frozen=True)
 class Asked:
     """What a run came to, for one source."""
@@ -126,8 +134,8 @@ class Asked:
     cached: int  # before it
     unasked: int  # left when it ended
     spent: Cost  # all runs together
-    stopped: str = ""  # why it ended before everything was asked; "" where it did not
-    problem: str = ""  # of the last request that was given up
+    stopped: Stop | None = None
+    problem: str = ""  # that stopped it, else of the last request that was given up
     models: tuple[str, ...] = ()  # that answered under another name than the one asked for
     without: tuple[str, ...] = ()  # what the server refuses, such as response_format
     unreadable: tuple[str, ...] = ()  # answers that cannot be read: the source abstains there
@@ -136,7 +144,7 @@ class Asked:
     @property
     def failed(self) -> bool:
         """Whether something is missing that the budget would have paid for."""
-        return self.unasked > 0 and self.stopped not in (SPENT, OVER)
+        return self.unasked > 0 and self.stopped not in (Stop.BUDGET, Stop.TIME)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +220,7 @@ class Asking:
             cached=len(known),
             unasked=len(todo) - run.answered,
             spent=store.spent(self.identity),
-            stopped=run.stopped if run.answered < len(todo) else "",
+            stopped=run.stopped if run.answered < len(todo) else None,
             problem=run.problem if run.answered < len(todo) else "",
             models=tuple(sorted(run.models)),
             without=run.form.without,
@@ -284,7 +292,8 @@ class _Run:
         )  # workers and who starts them; set when none is left
         self.answered = self.read = self.refused = self.failed_in_a_row = 0
         self.form = Form()  # that the server has answered to, once it has
-        self.stopped = self.problem = ""
+        self.stopped: Stop | None = None
+        self.problem = ""
         self.fatal: RuleError | None = None
         self.models: set[str] = set()
         self.not_before = 0.0
@@ -300,7 +309,7 @@ class _Run:
                 self._start(workers)
                 self._watch(progress)
         except BaseException:
-            self.stop("interrupted")
+            self.stop(Stop.ERROR, "interrupted")
             # Not by join: before Python 3.13 an interrupted join takes a thread that still runs for an ended one.
             self.idle.wait(self.asking.endpoint.seconds)
             raise
@@ -329,10 +338,11 @@ class _Run:
                 progress.advance(answered - shown)
                 shown = answered
 
-    def stop(self, why: str) -> None:
-        """Send nothing more."""
+    def stop(self, why: Stop, problem: str = "") -> None:
+        """Send nothing more. The first reason counts."""
         with self.lock:
-            self.stopped = self.stopped or why
+            if self.stopped is None:
+                self.stopped, self.problem = why, problem or self.problem
         self.account.close()
 
     def _work(self) -> None:
@@ -354,7 +364,7 @@ class _Run:
     def _fail(self, error: RuleError) -> None:
         with self.lock:
             self.fatal = self.fatal or error
-        self.stop(str(error))
+        self.stop(Stop.ERROR, str(error))
 
     def _ask(self, client: Client, request: Request) -> None:
         """One request, with as many attempts as the policy has."""
@@ -387,7 +397,7 @@ class _Run:
         retries = self.asking.retries
         pause = retries.pause(attempt - 1, reply.retry_after)
         if pause > retries.longest_wait:
-            self.stop(f"the server wants no request for {duration(pause)}")
+            self.stop(Stop.ERROR, f"the server wants no request for {duration(pause)}")
         elif reply.retry_after is not None:
             with self.lock:
                 self.not_before = max(self.not_before, time.monotonic() + pause)
@@ -398,14 +408,14 @@ class _Run:
         """One attempt; None where none may be made any more."""
         asking, most = self.asking, self.asking.most(request)
         if not self.account.reserve(most):
-            self.stop(SPENT)
+            self.stop(Stop.BUDGET)
             return None
         seconds = asking.endpoint.seconds
         if self.deadline is not None:
             seconds = min(seconds, self.deadline - time.monotonic())
         if seconds <= 0 or self.stopped:
             self.account.settle(most, Cost())
-            self.stop(OVER)
+            self.stop(Stop.TIME)
             return None
         self.store.sending(request.key, asking.identity, request.model, most)
         begun = time.monotonic()
@@ -442,24 +452,24 @@ class _Run:
         if useless:
             why = f"still reasoning at max_tokens = {request.max_tokens}: raise it"
             shown = why if completion.cut_short else f"such as {completion.content[:60]!r}"
-            self.stop(f"none of the first {_HOPELESS} answers can be read, {shown}")
+            self.stop(Stop.ERROR, f"none of the first {_HOPELESS} answers can be read, {shown}")
 
     def _unanswerable(self, problem: str) -> None:
         """The server refuses this one request: the others may go through, unless none has."""
         with self.lock:
-            self.problem = problem
+            self.problem = self.problem if self.stopped else problem
             self.refused += 1
             hopeless = self.refused >= _HOPELESS and not self.answered
         if hopeless:
-            self.stop(f"the first {self.refused} requests were refused: {problem}")
+            self.stop(Stop.ERROR, f"the first {self.refused} requests were refused: {problem}")
 
     def _given_up(self, problem: str) -> None:
         with self.lock:
-            self.problem = problem
+            self.problem = self.problem if self.stopped else problem
             self.failed_in_a_row += 1
             many = self.failed_in_a_row
         if many >= self.asking.retries.failures:
-            self.stop(f"{many} requests in a row failed: {problem}")
+            self.stop(Stop.ERROR, f"{many} requests in a row failed: {problem}")
 
     def _refusal(self, client: Client, request: Request, reply: Reply) -> RuleError:
         endpoint = self.asking.endpoint
