@@ -108,6 +108,10 @@ class RuleError(UnrulyError):
     """A rule is wrong, or failed on a document."""
 
 
+class PatternSizeError(RuleError):
+    """A pattern is too large to be compiled."""
+
+
 class ExampleError(UnrulyError):
     """A rule contradicts its own examples."""
 

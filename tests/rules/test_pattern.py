@@ -211,6 +211,15 @@ def test_a_window_without_end() -> None:
         WordSequence(["a"], ["b"], within_chars=1_000_000)
 
 
+def test_only_a_sequence_that_is_too_large_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(pattern: str) -> None:
+        raise RuleError("the pattern 'not too large' is not a regular expression")
+
+    monkeypatch.setattr("unruly.rules.keywords.check_linear", refuse)
+    with pytest.raises(RuleError, match="is not a regular expression"):
+        WordSequence(["a"], ["b"])
+
+
 def test_another_process_that_cannot_be_had_is_giving_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with TimedProcess() as process:

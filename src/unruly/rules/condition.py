@@ -6,6 +6,7 @@ JSON can hold, read with errors that name the place.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -186,7 +187,8 @@ class Place:
         try:
             found = path.resolve(strict=True)
         except (RuntimeError, OSError) as error:
-            if isinstance(error, RuntimeError) or "symbolic links" in str(error):
+            # before Python 3.13, pathlib has a RuntimeError for it
+            if isinstance(error, RuntimeError) or error.errno == errno.ELOOP:
                 raise self.error(
                     f"the link {value} leads back to itself: point it at a real file"
                 ) from None

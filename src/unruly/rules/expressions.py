@@ -18,7 +18,7 @@ from typing import Literal
 
 import polars as pl
 
-from unruly.errors import RuleError
+from unruly.errors import PatternSizeError, RuleError
 
 Engine = Literal["linear", "python"]
 LARGEST = 10_000  # parts of a pattern, repetitions written out
@@ -130,7 +130,7 @@ def check_size(pattern: str, engine: Engine = "linear") -> int:
     >>> check_size("(((a{99}){99}){99}){99}", "python")
     Traceback (most recent call last):
     ...
-    unruly.errors.RuleError: the pattern '(((a{99}){99}){99}){99}' is too large: its repetitions written out, it has 96059601 parts, and at most 10000 are allowed: make the numbers in {} smaller
+    unruly.errors.PatternSizeError: the pattern '(((a{99}){99}){99}){99}' is too large: its repetitions written out, it has 96059601 parts, and at most 10000 are allowed: make the numbers in {} smaller
     """
     return checked(pattern, engine).size
 
@@ -140,7 +140,7 @@ def checked(pattern: str, engine: Engine = "linear") -> Expression:
     """The same, with all that is known of the pattern."""
     shown = short(pattern)
     if len(pattern) > _LONGEST:
-        raise RuleError(
+        raise PatternSizeError(
             f"the pattern {shown!r} is too large: it has {len(pattern)} characters, and at most "
             f"{_LONGEST} are allowed: use keywords, or several rules"
         )
@@ -148,7 +148,7 @@ def checked(pattern: str, engine: Engine = "linear") -> Expression:
     size = expression.size
     counted = size - len(pattern)
     if counted > LARGEST:
-        raise RuleError(
+        raise PatternSizeError(
             f"the pattern {shown!r} is too large: its repetitions written out, it has {size} parts, "
             f"and at most {LARGEST} are allowed: make the numbers in {{}} smaller"
         )

@@ -15,7 +15,7 @@ from typing import Literal
 
 import polars as pl
 
-from unruly.errors import RuleError
+from unruly.errors import PatternSizeError, RuleError
 from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table
 from unruly.rules.expressions import (
     IN_WORD,
@@ -37,7 +37,7 @@ Negated = Literal["flip", "block"]
 _SEQUENCE = (
     "first", "then", "within_words", "within_chars", "negators", "negators_within", "negated",
 )  # fmt: skip
-_MOST_TOGETHER = 300  # words in one expression: beyond this `many_words` is faster
+_MOST_TOGETHER = 300  # words in one expression: beyond this `contains_any_word` is faster
 
 
 @dataclass(frozen=True)
@@ -332,9 +332,7 @@ class WordSequence:
             raise RuleError(f'negated must be "flip" or "block", not {self.negated!r}')
         try:
             check_linear(self._with_negator())
-        except RuleError as error:
-            if "too large" not in str(error):
-                raise
+        except PatternSizeError:
             raise RuleError(
                 "the sequence is too large: make within_words, within_chars or the lists smaller"
             ) from None

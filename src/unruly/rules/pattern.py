@@ -20,7 +20,7 @@ import polars as pl
 import regex
 from numpy.typing import NDArray
 
-from unruly.errors import RuleError
+from unruly.errors import PatternSizeError, RuleError
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
 from unruly.rules.expressions import (
     Engine,
@@ -149,14 +149,16 @@ def check_linear(pattern: str) -> None:
     try:
         pl.Series([""]).str.contains(pattern)
     except pl.exceptions.ComputeError as error:
-        raise RuleError(
-            f"the pattern {short(pattern)!r} {_complaint(pattern, str(error))}"
-        ) from None
+        shown, message = short(pattern), str(error)
+        if "size limit" in message:  # polars has no type for it
+            raise PatternSizeError(
+                f"the pattern {shown!r} is too large once its repetitions are written out: "
+                "make the numbers in {} smaller"
+            ) from None
+        raise RuleError(f"the pattern {shown!r} {_complaint(pattern, message)}") from None
 
 
 def _complaint(pattern: str, message: str) -> str:
-    if "size limit" in message:
-        return "is too large once its repetitions are written out: make the numbers in {} smaller"
     reason = re.search(r"^error: (.*)$", message, re.MULTILINE)
     caret = re.search(r"^( *)\^+", message, re.MULTILINE)
     at = f", at character {len(caret[1]) - 3}" if caret and "\n" not in pattern else ""
