@@ -261,12 +261,20 @@ class Ledger:
     def _in_model(self) -> list[GoldUse]:
         return [entry for entry in self.entries if entry.use not in _OUTSIDE]
 
-    def __str__(self) -> str:
-        outside = [entry for entry in self.entries if entry.use in _OUTSIDE]
+    def in_words(self) -> str:
+        """All uses, without a heading.
+
+        >>> Ledger().in_words()
+        'none used'
+        """
         if not self.entries:
-            return "gold labels: none used"
+            return "none used"
         inside = ", ".join(map(_entry, self._in_model)) or "none in the model"
-        return "; ".join([f"gold labels: {inside}", *map(_entry, outside)])
+        outside = [entry for entry in self.entries if entry.use in _OUTSIDE]
+        return "; ".join([inside, *map(_entry, outside)])
+
+    def __str__(self) -> str:
+        return f"gold labels: {self.in_words()}"
 
     def to_plain(self) -> list[dict[str, Any]]:
         """As JSON has it."""

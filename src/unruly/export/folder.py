@@ -287,7 +287,7 @@ def model_card(fitted: Fitted, name: str, checked: int | None, difference: float
 def _gold(fitted: Fitted) -> str:
     if fitted.ledger.gold_free:
         return "No true label was used to make it."
-    return f"True labels in it: {str(fitted.ledger).removeprefix('gold labels: ')}."
+    return f"True labels in it: {fitted.ledger.in_words()}."
 
 
 def _training(fitted: Fitted) -> str:

@@ -172,10 +172,7 @@ def compare_models(
         "seed": (old.seed, new.seed),
         "training documents": (old.summary_.documents, new.summary_.documents),
         "class shares": (_shares(old), _shares(new)),
-        "gold labels": (
-            str(old.ledger_).removeprefix("gold labels: "),
-            str(new.ledger_).removeprefix("gold labels: "),
-        ),
+        "gold labels": (old.ledger_.in_words(), new.ledger_.in_words()),
     }
     settings = [model.settings_.to_plain() for model in pair]
     values |= {

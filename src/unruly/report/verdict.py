@@ -235,8 +235,7 @@ def _repeats(evaluation: Evaluation) -> list[str]:
 
 
 def _gold(facts: KeyFigures) -> str:
-    message = str(facts.ledger)
-    return message[0].upper() + message[1:] + "."
+    return f"Gold labels: {facts.ledger.in_words()}."
 
 
 def verdict_section(facts: Facts) -> str:
@@ -288,7 +287,7 @@ def _model_rows(facts: Facts) -> list[tuple[str, str]]:
             summary.method + (f", {plural(summary.epochs, 'epoch')}" if summary.epochs else ""),
         ),
         ("encoder", summary.encoder),
-        ("gold labels", str(facts.ledger).removeprefix("gold labels: ")),
+        ("gold labels", facts.ledger.in_words()),
     ]
     if facts.balance is not None:
         shares = zip(facts.balance.classes, facts.balance.shares, strict=True)
