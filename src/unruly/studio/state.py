@@ -134,10 +134,15 @@ class State:
         """(n,): labels by hand, -1 where there is none."""
         return self.labelled.numbers
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether a person has labelled a document here: then these labels are `truth`."""
+        return bool((self.labels != NONE).any())
+
     @cached_property
     def truth(self) -> NDArray[np.int64] | None:
         """(n,): what rules are measured against: labels by hand, else the label column of the data."""
-        if (self.labels != NONE).any():
+        if self.has_labels:
             return self.labels
         gold = self.corpus.gold
         return None if gold is None or not (gold >= 0).any() else gold.astype(np.int64)
@@ -145,7 +150,7 @@ class State:
     @property
     def truth_name(self) -> str:
         """The origin of `truth`, in words."""
-        return "your labels" if (self.labels != NONE).any() else "the label column"
+        return "your labels" if self.has_labels else "the label column"
 
     @cached_property
     def summary(self) -> Summary:
