@@ -69,7 +69,6 @@ def test_the_encoding_is_the_dense_one(n: int, k: int, m: int, seed: int, soft: 
     np.testing.assert_allclose(encoded.onehot.toarray(), full.reshape(n, k * m))
     np.testing.assert_allclose(encoded.counts(), full.sum(axis=1), atol=1e-6)
     np.testing.assert_array_equal(encoded.covered, votes.covered)
-    np.testing.assert_allclose(encoded.voters, votes.voted.sum(axis=1), atol=1e-5)
     rebuilt = np.zeros((n, k, m))
     rebuilt[encoded.row, encoded.source, encoded.outcome] = encoded.onehot.data
     np.testing.assert_allclose(rebuilt, full)

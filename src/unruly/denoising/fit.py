@@ -52,7 +52,7 @@ from unruly.features.encoder import Features
 from unruly.learner import UNKNOWN, Gold, check_features, check_labels
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
-from unruly.statistics import sample_rows, softmax
+from unruly.statistics import sample_rows
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural
@@ -274,7 +274,7 @@ def _below_chance(
 ) -> tuple[Note, ...]:
     """Sources with some votes whose whole interval lies below what guessing by the class shares would give."""
     found: list[Note] = []
-    shares = softmax(np.log(fitted.balance.shares)[None])[0]
+    shares = fitted.balance.shares
     cast = votes.onehot.sum(axis=0).reshape(votes.k, votes.m).sum(axis=1)  # (k,)
     earned = votes.credit.sum(axis=0).reshape(votes.k, votes.m) @ shares  # (k,)
     for j, (estimate, low, high) in enumerate(accuracies.table()):

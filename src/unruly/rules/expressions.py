@@ -291,19 +291,14 @@ def _letters(text: str) -> tuple[str, ...]:
 _PRIVATE = range(0xE000, 0xF8FF)  # code points without a meaning of their own
 
 
-def find_spans(text: str, pattern: str) -> tuple[tuple[int, int], ...]:
-    r"""Character ranges of every match of the linear engine, from left to right.
-
-    polars gives no positions, but it can wrap each match in two marks that do not occur in the text.
-
-    >>> find_spans("Straße, STRASSE", r"(?i)\bstra\w+")
-    ((0, 6), (8, 15))
-    """
-    return find_all_spans([text], pattern)[0]
-
-
 def find_all_spans(texts: Sequence[str], pattern: str) -> list[tuple[tuple[int, int], ...]]:
-    """The same of several texts at once: the pattern is compiled once."""
+    r"""Character ranges of every match of the linear engine, from left to right, in each text.
+
+    polars gives no positions, but it can wrap each match in two marks that do not occur in the texts.
+
+    >>> find_all_spans(["Straße, STRASSE"], r"(?i)\bstra\w+")
+    [((0, 6), (8, 15))]
+    """
     left, right, replacement = mark_spans("".join(texts))
     marked = pl.Series(texts, dtype=pl.String).str.replace_all(pattern, replacement)
     return [spans_between(text, left, right) for text in marked]

@@ -85,11 +85,6 @@ class SparseVotes:
         return np.asarray(np.diff(self.onehot.indptr) > 0)
 
     @cached_property
-    def voters(self) -> NDArray[np.float64]:
-        """(n,): how many sources voted."""
-        return np.asarray(self.onehot.sum(axis=1), dtype=np.float64)
-
-    @cached_property
     def _vote(self) -> NDArray[np.intp]:
         """(v,): the number of the vote that each entry belongs to, ascending."""
         cell = self.row * self.k + self.source  # ascending: entries of one vote stand together
