@@ -106,9 +106,6 @@ class Learner(Protocol):
     def heads(self, features: Features, votes: Votes) -> Heads:
         """The answers of both heads for these documents."""
 
-    def soft_labels(self, votes: Votes, features: Features) -> NDArray[np.float32]:
-        """(n, m): the denoised labels of these documents."""
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything numeric, for safetensors."""
 

@@ -54,7 +54,7 @@ def test_written_and_read_back_it_says_the_same(settings: PaperSettings) -> None
     assert back.history == learner.history
     assert back.facts() == learner.facts()
     learner_again: Learner = back  # it keeps the protocol
-    np.testing.assert_array_equal(learner_again.soft_labels(votes, features), one.combined)
+    np.testing.assert_array_equal(learner_again.heads(features, votes).combined, one.combined)
 
 
 def test_many_documents_are_answered_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

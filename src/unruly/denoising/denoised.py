@@ -81,10 +81,6 @@ class DenoisedModel:
         rows = [np.arange(start, min(start + _CHUNK, votes.n)) for start in starts]
         return Heads.concat([self._heads(features.take(part), votes.take(part)) for part in rows])
 
-    def soft_labels(self, votes: Votes, features: Features) -> Real:
-        """(n, m): the denoised labels: votes and text together."""
-        return self.heads(features, votes).combined
-
     def log_text(self, features: Features) -> Real64:
         """(n, m): lp, of the named classes."""
         blocks = self._blocks(features)

@@ -282,7 +282,7 @@ class WeakClassifier:
         longer has these: pass them as `X`.
         """
         features, cast = self._documents(X, votes)
-        return self._fitted().learner.soft_labels(cast, features)
+        return self._fitted().learner.heads(features, cast).combined
 
     def ask(
         self,

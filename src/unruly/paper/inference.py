@@ -64,10 +64,6 @@ class CoTrained:
             ]
         return Heads.concat(parts)
 
-    def soft_labels(self, votes: Votes, features: Features) -> Real:
-        """(n, m): the denoised labels: both heads' answer where sources voted, else the classifier's."""
-        return self.heads(features, votes).combined
-
     def scores(self, features: Features, votes: Votes) -> tuple[Real, Real]:
         """(n, m), (n, m): the scores of both heads before any softmax, as calibration needs them."""
         self._check(features, votes)

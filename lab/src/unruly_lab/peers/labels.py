@@ -62,7 +62,8 @@ def denoised_labels(
     """
     learner = paper_learner(data, settings or PaperSettings(), progress)
     documents = data.documents
-    said = learner.soft_labels(documents.votes, documents.features).argmax(axis=1)
+    heads = learner.heads(documents.features, documents.votes)
+    said = heads.combined.argmax(axis=1)
     return _cleaned(said.astype(np.int64), data), all_used(data)
 
 
