@@ -10,7 +10,7 @@ from typing import Protocol, TextIO
 
 
 class Progress(Protocol):
-    """Told of work as it is done. `silent` ignores it; the command line draws a bar."""
+    """Told of work as it is done. `SILENT` ignores it; the command line draws a bar."""
 
     def start(self, what: str, total: int | None, unit: str) -> None:
         """A stage of work begins: `total` units, or unknown."""

@@ -70,7 +70,6 @@ def source_behaviour(votes: SparseVotes, q: Real64, mass: Real64) -> Behaviour:
     extra = total / max(float(total.sum()), 1e-9)  # (y, 1): s
     if votes.unasked is not None:
         total = total - (votes.unasked.T @ weighted)[:, :, None]  # (k, y, 1)
-    # Over all documents, for what two sources share does not depend on how documents are weighted.
     added = extra * (1 + _RIGHT * np.eye(m))  # (y, c)
     rates = (counts.transpose(0, 2, 1) + added) / np.maximum(total + (m + _RIGHT) * extra, 1e-9)
     rates = np.maximum(rates, _LEAST)
@@ -89,6 +88,7 @@ def redundancy_discount(votes: SparseVotes, q: Real64, rates: Real64) -> Real64:
     [0.5, 0.5, 1.0]
     """
     k, m = votes.k, votes.m
+    # Unweighted: dependence between sources does not depend on document weights.
     counts = np.asarray(votes.onehot.T @ q).reshape(k, m, m).transpose(0, 2, 1)  # (k, y, c)
     if votes.unasked is None:
         flat = rates.reshape(k, m * m)  # (k, y * c)

@@ -170,7 +170,8 @@ def _with_labels(q: Real64, task: Task) -> Real64:
 def _first_targets(task: Task, pi: Real64) -> tuple[Real64, Real64]:
     """(n, m), (n,): vote shares of covered documents and their mass, classes re-weighted to the balance.
 
-    Partial votes support other votes: in equal parts of their own, a rare class among theirs would claim their words.
+    A partial vote only strengthens other votes for its classes; counted on its own, it would give a rare class too many
+    words.
     """
     votes = task.votes
     q = _with_labels(votes.combined_shares(pi), task)
