@@ -267,3 +267,12 @@ def _all(values: Sequence[float], names: tuple[str, ...]) -> tuple[float, ...]:
 
 def _error(message: str) -> SettingsError:
     return SettingsError(f"prior: {message}", option="prior")
+
+
+def unused_by_paper(name: str) -> str:
+    """What is said of a prior that is stated for the method paper.
+
+    >>> unused_by_paper("--prior")
+    '--prior is not used by the method paper: leave it out, or use the method default'
+    """
+    return f"{name} is not used by the method paper: leave it out, or use the method default"

@@ -164,7 +164,20 @@ def test_options_of_another_method_are_refused(
         f"error: {flag} is an option of --method paper: add it, or leave {flag} out\n"
     )
     done = unruly("fit", spam, "-o", "m.unruly", "--method", "paper", "--prior", "0.5,0.5")
-    assert "--prior is not used by --method paper" in done.err
+    assert "--prior is not used by the method paper" in done.err
+
+
+def test_a_prior_of_the_file_that_the_method_does_not_use_is_told(
+    unruly: Unruly, spam: Path
+) -> None:
+    file = spam / "unruly.toml"
+    text = file.read_text()
+    file.write_text(text.replace("[task]\n", "[task]\nprior = [0.5, 0.5]\n"))
+    args = ("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "--json")
+    paper = ("--method", "paper", "--epochs", "2", "--hidden", "4")
+    told = "the project's prior is not used by the method paper"
+    assert told in unruly(*args, *paper).out
+    assert told not in unruly(*args).out
 
 
 def test_no_excerpts(unruly: Unruly, spam: Path) -> None:

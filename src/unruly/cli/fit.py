@@ -172,6 +172,7 @@ def fit(
       unruly fit spam -o spam.unruly --encoder lsa --method paper --hidden 64
     """
     from unruly.model.saved_rules import function_files
+    from unruly.prior import unused_by_paper
 
     screen = Screen(quiet, as_json)
     check_output(output)
@@ -181,7 +182,7 @@ def fit(
     opened = _with_options(opened, method, seed, typed_settings(context))
     if prior is not None:
         if opened.method == "paper":
-            raise InputError("--prior is not used by --method paper: leave one of them out")
+            raise InputError(unused_by_paper("--prior"))
         opened = replace(opened, prior=prior)
     if engine == "ray":
         from unruly.distributed.learn import fit as fit_on_cluster
@@ -200,6 +201,8 @@ def fit(
         model.save(output)
         screen.answer({**model.summary_.to_plain(), "output": str(output)})
         screen.say(str(model.summary_))
+        for line in opened.unused():
+            screen.remark(line)
         return
     fitted = opened.fit(screen.progress(), score=score, excerpts=not no_excerpts, sample=sample)
     fitted.model.save(output)

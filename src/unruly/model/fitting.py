@@ -50,7 +50,7 @@ from unruly.model.inputs import (
 from unruly.model.settings import MethodSettings
 from unruly.model.summary import summarise
 from unruly.paper.settings import PaperSettings
-from unruly.prior import StatedBalance
+from unruly.prior import StatedBalance, unused_by_paper
 from unruly.progress import SILENT, Progress
 from unruly.rules.matching import given_up
 from unruly.statistics import sample_rows
@@ -94,10 +94,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
     """Encode, train, and gather what the model is to remember; the features of the training documents as well."""
     votes, labels, settings = request.votes, request.labels, request.settings
     if isinstance(settings, PaperSettings) and request.balance is not None:
-        raise SettingsError(
-            'class_prior is not used by method="paper": leave it out, or use method="default"',
-            option="class_prior",
-        )
+        raise SettingsError(unused_by_paper("class_prior"), option="class_prior")
     _refuse_one_class(votes, labels)
     features = _features(request, request.documents, progress)
     learner = train(

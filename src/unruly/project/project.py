@@ -17,7 +17,7 @@ from unruly.labelling.label_file import FILE_NAME as LABELS
 from unruly.labelling.label_file import LabelFile
 from unruly.model.settings import MethodSettings, settings_for
 from unruly.paper.settings import PaperSettings
-from unruly.prior import StatedBalance, parse_prior
+from unruly.prior import StatedBalance, parse_prior, unused_by_paper
 from unruly.progress import SILENT, Progress
 from unruly.rules.matching import Cache
 from unruly.rules.similar import descriptions_of
@@ -236,10 +236,15 @@ class Project:
         return WeakClassifier(
             encoder=encoder_from(self.encoder, self.folder),
             method=self.method,
-            class_prior=self.prior if self.method == "default" else None,  # the paper has none
+            class_prior=self.prior if self.method == "default" else None,  # see `unused`
             seed=self.seed,
             settings=self.settings,
         )
+
+    def unused(self) -> list[str]:
+        """What the project states and its method does not use, a line for each."""
+        stated = parse_prior(self.prior, self.classes) is not None
+        return [unused_by_paper("the project's prior")] if stated and self.method == "paper" else []
 
     def sample(self, most: int = SAMPLE, progress: Progress = SILENT) -> Corpus:
         """The training documents or, of more than `most`, so many drawn at random and all that people labelled; 0: all.
@@ -281,9 +286,10 @@ class Project:
         )
         documents = self.corpus("test") if self.data.test else corpus
         if not score or documents.gold is None or not (documents.gold >= 0).any():
-            return FittedProject(model, None, None, labels)
+            return FittedProject(self, model, None, None, labels)
         split = "test" if self.data.test else "train"
-        return FittedProject(model, split, model.evaluate(documents, progress=progress), labels)
+        evaluation = model.evaluate(documents, progress=progress)
+        return FittedProject(self, model, split, evaluation, labels)
 
     def _validation(self) -> Corpus | None:
         """The validation file, only when the settings ask for its labels."""
@@ -298,14 +304,18 @@ class Project:
 class FittedProject:
     """A fitted model, and its figures where there was gold to score against."""
 
+    project: Project
     model: WeakClassifier
     scored_on: str | None  # the split: "test", "train", or none
     evaluation: Evaluation | None
     labels: Labelled  # that it was trained on
 
     def remarks(self) -> list[str]:
-        """What is odd about the labels, a line for each kind."""
-        return problem_lines(self.labels.problems, self.labels.origin)
+        """What is odd about the labels, and what was not used, a line for each kind."""
+        return [
+            *problem_lines(self.labels.problems, self.labels.origin),
+            *self.project.unused(),
+        ]
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
