@@ -25,7 +25,7 @@ def test_the_summary_has_all_that_it_promises(unruly: Unruly, spam: Path) -> Non
     assert done.code == 0
     for words in (
         "documents   73, of which 60 (82.2%) have votes",
-        "agreement   denoiser and classifier",
+        "heads       votes and text predict the same class on",
         "reliability",
         "about_the_song",
         "accuracy",

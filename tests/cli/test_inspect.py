@@ -313,7 +313,7 @@ def test_labels_that_tell_nothing_of_all_documents_are_called_so(
     assert unruly("fit", "p", "-o", "m.unruly", "-q").code == 0
     assert unruly("report", "m.unruly", "--data", "p", "-o", "r.html", "-q").code == 0
     page = Path("r.html").read_text("utf-8")
-    assert "3 labels by hand, but none was drawn from all documents" in page
+    assert "3 labels by hand, but none comes from a random sample" in page
 
 
 def test_json_holds_facts_and_no_prose(unruly: Unruly, fitted: Path) -> None:

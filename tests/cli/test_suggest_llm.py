@@ -252,7 +252,10 @@ def test_accept_and_refuse_by_number(server: StandIn, folder: Path, unruly: Unru
     done = unruly("suggest", folder, "--llm")
     assert done.code == 0, done.err
     assert "asking mistral at 127.0.0.1 for rules: 2 requests to send" in done.err
-    assert "mistral proposed 6 rules, 4 of them hold on the texts; 2 match nothing" in done.out
+    assert (
+        "mistral: 4 of 6 proposed rules passed the checks on your texts; 2 match nothing"
+        in done.out
+    )
     shown = json.loads(unruly("suggest", folder, "--llm", "--json").out)
     conditions = [one["condition"] for one in shown["suggestions"]]
     assert shown["proposals"]["proposed"] == 6

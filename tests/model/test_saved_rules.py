@@ -247,11 +247,11 @@ def test_documents_that_a_rule_gave_up_on_are_a_note_of_the_fit(corpus: Corpus) 
     )
     texts = [*corpus.texts[:40], "a" * 60]
     model = quick(3).set_params(encoder={"name": "lsa", "dim": 4})
-    with pytest.warns(UserWarning, match="gave up on 1 document"):
+    with pytest.warns(UserWarning, match="timed out on 1 document"):
         model.fit(texts, sources=sources)
     fact = DocumentsGivenUp("slow", 1, 1, 0.1)
     assert fact in model.summary_.notes
-    assert "slow, rule 1, gave up on 1 document" in sentence(fact)
+    assert "slow, rule 1, timed out on 1 document" in sentence(fact)
 
 
 @pytest.mark.parametrize("engine", ["linear", "python"])

@@ -16,6 +16,7 @@ from unruly.facts import (
     BlankTexts,
     ClassBalance,
     ClassesWithoutVotes,
+    DocumentsUnasked,
     EncoderFallback,
     Note,
     SourceBelowChance,
@@ -61,12 +62,20 @@ NOTES: list[tuple[Note, list[str]]] = [
         ["ham 90.0%, spam 10.0%", "stated"],
     ),
     (
+        ClassBalance(("a", "b", "c"), (0.5, 0.3, 0.2), BalanceOrigin.STATED, left_open=("b", "c")),
+        ["as stated; the rest is divided between b and c in proportion to their votes."],
+    ),
+    (
+        DocumentsUnasked("model", 40, 73),
+        ["model has not been asked about 40 of 73 documents", "missing, not as abstentions"],
+    ),
+    (
         ClassBalance(("ham", "spam"), (0.9, 0.1), BalanceOrigin.LABELS, labels=20),
         ["estimated from 20 labels"],
     ),
     (
         ClassBalance(("ham", "spam"), (0.6, 0.4), BalanceOrigin.ASSUMED, depends=0.125),
-        ["not known", "12.5% of the labels", "--prior", "label 20 documents"],
+        ["not known", "12.5% of the predictions", "--prior", "label 20 documents"],
     ),
     (ClassesWithoutVotes(("news", "sport")), ["No source votes for news or sport", "add a rule"]),
     (

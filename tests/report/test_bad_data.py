@@ -73,7 +73,7 @@ def test_gold_that_judges_sources_is_a_use_of_its_own(upside_down: Bad) -> None:
     uses = {entry.use: entry.labels for entry in upside_down.facts.ledger.entries}
     assert uses == {Use.SCORING: 500, Use.ADVICE: 500}
     text = section_of(upside_down.page, "advice")
-    assert "have seen these labels: score the next model on others" in " ".join(text.split())
+    assert "because of these scores, score the next model on other labels" in " ".join(text.split())
 
 
 def test_an_estimate_that_is_measured_to_be_wrong_is_called_so(upside_down: Bad) -> None:

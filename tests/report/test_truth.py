@@ -95,7 +95,7 @@ def wrong_balance() -> Written:
 def test_an_assumed_balance_is_called_so_in_the_verdict(wrong_balance: Written, gold: bool) -> None:
     verdict = section_of(page(wrong_balance.facts(gold)), "verdict")
     assert "Class shares are not known; assumed: ham 50.0%, spam 50.0%" in verdict
-    assert "37.5% of the labels" in verdict
+    assert "37.5% of the predictions" in verdict
     assert "label 20 documents" in verdict
     sources = section_of(page(wrong_balance.facts(gold)), "sources")
     assert "rests on class shares that are assumed" in sources

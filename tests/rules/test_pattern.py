@@ -66,7 +66,7 @@ def test_the_python_engine_looks_around() -> None:
 
 def test_backtracking_is_stopped_by_the_clock() -> None:
     rule = Pattern(r"(a|aa)+\1c", engine="python", seconds=0.01)  # a second and more without it
-    with pytest.warns(UserWarning, match="gave up on 1 document"):
+    with pytest.warns(UserWarning, match="timed out on 1 document"):
         assert vote(rule, ["aac", "a" * 30]) == [1, -1]
 
 
@@ -113,7 +113,7 @@ def test_a_rule_gives_up_on_a_document_and_says_so(
 ) -> None:
     sources = sources_of(rule)
     corpus = Corpus.from_texts([good, bomb, "other"])
-    with pytest.warns(UserWarning, match=r"^source 'p', rule 1: gave up on 1 document, for which"):
+    with pytest.warns(UserWarning, match=r"^source 'p', rule 1: timed out on 1 document \(limit"):
         votes = sources.vote(corpus)
     assert votes.matrix[:, 0].tolist() == [1, -1, -1]
     (fact,) = given_up(votes)
@@ -134,7 +134,7 @@ def test_a_rule_that_gave_up_does_not_hold_and_neither_does_its_opposite() -> No
         (Not(AllOf((PYTHON, song))), [1, 1, 1]),  # there is no song, whatever the pattern says
     ]
     for condition, expected in cases:
-        with pytest.warns(UserWarning, match="gave up on 1 document"):
+        with pytest.warns(UserWarning, match="timed out on 1 document"):
             votes = sources_of(condition).vote(corpus)
         assert votes.matrix[:, 0].tolist() == expected, condition
 
@@ -193,7 +193,7 @@ def test_votes_with_gaps_are_not_kept(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     corpus = Corpus.from_texts(["a" * 60, "aac"])
     for _ in range(2):
-        with pytest.warns(UserWarning, match="gave up"):
+        with pytest.warns(UserWarning, match="timed out"):
             sources_of(PYTHON).vote(corpus, cache=cache)
     assert cache.files.size() == 0
     patient = Pattern(r"(a|aa)+\1c", engine="python", seconds=0.3)

@@ -73,7 +73,7 @@ def linear(number: int) -> Pattern:
     return Pattern(f"(a{{1,99}}){{1,9}}b{number}")
 
 
-@pytest.mark.filterwarnings("ignore:.*gave up")
+@pytest.mark.filterwarnings("ignore:.*timed out")
 @pytest.mark.parametrize("make", [python, linear])
 def test_all_patterns_of_a_source_share_one_clock(
     time: Time, make: Callable[[int], Pattern]
@@ -90,7 +90,7 @@ def test_all_patterns_of_a_source_share_one_clock(
         assert (fact.source, fact.rule, fact.documents, fact.seconds) == ("bombs", 1, 1, 1.0)
 
 
-@pytest.mark.filterwarnings("ignore:.*gave up")
+@pytest.mark.filterwarnings("ignore:.*timed out")
 @pytest.mark.parametrize("make", [python, linear])
 def test_all_sources_share_another(time: Time, make: Callable[[int], Pattern]) -> None:
     sources = [Source(f"s{i}", [Rule("yes", make(i))]) for i in range(60)]
@@ -99,7 +99,7 @@ def test_all_sources_share_another(time: Time, make: Callable[[int], Pattern]) -
     assert len(given_up(votes)) == 60
 
 
-@pytest.mark.filterwarnings("ignore:.*gave up")
+@pytest.mark.filterwarnings("ignore:.*timed out")
 def test_both_engines_share_the_clock_of_a_source(time: Time) -> None:
     source = Source("s", [Rule("yes", linear(0)), Rule("yes", python(1, 0.25))])
     votes = Sources(CLASSES, [source]).vote(Corpus.from_texts(["a" * 100_000]))
@@ -107,14 +107,14 @@ def test_both_engines_share_the_clock_of_a_source(time: Time) -> None:
     assert [(fact.rule, fact.documents) for fact in given_up(votes)] == [(1, 1)]
 
 
-@pytest.mark.filterwarnings("ignore:.*gave up")
+@pytest.mark.filterwarnings("ignore:.*timed out")
 def test_a_rule_that_needs_no_time_still_votes(time: Time) -> None:
     rules = [Rule("yes", python(0)), Rule("no", Keywords(["song"]))]
     votes = Sources(CLASSES, [Source("s", rules)]).vote(Corpus.from_texts(["a song", "song"]))
     assert votes.matrix[:, 0].tolist() == [0, 0]
 
 
-@pytest.mark.filterwarnings("ignore:.*gave up")
+@pytest.mark.filterwarnings("ignore:.*timed out")
 def test_the_words_that_made_a_rule_match_are_looked_for_within_one_clock(time: Time) -> None:
     several = AnyOf((Keywords(["song"]), *(python(i) for i in range(60))))
     sources = [Source(f"s{i}", [Rule("yes", several)]) for i in range(30)]

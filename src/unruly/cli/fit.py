@@ -113,8 +113,8 @@ def check_typed(typed: Mapping[str, Any], method: str) -> None:
     "--prior",
     help='The class shares, if you know them: "0.9,0.1", "spam is about 1 in 8", uniform, or votes.',
 )
-@click.option("--method", type=click.Choice(["default", "paper"]), help="How to learn.")
-@click.option("--seed", type=click.IntRange(0), help="All randomness comes from it.  [default: 0]")
+@click.option("--method", type=click.Choice(["default", "paper"]), help="Training method.")
+@click.option("--seed", type=click.IntRange(0), help="Random seed.  [default: 0]")
 @click.option(
     "--score/--no-score", default=True, help="Score against gold labels where there are any."
 )
@@ -126,9 +126,10 @@ def check_typed(typed: Mapping[str, Any], method: str) -> None:
 @click.option(
     "--sample",
     type=click.IntRange(0),
+    metavar="N",
     default=200_000,
     show_default=True,
-    help="Learn from at most so many documents, drawn at random, and from all that people labelled; 0: from all.",
+    help="Train on a random sample of at most N documents (labelled ones always included); 0 for all.",
 )
 @engine_options
 @bad_row_option
@@ -162,8 +163,7 @@ def fit(
     test file those of the training file do, and new documents may come out differently. Options below override [encoder] and
     [train] of the project; those of another method than the one used are refused.
 
-    With --engine ray the sample is drawn, matched and encoded by many workers, on one machine or a cluster; it is learnt from
-    here, and nothing is scored.
+    With --engine ray, workers draw, match and encode the sample; training runs on this machine, without scoring.
 
     \b
     Example:

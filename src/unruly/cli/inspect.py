@@ -46,7 +46,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("project", type=PATH)
 @click.option("--source", help="Documents that this source votes on.")
-@click.option("--conflicts-with", help="With --source: and on which this one votes otherwise.")
+@click.option(
+    "--conflicts-with",
+    help="Documents where this source votes for a different class than --source.",
+)
 @click.option("--label", help="Documents with a vote (of --source) for this class.")
 @click.option("--uncovered", is_flag=True, help="Documents without any vote.")
 @click.option("--split", type=click.Choice(SPLITS), default="train", help="Which file to look at.")
@@ -76,8 +79,8 @@ def show(
 
     \b
     Example:
-      unruly show spam --source links --label spam
-      unruly show spam --source links --conflicts-with praise
+      unruly show spam --source link --label spam
+      unruly show spam --source link --conflicts-with about_the_song
       unruly show spam --uncovered -n 100 -o uncovered.csv
     """
     from unruly.project.documents import show
@@ -146,9 +149,10 @@ def explain(
 ) -> None:
     """Show why a text gets its label.
 
-    The sources that voted, the rule and the words that matched, the reliability of each source here
-    and overall, what the two heads predict and which of them decides, the words with the largest effect,
-    and the nearest training documents. TEXT may be - to read it from standard input; rules that read
+    The sources that voted, the rule and the words that matched; the weight of each vote here, its factor on the
+    odds, and the estimated accuracy of its source (with the paper's method, its weight here and overall); what the
+    two heads predict and which of them decides; the words with the largest effect, and the nearest training
+    documents. TEXT may be - to read it from standard input; rules that read
     other columns need --data and --id instead.
 
     \b

@@ -76,7 +76,7 @@ def label(
     Example:
       unruly label spam
       unruly label spam -n 50 --model spam.unruly
-      unruly label spam --by source:links
+      unruly label spam --by source:link
       unruly label spam --import theirs.csv
     """
     from unruly.cli.label_screen import Conversation, Lines, View
@@ -197,7 +197,7 @@ def _end(screen: Screen, task: LabellingTask, session: Session, project: Path) -
         screen.say(balance.sentence())
     if changed is not None:
         screen.say(
-            f"a fit with them would change {changed:,} of {plural(len(task.corpus), 'answer')}"
+            f"refitting with these labels would change {changed:,} of {plural(len(task.corpus), 'prediction')}"
         )
     if session.labels:
-        screen.remark(f"unruly fit {project} -o MODEL uses them")
+        screen.remark(f"next: unruly fit {project} -o {task.project.folder.resolve().name}.unruly")

@@ -46,7 +46,7 @@ COMMANDS = {
     "fit": Entry("fit", "Learn a classifier from a project's rules and texts, and save it."),
     "predict": Entry("predict", "Label every text of a file."),
     "encode": Entry(
-        "predict", "Write every text of a file with the features that a model reads of it."
+        "predict", "Write the features (embeddings) that a model computes for each text of a file."
     ),
     "evaluate": Entry("fit", "Score a model against gold labels."),
     "explain": Entry("inspect", "Show why a text gets its label."),

@@ -69,7 +69,8 @@ def text_options(command: Command) -> Command:
 def label_option(command: Command) -> Command:
     """`--label`, where gold labels are used."""
     return click.option(
-        "--label", help="The column with the gold labels; label or gold where there is one."
+        "--label",
+        help="The column with the gold labels; if left out, label, gold, target or class, where there is one.",
     )(command)
 
 

@@ -251,9 +251,9 @@ def encode(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write every text of a file with the features that a model reads of it.
+    """Write the features (embeddings) that a model computes for each text of a file.
 
-    The output keeps the columns and the order of DATA and adds features, a list of numbers, which other programs, or
+    The output keeps the columns and the order of DATA and adds the column features, a list of numbers, which other programs, or
     another project by `encoder = { column = "features" }`, can learn from. DATA is a file of texts, a folder of Parquet files, or a
     project or a WRENCH folder, whose test file is then used.
 

@@ -253,7 +253,7 @@ def _show_proposals(proposals: Proposals, offered: int, screen: Screen) -> None:
     left = len(proposals.rules) - offered
     rest = f"; {left:,} match nothing, repeat what is there, or go with no class" if left else ""
     screen.say(
-        f"\n{proposals.model} proposed {plural(len(proposals.rules), 'rule')}, {offered:,} of them hold on the texts{rest}"
+        f"\n{proposals.model}: {offered:,} of {plural(len(proposals.rules), 'proposed rule')} passed the checks on your texts{rest}"
     )
     for one in proposals.rejected[:REJECTED]:
         screen.say(f"- not taken, {one.label}: {one.text!r}: {one.why}")

@@ -34,8 +34,8 @@ from unruly.wording import plural, shortened
 _LONGEST_LABEL = 40  # characters of a partial vote's classes
 LEGEND = "here: the vote's share of the weight on this document; overall: the source's share over all documents"
 LEGEND_OF_ODDS = (
-    "weight: the vote's share of all that votes move on this document; odds: the factor by which it moves the odds of "
-    "its class, below 1 against it; accuracy: of the source's votes, as estimated on the training documents"
+    "weight: share of the total evidence from votes on this document; odds: factor on the odds of the voted class "
+    "(below 1: against it); accuracy: of the source's votes, as estimated on the training documents"
 )
 
 
@@ -179,7 +179,7 @@ class Explanation:
         if self.words:
             lines += [
                 "",
-                f"words, by how much the classifier's probability of {self.label} falls without them",
+                f"words: drop in the classifier's probability of {self.label} when the word is removed",
             ]
             lines += [f"  {word.effect:+.3f}  {word.text}" for word in self.words]
         if self.neighbours:

@@ -35,7 +35,7 @@ from unruly.wording import listed, plural
 AGREEMENT = "agreement: how many of its votes match the final label"
 LEGEND = f"reliability: the source's share of all weight; {AGREEMENT}"  # of the paper's method
 LEGEND_OF_ESTIMATES = (
-    "reliability: the estimated accuracy, less where a source repeats others, as a share of all; "
+    "reliability: estimated accuracy, discounted for sources that overlap, scaled to sum to 1; "
     f"{AGREEMENT}; estimated accuracy: by the text, the other sources and the class shares below, wrong where "
     "these are"
 )
@@ -171,7 +171,7 @@ class FitSummary:
         agree = (
             "no document has a vote"
             if self.agreement is None
-            else f"denoiser and classifier, on {self.agreement:.1%} of the documents with votes"
+            else f"votes and text predict the same class on {self.agreement:.1%} of the documents with votes"
         )
         kept = "" if self.kept_epoch is None else f", epoch {self.kept_epoch} kept"
         epochs = f", {plural(self.epochs, 'epoch')}{kept}" if self.epochs else ""
@@ -180,7 +180,7 @@ class FitSummary:
             f"predicted   {shares}",
             f"encoder     {self.encoder}",
             f"method      {self.method}{epochs}",
-            f"agreement   {agree}",
+            f"heads       {agree}",
             *_table(self.sources),
             LEGEND if self.method == "paper" else LEGEND_OF_ESTIMATES,
             *self._sentences,
@@ -324,14 +324,13 @@ def sentence(note: Note) -> str:
             )
         case DocumentsGivenUp():
             return (
-                f"{note.source}, rule {note.rule}, gave up on {plural(note.documents, 'document')}, for which the source took longer "
-                f"than {note.seconds:g} s, and abstains there: write its pattern without repetition inside repetition, "
-                "or set seconds."
+                f"{note.source}, rule {note.rule}, timed out on {plural(note.documents, 'document')} (limit {note.seconds:g} s for the "
+                "source) and abstains there: simplify nested repetition in the pattern, or set seconds."
             )
         case DocumentsUnasked():
             return (
-                f"{note.source} was not asked about {note.documents:,} of {plural(note.of, 'document')}, which counts "
-                "neither for nor against it: `unruly vote` asks, as far as the budget goes."
+                f"{note.source} has not been asked about {note.documents:,} of {plural(note.of, 'document')}; these are treated "
+                "as missing, not as abstentions: `unruly vote` asks, as far as the budget goes."
             )
         case LearntFromSample():
             return (
@@ -346,7 +345,12 @@ def _balance_sentence(note: ClassBalance) -> str:
     if note.origin is BalanceOrigin.STATED:
         first = f"Class shares: {shares}, as stated."
         if note.left_open:
-            first = f"{first[:-1]}; {listed(note.left_open)} were not, and share the rest as the votes do."
+            between = (
+                " and ".join(note.left_open) if len(note.left_open) < 3 else listed(note.left_open)
+            )
+            first = (
+                f"{first[:-1]}; the rest is divided between {between} in proportion to their votes."
+            )
         if 0.0 in note.shares:
             first = f"{first[:-1]}, but for classes without votes, whose share the others get."
     elif note.origin is BalanceOrigin.LABELS:
@@ -358,7 +362,7 @@ def _balance_sentence(note: ClassBalance) -> str:
     if note.depends is None:
         return first
     other = "Shares near these" if note.origin is BalanceOrigin.STATED else "Other plausible shares"
-    second = f"{other} would change {note.depends:.1%} of the labels"
+    second = f"{other} would change {note.depends:.1%} of the predictions"
     if note.origin is BalanceOrigin.ASSUMED:
         second += (
             ": state the shares (prior = [...] or --prior), or label 20 documents (`unruly label`)"

@@ -130,8 +130,8 @@ def _unchecked(facts: KeyFigures) -> str:
     """Why no accuracy is known."""
     if facts.labels:
         return (
-            f"{plural(facts.labels, 'label')} by hand, but none was drawn from all documents, so they do not tell "
-            "the accuracy: label some by `unruly label PROJECT --by balance`."
+            f"{plural(facts.labels, 'label')} by hand, but none comes from a random sample of all documents, so accuracy cannot be "
+            "estimated from them: run `unruly label PROJECT --by balance`."
         )
     if trained := facts.ledger.used_for(Use.TRAINING):
         return (
@@ -425,8 +425,7 @@ def _basis(facts: Facts) -> str:
         return (
             f"{counted} Accuracies of sources are measured on {facts.scored_on} where enough votes could be checked "
             f"({FEW}; half of that where the estimate is wider), and otherwise estimated by the model; those of words are "
-            "estimated. Rules that you change because of a measured figure have seen these labels: score the next model "
-            "on others."
+            "estimated. If you change rules because of these scores, score the next model on other labels."
         )
     return (
         f"{counted} Accuracies are the model's own estimates, and wrong where the model is wrong. "

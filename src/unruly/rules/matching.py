@@ -665,9 +665,8 @@ def warn_given_up(facts: Sequence[DocumentsGivenUp]) -> None:
     for fact in facts:
         where = Where(source=fact.source, rule=fact.rule)
         warnings.warn(
-            f"{where}: gave up on {plural(fact.documents, 'document')}, for which the source took longer than "
-            f"{fact.seconds:g} s: the rule abstains there; write its pattern without repetition inside repetition, "
-            "or set seconds",
+            f"{where}: timed out on {plural(fact.documents, 'document')} (limit {fact.seconds:g} s for the source) and "
+            "abstains there: simplify nested repetition in the pattern, or set seconds",
             GaveUpWarning,
             stacklevel=3,
         )
