@@ -183,6 +183,17 @@ def test_a_project_without_rules_teaches(folder: Path) -> None:
         assert "songs" in client.get("/rules").text
 
 
+def test_a_keyword_with_a_comma_is_one_word(client: Any, studio: Studio) -> None:
+    text = '[[source]]\nname = "a"\nrule = [{ label = "ham", keywords = ["well, well", "song"] }]\n'
+    client.post("/rules/save", data={"toml": text, "saved": ""}, headers=PART)
+    shown = "keywords: <bdi>well, well</bdi>, <bdi>song</bdi>"
+    assert shown in client.get("/rules").text
+    row = next(
+        row for row, text in enumerate(studio.workspace.state.corpus.texts) if " song " in text
+    )
+    assert shown in client.get(f"/documents/{row}").text
+
+
 def test_a_source_may_have_any_name(client: Any, studio: Studio) -> None:
     import html
     import re

@@ -12,7 +12,7 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from io import StringIO
 from pathlib import Path
@@ -50,6 +50,7 @@ from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords, WordSequence
 from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source, rule_to_plain, source_from_plain
+from unruly.rules.tools import Length
 from unruly.statistics import Share
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
@@ -352,13 +353,14 @@ def _matches(condition: Keywords, corpus: Corpus) -> NDArray[np.bool_]:
 def name_of(condition: Condition) -> str:
     """A name for a source with this one condition.
 
-    >>> from unruly.rules.tools import Length
+    >>> from unruly.rules.tools import Sentiment
     >>> (
     ...     name_of(Keywords(["check out"])),
     ...     name_of(Length(max_words=4)),
     ...     name_of(Pattern(r"\\bsubsc\\w*")),
+    ...     name_of(Sentiment("polarity", above=0.5)),
     ... )
-    ('check_out', 'max_words_4', 'subsc')
+    ('check_out', 'max_words_4', 'subsc', 'polarity_above_0_5')
     """
     match condition:
         case Keywords(words=words):
@@ -368,8 +370,10 @@ def name_of(condition: Condition) -> str:
         case Pattern(pattern=pattern):
             shapes = {shape: known for known, shape in SHAPES.items()}
             name = shapes.get(pattern) or re.sub(r"\\[a-zA-Z]", " ", pattern)
+        case Length():
+            name = " ".join(f"{key} {b}" for key, b in asdict(condition).items() if b is not None)
         case _:
-            name = condition.reason().split(": ", 1)[1]
+            name = condition.reason()
     return "_".join(re.findall(r"\w+", name))[:40] or "rule"
 
 

@@ -139,10 +139,18 @@ class Keywords:
         return words_of(self.words)
 
     def reason(self) -> str:
-        few = ", ".join(self.words[:3]) + (
-            f" and {len(self.words) - 3} more" if len(self.words) > 3 else ""
-        )
-        return f"keywords: {few}"
+        few, more = self.few
+        return f"keywords: {', '.join(few)}{more}"
+
+    @property
+    def few(self) -> tuple[tuple[str, ...], str]:
+        """The first words, and how many more there are.
+
+        >>> Keywords(["a, b", "c", "d", "e"]).few
+        (('a, b', 'c', 'd'), ' and 1 more')
+        """
+        left = len(self.words) - 3
+        return tuple(self.words[:3]), f" and {left} more" if left > 0 else ""
 
     def to_plain(self) -> Table:
         words: dict[str, Plain] = (

@@ -31,6 +31,8 @@ from starlette.staticfiles import StaticFiles
 from unruly import __version__
 from unruly.errors import InputError, UnrulyError
 from unruly.project.file import begin_project, look_at
+from unruly.rules.condition import Condition
+from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Cache
 from unruly.statistics import Share
 from unruly.studio import documents, exports, labelling, rules, suggestions, training
@@ -333,22 +335,20 @@ def _name(text: str) -> Markup:
     return Markup("<wbr>").join(re.split(r"(?<=[_./:-])(?=[^_./:-])", text))
 
 
-def _isolated(text: str) -> Markup:
-    """A list whose items may run in other directions, each on its own.
+def _isolated(reason: str, condition: Condition | None) -> Markup:
+    """A rule in words; its keywords may run in other directions, so each stands on its own.
 
-    >>> _isolated("keywords: a, b")
-    Markup('<bdi>keywords:</bdi> <bdi>a</bdi>, <bdi>b</bdi>')
-    >>> _isolated("keywords: a and 2 more")
-    Markup('<bdi>keywords:</bdi> <bdi>a</bdi> and 2 more')
+    >>> when = Keywords(["a, b", "c"])
+    >>> _isolated(when.reason(), when)
+    Markup('keywords: <bdi>a, b</bdi>, <bdi>c</bdi>')
+    >>> _isolated("pattern: a, b", None)
+    Markup('<bdi>pattern: a, b</bdi>')
     """
-    head, colon, rest = text.partition(": ")
-    if not colon:
-        return Markup("<bdi>{}</bdi>").format(text)
-    listed, more = (
-        (m[1], m[2]) if (m := re.fullmatch(r"(.*)( and \d+ more.*)", rest)) else (rest, "")
-    )
-    items = Markup(", ").join(Markup("<bdi>{}</bdi>").format(item) for item in listed.split(", "))
-    return Markup("<bdi>{}:</bdi> {}{}").format(head, items, more)
+    if not isinstance(condition, Keywords):
+        return Markup("<bdi>{}</bdi>").format(reason)
+    few, more = condition.few
+    items = Markup(", ").join(Markup("<bdi>{}</bdi>").format(shortened(word, 40)) for word in few)
+    return Markup("keywords: {}{}").format(items, more)
 
 
 def _capital(text: str) -> str:

@@ -346,10 +346,16 @@ def one(studio: Studio, request: PageRequest) -> Response:
     except InputError:  # of a source or model that is gone: the document is shown all the same
         chosen, rows = Filter(), Filter().rows(state)
     place = next(iter(np.flatnonzero(rows == row).tolist()), None)
+    card = cards(state, [row], whole=True)[0]
+    rules = {source.name: source.rules for source in state.project.sources.sources}
     context = {
         "here": "documents",
         "state": state,
-        "card": cards(state, [row], whole=True)[0],
+        "card": card,
+        "conditions": [
+            rules[vote.source][vote.rule].when if vote.source in rules else None
+            for vote in card.votes
+        ],
         "filter": chosen,
         "previous": None if not place else int(rows[place - 1]),
         "next": None if place is None or place + 1 >= len(rows) else int(rows[place + 1]),

@@ -14,6 +14,7 @@ from unruly.errors import InputError, UnrulyError
 from unruly.project.editing import source_names, source_text
 from unruly.project.voting import asked_line
 from unruly.prompts.asking import Plan
+from unruly.rules.condition import Condition
 from unruly.rules.matching import Cache
 from unruly.rules.prompt import ask as ask_model
 from unruly.rules.prompt import plans, prompt_of
@@ -40,7 +41,7 @@ class SourceRow:
     name: str
     enabled: bool
     labels: tuple[str, ...]  # the classes that it votes for
-    reason: str  # its rules in a few words
+    conditions: tuple[Condition, ...]  # of its first rules
     votes: int = 0
     coverage: float = 0.0
     overlaps: float = 0.0
@@ -63,7 +64,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
     lines = {row.source: row for row in state.summary.sources} if state.votes.k else {}
     found = []
     for source in state.project.sources.with_disabled:
-        reason = "; ".join(rule.when.reason() for rule in source.rules[:3])
+        conditions = tuple(rule.when for rule in source.rules[:3])
         line = lines.get(source.name)
         if line is None or line.j is None:
             classes = tuple(state.project.sources.classes)
@@ -72,7 +73,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
                     classes[c] for rule in source.rules for c in rule.named(classes) or ()
                 )
             )
-            found.append(SourceRow(source.name, source.enabled, labels, reason))
+            found.append(SourceRow(source.name, source.enabled, labels, conditions))
             continue
         voted = state.votes.voted[:, line.j]
         agreement, decides = _beside_others(state, line.j)
@@ -83,7 +84,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
                 name=source.name,
                 enabled=True,
                 labels=tuple(state.classes[c] for c in line.polarity),
-                reason=reason,
+                conditions=conditions,
                 votes=int(voted.sum()),
                 coverage=line.coverage,
                 overlaps=line.overlaps,
