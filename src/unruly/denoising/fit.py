@@ -274,11 +274,10 @@ def _below_chance(
 ) -> tuple[Note, ...]:
     """Sources with some votes whose whole interval lies below what guessing by the class shares would give."""
     found: list[Note] = []
-    shares = fitted.balance.shares
+    chances = votes.chance(fitted.balance.shares)
     cast = votes.onehot.sum(axis=0).reshape(votes.k, votes.m).sum(axis=1)  # (k,)
-    earned = votes.credit.sum(axis=0).reshape(votes.k, votes.m) @ shares  # (k,)
     for j, (estimate, low, high) in enumerate(accuracies.table()):
-        chance = float(earned[j] / max(float(cast[j]), 1e-12))
+        chance = float(chances[j])
         if high < chance and float(cast[j]) >= FEW:
             found.append(SourceBelowChance(sources[j], estimate, low, high, chance))
     return tuple(found)

@@ -23,6 +23,7 @@ from unruly.model.summary import FitSummary
 from unruly.rules.keywords import Keywords
 from unruly.rules.sources import Sources
 from unruly.statistics import Share, sample_rows, wilson
+from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import listed, plural
 
@@ -315,14 +316,6 @@ def known_truth(
     return truth
 
 
-def named_share(votes: Votes, proba: NDArray[np.floating]) -> NDArray[np.float64]:
-    """(k,): the probabilities (n, m) of the classes that votes name, summed over each source's votes."""
-    each = [
-        proba[:, r] @ votes.agrees(np.full(votes.n, r)).astype(np.float64) for r in range(votes.m)
-    ]
-    return np.asarray(np.sum(each, axis=0), np.float64)
-
-
 def _weak_sources(
     votes: Votes,
     accuracies: Sequence[Share | None],
@@ -332,16 +325,14 @@ def _weak_sources(
 ) -> list[WeakSource]:
     """Sources with enough votes on different texts: copies of one text are right or wrong together."""
     found = []
-    guessed = (
-        None if shares is None else named_share(votes, np.tile(np.asarray(shares), (votes.n, 1)))
-    )
+    chances = None if shares is None else SparseVotes.of(votes).chance(np.asarray(shares))
     for j, (name, accuracy) in enumerate(zip(votes.sources, accuracies, strict=True)):
         cast = int(votes.voted[:, j].sum())
         different = len(np.unique(numbers[votes.voted[:, j]]))
         if accuracy is None or not accuracy.n or different < FEW:
             continue
-        chance = None if guessed is None else float(guessed[j] / cast)
-        if accuracy.value < 0.5 or (chance is not None and accuracy.high <= chance):
+        chance = None if chances is None else float(chances[j])
+        if accuracy.value < 0.5 or (chance is not None and accuracy.high < chance):
             found.append(WeakSource(name, cast, accuracy, name in measured, chance))
     return sorted(found, key=lambda weak: weak.accuracy.value)
 

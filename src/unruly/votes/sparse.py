@@ -108,6 +108,18 @@ class SparseVotes:
         earned = np.where(self.partial, 1.0, self.onehot.data)
         return csr_array((earned, self.onehot.indices, self.onehot.indptr), self.onehot.shape)
 
+    def chance(self, shares: NDArray[np.floating]) -> NDArray[np.float64]:
+        """(k,): how often each source would be right if classes were drawn by these shares (m,); 0 without votes.
+
+        >>> from unruly.votes.votes import Votes
+        >>> votes = SparseVotes.of(Votes.from_array([[0, 1], [0, -1], [1, 1], [1, 1]]))
+        >>> votes.chance(np.array([0.9, 0.1])).round(2).tolist()
+        [0.5, 0.1]
+        """
+        cast = self.onehot.sum(axis=0).reshape(self.k, self.m).sum(axis=1)  # (k,)
+        earned = self.credit.sum(axis=0).reshape(self.k, self.m) @ shares  # (k,)
+        return np.asarray(earned / np.maximum(cast, 1e-12), np.float64)
+
     @cached_property
     def together(self) -> NDArray[np.float64]:
         """(k, k): sum_ic O_ijc O_ilc, how often two sources name the same class of the same row."""
