@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.denoising.planted import drawn, skewed
+from tests.denoising.planted import drawn
 
 from unruly.denoising.balance import Balance
 from unruly.denoising.em import Task, _first_targets, expectation_maximisation, pooled
@@ -13,7 +13,6 @@ from unruly.denoising.settings import Settings
 from unruly.facts import BalanceOrigin
 from unruly.features.encoder import Features
 from unruly.progress import Silent
-from unruly.statistics import softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 
@@ -66,15 +65,6 @@ def test_posteriors_under_another_balance_move_towards_it() -> None:
         for p in (0.2, 0.5, 0.8)
     ]
     assert (np.diff(shares) > 0.1).all()
-
-
-def test_sharpened_text_keeps_its_class_shares() -> None:
-    features, votes, _ = skewed(600, 0.15, [0.7, 0.75], signal=0.4)
-    rare = Balance(np.array([0.85, 0.15]), 1000.0, BalanceOrigin.STATED)
-    fitted = expectation_maximisation(task_of(features, votes), rare, Settings())
-    kept, tau = np.exp(fitted.lp).mean(axis=0), Settings().tau
-    assert softmax(tau * fitted.lp + fitted.b0).mean(axis=0) == pytest.approx(kept, abs=1e-3)
-    assert abs(softmax(tau * fitted.lp).mean(axis=0)[0] - kept[0]) > 0.01  # so it had to be undone
 
 
 def test_pooling_is_a_weighted_geometric_mean() -> None:

@@ -2,8 +2,8 @@
 
 How well a balance is known is counted in labels: as many labels, drawn at random, would tell it as well.
 
-    assumed   the shares of the votes on documents with votes: worth 5 labels
-    stated    by the user, roughly: worth 10; exactly: the constraint is met
+    assumed   the shares of the votes on documents with votes: worth 10 labels
+    stated    by the user, roughly: worth 20; exactly: the constraint is met
     labels    each label adds to that, and moves the shares:
 
         e_i  = onehot(y_i) - l q_i                     of the labelled documents; q has not seen the labels
@@ -21,8 +21,8 @@ loses weight: pi is the mode under a prior around c with the tails of Student's 
 are the fewest with a variance. As q and n0' depend on pi, they are found together in a few steps. No class is left
 without a share because no label has shown it yet.
 
-Five: on public data sets the votes' shares are off by about 15 points, some by 50. Ten: a person's odds are off by a factor
-of up to two. Half or twice as many change the mean accuracy by less than half a point (lab/LOG.md).
+Ten: on public data sets the votes' shares are off by about 15 points. Twenty: a person's odds are off by a
+factor of up to two.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from unruly.facts import BalanceOrigin
 from unruly.votes.sparse import SparseVotes
 
 Real64 = NDArray[np.float64]
-ASSUMED_LABELS, STATED_LABELS = 5.0, 10.0
+ASSUMED_LABELS, STATED_LABELS = 10.0, 20.0
 _STEPS = 8
 _FREEDOM = 3  # degrees of freedom of Student's distribution around assumed or stated shares
 _DOUBT = (

@@ -10,10 +10,8 @@ n documents, k sources, m classes, E encoders. One round:
 
 The M-step learns the classifier and the sources' behaviours, the E-step pools their opinions in logarithms
 (Raykar et al., 2010; Dawid and Skene, 1979). It starts from vote shares, with the classes re-weighted to the
-balance. Cross-fitted text is under-confident, for it has not seen the document: tau = 3 makes up for that. Sharper text
-has other class shares, nearer to even ones, so the constraint is measured from the shift b0 that undoes this:
-
-    mean_i softmax(tau lp_i + b0) = mean_i softmax(lp_i)                                   (m,)
+balance. Cross-fitted text is under-confident, for it has not seen the document: tau = 3 makes up for that. The shift
+b0 = -(tau - 1) log mean_i q_i  counts the prior that text has learnt once, not tau times.
 """
 
 from __future__ import annotations
@@ -71,7 +69,7 @@ class Posteriors:
     lp: Real64  # (n, m): cross-fitted text, encoders averaged
     by_encoder: tuple[Real64, ...]  # E times (n, m)
     ev: Real64  # (n, m): evidence of the votes
-    b0: Real64  # (m,): the shift that keeps the class shares of text as it is sharpened
+    b0: Real64  # (m,): the shift at which the prior counts once
     b: Real64  # (m,): the shift that the constraint on the class marginals chose
     behaviour: Behaviour
     weights: tuple[Real, ...]  # of the regressions, one for each encoder
@@ -94,27 +92,12 @@ def shift(scores: Real64, b0: Real64, balance: Balance) -> Real64:
     return match_marginals(scores, balance.shares, b0, kappa)
 
 
-def sharpening_shift(lp: Real64, tau: float, near: Real64) -> Real64:
-    """(m,): b0, with which log-probabilities lp (n, m) times tau keep their class shares; looked for from `near` on.
-
-    >>> lp = np.log(np.array([[0.9, 0.1], [0.8, 0.2], [0.55, 0.45]]))
-    >>> b0 = sharpening_shift(lp, 3.0, np.zeros(2))
-    >>> (
-    ...     softmax(3 * lp + b0).mean(axis=0).round(4).tolist(),
-    ...     np.exp(lp).mean(axis=0).round(4).tolist(),
-    ... )
-    ([0.75, 0.25], [0.75, 0.25])
-    """
-    return match_marginals(tau * lp, np.exp(lp).mean(axis=0), near, EXACT)
-
-
 def expectation_maximisation(
     task: Task, balance: Balance, settings: Settings, progress: Progress = SILENT
 ) -> Posteriors:
     """Run the rounds under this class balance."""
     q, mass = _first_targets(task, balance.shares)
     weights: Sequence[Real | None] = [None] * len(task.texts)
-    b0 = np.zeros(task.votes.m)
     with stage(progress, "learning", settings.rounds, "round"):
         for t in range(settings.rounds):
             # M-step
@@ -131,7 +114,8 @@ def expectation_maximisation(
             )
             lp = pooled(by_encoder, task.weights)
             ev = evidence(task.votes, behaviour.opinion)
-            b0 = sharpening_shift(lp, settings.tau, b0)
+            b0 = -(settings.tau - 1) * np.log(np.maximum(mass @ q / mass.sum(), 1e-6))
+            b0 -= b0.mean()
             scores = settings.tau * lp + ev
             b = shift(scores, b0, balance)
             posterior = softmax(scores + b)
