@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError
 from unruly.features.encoder import Features
-from unruly.learner import BOTH, CLASSIFIER, DENOISER
+from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER
 from unruly.statistics import softmax
 from unruly.votes.votes import Votes
 
@@ -74,6 +75,18 @@ def test_who_decided(task: tuple[DenoisedModel, Features, Votes]) -> None:
     np.testing.assert_array_equal(heads.decided_by == BOTH, follows & (rule == text))
     np.testing.assert_array_equal(heads.decided_by == DENOISER, follows & (rule != text))
     assert heads.denoiser[~votes.covered] == pytest.approx(1 / 3)
+
+
+def test_an_answer_that_neither_head_prefers_is_decided_by_both_together(
+    task: tuple[DenoisedModel, Features, Votes],
+) -> None:
+    model, features, votes = task
+    opinion = np.random.default_rng(0).normal(0, 4, model.opinion.shape)
+    heads = replace(model, opinion=opinion).heads(features, votes)
+    rule, text = heads.denoiser.argmax(axis=1), heads.classifier.argmax(axis=1)
+    other = votes.covered & (heads.predicted != rule) & (heads.predicted != text)
+    assert other.any()
+    np.testing.assert_array_equal(heads.decided_by == TOGETHER, other)
 
 
 def test_vote_weights_sum_to_one_where_there_are_votes(

@@ -28,6 +28,14 @@ def test_obvious_text_columns_are_found(columns: list[str], text: str) -> None:
     assert find_layout(schema, name="x").text == text
 
 
+def test_a_column_is_telling_by_one_word_of_its_name_where_none_is_by_all() -> None:
+    schema = {"Ticket ID": pl.String(), "Body text": pl.String(), "created": pl.String()}
+    assert find_layout(schema, name="x").text == "Body text"
+    assert find_layout({**schema, "message": pl.String()}, name="x").text == "message"
+    with pytest.raises(InputError, match=r"not obvious.*Body text, Reply_text"):
+        find_layout({**schema, "Reply_text": pl.String()}, name="x")
+
+
 def test_the_only_string_beside_the_named_ones_is_the_text() -> None:
     schema: dict[str, pl.DataType] = {"key": STRING, "words": STRING, "kind": STRING}
     layout = find_layout(schema, name="x", id="key", label="kind")

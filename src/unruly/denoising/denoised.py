@@ -32,7 +32,7 @@ from unruly.facts import (
     note_to_plain,
 )
 from unruly.features.encoder import Features
-from unruly.learner import BOTH, CLASSIFIER, DENOISER, Epoch, Heads, check_known
+from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER, Epoch, Heads, check_known
 from unruly.statistics import Share, softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
@@ -133,8 +133,10 @@ class DenoisedModel:
         text = softmax(lp + self.b / self.tau)
         both = softmax(lp + (ev + self.b) / self.tau)
         first, second, last = rule.argmax(axis=1), text.argmax(axis=1), both.argmax(axis=1)
-        follows = covered & (last == first)
-        decided = np.where(follows, np.where(first == second, BOTH, DENOISER), CLASSIFIER)
+        votes_say, text_says = covered & (last == first), last == second
+        decided = np.select(
+            [votes_say & text_says, votes_say, text_says], [BOTH, DENOISER, CLASSIFIER], TOGETHER
+        )
         denoiser = self._all_classes(rule)
         denoiser[~covered] = 1 / len(self.classes)
         return Heads(

@@ -96,7 +96,7 @@ class Explanation:
 
     text: str | None  # None when the model was fitted on features
     answer: Opinion
-    decided_by: str  # 'denoiser', 'classifier', or 'both' where they agree
+    decided_by: str  # 'denoiser', 'classifier', 'both' where they agree, 'together' where neither alone would
     votes: tuple[Vote, ...]
     majority: tuple[
         str, ...
@@ -142,7 +142,7 @@ class Explanation:
         return json.dumps(self.to_plain(), ensure_ascii=False, default=str)
 
     def __repr__(self) -> str:
-        return f"Explanation({self.answer}, {plural(len(self.votes), 'vote')}, {_decision(self.decided_by)})"
+        return f"Explanation({self.answer}, {plural(len(self.votes), 'vote')}, {decision(self.decided_by)})"
 
     def _repr_html_(self) -> str:
         spans = [
@@ -160,7 +160,7 @@ class Explanation:
             ["word", f"effect on {self.label}"],
             [(word.text, f"{word.effect:+.3f}") for word in self.words],
         )
-        head = f"<p><b>{escape(str(self.answer))}</b>, {escape(_decision(self.decided_by))}</p>"
+        head = f"<p><b>{escape(str(self.answer))}</b>, {escape(decision(self.decided_by))}</p>"
         return "".join(
             [
                 head,
@@ -172,7 +172,7 @@ class Explanation:
         )
 
     def __str__(self) -> str:
-        lines = [f"{self.answer}, {_decision(self.decided_by)}"]
+        lines = [f"{self.answer}, {decision(self.decided_by)}"]
         lines += ["", *self._votes()]
         lines += ["", f"denoiser     {self.denoiser or 'no source voted'}"]
         lines += [f"classifier   {self.classifier}"]
@@ -240,8 +240,19 @@ def is_empty(text: str | None) -> bool:
     return text is not None and not text.strip()
 
 
-def _decision(decided_by: str) -> str:
-    return "denoiser and classifier agree" if decided_by == "both" else f"the {decided_by} decides"
+def decision(decided_by: str) -> str:
+    """Which head decided, in words.
+
+    >>> decision("both"), decision("classifier")
+    ('denoiser and classifier agree', 'the classifier decides')
+    """
+    match decided_by:
+        case "both":
+            return "denoiser and classifier agree"
+        case "together":
+            return "a compromise: neither denoiser nor classifier prefers it alone"
+        case _:
+            return f"the {decided_by} decides"
 
 
 def _cells(vote: Vote, with_odds: bool) -> list[str]:

@@ -16,7 +16,7 @@ from unruly.errors import InputError, SettingsError, Where
 from unruly.facts import DocumentsGivenUp
 from unruly.files import check_no_folder, check_not_input
 from unruly.html import html_table
-from unruly.learner import BOTH, CLASSIFIER, DENOISER, Heads
+from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER, Heads
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.matching import GaveUpWarning, given_up, warn_given_up
 from unruly.texts.corpus import Corpus
@@ -28,7 +28,12 @@ from unruly.wording import plural
 
 ROWS = 10  # that a notebook shows
 CONTAINERS = ("default", "pandas", "polars")
-DECIDED = {BOTH: "both", DENOISER: "denoiser", CLASSIFIER: "classifier"}
+DECIDED = {
+    BOTH: "both",
+    DENOISER: "denoiser",
+    CLASSIFIER: "classifier",
+    TOGETHER: "together",
+}
 BATCH_ROWS = 20_000
 Missing = Literal["label", "empty"]  # what a row without a text gets
 _DECIDERS = [DECIDED[code] for code in sorted(DECIDED)]  # by code

@@ -175,7 +175,7 @@ def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schem
             "label": label,
             "confidence": share,
             "probabilities": {"type": "object", "additionalProperties": share},
-            "decided_by": {"enum": ["both", "denoiser", "classifier"]},
+            "decided_by": {"enum": ["both", "denoiser", "classifier", "together"]},
             "votes": _list(vote),
         }
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,7 +99,9 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
     for column in free:
         if column.strip().casefold() == OBVIOUS:
             return column
-    telling = [c for c in strings if c.strip().casefold() in TEXT_NAMES]
+    named = [c for c in strings if c.strip().casefold() in TEXT_NAMES]
+    worded = [c for c in strings if {*TEXT_NAMES, OBVIOUS} & set(re.split(r"[\W_]+", c.casefold()))]
+    telling = named or worded  # "Body text" where nothing is called "body"
     if len(telling) == 1:
         return telling[0]
     if len(strings) == 1:

@@ -148,7 +148,7 @@ def check_utf8(chunk: bytes, name: str, line: int) -> None:
     >>> check_utf8(b"one\\ncaf\\xe9\\n", "a.csv", 1)
     Traceback (most recent call last):
     ...
-    unruly.errors.InputError: a.csv, line 2: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café': convert the file, e.g. iconv -f WINDOWS-1252 -t UTF-8 a.csv
+    unruly.errors.InputError: a.csv, line 2: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café': convert the file, e.g. iconv -f WINDOWS-1252 -t UTF-8 a.csv > utf8.csv
     """
     if chunk.isascii():
         return
@@ -190,7 +190,7 @@ def _not_utf8(chunk: bytes, at: int, name: str, line: int) -> InputError:
 
 
 def _convert(kind: str, name: str) -> str:
-    return f"iconv -f {kind} -t UTF-8 {name}"
+    return f"iconv -f {kind} -t UTF-8 {name} > utf8{Path(name).suffix}"
 
 
 ENDINGS = ".csv, .tsv, .jsonl, .ndjson (each also .gz), .parquet, .arrow, .feather, .ipc, .json, .xlsx, .ods"
