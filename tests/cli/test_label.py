@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -68,6 +69,21 @@ def test_answers_from_a_pipe(label: Unruly, spam: Path) -> None:
     assert "votes" not in done.out[: done.out.index("-> spam")]
     assert "drawn by the votes" in done.err
     assert "labels are kept by row number" in done.err
+
+
+def test_the_next_command_works_as_printed_where_names_have_blanks(
+    label: Unruly, unruly: Unruly, spam: Path
+) -> None:
+    spam.rename(spam.with_name("my spam"))
+    done = label("spam\n" * 3, "my spam", "-n", "3")
+    assert done.code == 0, done.err
+    command = done.err[done.err.index("next: ") + len("next: ") :].splitlines()[0]
+    program, *words = shlex.split(command)
+    assert program == "unruly"
+    fitted = unruly(*words, "--encoder", "lsa")
+    assert fitted.code == 0, fitted.err
+    assert Path("my spam.unruly").is_file()
+    assert "unruly explain 'my spam.unruly' " in fitted.err
 
 
 def test_a_second_run_asks_about_others_and_the_balance_is_told(

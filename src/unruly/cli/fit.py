@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -210,8 +211,10 @@ def fit(
     screen.say(str(fitted))
     for line in fitted.remarks():
         screen.remark(line)
-    code = "".join(f" --functions {file}" for file in function_files(opened.sources, opened.folder))
-    screen.remark(f'{output} is ready, try: unruly explain {output}{code} "a text of yours"')
+    files = function_files(opened.sources, opened.folder)
+    code = "".join(f" --functions {quote(str(file))}" for file in files)
+    command = f'unruly explain {quote(str(output))}{code} "a text of yours"'
+    screen.remark(f"{output} is ready, try: {command}")
 
 
 def _with_options(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -200,4 +201,5 @@ def _end(screen: Screen, task: LabellingTask, session: Session, project: Path) -
             f"refitting with these labels would change {changed:,} of {plural(len(task.corpus), 'prediction')}"
         )
     if session.labels:
-        screen.remark(f"next: unruly fit {project} -o {task.project.folder.resolve().name}.unruly")
+        model = quote(f"{task.project.folder.resolve().name}.unruly")
+        screen.remark(f"next: unruly fit {quote(str(project))} -o {model}")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -48,7 +49,7 @@ def new(name: Path, quiet: bool) -> None:
     """
     made = make_starter(name)
     Screen(quiet).remark(
-        f"{made} is ready: edit {made / 'unruly.toml'}, then run: unruly check {made}"
+        f"{made} is ready: edit {made / 'unruly.toml'}, then run: unruly check {quote(str(made))}"
     )
 
 

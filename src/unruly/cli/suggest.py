@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -126,7 +127,7 @@ def suggest(
         _show_proposals(found.proposals, len(found.suggestions), screen)
     if numbered := len(found.suggestions) + len(found.remedies):
         how = "--accept 1 --refuse 2" if numbered > 1 else "--accept 1 or --refuse 1"
-        screen.remark(f"accept or refuse by number: unruly suggest {project} {how}")
+        screen.remark(f"accept or refuse by number: unruly suggest {quote(str(project))} {how}")
 
 
 def numbers(given: str | None) -> list[int]:
