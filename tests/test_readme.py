@@ -53,6 +53,28 @@ def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert (tmp_path / "labelled.csv").is_file()
 
 
+def form(line: str) -> str:
+    """A line with its figures and the blanks between them taken out: those depend on the encoder.
+
+    >>> form("all    73   91.8% (83.2% to 96.2%)")
+    'all # #% (#% to #%)'
+    """
+    return re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?", "#", line)).strip()
+
+
+def test_fit_prints_what_is_shown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("UNRULY_CACHE", str(folder / ".cache"))
+    assert run(["fit", "spam", "-o", "spam.unruly", "--encoder", "lsa"]) == 0
+    printed = iter([form(line) for line in capsys.readouterr().out.splitlines()])
+    (shown,) = blocks("text")
+    for line in shown.splitlines():
+        start = form(line.removesuffix("…"))
+        assert any(one.startswith(start) for one in printed), line  # in this order
+
+
 @pytest.mark.parametrize("code", blocks("python"))
 def test_the_python_runs(
     folder: Path, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -76,3 +98,7 @@ def test_the_targets_that_it_names_are_there() -> None:
     assert {"demo", "test"} <= set(targets)
     makefile = (ROOT / "Makefile").read_text()
     assert all(f"\n{target}:" in makefile for target in targets)
+
+
+def test_it_fits_one_screen() -> None:
+    assert len(README.encode()) <= 5000
