@@ -97,3 +97,13 @@ def test_files_that_the_method_page_names_are_there() -> None:
     text = (DOCS / "method.md").read_text("utf-8")
     for name in re.findall(r"`(\w+\.py)`", text):
         assert (ROOT / "src/unruly/paper" / name).is_file(), name
+
+
+def test_pages_are_wrapped_and_their_tables_short() -> None:
+    generated = DOCS / "cli.md"
+    written = [ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")]
+    for page in (*written, *(page for page in PAGES if page != generated)):
+        for block in page.read_text("utf-8").split("\n\n"):
+            assert block.count("\n|") <= 22, f"{page.name}: long tables belong to the lab"
+            for line in block.splitlines():
+                assert line.startswith("|") or len(line) <= 120, f"{page.name}: {line[:60]}"
