@@ -6,18 +6,16 @@ from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from unruly.errors import SettingsError
 from unruly.labelmodels.label_model import (
-    LogLinear,
+    LogLinearModel,
     Prior,
     Real,
     as_votes,
     distinct_votes,
-    fitted,
-    likeliest,
     posterior,
     stated_prior,
 )
@@ -26,7 +24,7 @@ from unruly.votes.votes import Votes
 
 
 @dataclass
-class DawidSkene:
+class DawidSkene(LogLinearModel):
     r"""The full Dawid-Skene model, with "no vote" as one of the answers that a source can give.
 
     $$ P(y \mid v) \propto \pi_y \prod_{j: v_j \ne \emptyset} T_{j v_j y}
@@ -67,32 +65,49 @@ class DawidSkene:
     max_iter: int = 100
     tolerance: float = 1e-5  # stop when soft labels move less than this on average
 
-    prior_: Real = field(init=False, repr=False)  # (m,)
-    accuracies_: Real = field(init=False, repr=False)  # (k,)
     rates_: Real = field(init=False, repr=False)  # (k, m, m): T[j, c, y]
     n_iter_: int = field(init=False, repr=False)
-    classes_: tuple[str, ...] = field(init=False, repr=False)
-    sources_: tuple[str, ...] = field(init=False, repr=False)
-    _rule: LogLinear | None = field(init=False, repr=False, default=None)
 
     def fit(self, votes: Votes | ArrayLike) -> Self:
-        """Alternate E and M steps, from the vote shares, until the soft labels settle."""
-        expectation_maximisation(self, as_votes(votes), prior_smoothing=self.smoothing)
+        """Alternate E and M steps, from the vote shares, until the soft labels no longer change."""
+        self._check()
+        votes = as_votes(votes)
+        distinct = distinct_votes(votes)
+        self.prior_ = class_prior(self.prior, votes.classes, distinct, self._prior_smoothing)
+        q = distinct.votes.shares(self.prior_)
+        for n in range(1, self.max_iter + 1):
+            self.n_iter_ = n
+            self._m_step(distinct, q)
+            before, q = q, posterior(distinct, *self._evidence(distinct))  # (u, m): P(y | row)
+            moved = np.einsum("u,u->", distinct.counts, np.abs(q - before).max(axis=1))
+            if moved / distinct.n < self.tolerance:
+                break
+        self.accuracies_ = accuracies(distinct, q)
+        self._keep(votes, *self._evidence(distinct))
         return self
+
+    def _check(self) -> None:
+        if not 0 <= self.abstention <= 1:
+            raise SettingsError(
+                f"abstention is {self.abstention}: give a weight from 0 (ignored) to 1 (exact)"
+            )
+        if not self.smoothing > 0:
+            raise SettingsError(f"smoothing is {self.smoothing}: give a number above 0")
+        if self.max_iter < 1:
+            raise SettingsError(f"max_iter is {self.max_iter}: give 1 or more")
+        if self.tolerance < 0:
+            raise SettingsError(f"tolerance is {self.tolerance}: give 0 or more")
+
+    @property
+    def _prior_smoothing(self) -> float:
+        """Documents that smooth a prior that is to be learnt."""
+        return self.smoothing
 
     def _m_step(self, distinct: DistinctVotes, q: Real) -> None:
         self.rates_ = rates(distinct, q, self.smoothing)
 
     def _evidence(self, distinct: DistinctVotes) -> tuple[Real, Real, Real]:
         return evidence(log_rates(self.rates_), _silence(self.rates_), self.prior_, self.abstention)
-
-    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
-        """(n, m): the probability of each class; the prior where no source voted."""
-        return fitted(self._rule, self).proba(votes)
-
-    def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
-        """(n,): the likeliest class; among equals, the first."""
-        return likeliest(self.predict_proba(votes))
 
 
 def rates(distinct: DistinctVotes, q: Real, smoothing: float) -> Real:
@@ -127,7 +142,7 @@ def evidence(
     return spoken - silent[:, None, :], np.log(prior) + silent.sum(axis=0), silent
 
 
-def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0, max_iter: int = 300) -> Real:
+def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0) -> Real:
     """(m,): the class prior that makes the votes likeliest under the exact model (abstention = 1).
 
     With silence as a full answer the prior is identified by how votes and silences go together; in
@@ -136,13 +151,21 @@ def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0, max_iter: int
     m = distinct.m
     prior = np.full(m, 1 / m)
     q = distinct.votes.shares(prior)
-    for _ in range(max_iter):
+    for _ in range(300):
         found = rates(distinct, q, smoothing)
         before, prior = prior, (distinct.mass(q) + 1) / (distinct.n + m)
         q = posterior(distinct, *evidence(log_rates(found), _silence(found), prior, 1.0))
         if np.abs(prior - before).max() < 1e-5:
             break
     return prior
+
+
+def class_prior(
+    wish: Prior, classes: tuple[str, ...], distinct: DistinctVotes, smoothing: float = 1.0
+) -> Real:
+    """(m,): the prior that is asked for; one that is to be learnt is smoothed by so many documents."""
+    prior = stated_prior(wish, classes, distinct.cast)
+    return learned_prior(distinct, smoothing) if prior is None else prior
 
 
 def accuracies(distinct: DistinctVotes, q: Real) -> Real:
@@ -152,47 +175,8 @@ def accuracies(distinct: DistinctVotes, q: Real) -> Real:
     return np.where(cast > 0, right / np.where(cast > 0, cast, 1.0), np.nan)
 
 
-def expectation_maximisation(
-    model: DawidSkene | OneCoin, votes: Votes, prior_smoothing: float
-) -> None:
-    """Alternate E and M steps from the vote shares until the soft labels rest; the model keeps what was learnt.
-
-    A prior that is to be learnt is smoothed by so many documents.
-    """
-    check_em(model.abstention, model.smoothing, model.max_iter, model.tolerance)
-    distinct = distinct_votes(votes)
-    prior = stated_prior(model.prior, votes.classes, distinct.cast)
-    model.prior_ = learned_prior(distinct, prior_smoothing) if prior is None else prior
-    q = distinct.votes.shares(model.prior_)
-    for n in range(1, model.max_iter + 1):
-        model._m_step(distinct, q)
-        before, q = q, posterior(distinct, *model._evidence(distinct))  # (u, m): P(y | row)
-        moved = np.einsum("u,u->", distinct.counts, np.abs(q - before).max(axis=1))
-        model.n_iter_ = n
-        if moved / distinct.n < model.tolerance:
-            break
-    model.accuracies_ = accuracies(distinct, q)
-    model.classes_, model.sources_ = votes.classes, votes.sources
-    weights, bias, silent = model._evidence(distinct)
-    model._rule = LogLinear(votes.sources, votes.classes, weights, bias, model.prior_, silent)
-
-
-def check_em(abstention: float, smoothing: float, max_iter: int, tolerance: float) -> None:
-    """Refuse settings that mean nothing."""
-    if not 0 <= abstention <= 1:
-        raise SettingsError(
-            f"abstention is {abstention}: give a weight from 0 (ignored) to 1 (exact)"
-        )
-    if not smoothing > 0:
-        raise SettingsError(f"smoothing is {smoothing}: give a number above 0")
-    if max_iter < 1:
-        raise SettingsError(f"max_iter is {max_iter}: give 1 or more")
-    if tolerance < 0:
-        raise SettingsError(f"tolerance is {tolerance}: give 0 or more")
-
-
 @dataclass
-class OneCoin:
+class OneCoin(DawidSkene):
     r"""Dawid-Skene with one coin a source: a vote is worth the same whatever class it names.
 
     $$ T_{jcy} = P(v_j = c \mid y) = b_{jc}\, e^{\theta_j [c = y]}, \qquad
@@ -216,25 +200,13 @@ class OneCoin:
     ([0.9, 0.8, 0.7, 0.6], [0.9, 0.8, 0.7, 0.6])
     """
 
-    prior: Prior = "uniform"
-    abstention: float = 0.3
     smoothing: float = 2.0  # votes without information, added to each source's
-    max_iter: int = 100
-    tolerance: float = 1e-5  # stop when soft labels move less than this on average
 
-    prior_: Real = field(init=False, repr=False)  # (m,)
-    accuracies_: Real = field(init=False, repr=False)  # (k,)
     coins_: Real = field(init=False, repr=False)  # (k,): theta
-    rates_: Real = field(init=False, repr=False)  # (k, m, m): T[j, c, y]
-    n_iter_: int = field(init=False, repr=False)
-    classes_: tuple[str, ...] = field(init=False, repr=False)
-    sources_: tuple[str, ...] = field(init=False, repr=False)
-    _rule: LogLinear | None = field(init=False, repr=False, default=None)
 
-    def fit(self, votes: Votes | ArrayLike) -> Self:
-        """Alternate E and M steps, from the vote shares, until the soft labels settle."""
-        expectation_maximisation(self, as_votes(votes), prior_smoothing=1.0)
-        return self
+    @property
+    def _prior_smoothing(self) -> float:
+        return 1.0  # `smoothing` counts votes here, not documents
 
     def _m_step(self, distinct: DistinctVotes, q: Real) -> None:
         """Coins and rates that give as many right votes as the soft labels q (u, m) do."""
@@ -250,18 +222,9 @@ class OneCoin:
         overall = 1 - distinct.cast.sum(axis=1, keepdims=True) / distinct.asked  # (k, 1)
         floor = np.maximum(overall / 10, 1e-3)
         silence = np.clip(1 - self.rates_.sum(axis=1), floor, 1)  # (k, m)
-        spoken = self.coins_[:, None, None] * np.eye(
-            distinct.m
-        )  # log T, without what all classes share
+        # log T, without what all classes share
+        spoken = self.coins_[:, None, None] * np.eye(distinct.m)
         return evidence(spoken, silence, self.prior_, self.abstention)
-
-    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
-        """(n, m): the probability of each class; the prior where no source voted."""
-        return fitted(self._rule, self).proba(votes)
-
-    def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
-        """(n,): the likeliest class; among equals, the first."""
-        return likeliest(self.predict_proba(votes))
 
 
 def _coins(

@@ -1,9 +1,9 @@
-"""What a label model is, and what they all share: the votes they take, the prior, the fitted rule."""
+"""What a label model is, and what label models share: the votes they take, the prior, the fitted rule."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -155,9 +155,28 @@ def likeliest(proba: Real) -> NDArray[np.int16]:
     return np.asarray(proba.argmax(axis=1), dtype=np.int16)
 
 
-def fitted(rule: LogLinear | None, model: object) -> LogLinear:
-    """The rule of a fitted model, or scikit-learn's error that it is not fitted."""
-    if rule is None:
-        name = type(model).__name__
-        raise not_fitted(f"this {name} has not been fitted yet: call fit(votes) first")
-    return rule
+@dataclass
+class LogLinearModel:
+    """What label models that end in a `LogLinear` rule have in common: what is learnt, and how they predict."""
+
+    prior_: Real = field(init=False, repr=False)  # (m,)
+    accuracies_: Real = field(init=False, repr=False)  # (k,)
+    classes_: tuple[str, ...] = field(init=False, repr=False)
+    sources_: tuple[str, ...] = field(init=False, repr=False)
+    _rule: LogLinear | None = field(init=False, repr=False, default=None)
+
+    def _keep(self, votes: Votes, weights: Real, bias: Real, silent: Real | None = None) -> None:
+        """Remember what the votes were of, and the rule that was learnt from them."""
+        self.classes_, self.sources_ = votes.classes, votes.sources
+        self._rule = LogLinear(votes.sources, votes.classes, weights, bias, self.prior_, silent)
+
+    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
+        """(n, m): the probability of each class; the prior where no source voted."""
+        if self._rule is None:
+            name = type(self).__name__
+            raise not_fitted(f"this {name} has not been fitted yet: call fit(votes) first")
+        return self._rule.proba(votes)
+
+    def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
+        """(n,): the likeliest class; among equals, the first."""
+        return likeliest(self.predict_proba(votes))

@@ -10,16 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, SettingsError, not_fitted
-from unruly.labelmodels.dawid_skene import learned_prior
+from unruly.labelmodels.dawid_skene import class_prior
 from unruly.labelmodels.label_model import (
-    LogLinear,
+    LogLinearModel,
     Prior,
     Real,
     as_votes,
     distinct_votes,
-    fitted,
-    likeliest,
-    stated_prior,
 )
 from unruly.prior import parse_prior
 from unruly.votes.sparse import DistinctVotes, SparseVotes
@@ -189,7 +186,7 @@ SURE = 1e-3  # no source is taken to be righter, or wronger, than this
 
 
 @dataclass
-class WeightedVote:
+class WeightedVote(LogLinearModel):
     r"""Majority vote in which each source weighs as much as its accuracy warrants.
 
     $$ P(y \mid v) \propto \pi_y \exp \sum_{j: v_j = y} w_j, \qquad w_j = \log \frac{(m-1)\,\alpha_j}{1 - \alpha_j} $$
@@ -218,12 +215,7 @@ class WeightedVote:
     accuracies: Sequence[float] | None = None
     smoothing: float = 2.0  # votes at 70 %, added to each source's
 
-    prior_: Real = field(init=False, repr=False)  # (m,)
-    accuracies_: Real = field(init=False, repr=False)  # (k,)
     weights_: Real = field(init=False, repr=False)  # (k,)
-    classes_: tuple[str, ...] = field(init=False, repr=False)
-    sources_: tuple[str, ...] = field(init=False, repr=False)
-    _rule: LogLinear | None = field(init=False, repr=False, default=None)
 
     def fit(self, votes: Votes | ArrayLike) -> Self:
         """Weigh the sources, by the accuracies that are given or by how far they agree."""
@@ -231,8 +223,7 @@ class WeightedVote:
             raise SettingsError(f"smoothing is {self.smoothing}: give a number of votes, 0 or more")
         votes = as_votes(votes)
         distinct = distinct_votes(votes)
-        prior = stated_prior(self.prior, votes.classes, distinct.cast)
-        self.prior_ = learned_prior(distinct) if prior is None else prior
+        self.prior_ = class_prior(self.prior, votes.classes, distinct)
         if self.accuracies is None:
             alpha = _agreement_with_others(distinct, self.smoothing)
         else:
@@ -241,19 +232,8 @@ class WeightedVote:
         sure = np.clip(alpha, SURE, 1 - SURE)
         self.weights_ = np.log((votes.m - 1) * sure / (1 - sure))
         weights = self.weights_[:, None, None] * np.eye(votes.m)  # (k, m, m)
-        self.classes_, self.sources_ = votes.classes, votes.sources
-        self._rule = LogLinear(
-            votes.sources, votes.classes, weights, np.log(self.prior_), self.prior_
-        )
+        self._keep(votes, weights, np.log(self.prior_))
         return self
-
-    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
-        """(n, m): the probability of each class; the prior where no source voted."""
-        return fitted(self._rule, self).proba(votes)
-
-    def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
-        """(n,): the likeliest class; among equals, the first."""
-        return likeliest(self.predict_proba(votes))
 
 
 def _agreement_with_others(distinct: DistinctVotes, smoothing: float) -> Real:

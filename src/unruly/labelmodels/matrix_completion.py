@@ -11,29 +11,24 @@ from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError, SettingsError
-from unruly.labelmodels.dawid_skene import learned_prior, log_rates
+from unruly.labelmodels.dawid_skene import class_prior, log_rates
 from unruly.labelmodels.label_model import (
-    LogLinear,
+    LogLinearModel,
     Prior,
     Real,
     as_votes,
     distinct_votes,
-    fitted,
-    likeliest,
-    stated_prior,
 )
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 
 TRUST = 0.7  # the accuracy that every source starts from
-CELLS = (
-    1000  # cells of the dense count that take as long as one pair of votes in the sparse product
-)
+CELLS = 1000  # cells of the dense count take as long as one pair of votes in the sparse product
 MANY = 10  # from so many sources on, the pull no longer grows with them
 
 
 @dataclass
-class MatrixCompletion:
+class MatrixCompletion(LogLinearModel):
     r"""The generative model of Ratner et al.: fit second moments of the votes, ignore everything else.
 
     Let O be the matrix of how often two votes (j, c) and (j', c') meet on a document, d its diagonal,
@@ -66,14 +61,9 @@ class MatrixCompletion:
     ridge: float = 0.05  # r, the pull towards equal trust
     max_iter: int = 200
 
-    prior_: Real = field(init=False, repr=False)  # (m,)
-    accuracies_: Real = field(init=False, repr=False)  # (k,)
     rates_: Real = field(init=False, repr=False)  # (k, m, m): mu[j, c, y]
     loss_: float = field(init=False, repr=False)
     n_iter_: int = field(init=False, repr=False)
-    classes_: tuple[str, ...] = field(init=False, repr=False)
-    sources_: tuple[str, ...] = field(init=False, repr=False)
-    _rule: LogLinear | None = field(init=False, repr=False, default=None)
 
     def fit(self, votes: Votes | ArrayLike) -> Self:
         """Count the overlaps, then complete the matrix."""
@@ -81,22 +71,14 @@ class MatrixCompletion:
         votes = as_votes(votes)
         distinct = distinct_votes(votes)
         _check_sources(distinct)
-        prior = stated_prior(self.prior, votes.classes, distinct.cast)
-        self.prior_ = learned_prior(distinct) if prior is None else prior
-        with threadpool_limits(
-            1, user_api="blas"
-        ):  # the matrices are small: threads would only spin
+        self.prior_ = class_prior(self.prior, votes.classes, distinct)
+        with threadpool_limits(1, user_api="blas"):  # small matrices: threads would only spin
             self.rates_ = self._complete(distinct)
         right = np.einsum("jcc,c->j", self.rates_, self.prior_)
         share = distinct.cast.sum(axis=1) / distinct.n
-        self.accuracies_ = np.where(share > 0, right / np.where(share > 0, share, 1), np.nan).clip(
-            0, 1
-        )
-        weights = log_rates(self.rates_)
-        self.classes_, self.sources_ = votes.classes, votes.sources
-        self._rule = LogLinear(
-            votes.sources, votes.classes, weights, np.log(self.prior_), self.prior_
-        )
+        accuracies = np.where(share > 0, right / np.where(share > 0, share, 1), np.nan)
+        self.accuracies_ = accuracies.clip(0, 1)
+        self._keep(votes, log_rates(self.rates_), np.log(self.prior_))
         return self
 
     def _complete(self, distinct: DistinctVotes) -> Real:
@@ -138,14 +120,6 @@ class MatrixCompletion:
             raise SettingsError(f"ridge is {self.ridge}: give 0 or more")
         if self.max_iter < 1:
             raise SettingsError(f"max_iter is {self.max_iter}: give 1 or more")
-
-    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
-        """(n, m): the probability of each class; the prior where no source voted."""
-        return fitted(self._rule, self).proba(votes)
-
-    def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
-        """(n,): the likeliest class; among equals, the first."""
-        return likeliest(self.predict_proba(votes))
 
 
 @dataclass(frozen=True, eq=False)
