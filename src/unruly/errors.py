@@ -148,6 +148,15 @@ def not_fitted(message: str) -> Exception:
     return error
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what an exception says, cut where it is long; its type where it says nothing.
+
+    >>> first_line(ValueError("no such column\\nin the table")), first_line(ValueError())
+    ('no such column', 'ValueError')
+    """
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
 def need(module: str, extra: str, purpose: str) -> ModuleType:
     """Import an optional library with its telemetry off, or say which extra brings it.
 
@@ -180,5 +189,6 @@ def panics_of(library: str, where: str) -> Iterator[None]:
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        first = next(iter(str(error).splitlines()), "")[:200]
-        raise InputError(f"{where}: {library} cannot work with this ({first})") from None
+        raise InputError(
+            f"{where}: {library} cannot work with this ({first_line(error)})"
+        ) from None

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from unruly.errors import InputError, Where
+from unruly.errors import InputError, Where, first_line
 from unruly.wording import listed
 
 _MARK = "unruly-"  # in the names of temporary folders
@@ -153,9 +153,7 @@ def check_not_input(target: Path, inputs: Iterable[Path]) -> None:
 
 def _same_file(one: Path, other: Path) -> bool:
     try:
-        return os.path.samefile(
-            one, other
-        )  # also by links, and whatever the case, where that does not matter
+        return os.path.samefile(one, other)  # also by links, and where case does not matter
     except (OSError, ValueError):  # one of them is not there
         return os.path.realpath(one) == os.path.realpath(other)
 
@@ -340,8 +338,7 @@ def polars_errors(path: str | Path, kind: str) -> Iterator[None]:
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        first = (str(error).splitlines() or ["unknown reason"])[0]
         raise InputError(
-            f"cannot be read as {kind} ({first}): is it whole, and is its ending right?",
+            f"cannot be read as {kind} ({first_line(error)}): is it whole, and is its ending right?",
             where=Where(str(path)),
         ) from None

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unruly.errors import RuleError
-from unruly.rules.expressions import check_size, read_expression, short
+from unruly.rules.expressions import checked, read_expression, short
 from unruly.rules.pattern import Pattern
 from unruly.rules.sources import Sources
 
@@ -115,7 +115,7 @@ def test_messages_show_sixty_letters_of_a_pattern() -> None:
 
 
 def test_size_is_at_most_what_is_written_without_repetition() -> None:
-    assert check_size("a" * 500) == 500
+    assert checked("a" * 500).size == 500
 
 
 def test_rules_tell_the_words_that_they_look_for() -> None:

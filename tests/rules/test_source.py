@@ -108,7 +108,7 @@ def read(rule: Mapping[str, object]) -> Source:
         ),
         ({"label": "spam", "polarity": {"over": 3}}, "'over' is no key of polarity"),
         ({"label": "spam", "polarity": 0.9}, "expected a table in braces, found float 0.9"),
-        ({"label": "spam", "sequence": {"first": ["a"]}}, r"needs the words then"),
+        ({"label": "spam", "sequence": {"first": ["a"]}}, "a sequence needs then"),
         ({"label": "spam", "entity": {}}, "needs a type"),
         ({"label": "spam", "field": {"column": "a"}}, "needs one test"),
         (

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, SettingsError, need
+from unruly.errors import InputError, SettingsError, first_line, need
 from unruly.features.encoder import CHUNK, Pretrained, State, batches, readable
 from unruly.files import sha256
 from unruly.progress import SILENT, Progress, stage
@@ -256,8 +256,7 @@ class Transformer(Pretrained):
         try:
             return getattr(library, kind).from_pretrained(self._folder, trust_remote_code=False)
         except (OSError, ValueError) as error:
-            text = str(error).strip()
-            raise self._nowhere(text.splitlines()[0] if text else type(error).__name__) from None
+            raise self._nowhere(first_line(error)) from None
 
     def _nowhere(self, why: str) -> InputError:
         hub = "" if offline() else " and on the Hugging Face hub"

@@ -18,10 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import RuleError, need
-from unruly.rules.column import refuse_label
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, suggestion
-from unruly.wording import listed
+from unruly.errors import RuleError, first_line, need
+from unruly.rules.column import refuse_label, soft_votes
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, is_no_class
 
 _BATCH = 32  # texts that a transformers model reads at a time
 _MEASURE = "__classifier:"
@@ -77,10 +76,7 @@ class Classifier:
         refuse_label(label, "a classifier")
         odd = next((target for target in self.map.values() if target not in classes), None)
         if odd is not None:
-            raise RuleError(
-                f"the map leads to {odd!r}, which is not a class: the classes are {listed(classes, most=40)}"
-                f"{suggestion(odd, classes)}"
-            )
+            raise RuleError(f"the map leads to {odd!r}, which {is_no_class(odd, classes)}")
         return self._column.struct.field("vote")
 
     def soft(self, classes: tuple[str, ...]) -> pl.Expr:
@@ -119,13 +115,10 @@ class Classifier:
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Classifier:
         """From the key `classifier`."""
-        here = place.at("classifier")
-        inner = here.table(table["classifier"])
-        here.only(inner, ("model", "map", "above", "trusted"), "classifier")
+        keys = ("model", "map", "above", "trusted")
+        here, inner = place.section(table, "classifier", keys, needed=["model"])
         if not place.files:
             raise here.error("rules of a model file open no other model")
-        if "model" not in inner:
-            raise here.error('a classifier needs model = "..."')
         model = here.at("model").text(inner["model"])
         if model.endswith(".skops"):
             here.at("model").file(model)
@@ -169,14 +162,8 @@ class ClassifierVotes:
         p = np.zeros((len(texts), len(self.classes)))
         for column, name in enumerate(names):
             p[:, self._number(name, names)] += theirs[:, column]
-        rows = [
-            {"vote": int(row.argmax()), "soft": row.tolist()}
-            if text.strip() and row.max() > self.classifier.above
-            else {"vote": None, "soft": None}
-            for text, row in zip(texts, p, strict=True)
-        ]
-        kind = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32)})
-        return pl.Series(self.name, rows, dtype=kind)
+        blank = np.array([not text.strip() for text in texts], dtype=np.bool_)
+        return soft_votes(self.name, p, blank | (p.max(axis=1) <= self.classifier.above))
 
     def _number(self, name: str, names: Sequence[str]) -> int:
         """The task's class for one of the classifier's."""
@@ -211,9 +198,8 @@ def _predicted(model: Any, name: str, texts: list[str]) -> NDArray[np.float64]:
     try:
         return np.asarray(model.predict_proba(texts), np.float64)
     except Exception as error:  # other people's code may raise anything
-        first = (str(error).splitlines() or [""])[0]
         raise RuleError(
-            f"{name} cannot read texts ({type(error).__name__}: {first[:60]}): save the whole pipeline, from texts to "
+            f"{name} cannot read texts ({type(error).__name__}: {first_line(error)[:60]}): save the whole pipeline, from texts to "
             "probabilities"
         ) from None
 
@@ -274,8 +260,7 @@ def _transformer(name: str, saved: int) -> tuple[Any, Any]:
             name, trust_remote_code=False, use_safetensors=True
         )
     except (OSError, ValueError) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
         raise RuleError(
-            f"there is no classifier {name!r}, neither a folder nor on the hub: {first[:160]}"
+            f"there is no classifier {name!r}, neither a folder nor on the hub: {first_line(error)[:160]}"
         ) from None
     return tokenizer, model.eval()

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from unruly.errors import RuleError
-from unruly.rules.condition import Needs, Place, Plain, RowFailure, Table, suggestion
-from unruly.wording import listed
+from unruly.rules.condition import Needs, Place, Plain, RowFailure, Table, is_no_class
 
 Others = Literal["error", "abstain"]
 _SLACK = 0.01  # how far from 1 the sum of a document's probabilities may lie
@@ -39,11 +39,8 @@ class Column:
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Column | Probabilities:
         """From the key `column`, a table with `name` or `probabilities`."""
         here = place.at("column")
-        inner = (
-            {"name": table["column"]}
-            if isinstance(table["column"], str)
-            else here.table(table["column"])
-        )
+        given = table["column"]
+        inner = {"name": given} if isinstance(given, str) else here.table(given)
         if "probabilities" in inner:
             here.only(inner, ("probabilities", "above"), "column with probabilities")
             there = here.at("probabilities")
@@ -79,8 +76,7 @@ class Column:
         for target in self.map.values():
             if target not in classes:
                 raise RuleError(
-                    f"the map of column {self.column!r} leads to {target!r}, which is not a class: "
-                    f"the classes are {listed(classes, most=40)}{suggestion(target, classes)}"
+                    f"the map of column {self.column!r} leads to {target!r}, which {is_no_class(target, classes)}"
                 )
         return pl.col(self._measure(classes).name)
 
@@ -128,10 +124,7 @@ class Probabilities:
         refuse_label(label, "a column of probabilities")
         for name in self.columns:
             if name not in classes:
-                raise RuleError(
-                    f"{name!r} is not a class: the classes are {listed(classes, most=40)}"
-                    f"{suggestion(name, classes)}"
-                )
+                raise RuleError(f"{name!r} {is_no_class(name, classes)}")
         missing = [c for c in classes if c not in self.columns]
         if len(missing) > (1 if len(classes) == 2 else 0):
             raise RuleError(f"there is no column with the probability of {missing[0]!r}: name one")
@@ -247,15 +240,16 @@ class SoftVotes:
                 f"the probabilities {[round(float(x), 4) for x in p[row]]} are not from 0 to 1 with "
                 "the sum 1: correct them, or use a column of votes",
             )
-        silent = empty | (np.nan_to_num(p).max(axis=1) <= self.above)
-        rows = [
-            {"vote": None, "soft": None}
-            if quiet
-            else {"vote": int(row.argmax()), "soft": row.tolist()}
-            for quiet, row in zip(silent, p, strict=True)
-        ]
-        dtype = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32)})
-        return pl.Series(self.name, rows, dtype=dtype)
+        return soft_votes(self.name, p, empty | (np.nan_to_num(p).max(axis=1) <= self.above))
+
+
+def soft_votes(name: str, p: NDArray[np.float64], silent: NDArray[np.bool_]) -> pl.Series:
+    """(n,): the likeliest class and the probabilities (n, m) of each document; nulls where it is silent."""
+    rows = [
+        {"vote": None, "soft": None} if quiet else {"vote": int(row.argmax()), "soft": row.tolist()}
+        for quiet, row in zip(silent, p, strict=True)
+    ]
+    return pl.Series(name, rows, dtype=pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32)}))
 
 
 def refuse_label(label: str | None, what: str) -> None:

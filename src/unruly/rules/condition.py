@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -23,10 +23,11 @@ from unruly.rules.expressions import Allowance, SearchedTexts, merged, words_of
 from unruly.rules.watch import Watch
 from unruly.wording import did_you_mean, listed, near_file
 
+Item = TypeVar("Item")
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain]"
 Table: TypeAlias = "Mapping[str, Plain]"
-Path_ = tuple[str | int, ...]
-Lines: TypeAlias = Callable[[Path_], Where]  # keys from a source's table down -> file and line
+Keys = tuple[str | int, ...]  # that lead to a value in a project file
+Lines: TypeAlias = Callable[[Keys], Where]  # keys from a source's table down -> file and line
 # What other tools call it, and what it is called here.
 SYNONYMS = {
     "regex": "pattern",
@@ -81,13 +82,11 @@ class Place:
     lines: Lines
     classes: tuple[str, ...]
     folder: Path  # file names are relative to it
-    path: Path_ = ()
+    path: Keys = ()
     rule: Where = field(default_factory=Where)  # the source, and the rule's number
     files: bool = True  # whether rules may open files: not while a model is read
     space: Space | None = None  # by the project's encoder, for rules that compare texts by meaning
-    descriptions: Mapping[str, str] = field(
-        default_factory=dict
-    )  # of the classes, where there are any
+    descriptions: Mapping[str, str] = field(default_factory=dict)  # of classes
     allowance: Allowance = field(default_factory=Allowance, compare=False, repr=False)
 
     def at(self, *keys: str | int) -> Place:
@@ -118,6 +117,22 @@ class Place:
                 near = f"; did you mean {meant!r}?" if meant in known else suggestion(key, known)
                 hint = near or f"; its keys are {', '.join(known)}"
                 raise self.at(key).error(f"{key!r} is no key of {what}{hint}")
+
+    def section(
+        self,
+        table: Mapping[str, object],
+        name: str,
+        known: Sequence[str],
+        needed: Sequence[str] = (),
+    ) -> tuple[Place, Mapping[str, object]]:
+        """The table under the key `name`, and its place; every key must be known, and the needed ones there."""
+        here = self.at(name)
+        inner = here.table(table[name])
+        here.only(inner, known, name)
+        for key in needed:
+            if key not in inner:
+                raise here.error(f"a {name} needs {key} = ...")
+        return here, inner
 
     def table(self, value: object) -> Mapping[str, object]:
         """The value, if it is a table."""
@@ -170,10 +185,8 @@ class Place:
     def label(self, value: object) -> str:
         """The value, if it is one of the task's classes."""
         if value not in self.classes:
-            raise self.error(
-                f"{repr(value) if isinstance(value, str) else shown(value)} is not a class: the classes are {listed(self.classes, most=40)}"
-                f"{suggestion(value, self.classes)}"
-            )
+            found = repr(value) if isinstance(value, str) else shown(value)
+            raise self.error(f"{found} {is_no_class(value, self.classes)}")
         return str(value)
 
     def file(self, value: object) -> Path:
@@ -210,6 +223,22 @@ def suggestion(got: object, known: Sequence[str]) -> str:
     """
     hint = did_you_mean(got, known)
     return f"; {hint}" if hint else ""
+
+
+def is_no_class(name: object, classes: Sequence[str]) -> str:
+    """What is said behind a name that is no class.
+
+    >>> is_no_class("spma", ["ham", "spam"])
+    "is not a class: the classes are ham, spam; did you mean 'spam'?"
+    """
+    return f"is not a class: the classes are {listed(classes, most=40)}{suggestion(name, classes)}"
+
+
+def as_tuple(name: str, values: Sequence[Item]) -> tuple[Item, ...]:
+    """The values of a list; one text in its place is refused."""
+    if isinstance(values, str):
+        raise RuleError(f"{name} must be a list, not one text: write [{values!r}]")
+    return tuple(values)
 
 
 def shown(value: object) -> str:
@@ -361,8 +390,8 @@ class SoftVoter(Protocol):
 
 
 @runtime_checkable
-class Partial(Protocol):
-    """A condition that has not been tried on every document: there its vote is missing, which is no abstention."""
+class PartlyAsked(Protocol):
+    """A condition that has not been tried on every document: a missing vote is no abstention."""
 
     def unasked(self) -> pl.Expr:
         """True where it has not been tried."""

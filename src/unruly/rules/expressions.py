@@ -22,10 +22,8 @@ from unruly.errors import PatternSizeError, RuleError
 
 Engine = Literal["linear", "python"]
 LARGEST = 10_000  # parts of a pattern, repetitions written out
-MOST_TOGETHER = (
-    500_000  # parts of all patterns of a project or a model, a large class counting for _WIDE
-)
-_WIDE = 50
+MOST_TOGETHER = 500_000  # parts of all patterns of a project or a model
+_WIDE = 50  # parts that a large class such as \w counts for
 _LONGEST = 20_000  # characters of a pattern as it is written
 _MOST_STRINGS = 2_000  # alternatives that are followed
 _UNKNOWN = "\x00"  # in the place of letters that are not known, as of \w+
@@ -124,20 +122,15 @@ def read_expression(pattern: str, engine: Engine = "linear") -> Expression:
     return Expression(largest.size, found[0].words, classes)
 
 
-def check_size(pattern: str, engine: Engine = "linear") -> int:
-    """The size of a pattern; refuses one that is too large to be compiled.
+@functools.lru_cache(maxsize=512)
+def checked(pattern: str, engine: Engine = "linear") -> Expression:
+    """The size and words of a pattern; refuses one that is too large to be compiled.
 
-    >>> check_size("(((a{99}){99}){99}){99}", "python")
+    >>> checked("(((a{99}){99}){99}){99}", "python")
     Traceback (most recent call last):
     ...
     unruly.errors.PatternSizeError: the pattern '(((a{99}){99}){99}){99}' is too large: its repetitions written out, it has 96059601 parts, and at most 10000 are allowed: make the numbers in {} smaller
     """
-    return checked(pattern, engine).size
-
-
-@functools.lru_cache(maxsize=512)
-def checked(pattern: str, engine: Engine = "linear") -> Expression:
-    """The same, with all that is known of the pattern."""
     shown = short(pattern)
     if len(pattern) > _LONGEST:
         raise PatternSizeError(

@@ -15,7 +15,7 @@ import polars as pl
 
 from unruly.errors import InputError, RuleError
 from unruly.rules.condition import ID, TEXT, Measure, Needs, Place, Plain, Row, Span, Table, shown
-from unruly.rules.expressions import check_size
+from unruly.rules.expressions import checked
 from unruly.rules.keywords import Keywords
 from unruly.rules.pattern import Pattern
 from unruly.rules.watch import SMALL, Watch
@@ -109,7 +109,7 @@ class PartWords:
         if isinstance(self.test, Pattern) and self.test.engine != "linear":
             raise RuleError("a pattern on a field is run by the linear engine only")
         if isinstance(self.test, Pattern):
-            repeated = check_size(self.test.pattern) - len(self.test.pattern)
+            repeated = checked(self.test.pattern).size - len(self.test.pattern)
             if repeated > SMALL:
                 raise RuleError(
                     f"the pattern {self.test.pattern!r} is too large for a field: its repetitions written "
@@ -186,8 +186,10 @@ def _find(text: str, part: str) -> Span | None:
 
 
 Value: TypeAlias = "str | int | float | bool"
-_KEYS = ("column", "equal", "in", "min", "max", "part", "words", "keywords", "pattern", "match")
-_KEYS_ALL = (*_KEYS, "ignore_case", "same_last_name")
+_FIELD = (
+    "column", "equal", "in", "min", "max", "part", "words", "keywords", "pattern", "match", "ignore_case",
+    "same_last_name",
+)  # fmt: skip
 _LOOKUP = ("file", "columns", "keys", "either_order", "last_names", "ignore_case")
 _JOIN = "\x1f"  # between the values of a pair: a character that no value has
 
@@ -227,9 +229,7 @@ class Field:
         cls, table: Mapping[str, object], place: Place
     ) -> Field | PartWords | SameLastName:
         """From the key `field`, a table."""
-        here = place.at("field")
-        inner = here.table(table["field"])
-        here.only(inner, _KEYS_ALL, "field")
+        here, inner = place.section(table, "field", _FIELD)
         if "same_last_name" in inner:
             here.only(inner, ("same_last_name",), "field with same_last_name")
             if inner["same_last_name"] is not True:
@@ -343,9 +343,7 @@ class Lookup:
     last_names: bool = False
     ignore_case: bool = False
     folder: str = "."
-    known: frozenset[str] = field(
-        default=frozenset(), repr=False
-    )  # read from the file when not given
+    known: frozenset[str] = field(default=frozenset(), repr=False)  # not given: read from the file
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -362,12 +360,7 @@ class Lookup:
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Lookup:
         """From the key `lookup`, a table."""
-        here = place.at("lookup")
-        inner = here.table(table["lookup"])
-        here.only(inner, _LOOKUP, "lookup")
-        for key in ("file", "columns"):
-            if key not in inner:
-                raise here.error(f"a lookup needs {key} = ...")
+        here, inner = place.section(table, "lookup", _LOOKUP, needed=["file", "columns"])
         here.at("file").file(inner["file"])
         try:
             return cls(

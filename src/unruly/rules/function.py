@@ -144,12 +144,8 @@ class Function:
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Function:
         """From the key `function`, a table with `file` and `name`."""
-        here = place.at("function")
-        inner = here.table(table["function"])
-        here.only(inner, ("file", "name"), "function")
-        for key in ("file", "name"):
-            if key not in inner:
-                raise here.error(f'a function needs {key} = "..."')
+        keys = ("file", "name")
+        here, inner = place.section(table, "function", keys, needed=keys)
         path = here.at("file").file(inner["file"])
         name = here.at("name").text(inner["name"])
         with here.blamed():

@@ -16,7 +16,7 @@ from typing import Literal
 import polars as pl
 
 from unruly.errors import PatternSizeError, RuleError
-from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table, as_tuple
 from unruly.rules.expressions import (
     IN_WORD,
     SPACE,
@@ -60,9 +60,7 @@ class Keywords:
     file: str | None = None  # where the words were read from
 
     def __post_init__(self) -> None:
-        if isinstance(self.words, str):
-            raise RuleError(f"keywords must be a list, not one text: write [{self.words!r}]")
-        object.__setattr__(self, "words", tuple(self.words))
+        object.__setattr__(self, "words", as_tuple("keywords", self.words))
         if not self.words:
             raise RuleError(
                 "the list of keywords is empty: give at least one word, or drop the rule"
@@ -326,14 +324,12 @@ class WordSequence:
 
     def __post_init__(self) -> None:
         for name in ("first", "then", "negators"):
-            words = getattr(self, name)
-            if isinstance(words, str):
-                raise RuleError(f"{name} must be a list, not one text: write [{words!r}]")
+            words = as_tuple(name, getattr(self, name))
             if name != "negators" and not words:
                 raise RuleError(f"the list {name} is empty: give at least one word")
             if any(not isinstance(w, str) or not w.strip() for w in words):
                 raise RuleError(f"the list {name} has a blank word, or one that is no text")
-            object.__setattr__(self, name, tuple(words))
+            object.__setattr__(self, name, words)
         if self.within_words is not None and self.within_chars is not None:
             raise RuleError("give within_words or within_chars, not both")
         if self.negated not in ("flip", "block"):
@@ -348,12 +344,7 @@ class WordSequence:
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> WordSequence:
         """From the key `sequence`, a table."""
-        here = place.at("sequence")
-        inner = here.table(table["sequence"])
-        here.only(inner, _SEQUENCE, "sequence")
-        for key in ("first", "then"):
-            if key not in inner:
-                raise here.error(f"a sequence needs the words {key} = [...]")
+        here, inner = place.section(table, "sequence", _SEQUENCE, needed=["first", "then"])
         limits = {
             key: here.at(key).count(inner[key])
             for key in ("within_words", "within_chars", "negators_within")

@@ -27,7 +27,7 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
-from unruly.errors import InputError, RuleError, UnrulyError, Where
+from unruly.errors import InputError, RuleError, UnrulyError, Where, first_line
 from unruly.facts import DocumentsGivenUp
 from unruly.files import CacheFiles, cache_folder, written_whole
 from unruly.progress import SILENT, Progress, stage
@@ -55,14 +55,13 @@ from unruly.votes.votes import ABSTAIN, Match, Votes, one_of
 from unruly.wording import plural
 
 _SLICE = 250_000  # texts matched between two words of progress
-_AT_ONCE = (
-    5 * STEPS
-)  # parts of patterns × bytes matched at once in this process: Ctrl-C works in between
+_AT_ONCE = 5 * STEPS  # parts of patterns × bytes matched between two chances for Ctrl-C
 _QUICK = 0.5  # seconds: where a slice took less, the next is larger
 _FEW = 1_000  # texts for which polars' streaming engine takes longer to start than to match
 _SLOW_SLICE = 2_000  # texts measured in Python between two words of progress
 SOFT = "__soft_votes:"  # before a source's name: the column of its probabilities
 UNASKED = "__unasked:"  # likewise: where it has not been asked
+_SHARES = "__shares:"  # before a rule's column: the column of its probabilities
 VERSION = 2  # of the cache
 MOST_BYTES = 512 * 1024 * 1024
 _SUM = 16  # bytes of checksum before the contents of an entry
@@ -379,7 +378,7 @@ class Matcher:
         try:
             return frame.with_columns(expressions).select(names)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            raise self._blame(self.sources, frame) or RuleError(_first_line(error)) from None
+            raise self._blame(self.sources, frame) or RuleError(first_line(error)) from None
 
     def _rules(self, source: Source) -> Iterator[RuleVote]:
         """The rules of a source with what they vote by."""
@@ -417,7 +416,7 @@ class Matcher:
         try:
             return frame.lazy().select(expressions).collect(engine=engine)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            raise self._blame(sources, frame) or RuleError(_first_line(error)) from None
+            raise self._blame(sources, frame) or RuleError(first_line(error)) from None
 
     def _blame(self, sources: Sequence[Source], frame: pl.DataFrame) -> RuleError | None:
         """Which rule it was that polars could not evaluate."""
@@ -426,7 +425,7 @@ class Matcher:
                 try:
                     frame.select(vote)
                 except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-                    return RuleError(_first_line(error), where=source.where(number))
+                    return RuleError(first_line(error), where=source.where(number))
         return None
 
     def with_measures(
@@ -486,9 +485,6 @@ class Matcher:
         return series
 
 
-_SHARES = "__shares:"
-
-
 def _rule_name(source: Source, number: int) -> str:
     return f"__rule:{number}:{source.name}"
 
@@ -520,7 +516,7 @@ def _compute(
             except UnrulyError as error:
                 raise error.located(rule) from None
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-                raise RuleError(_first_line(error), where=rule) from None
+                raise RuleError(first_line(error), where=rule) from None
             progress.advance(part.height)
     return pl.concat(parts)
 
@@ -547,10 +543,6 @@ def _columns(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     own = [pl.col(name).alias("vote")]
     soft = SOFT + name
     return frame.select([*own, pl.col(soft).alias("soft")] if soft in frame.columns else own)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _renamed(entry: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -25,7 +25,6 @@ from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
 from unruly.rules.expressions import (
     Engine,
     SearchedTexts,
-    check_size,
     checked,
     find_all_spans,
     mark_spans,
@@ -145,7 +144,7 @@ class Pattern:
 @functools.lru_cache(maxsize=512)
 def check_linear(pattern: str) -> None:
     """Refuse a pattern that the linear engine cannot run, with the reason and the position."""
-    check_size(pattern)
+    checked(pattern)
     try:
         pl.Series([""]).str.contains(pattern)
     except pl.exceptions.ComputeError as error:
@@ -225,7 +224,7 @@ class TimedPattern:
 
 @functools.lru_cache(maxsize=512)
 def _compiled(pattern: str, ignore_case: bool) -> regex.Pattern[str]:
-    check_size(pattern, "python")
+    checked(pattern, "python")
     try:
         return regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
     except RecursionError:
@@ -248,7 +247,7 @@ class LinearPattern:
     @property
     def size(self) -> int:
         """Its parts, repetitions written out."""
-        return check_size(self.pattern)
+        return checked(self.pattern).size
 
     def contains(self) -> pl.Expr:
         """Whether it occurs in the text."""

@@ -27,7 +27,7 @@ from unruly.prompts.asking import Asked, Asking, Plan, RetryPolicy
 from unruly.prompts.endpoint import OWN_PARTS, UNSURE, Endpoint, Question
 from unruly.rules.classifier import Classifier
 from unruly.rules.column import refuse_label
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, is_no_class
 from unruly.rules.matching import Cache, MatchFrame
 from unruly.rules.similar import descriptions_of, lines_of
 from unruly.rules.source import Source
@@ -35,7 +35,6 @@ from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 from unruly.votes.summary import tallies
 from unruly.votes.votes import Votes
-from unruly.wording import listed
 
 KEYS = ("endpoint", "model", "ask", "answers", "budget", "price", "key_env", "in_flight", "seconds", "max_tokens", "seed", "extra")  # fmt: skip
 MOST_TOKENS = 32_768  # of an answer, reasoning included
@@ -151,9 +150,7 @@ class Prompt:
         refuse_label(label, "a prompt")
         odd = next((name for name in self.answers if name not in classes), None)
         if odd is not None:
-            raise RuleError(
-                f"answers: {odd!r} is not a class: the classes are {listed(classes, most=40)}"
-            )
+            raise RuleError(f"answers: {odd!r} {is_no_class(odd, classes)}")
         if len(self.answers) == 1 and len(classes) == 1:
             raise RuleError("answers: name the words of two classes or more")
         return pl.col(f"{_MEASURE}{self.identity}").struct.field("vote")
@@ -206,18 +203,13 @@ class Prompt:
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Prompt:
         """From the key `prompt`."""
-        here = place.at("prompt")
-        inner = here.table(table["prompt"])
         for secret in ("key", "api_key", "token"):
-            if secret in inner:
-                raise here.at(secret).error(
+            if secret in place.at("prompt").table(table["prompt"]):
+                raise place.at("prompt", secret).error(
                     f"{secret!r} in a file would be seen by others: put the key into an environment variable, and "
                     "name that with key_env"
                 )
-        here.only(inner, KEYS, "prompt")
-        for key in ("endpoint", "model", "ask"):
-            if key not in inner:
-                raise here.error(f"a prompt needs {key} = ...")
+        here, inner = place.section(table, "prompt", KEYS, needed=["endpoint", "model", "ask"])
         there = here.at("answers")
         given = there.table(inner.get("answers", {}))
         answers = {there.at(c).label(c): there.at(c).texts(words) for c, words in given.items()}

@@ -32,15 +32,24 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError
 from unruly.rules.column import refuse_label
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Space, Table, known_space
+from unruly.rules.condition import (
+    TEXT,
+    Needs,
+    Place,
+    Plain,
+    Row,
+    Space,
+    Table,
+    as_tuple,
+    is_no_class,
+    known_space,
+)
 from unruly.rules.keywords import read_words
 from unruly.rules.source import Rule, Source
 from unruly.statistics import softmax
-from unruly.wording import listed, plural, shortened
+from unruly.wording import plural, shortened
 
-SHARE = (
-    0.05  # of the training documents that `calibrated = true` fires on, unless another is stated
-)
+SHARE = 0.05  # of the training documents that `calibrated = true` fires on, unless stated otherwise
 _SHOWN = 60  # characters of an example in an explanation
 DESCRIBE = "describe"  # of the source that `[task.describe]` makes
 SHARPNESS = 2.0  # of 1, 2 and 3, by the likelihood of gold on 1,200 training documents of agnews and yelp each
@@ -72,10 +81,7 @@ class Similar:
 
     def __post_init__(self) -> None:
         for name in ("to", "ids", "unlike"):
-            given = getattr(self, name)
-            if isinstance(given, str):
-                raise RuleError(f"{name} must be a list, not one text: write [{given!r}]")
-            object.__setattr__(self, name, tuple(given))
+            object.__setattr__(self, name, as_tuple(name, getattr(self, name)))
         if bool(self.to) == bool(self.ids):
             raise RuleError("similar needs examples: to = [...], a file of them, or ids = [...]")
         if any(not isinstance(text, str) or not text.strip() for text in (*self.to, *self.unlike)):
@@ -90,9 +96,8 @@ class Similar:
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Similar:
         """From the key `similar`."""
-        here = place.at("similar")
-        inner = here.table(table["similar"])
-        here.only(inner, ("to", "file", "ids", "unlike", "above", "calibrated", "share"), "similar")
+        keys = ("to", "file", "ids", "unlike", "above", "calibrated", "share")
+        here, inner = place.section(table, "similar", keys)
         if sum(key in inner for key in ("to", "file", "ids")) != 1:
             raise here.error("similar needs examples: to = [...], or file = ..., or ids = [...]")
         file = None
@@ -297,7 +302,7 @@ class Described:
             raise RuleError(
                 f"{missing[0]!r} has no description: describe every class"
                 if missing
-                else f"{odd[0]!r} is described, but is not a class: the classes are {listed(classes, most=40)}"
+                else f"{odd[0]!r} is described, but {is_no_class(odd[0], classes)}"
             )
         return pl.col(self._measure(classes).name).struct.field("vote")
 
@@ -399,11 +404,9 @@ def description_to_plain(description: str) -> str | list[str]:
     return lines if len(lines) > 1 else description
 
 
-def described_source(
-    descriptions: Mapping[str, str], space: Space | None, name: str = DESCRIBE
-) -> Source:
+def described_source(descriptions: Mapping[str, str], space: Space | None) -> Source:
     """The source that `[task.describe]` makes."""
-    return Source(name, [Rule(None, Described(descriptions, space=space))])
+    return Source(DESCRIBE, [Rule(None, Described(descriptions, space=space))])
 
 
 def descriptions_of(source: Source) -> Mapping[str, str] | None:

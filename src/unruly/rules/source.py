@@ -14,27 +14,29 @@ import polars as pl
 import unruly.rules as rules
 from unruly.errors import RuleError, Where
 from unruly.rules.condition import (
+    NOTHING,
     AllOf,
     AnyOf,
     Condition,
     Lines,
     Needs,
     Not,
-    Partial,
+    PartlyAsked,
     Place,
     Plain,
     SoftVoter,
     Space,
     Table,
     Voter,
+    as_tuple,
+    is_no_class,
     picks,
-    suggestion,
     words_read,
 )
 from unruly.rules.expressions import Allowance, words_of
 from unruly.rules.function import Function, is_rule_function
 from unruly.votes.votes import ABSTAIN, one_of
-from unruly.wording import listed, plural
+from unruly.wording import plural
 
 # The key that makes a condition of a kind -> the kind in `unruly.rules`, and the keys that may stand beside it.
 _KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -80,10 +82,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         for name in ("examples", "counter_examples"):
-            texts = getattr(self, name)
-            if isinstance(texts, str):
-                raise RuleError(f"{name} must be a list, not one text: write [{texts!r}]")
-            object.__setattr__(self, name, tuple(texts))
+            object.__setattr__(self, name, as_tuple(name, getattr(self, name)))
         if self.label is not None and not isinstance(self.label, str):
             several = tuple(self.label)
             object.__setattr__(self, "label", several[0] if len(several) == 1 else several)
@@ -150,9 +149,7 @@ class Rule:
 def class_number(label: str | None, classes: tuple[str, ...]) -> int:
     """The number of a class."""
     if label not in classes:
-        raise RuleError(
-            f"{label!r} is not a class: the classes are {listed(classes, most=40)}{suggestion(label, classes)}"
-        )
+        raise RuleError(f"{label!r} {is_no_class(label, classes)}")
     return classes.index(label)
 
 
@@ -191,10 +188,7 @@ class Source:
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         """The columns and measures that its rules read."""
-        total = Needs()
-        for rule in self.rules:
-            total = total + rule.when.needs(classes)
-        return total
+        return sum((rule.when.needs(classes) for rule in self.rules), start=NOTHING)
 
     def rule_votes(self, classes: tuple[str, ...]) -> list[pl.Expr]:
         """Each rule's own vote, null where it abstains."""
@@ -244,7 +238,7 @@ class Source:
     def unasked(self) -> pl.Expr | None:
         """True where its only rule has not been tried; None where all rules are tried everywhere."""
         when = self.rules[0].when
-        return when.unasked() if isinstance(when, Partial) and len(self.rules) == 1 else None
+        return when.unasked() if isinstance(when, PartlyAsked) and len(self.rules) == 1 else None
 
     def where(self, number: int) -> Where:
         """How errors name one of its rules, counted from 1."""

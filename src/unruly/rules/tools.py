@@ -53,9 +53,7 @@ class Length:
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Length:
         """From the key `length`, a table of bounds."""
-        here = place.at("length")
-        inner = here.table(table["length"])
-        here.only(inner, _BOUNDS, "length")
+        here, inner = place.section(table, "length", _BOUNDS)
         bounds = {key: here.at(key).count(value) for key, value in inner.items()}
         with here.blamed():
             return cls(*(bounds.get(key) for key in _BOUNDS))
@@ -113,9 +111,7 @@ class Sentiment:
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Sentiment:
         """From the key `polarity`, `subjectivity` or `vader`, a table of thresholds."""
         score = next(s for s in SCORES if s in table)
-        here = place.at(score)
-        inner = here.table(table[score])
-        here.only(inner, ("above", "below"), score)
+        here, inner = place.section(table, score, ("above", "below"))
         bounds = {key: here.at(key).number(value) for key, value in inner.items()}
         with here.blamed():
             return cls(score, bounds.get("above"), bounds.get("below"))
@@ -210,9 +206,7 @@ class Entity:
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Entity:
         """From the key `entity`, a table."""
-        here = place.at("entity")
-        inner = here.table(table["entity"])
-        here.only(inner, ("type", "model"), "entity")
+        here, inner = place.section(table, "entity", ("type", "model"))
         if not place.files:
             raise here.error("rules of a model file load no spaCy model")
         if "type" not in inner:

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -53,12 +52,7 @@ class Watch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._process.end()
 
     @property
@@ -121,12 +115,7 @@ class TimedProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.end()
 
     def begin(self) -> bool:
@@ -219,9 +208,8 @@ class Clocks:
     def __init__(self, n: int) -> None:
         self._all = np.full(n, MOST_SECONDS)
         self._sources: dict[str, NDArray[np.float64]] = {}
-        self.given_up: dict[
-            str, dict[int, int]
-        ] = {}  # source -> row -> the first rule without time
+        # source -> row -> the first rule that had no time left
+        self.given_up: dict[str, dict[int, int]] = {}
         self._rows: NDArray[np.intp] = np.arange(n)  # as those know them who asked for them
 
     def of(self, source: str, seconds: float) -> NDArray[np.float64]:

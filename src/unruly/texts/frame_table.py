@@ -17,11 +17,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where, need, panics_of
+from unruly.errors import InputError, Where, first_line, need, panics_of
 from unruly.files import polars_errors
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout
 from unruly.texts.table import (
+    BOM,
     LONGEST_RECORD,
     BadRow,
     Pipe,
@@ -107,7 +108,7 @@ def arrow_table(path: Path) -> FrameTable:
 def json_table(path: Path) -> FrameTable:
     """A file that holds one array of objects."""
     _check_size(path, path.stat().st_size)
-    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    data = path.read_bytes().removeprefix(BOM)
     check_utf8(data, str(path), 1)
     try:
         found = json.loads(data)
@@ -123,9 +124,8 @@ def json_table(path: Path) -> FrameTable:
         try:
             frame = pl.DataFrame(found, infer_schema_length=None)
         except (OverflowError, TypeError, ValueError) as error:  # of values that no column can hold
-            first = next(iter(str(error).splitlines()), "")[:200]
             raise InputError(
-                f"cannot be read as a table: {first}", where=Where(str(path))
+                f"cannot be read as a table: {first_line(error)}", where=Where(str(path))
             ) from None
     return FrameTable(path, "JSON", frame.lazy(), "there is no row")
 
@@ -140,8 +140,9 @@ def sheet_table(path: Path) -> FrameTable:
         try:
             frame = library.read_excel(path).load_sheet(0).to_polars()
         except library.FastExcelError as error:
-            first = next(iter(str(error).splitlines()), "")
-            raise InputError(f"cannot be read as Excel ({first})", where=Where(str(path))) from None
+            raise InputError(
+                f"cannot be read as Excel ({first_line(error)})", where=Where(str(path))
+            ) from None
     return FrameTable(path, "Excel", frame.lazy(), "there is no row", line=2)
 
 
@@ -413,7 +414,7 @@ class JsonLinesTable:
         try:
             return pl.read_ndjson(lines.objects, schema=schema, infer_schema_length=None), lines
         except (pl.exceptions.PolarsError, OSError) as error:  # OSError: it looks compressed
-            complaint = (str(error).splitlines() or ["unknown reason"])[0]
+            complaint = first_line(error)
         faults = ((at, _fault(text)) for at, (_, _, text) in enumerate(lines.rows))
         bad = {at: fault for at, fault in faults if fault is not None}
         if not bad:
