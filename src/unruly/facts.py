@@ -1,4 +1,4 @@
-"""Facts that travel through the house as small typed values; words are made where a person reads them.
+"""Facts as small typed values; words are made where a person reads them.
 
 `GoldUse` says what true labels were used for, and the `Ledger` holds all uses. A `Note` is something worth telling the
 user about a fit. Neither holds a sentence: `unruly.model.summary` writes those.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from unruly.errors import InputError
 
@@ -23,9 +23,7 @@ class Use(StrEnum):
     CALIBRATION = "calibration"  # what the probabilities mean
     SCORING = "scoring"  # how good the result is; changes nothing in the model
     COMPARISON = "comparison"  # a classifier beside the model; changes nothing in the model
-    ADVICE = (
-        "advice"  # what to change in the rules: rules that were changed so have seen these labels
-    )
+    ADVICE = "advice"  # what to change in the rules, which then have seen these labels
 
 
 _OUTSIDE = (Use.SCORING, Use.COMPARISON, Use.ADVICE)  # uses that leave the model as it is
@@ -57,16 +55,10 @@ class ClassBalance:
     shares: tuple[float, ...]  # of the training documents, as the fit used them
     origin: BalanceOrigin
     labels: int = 0  # clean labels behind it
-    before: BalanceOrigin | None = (
-        None  # where the shares come from that the labels are joined with
-    )
-    weight: float = 0.0  # of these beside the labels, from 0 to 1
-    depends: float | None = (
-        None  # share of answers that other plausible shares would change; None: none are, or unknown
-    )
-    left_open: tuple[
-        str, ...
-    ] = ()  # classes that nothing was stated of: the votes divide their share
+    before: BalanceOrigin | None = None  # of the shares that the labels are combined with
+    weight: float = 0.0  # of those shares beside the labels, from 0 to 1
+    depends: float | None = None  # share of answers that other plausible shares would change
+    left_open: tuple[str, ...] = ()  # nothing was stated of these: the votes divide their share
 
 
 @dataclass(frozen=True)
@@ -168,21 +160,7 @@ Note = (
     | DocumentsUnasked
     | LearntFromSample
 )
-_NOTES: dict[str, type[Note]] = {
-    note.kind: note
-    for note in (
-        ClassBalance,
-        ClassesWithoutVotes,
-        ClassesAlike,
-        SharesAgainstVotes,
-        SourceBelowChance,
-        BlankTexts,
-        EncoderFallback,
-        DocumentsGivenUp,
-        DocumentsUnasked,
-        LearntFromSample,
-    )
-}
+_NOTES: dict[str, type[Note]] = {note.kind: note for note in get_args(Note)}
 
 
 def note_to_plain(note: Note) -> dict[str, Any]:
@@ -201,8 +179,7 @@ def note_from_plain(plain: Mapping[str, Any]) -> Note:
     BlankTexts(blank=9, documents=10)
     """
     kind = _NOTES[plain["kind"]]
-    values = {field.name: plain[field.name] for field in fields(kind)}
-    values = {k: _tuples(v) for k, v in values.items()}
+    values = {field.name: _tuples(plain[field.name]) for field in fields(kind)}
     for name in ("origin", "before"):
         if values.get(name) is not None:
             values[name] = BalanceOrigin(values[name])

@@ -138,13 +138,12 @@ def label(
     *,
     anchor: str = "middle",
     size: float = LETTERS,
-    colour: str = INK,
     turn: float = 0.0,
 ) -> str:
     """Text on one line; `y` is its middle. `turn` is in degrees, clockwise, around the anchor."""
     place = f'x="{number(x)}" y="{number(y)}" dy="0.35em"'
     turned = f' transform="rotate({number(turn)} {number(x)} {number(y)})"' if turn else ""
-    look = f'text-anchor="{anchor}" font-size="{number(size)}" fill="{colour}"'
+    look = f'text-anchor="{anchor}" font-size="{number(size)}" fill="{INK}"'
     return f"<text {place} {look}{turned}>{escape(text)}</text>"
 
 
@@ -265,9 +264,9 @@ def picture(width: float, height: float, *marks: str) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>' + "".join(marks) + "</svg>"
 
 
-def legend(items: Sequence[tuple[str, str, str]], left: float, y: float = 12.0) -> str:
+def legend(items: Sequence[tuple[str, str, str]], left: float) -> str:
     """Names with their mark (see `MARKS`) and colour, in a row above the axes."""
-    marks, x = [], left
+    marks, x, y = [], left, 12.0
     for name, colour, mark in items:
         marks.append(MARKS[mark](x + 5, y, colour))
         marks.append(label(x + 15, y, name, anchor="start", size=LETTERS - 1))
@@ -285,11 +284,11 @@ MARKS: dict[str, Callable[[float, float, str], str]] = {
 }
 
 
-def percent_ticks(scale: Scale, most: int = 6) -> list[tuple[float, str]]:
+def percent_ticks(scale: Scale) -> list[tuple[float, str]]:
     """Round shares as per cent."""
-    return [(tick, f"{100 * tick:g}%") for tick in scale.ticks(most)]
+    return [(tick, f"{100 * tick:g}%") for tick in scale.ticks()]
 
 
-def count_ticks(scale: Scale, most: int = 6) -> list[tuple[float, str]]:
+def count_ticks(scale: Scale) -> list[tuple[float, str]]:
     """Round counts, whole ones only."""
-    return [(tick, f"{tick:,.0f}") for tick in scale.ticks(most) if tick == int(tick)]
+    return [(tick, f"{tick:,.0f}") for tick in scale.ticks() if tick == int(tick)]

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, Where
 from unruly.facts import GoldUse, Note
 from unruly.features.encoder import Features
+from unruly.texts.columns import UNKNOWN as UNKNOWN
 from unruly.votes.votes import Votes
 
-BOTH, DENOISER, CLASSIFIER, TOGETHER = 0, 1, 2, 3
-UNKNOWN = -1  # the true class of a document that has no true label
+BOTH, DENOISER, CLASSIFIER = 0, 1, 2
+TOGETHER = 3  # a class that neither head prefers alone
 Gold = NDArray[np.int64]  # (n,): true classes, UNKNOWN where there is none
 _CHUNK = 65_536  # documents checked together, so that memory stays bounded
 
@@ -31,9 +32,7 @@ class Heads:
     denoiser: NDArray[np.float32]  # (n, m); uniform where no source voted
     classifier: NDArray[np.float32]  # (n, m)
     combined: NDArray[np.float32]  # (n, m): the final probabilities
-    decided_by: NDArray[
-        np.int8
-    ]  # (n,): BOTH (they agree), DENOISER, CLASSIFIER; TOGETHER: neither alone
+    decided_by: NDArray[np.int8]  # (n,): BOTH (they agree), DENOISER, CLASSIFIER or TOGETHER
     conditional: NDArray[np.float32]  # (n, k): a_ij, 0 where the source abstained
 
     @property

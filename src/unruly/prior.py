@@ -19,26 +19,22 @@ Given = object  # None, a word, a sentence, numbers, a table, or a StatedBalance
 
 ROUNDING = 0.02  # shares may miss 1 by so much: 0.33, 0.33, 0.33
 FORMS = '"uniform", "votes", one number for each class as in [0.9, 0.1], or words as in "spam is about 1 in 8"'
-_NUMBERS = {
-    name: number
-    for number, name in enumerate(
-        [
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ],
-        start=1,
-    )
-} | {"twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100, "thousand": 1000}
+_SMALL = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+_NUMBERS = {name: number for number, name in enumerate(_SMALL, start=1)}
+_NUMBERS |= {"twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100, "thousand": 1000}
 _PARTS = {"half": 2, "a half": 2, "a third": 3, "a quarter": 4, "a fifth": 5, "a tenth": 10}
 _NUMBER = r"(?:[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|nan|inf)"
 _COUNT = rf"(?:{_NUMBER}|{'|'.join(_NUMBERS)})"

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
+WIDTH = 24  # characters of a bar
+
 
 class Progress(Protocol):
     """Told of work as it is done. `SILENT` ignores it; the command line draws a bar."""
@@ -38,9 +40,8 @@ SILENT: Progress = Silent()
 class NotebookBar:
     """One line of text that is written over as the work goes on: for notebooks, which show no terminal."""
 
-    def __init__(self, stream: TextIO | None = None, width: int = 24) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stdout if stream is None else stream
-        self._width = width
         self._stages: list[tuple[str, int | None, str]] = []
         self._done: list[int] = []
         self._drawn = 0.0  # when
@@ -68,8 +69,8 @@ class NotebookBar:
         what, total, unit = self._stages[-1]
         done = self._done[-1]
         if total:
-            filled = round(self._width * min(1.0, done / total))
-            bar = "█" * filled + "░" * (self._width - filled)
+            filled = round(WIDTH * min(1.0, done / total))
+            bar = "█" * filled + "░" * (WIDTH - filled)
             self._show(f"{what} {bar} {done:,}/{total:,} {unit} {note}")
         else:
             self._show(f"{what} {done:,} {unit} {note}")

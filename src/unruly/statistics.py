@@ -1,4 +1,4 @@
-"""Statistics that several rooms need: samples of rows, how sure a share that was counted on them is, and the softmax."""
+"""Statistics that several rooms need: intervals of shares, samples of rows, and the softmax."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Share:
         return Interval(self.low, self.high) if self.n else None
 
 
-def wilson(hits: float, n: float, z: float = Z95) -> Share:
+def wilson(hits: float, n: float) -> Share:
     r"""Wilson's score interval (1927), sound for small counts and for shares near 0 or 1.
 
         (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)
@@ -53,7 +53,7 @@ def wilson(hits: float, n: float, z: float = Z95) -> Share:
     """
     if n == 0:
         return Share(math.nan, 0.0, 1.0, 0)
-    share = hits / n
+    share, z = hits / n, Z95
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
@@ -77,7 +77,7 @@ def clopper_pearson(hits: float, n: float) -> Share:
     return Share(hits / n, low, high, n)
 
 
-def clustered(share: float, spread: float, trials: int, z: float = Z95) -> Interval | None:
+def clustered(share: float, spread: float, trials: int) -> Interval | None:
     """An interval for a share whose trials come in clusters (the votes on one document).
 
     `spread` is the sum over clusters of (successes - share × trials)²; the variance of the ratio is
@@ -85,7 +85,7 @@ def clustered(share: float, spread: float, trials: int, z: float = Z95) -> Inter
     """
     if not trials:
         return None
-    half = z * math.sqrt(spread) / trials
+    half = Z95 * math.sqrt(spread) / trials
     return Interval(max(0.0, share - half), min(1.0, share + half))
 
 

@@ -39,9 +39,8 @@ class Layout:
     text: str
     id: str | None = None
     label: str | None = None
-    spelt: frozenset[str] = field(
-        default=frozenset(), repr=False
-    )  # further columns to be kept as the file spells them
+    # further columns to be kept as the file spells them
+    spelt: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def own(self) -> frozenset[str]:
@@ -128,7 +127,7 @@ def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> N
     ... )
     array([ 1, -1,  0, -1], dtype=int16)
     """
-    labels = _plain(labels)
+    labels = uncategorised(labels)
     numbers: dict[object, int] = {}
     for value in _different(labels, where):
         number = class_number(value, classes)
@@ -203,7 +202,7 @@ def classes_of(labels: pl.Series, name: str) -> tuple[str, ...]:
     >>> classes_of(pl.Series(["spam", "ham", None, "spam"]), "c.csv")
     ('ham', 'spam')
     """
-    different = _different(_plain(labels), lambda row: Where(name))
+    different = _different(uncategorised(labels), lambda row: Where(name))
     values = [value for value in different if not _unknown(value)]
     if values and all(isinstance(value, bool) for value in values):
         return ("false", "true")
@@ -225,7 +224,7 @@ def classes_of(labels: pl.Series, name: str) -> tuple[str, ...]:
 
 
 def _different(labels: pl.Series, where: WhereOf) -> list[object]:
-    if labels.dtype.is_nested() or labels.dtype in (pl.Binary, pl.Object):
+    if not _holds_values(labels):
         raise InputError(
             f"the label column {labels.name!r} holds {labels.dtype}: labels must be class names or numbers",
             where=where(0),
@@ -233,8 +232,14 @@ def _different(labels: pl.Series, where: WhereOf) -> list[object]:
     return labels.unique(maintain_order=True).to_list()
 
 
-def _plain(labels: pl.Series) -> pl.Series:
-    return labels.cast(pl.String) if labels.dtype in (pl.Categorical, pl.Enum) else labels
+def uncategorised(column: pl.Series) -> pl.Series:
+    """The column, with categories as the strings that they stand for."""
+    return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
+
+
+def _holds_values(column: pl.Series) -> bool:
+    """Whether a column holds single values, such as strings and numbers."""
+    return not column.dtype.is_nested() and column.dtype not in (pl.Binary, pl.Object)
 
 
 def _unknown(value: object) -> bool:
@@ -255,9 +260,8 @@ def checked_ids(column: pl.Series, where: WhereOf) -> pl.Series:
     if column.null_count():
         row = int(column.is_null().arg_true()[0])
         raise InputError(_missing_id(column.name), where=where(row))
-    if column.dtype in (pl.Categorical, pl.Enum):
-        column = column.cast(pl.String)
-    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+    column = uncategorised(column)
+    if not _holds_values(column):
         raise InputError(
             f"the id column {column.name!r} holds {column.dtype}: ids must be strings or whole numbers",
             where=where(0),
@@ -308,7 +312,7 @@ def unusable_rows(
     bad: dict[int, str] = {}
     if layout.label is not None and classes is not None:
         labels = frame[layout.label]
-        if not labels.dtype.is_nested() and labels.dtype not in (pl.Binary, pl.Object):
+        if _holds_values(labels):
             for value in labels.unique().to_list():
                 if class_number(value, classes) is None:
                     reason = not_a_class(value, classes)

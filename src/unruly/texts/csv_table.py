@@ -11,7 +11,7 @@ import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -37,9 +37,7 @@ from unruly.texts.table import (
 )
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
-SMALL_PIECE = (
-    1 << 18
-)  # bytes at a time where bad rows are skipped: a stray quote is looked at again
+SMALL_PIECE = 1 << 18  # the same where bad rows are skipped: a stray quote is looked at again
 # Written as a number is: no plus, no leading zeros, no more digits than a number keeps.
 WHOLE = r"^(?:0|-?[1-9][0-9]{0,17})$"
 NUMBER = r"^-?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -123,7 +121,7 @@ class CsvTable:
             ]
             self._latest = records
             skipped = records.skipped
-            lines = pl.Series(self._cut(records.data), dtype=pl.Binary).cast(pl.String)
+            lines = pl.Series(self._cut(records), dtype=pl.Binary).cast(pl.String)
             for start in range(0, max(1, frame.height), rows):
                 spelt = frame.slice(start, rows)
                 yield Rows(
@@ -146,8 +144,8 @@ class CsvTable:
     def _records(self) -> CsvRecords:
         return CsvRecords(self.source, self.separator, self.quoted, self.skip)
 
-    def _cut(self, data: bytes) -> list[bytes]:
-        return cut_records(data, self.separator, self.quoted)
+    def _cut(self, records: Records) -> list[bytes]:
+        return cut_records(records.data, self.separator, self.quoted)
 
     def _parts(self, progress: Progress = SILENT) -> Iterator[tuple[pl.DataFrame, Records]]:
         """The rows as strings, piece by piece, and the records that they came from."""
@@ -158,15 +156,9 @@ class CsvTable:
             if header is None and frame.height:
                 header = self._names(frame)
                 frame = frame.slice(1).rename(dict(zip(frame.columns, header, strict=True)))
-                first = self._cut(records.data)[0]
+                first = self._cut(records)[0]
                 self.header_record = first.decode()
-                rest = records.data[len(first) :]
-                yield (
-                    frame,
-                    replace(
-                        records, data=rest, lines=records.lines[1:], numbers=records.numbers[1:]
-                    ),
-                )
+                yield frame, records.below(len(first))
             elif header is not None and (frame.height or records.skipped):
                 yield frame, records
 
@@ -294,7 +286,7 @@ def cut_records(data: bytes, separator: str = ",", quoted: bool = True) -> list[
     >>> cut_records(b'a,"b\n"\r\n\nc,d\n')
     [b'a,"b\n"\r\n', b'c,d\n']
     """
-    marks = CsvRecords(Path(), separator, quoted)._marks(data)
+    marks = _marks(data, separator, quoted)
     keep = ~marks.blank
     spans = zip(marks.starts[keep].tolist(), marks.ends[keep].tolist(), strict=True)
     return [data[start : end + 1] for start, end in spans]
@@ -308,6 +300,10 @@ class Records:
     lines: NDArray[np.int64]  # (records,): the line on which each begins, counted from 1
     numbers: NDArray[np.int64]  # (records,): which row each is; the header is -1
     skipped: tuple[BadRow, ...] = ()
+
+    def below(self, size: int) -> Records:
+        """The records below the first, the header, which has so many bytes."""
+        return Records(self.data[size:], self.lines[1:], self.numbers[1:], self.skipped)
 
 
 @dataclass(frozen=True)
@@ -334,10 +330,10 @@ class CsvRecords:
             if last and buffer and not buffer.endswith(b"\n"):
                 buffer += b"\n"
             while buffer:
-                marks = self._marks(buffer)
+                marks = _marks(buffer, self.separator, self.quoted)
                 fault = self._broken_quote(buffer, marks, line)
                 if fault is not None:
-                    marks = self._marks(buffer[: fault[0]])
+                    marks = _marks(buffer[: fault[0]], self.separator, self.quoted)
                 end = marks.end
                 if end:
                     records, width = self._sound(buffer, marks, line, number, width)
@@ -358,21 +354,6 @@ class CsvRecords:
             left = buffer
         if width is None:
             raise empty_file(self.source)
-
-    def _marks(self, buffer: bytes) -> _Marks:
-        """Where quotes, separators and record ends stand; the buffer begins with a record."""
-        table = np.zeros(256, dtype=np.bool_)
-        table[[NEWLINE, ord(self.separator), *([QUOTE] if self.quoted else [])]] = True
-        codes = np.frombuffer(buffer, dtype=np.uint8)
-        at = np.flatnonzero(table[codes])
-        kind = codes[at]
-        is_quote = kind == QUOTE if self.quoted else np.zeros(len(kind), dtype=np.bool_)
-        inside = (np.cumsum(is_quote, dtype=np.int32) & 1).astype(np.bool_)
-        ends = at[(kind == NEWLINE) & ~inside]
-        limit = ends[-1] if len(ends) else -1  # what follows belongs to the next piece
-        quotes = is_quote & (at < limit)
-        gaps = at[(kind == ord(self.separator)) & ~inside & (at < limit)]
-        return _Marks(codes, ends, gaps, at[quotes], inside[quotes])
 
     def _sound(
         self, buffer: bytes, marks: _Marks, line: int, number: int, width: int | None
@@ -459,6 +440,8 @@ class CsvRecords:
 
 @dataclass(frozen=True, eq=False)
 class _Marks:
+    """Where quotes, separators and record ends stand in some bytes."""
+
     codes: NDArray[np.uint8]
     ends: NDArray[np.int64]  # newlines outside quotes
     gaps: NDArray[np.int64]  # separators outside quotes, before the last end
@@ -485,6 +468,22 @@ class _Marks:
     def count(self) -> int:
         """How many records are not blank."""
         return int((~self.blank).sum())
+
+
+def _marks(buffer: bytes, separator: str, quoted: bool) -> _Marks:
+    """The marks in bytes that begin with a record."""
+    table = np.zeros(256, dtype=np.bool_)
+    table[[NEWLINE, ord(separator), *([QUOTE] if quoted else [])]] = True
+    codes = np.frombuffer(buffer, dtype=np.uint8)
+    at = np.flatnonzero(table[codes])
+    kind = codes[at]
+    is_quote = kind == QUOTE if quoted else np.zeros(len(kind), dtype=np.bool_)
+    inside = (np.cumsum(is_quote, dtype=np.int32) & 1).astype(np.bool_)
+    ends = at[(kind == NEWLINE) & ~inside]
+    limit = ends[-1] if len(ends) else -1  # what follows belongs to the next piece
+    quotes = is_quote & (at < limit)
+    gaps = at[(kind == ord(separator)) & ~inside & (at < limit)]
+    return _Marks(codes, ends, gaps, at[quotes], inside[quotes])
 
 
 def _records(

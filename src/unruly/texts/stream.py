@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -23,7 +23,7 @@ from unruly.errors import InputError, Where
 from unruly.files import written_whole
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import sample_rows
-from unruly.texts.columns import Layout, duplicate_id, find_layout
+from unruly.texts.columns import Layout, duplicate_id, find_layout, uncategorised
 from unruly.texts.corpus import BATCH_ROWS, Corpus, assemble, warn_of_shifted_labels
 from unruly.texts.csv_table import CsvTable, cast, cut_records
 from unruly.texts.table import (
@@ -247,9 +247,7 @@ class SeenIds:
 
 def _hashes(ids: pl.Series) -> NDArray[np.uint64]:
     """(n,): the same id gives the same hash throughout a run."""
-    if ids.dtype in (pl.Categorical, pl.Enum):
-        ids = ids.cast(pl.String)
-    return ids.hash().to_numpy()
+    return uncategorised(ids).hash().to_numpy()
 
 
 WRITTEN = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
@@ -289,30 +287,30 @@ class RowWriter:
         self.form = format_of(target) if isinstance(target, Path) else form
         self.target = target
         self.flat = self.form in FLAT
-        table = stream.table
-        self.separator = "\t" if self.form == ".tsv" else ","
-        if isinstance(table, CsvTable) and self.form == ".csv":
-            self.separator = table.separator
-        spelt = isinstance(table, CsvTable)
-        self.own = pl.Schema(dict.fromkeys(table.schema, pl.String())) if spelt else table.schema
-        self.header = table.header if isinstance(table, CsvTable) else tuple(self.own)
         self.defuse = defuse and self.flat
+        self.separator = "\t" if self.form == ".tsv" else ","
+        self.own, self.header, self.mark = stream.table.schema, tuple(stream.table.schema), b""
         self.verbatim: CsvTable | None = None  # its records are copied as they are
-        if isinstance(table, CsvTable) and self.flat and table.separator == self.separator:
-            self.verbatim = None if self.defuse else table
-        self.mark = (
-            byte_order_mark(table.source) if isinstance(table, CsvTable) and self.flat else b""
-        )
-        self.casts = []
-        if spelt and not self.flat:
-            kinds = {
-                c: k for c, k in table.exact.items() if k != pl.String and c != stream.layout.text
-            }
-            self.own = pl.Schema({**self.own, **kinds})
-            self.casts = [cast(c, k) for c, k in kinds.items()]
+        self.casts: list[pl.Expr] = []
+        if isinstance(stream.table, CsvTable):
+            self._from_csv(stream.table, stream.layout.text)
         if self.form != ".parquet":
             self._refuse_what_text_cannot_hold(stream.name)
         self.added = dict(added)
+
+    def _from_csv(self, table: CsvTable, text: str) -> None:
+        """Cells of CSV are strings: they stay so in CSV, and become what they are in other formats."""
+        self.own = pl.Schema(dict.fromkeys(table.schema, pl.String()))
+        self.header = table.header
+        if self.flat:
+            self.mark = byte_order_mark(table.source)
+            self.separator = table.separator if self.form == ".csv" else self.separator
+            if table.separator == self.separator and not self.defuse:
+                self.verbatim = table
+        else:
+            kinds = {c: k for c, k in table.exact.items() if k != pl.String and c != text}
+            self.own = pl.Schema({**self.own, **kinds})
+            self.casts = [cast(c, k) for c, k in kinds.items()]
 
     def write(self, batches: Iterator[tuple[Batch, pl.DataFrame]]) -> None:
         """Write batches of rows with their added columns; the file is whole or not there."""
@@ -369,17 +367,19 @@ class RowWriter:
         return frame.write_csv(include_header=False, separator=self.separator).encode()
 
     def _header(self) -> bytes:
-        if self.verbatim is not None and not self.verbatim.quoted:
-            ours = self.separator.join(re.sub(_BREAKS, " ", name) for name in self.added).encode()
+        if self.verbatim is not None:
+            plain = [re.sub(_BREAKS, " ", name) for name in self.added]
+            unquoted = self.separator.join(plain).encode()
+            ours = self._names(self.added) if self.verbatim.quoted else unquoted
             return _behind(self.verbatim.header_record, ours, self.separator)
+        names = (*self.header, *self.added)
+        return self._names(map(_harmless, names) if self.defuse else names)
+
+    def _names(self, names: Iterable[str]) -> bytes:
+        """A line of names, quoted where they need it."""
         line = io.StringIO()
-        own = () if self.verbatim is not None else self.header
-        writer = csv.writer(line, delimiter=self.separator, lineterminator="\n")
-        writer.writerow([_harmless(name) if self.defuse else name for name in (*own, *self.added)])
-        ours = line.getvalue().encode()
-        if self.verbatim is None:
-            return ours
-        return _behind(self.verbatim.header_record, ours, self.separator)
+        csv.writer(line, delimiter=self.separator, lineterminator="\n").writerow(names)
+        return line.getvalue().encode()
 
     def _refuse_what_text_cannot_hold(self, name: str) -> None:
         for column, kind in self.own.items():

@@ -33,7 +33,7 @@ WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 class Pipe:
-    """Bytes that come once, such as standard input: read in pieces as they come, the first of which can be looked at before.
+    """Standard input: bytes that come once, read in pieces; the first piece can be looked at before.
 
     What has come is passed on when nothing follows at once, so that a slow writer gets answers while it writes.
 
@@ -43,19 +43,19 @@ class Pipe:
     ('standard input', '.jsonl', [b'{"text": "call me"}'])
     """
 
-    def __init__(self, stream: IO[bytes], name: str = "standard input") -> None:
-        self._stream, self._name = stream, name
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
         first = self._read()
         while first and b"\n" not in first and len(first) <= LONGEST_RECORD:
             if not (more := self._read()):
                 break
             first += more
-        check_wide(first, name)
+        check_wide(first, str(self))
         self.first = first.removeprefix(BOM)
         self.mark = first[: len(first) - len(self.first)]  # the byte-order mark, where there is one
 
     def __str__(self) -> str:
-        return self._name
+        return "standard input"
 
     @property
     def ending(self) -> str:
@@ -219,9 +219,7 @@ class Rows:
     spelt: pl.DataFrame  # the same rows with every cell as the file spells it
     numbers: NDArray[np.int64]  # (rows,): their numbers in the file, from 0
     skipped: tuple[BadRow, ...] = ()  # rows between them that could not be read
-    records: pl.Series | None = (
-        None  # (rows,): of a CSV file, the records as they stand, line ends included
-    )
+    records: pl.Series | None = None  # (rows,): of a CSV file, its lines as they stand
 
 
 class Table(Protocol):

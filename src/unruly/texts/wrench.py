@@ -76,7 +76,7 @@ def read_wrench(folder: Path, split: str = "train", votes: str = "weak_labels") 
     if corpus.gold is not None and not (corpus.gold >= 0).any():
         corpus = replace(corpus, gold=None)
     matrix = _votes(items, votes, path)
-    return WrenchSplit(corpus, matrix, _sources(folder, matrix.shape[1], votes), classes)
+    return WrenchSplit(corpus, matrix, _sources(folder, matrix.shape[1]), classes)
 
 
 def _load(path: Path) -> Any:
@@ -156,7 +156,8 @@ def _is_vote(vote: object) -> bool:
     return isinstance(vote, int) and UNKNOWN <= vote < MOST_CLASSES
 
 
-def _sources(folder: Path, k: int, votes: str) -> tuple[str, ...]:
+def _sources(folder: Path, k: int) -> tuple[str, ...]:
+    """The names of the k sources: a list of meta.json that has k names, else source_0, source_1…"""
     path = folder / "meta.json"
     meta = _load(path) if path.is_file() else {}
     if not isinstance(meta, dict):
@@ -165,10 +166,8 @@ def _sources(folder: Path, k: int, votes: str) -> tuple[str, ...]:
         )
     labels = meta.get("label_names")
     for names in meta.values():
-        if (
-            names != labels
-            and isinstance(names, list)
-            and len(set(map(str, names))) == k == len(names)
-        ):
-            return tuple(str(name) for name in names)
+        if isinstance(names, list) and names != labels and len(names) == k:
+            found = tuple(map(str, names))
+            if len(set(found)) == k:
+                return found
     return tuple(f"source_{j}" for j in range(k))

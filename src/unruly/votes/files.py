@@ -39,7 +39,8 @@ def write_votes(votes: Votes, path: Path) -> None:
     """Parquet keeps everything; the others hold class names, empty where a source abstains."""
     kind = path.suffix.lower()
     if kind in {".parquet", ".pq"}:
-        return write_parquet(votes, path)
+        write_parquet(votes, path)
+        return
     if kind not in {".csv", ".tsv", ".jsonl", ".ndjson"}:
         raise InputError(
             f"votes are not written to files ending in {kind!r}: use {ENDINGS}",
@@ -54,7 +55,6 @@ def write_votes(votes: Votes, path: Path) -> None:
                 frame.write_csv(file, separator=separator, include_header=start == 0)
             else:
                 frame.write_ndjson(file)
-    return None
 
 
 def read_votes(path: Path, classes: Sequence[str] | None = None) -> Votes:
@@ -199,17 +199,18 @@ def _own(frame: pl.DataFrame, text: str, path: Path, classes: Sequence[str] | No
 
 def _about(text: str, path: Path) -> dict[str, Any]:
     """What the file's metadata says of it, if that is whole."""
+    damaged = InputError(
+        f"its metadata ({KEY}) is damaged: write the votes again", where=Where(str(path))
+    )
     try:
         about = json.loads(text)
     except ValueError:
-        about = None
-    names = {"version": int, "id": str, "classes": list, "sources": list, "soft": dict}
+        raise damaged from None
+    kinds = {"version": int, "id": str, "classes": list, "sources": list, "soft": dict}
     if not isinstance(about, dict) or not all(
-        isinstance(about.get(name), kind) for name, kind in names.items()
+        isinstance(about.get(name), kind) for name, kind in kinds.items()
     ):
-        raise InputError(
-            f"its metadata ({KEY}) is damaged: write the votes again", where=Where(str(path))
-        )
+        raise damaged
     if about["version"] > VERSION:
         raise InputError(
             f"votes of format {about['version']}, newer than {VERSION}: update unruly",
@@ -217,9 +218,7 @@ def _about(text: str, path: Path) -> dict[str, Any]:
         )
     texts = [*about["classes"], *about["sources"], *about["soft"], *about["soft"].values()]
     if not all(isinstance(name, str) for name in texts):
-        raise InputError(
-            f"its metadata ({KEY}) is damaged: write the votes again", where=Where(str(path))
-        )
+        raise damaged
     return about
 
 

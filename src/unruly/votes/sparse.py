@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, vstack
 
 from unruly.errors import InputError
-from unruly.votes.votes import ABSTAIN, Votes
+from unruly.votes.votes import ABSTAIN, EVEN, Votes
 from unruly.wording import plural
 
 # Telling rows apart pays as long as each distinct one stands for a few documents.
@@ -94,7 +94,7 @@ class SparseVotes:
     def partial(self) -> NDArray[np.bool_]:
         """(v,): entries of partial votes: equal shares of some of the classes."""
         size = np.bincount(self._vote)[self._vote]  # (v,): classes that the entry's vote names
-        uneven = np.abs(self.onehot.data * size - 1) >= 1e-4
+        uneven = np.abs(self.onehot.data * size - 1) >= EVEN
         other = np.bincount(self._vote, uneven)[self._vote] > 0  # a soft vote that is not even
         return np.asarray((size > 1) & (size < self.m) & ~other, np.bool_)
 
@@ -166,9 +166,7 @@ class SparseVotes:
 
     def shares(self, prior: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, m): each class's share of the votes in a row; the prior where there is none."""
-        votes = self.counts()
-        total = votes.sum(axis=1, keepdims=True)
-        return np.where(total > 0, votes / np.where(total > 0, total, 1.0), prior)
+        return _shares(self.counts(), prior)
 
     def combined_shares(self, prior: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, m): as `shares`, but a partial vote names no class of its own: it supports other votes for its classes.
@@ -190,9 +188,7 @@ class SparseVotes:
         support = np.bincount(place, minlength=size).reshape(self.n, self.m)  # partial votes for c
         whole = self.whole().counts()
         named = whole.any(axis=1, keepdims=True)
-        found = np.where(named, whole * (1 + support), support * prior)
-        total = found.sum(axis=1, keepdims=True)
-        return np.where(total > 0, found / np.where(total > 0, total, 1.0), prior)
+        return _shares(np.where(named, whole * (1 + support), support * prior), prior)
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> SparseVotes:
         """Some of the rows: numbers, or a mask."""
@@ -333,6 +329,12 @@ class DistinctVotes:
     def expand(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, ...): values of rows, back in the order of the documents."""
         return values if self.inverse is None else values[self.inverse]
+
+
+def _shares(votes: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, m): each row divided by its sum; the prior where that is 0."""
+    total = votes.sum(axis=1, keepdims=True)
+    return np.where(total > 0, votes / np.where(total > 0, total, 1.0), prior)
 
 
 def _hard(matrix: NDArray[np.signedinteger[Any]], m: int) -> csr_array:

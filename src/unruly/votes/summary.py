@@ -190,9 +190,7 @@ class Summary:
         """The table in polars, the total as its last row."""
         rows = (*self.sources, self.total)
         columns: dict[str, pl.Series] = {
-            "source": pl.Series([row.source for row in rows], dtype=pl.String)
-        }
-        columns |= {
+            "source": pl.Series([row.source for row in rows], dtype=pl.String),
             "j": pl.Series([row.j for row in rows], dtype=pl.Int64),
             "Polarity": pl.Series([list(r.polarity) for r in rows], dtype=pl.List(pl.Int64)),
             "Coverage": pl.Series([row.coverage for row in rows], dtype=pl.Float64),

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unruly.errors import InputError
 from unruly.html import html_table
+from unruly.texts.columns import MOST_CLASSES as MOST_CLASSES
 from unruly.texts.columns import warn_if_counted_from_one
 from unruly.texts.corpus import is_all, picked_rows, split_index
 from unruly.wording import index_of, plural
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
     from unruly.votes.summary import Summary
 
 ABSTAIN = -1
-MOST_CLASSES = 127
 Columns = str | int | slice | Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any]
-_EVEN = 1e-4  # shares that differ by less, relatively, are equal
+EVEN = 1e-4  # shares that differ by less, relatively, are equal
 
 
 @dataclass(frozen=True)
@@ -356,7 +356,7 @@ class Votes:
         for name, shares in self.soft.items():
             some = shares > 0  # (n, m); NaN is not
             size = some.sum(axis=1)
-            even = (np.abs(shares * size[:, None] - 1) < _EVEN) | ~some
+            even = (np.abs(shares * size[:, None] - 1) < EVEN) | ~some
             partial = (size > 1) & (size < self.m) & even.all(axis=1)
             j = self.sources.index(name)
             if (partial & self.voted[:, j]).any():
