@@ -18,9 +18,9 @@ from unruly.features.encoder import (
     WINDOW,
     Block,
     Features,
-    seen,
     term_views,
     text_views,
+    view_of,
 )
 from unruly.texts.corpus import Corpus
 
@@ -63,22 +63,22 @@ PAIRS = Corpus.from_frame(FRAME)
 def test_plain_texts_are_read_as_they_are() -> None:
     corpus = Corpus.from_texts(["a", "b"])
     assert term_views(corpus) == text_views(corpus) == (TEXT,)
-    assert seen(corpus, TEXT).to_list() == ["a", "b"]
+    assert view_of(corpus, TEXT).to_list() == ["a", "b"]
 
 
 def test_between() -> None:
-    found = seen(PAIRS, BETWEEN).to_list()
+    found = view_of(PAIRS, BETWEEN).to_list()
     assert found == ["married", "and his wife,", "nobody is here", ""]
 
 
 def test_around_hides_the_names() -> None:
-    found = seen(PAIRS, AROUND).to_list()
+    found = view_of(PAIRS, AROUND).to_list()
     assert found[0] == "Last May someone married someone in York."
     assert not any("Lee" in text for text in (found[0], found[1], found[3]))
 
 
 def test_tags_tell_where_a_word_stood() -> None:
-    found = seen(PAIRS, TAGGED).to_list()
+    found = view_of(PAIRS, TAGGED).to_list()
     assert found[0] == "l_last l_may entity_ b_married entity_ r_in r_york r_x2e"
     assert found[1] == "entity_ b_and b_his b_wife b_x2c entity_"
     assert found[3] == "entity_ entity_"
@@ -87,7 +87,7 @@ def test_tags_tell_where_a_word_stood() -> None:
 def test_windows_are_bounded() -> None:
     words = " ".join(["word"] * 50)
     frame = FRAME.head(1).with_columns(text=pl.lit(f"{words} Ann Lee wed Bo Lee {words}"))
-    found = seen(Corpus.from_frame(frame), TAGGED)[0]
+    found = view_of(Corpus.from_frame(frame), TAGGED)[0]
     assert found.count("l_word") == found.count("r_word") == WINDOW
 
 

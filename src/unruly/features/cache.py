@@ -103,15 +103,11 @@ class Cache:
                 self._fill(encoder, texts, keys, whole, progress)
                 found = _opened(whole)
                 self.files.trim(self.limit, whole, _dead)
+            why = "it was deleted while it was written"
         except OSError as error:
-            _warn(
-                f"{self.folder}: the cache cannot be used ({error.strerror}): continuing without it"
-            )
-            return encoder.encode(texts, progress)
+            found, why = None, error.strerror or ""
         if found is None:
-            _warn(
-                f"{self.folder}: the cache was deleted while it was written: continuing without it"
-            )
+            _warn(f"{self.folder}: the cache cannot be used ({why}): continuing without it")
             return encoder.encode(texts, progress)
         return np.asarray(found.values)
 
@@ -157,9 +153,9 @@ class Cache:
             new = np.flatnonzero(~file.written)
             with stage(progress, f"encoding with {encoder.name}", len(texts), "texts"):
                 progress.advance(len(texts) - len(new))
-                for rows, first in _slices(keys, new):
-                    values = encoder.encode([texts[int(row)] for row in rows[first[0]]])
-                    file.write(rows, keys[rows], values[first[1]])
+                for rows, first, which in _slices(keys, new):
+                    values = encoder.encode([texts[int(row)] for row in rows[first]])
+                    file.write(rows, keys[rows], values[which])
                     progress.advance(len(rows))
 
 
@@ -202,7 +198,7 @@ def _copy_known(file: FeatureFile, keys: KeyArray, room: Path) -> None:
 
 def _slices(
     keys: KeyArray, new: NDArray[np.intp]
-) -> Iterator[tuple[NDArray[np.intp], tuple[NDArray[np.intp], NDArray[np.intp]]]]:
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
     """Rows to encode together; a text that occurs twice in a slice is encoded once.
 
     With each slice: where its different texts first stand, and which of them each row is.
@@ -211,7 +207,7 @@ def _slices(
         rows = new[start : start + SLICE]
         halves = _halves(keys[rows])
         _, first, which = np.unique(halves[:, 0], return_index=True, return_inverse=True)
-        yield rows, (first, which)
+        yield rows, first, which
 
 
 def _find(have: NDArray[np.uint64], want: NDArray[np.uint64]) -> NDArray[np.intp]:
@@ -340,15 +336,7 @@ class FeatureFile:
             keys = _mapped(path, mode, np.uint8, 8 + size, (n, KEY_BYTES))
             values = _mapped(path, mode, np.float32, starts[0], (n, width))
             checks = _mapped(path, mode, np.uint32, starts[1], (n,))
-        except (
-            AttributeError,
-            IndexError,
-            KeyError,
-            OverflowError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ):
+        except (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError):
             raise ValueError(f"{path}: not a file of features") from None
         return cls(path, keys, values, checks)
 

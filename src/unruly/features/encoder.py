@@ -82,7 +82,7 @@ class Encoder(Protocol):
         """Whether its rows belong to certain documents in their order, whatever their texts are."""
 
     def views(self, corpus: Corpus) -> tuple[str, ...]:
-        """What it reads of these documents: the names of `seen`."""
+        """What it reads of these documents: names of views (`view_of`)."""
 
     def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
         """Learn from the user's own texts; returns the fitted encoder."""
@@ -205,14 +205,14 @@ def column_view(column: str) -> str:
     return f"{COLUMN}{column}"
 
 
-def seen(corpus: Corpus, view: str) -> pl.Series:
+def view_of(corpus: Corpus, view: str) -> pl.Series:
     """(n,) strings: what the encoder reads. The text itself where the entities are not found.
 
     >>> frame = pl.DataFrame({"text": ["He, Al, wed Bo."], "entity1": ["Al"], "entity2": ["Bo"]})
     >>> corpus = Corpus.from_frame(frame)
-    >>> [seen(corpus, view)[0] for view in (BETWEEN, AROUND)]
+    >>> [view_of(corpus, view)[0] for view in (BETWEEN, AROUND)]
     [', wed', 'He, someone , wed someone .']
-    >>> seen(corpus, TAGGED)[0]
+    >>> view_of(corpus, TAGGED)[0]
     'l_he l_x2c entity_ b_x2c b_wed entity_ r_x2e'
     """
     if view.startswith(COLUMN):
@@ -220,8 +220,9 @@ def seen(corpus: Corpus, view: str) -> pl.Series:
     relation = corpus.relation if view != TEXT else None
     if relation is None:
         return corpus.texts
-    found = {BETWEEN: _between, AROUND: _around, TAGGED: _tagged}[view](relation)
-    return found.fill_null(corpus.texts)
+    if view == BETWEEN:
+        return relation.between.fill_null(corpus.texts)
+    return (_around if view == AROUND else _tagged)(relation).fill_null(corpus.texts)
 
 
 def _column(corpus: Corpus, column: str) -> pl.Series:
@@ -236,10 +237,6 @@ def _column(corpus: Corpus, column: str) -> pl.Series:
     return found
 
 
-def _between(relation: Relation) -> pl.Series:
-    return relation.between
-
-
 def _around(relation: Relation) -> pl.Series:
     """The words between the entities and a few on either side, the entities named alike."""
     left = relation.before.str.extract_all(r"\S+").list.tail(WINDOW).list.join(" ")
@@ -252,14 +249,8 @@ def _tagged(relation: Relation) -> pl.Series:
     """The words between the entities and a few on either side, tagged with where they stand."""
     left = _words(relation.before).list.tail(WINDOW)
     right = _words(relation.after).list.head(WINDOW)
-    parts = [
-        _tag(left, "l_"),
-        pl.Series(["entity_"]),
-        _tag(_words(relation.between), "b_"),
-        pl.Series(["entity_"]),
-        _tag(right, "r_"),
-    ]
-    return _joined(parts)
+    entity, between = pl.Series(["entity_"]), _tag(_words(relation.between), "b_")
+    return _joined([_tag(left, "l_"), entity, between, entity, _tag(right, "r_")])
 
 
 def _joined(parts: list[pl.Series]) -> pl.Series:
@@ -352,16 +343,16 @@ class TextSpace:
         encoder: object,
         training: Corpus | Callable[[], Corpus],
         folder: Path | None = None,
-        kept: bool = False,  # features in the user's cache
+        cached: bool = False,  # keep features in the user's cache
     ) -> None:
-        self._spec, self._folder, self._kept = encoder, folder, kept
+        self._spec, self._folder, self._cached = encoder, folder, cached
         self._training = training
 
     @cached_property
     def _cache(self) -> Cache | None:
         from unruly.features.cache import Cache
 
-        return Cache() if self._kept else None
+        return Cache() if self._cached else None
 
     @cached_property
     def corpus(self) -> Corpus:

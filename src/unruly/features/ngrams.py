@@ -231,6 +231,13 @@ def _counted(
     return csr_matrix((count, columns, starts), shape=shape)
 
 
+def _unit_rows(value: NDArray[np.floating], matrix: csr_matrix) -> NDArray[np.float32]:
+    """The values of a matrix with these cells, each row scaled to length 1."""
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    length = np.sqrt(np.bincount(row, weights=value**2, minlength=matrix.shape[0]))
+    return np.asarray(value / length[row], dtype=np.float32)
+
+
 @dataclass(frozen=True, eq=False)
 class Terms:
     """The n-grams that count, in order of key, and their weights."""
@@ -246,9 +253,7 @@ class Terms:
         known = np.flatnonzero(column >= 0)
         counts = _counted(found.row[known], column[known], (len(texts), len(self.keys)))
         value = (1 + np.log(counts.data)) * self.idf[counts.indices]
-        row = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
-        length = np.sqrt(np.bincount(row, weights=value**2, minlength=len(texts)))
-        counts.data = (value / length[row]).astype(np.float32)
+        counts.data = _unit_rows(value, counts)
         return counts
 
     def columns(self, keys: Keys) -> NDArray[np.int32]:
@@ -282,10 +287,8 @@ class Terms:
         if power == 1:
             return weighed
         value = weighed.data * self.idf[weighed.indices] ** np.float32(power - 1)
-        row = np.repeat(np.arange(weighed.shape[0]), np.diff(weighed.indptr))
-        length = np.sqrt(np.bincount(row, weights=value**2, minlength=weighed.shape[0]))
-        scaled = (value / length[row]).astype(np.float32)
-        return csr_matrix((scaled, weighed.indices, weighed.indptr), shape=weighed.shape)
+        unit = _unit_rows(value, weighed)
+        return csr_matrix((unit, weighed.indices, weighed.indptr), shape=weighed.shape)
 
     def state(self) -> State:
         """The vocabulary, the keys and the weights."""

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 ARRAY = "$array"  # in JSON, in place of an array: its name among the tensors
 _DEEPEST = 20  # values inside values
+# What reading an encoder that is not as it was written may raise.
+_DAMAGED = (AttributeError, LookupError, OverflowError, RecursionError, SafetensorError, TypeError, ValueError)  # fmt: skip
 _OLD_NAMES = (
     r"(?:albert|bert|distilbert|distilroberta|electra|gpt2|roberta|t5|xlm|xlnet)(?:-[\w.-]+)?"
 )
@@ -375,17 +377,7 @@ def encoder_from_bytes(text: bytes, tensors: bytes, permitted: Permitted, where:
         kept = json.loads(text)
         state = _restored(kept["state"], load(tensors))
         return _made(kept["kind"], state, permitted, where)
-    except (
-        AttributeError,
-        IndexError,
-        InputError,
-        KeyError,
-        OverflowError,
-        RecursionError,
-        SafetensorError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except _DAMAGED as error:
         raise ModelFileError(
             f"{where}: an encoder cannot be read ({type(error).__name__}: {str(error)[:200]})"
         ) from None

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, ModelFileError, not_fitted
 from unruly.facts import EncoderFallback
 from unruly.features.cache import Cache
-from unruly.features.encoder import TEXT, Block, Encoder, Features, seen
+from unruly.features.encoder import TEXT, Block, Encoder, Features, view_of
 from unruly.features.registry import (
     Permitted,
     encoder_from,
@@ -46,7 +46,7 @@ class Part:
 
     def raw(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> NDArray[np.float32]:
         """(n, width), before scaling."""
-        texts = seen(corpus, self.view).to_list()
+        texts = view_of(corpus, self.view).to_list()
         if cache is None or self.encoder.identity is None:
             return self.encoder.encode(texts, progress)
         return cache.encode(self.encoder, texts, progress)
@@ -110,7 +110,7 @@ class EncoderStack:
         parts: list[Part] = []
         for encoder in self.encoders:
             for view in encoder.views(corpus):
-                texts = seen(corpus, view).to_list()
+                texts = view_of(corpus, view).to_list()
                 fitted = (
                     encoder.fit(texts, progress)
                     if cache is None

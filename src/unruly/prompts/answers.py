@@ -35,9 +35,7 @@ _REASONED = re.compile(r"^.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```(?:[a-z]+\n)?")
 _HEAD_ENDS = re.compile(r"[.,;!\n–—]|\s-\s")
 _AROUND = " \t\r\n\"'`.,:;!*()[]{}“”„‘’«»。！"
-_LEAST = (
-    0.5  # probability that must fall on known words; below it the log-probabilities are not used
-)
+_LEAST = 0.5  # probability that must fall on known words, else log-probabilities are not used
 _KEYS_AT_ONCE = 500
 MILLION = 1_000_000
 _SCHEMA = """

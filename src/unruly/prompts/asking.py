@@ -286,10 +286,8 @@ class _Run:
         self.size = len(todo)
         self.account = Account(asking.budget, store.spent(asking.identity))
         self.lock = threading.Lock()
-        self.busy, self.idle = (
-            1,
-            threading.Event(),
-        )  # workers and who starts them; set when none is left
+        self.busy = 1  # workers, and the thread that starts them
+        self.idle = threading.Event()  # set when none is left
         self.answered = self.read = self.refused = self.failed_in_a_row = 0
         self.form = Form()  # that the server has answered to, once it has
         self.stopped: Stop | None = None

@@ -39,10 +39,7 @@ _REFUSABLE = {  # parts of a request, and what a server calls them that refuses 
     "system": ("system role", "system message", "roles must alternate"),
 }
 OWN_PARTS = ("model", "messages", "stream", *_REFUSABLE, "max_completion_tokens", "top_logprobs")
-_LESS = (
-    "logprobs",
-    "response_format",
-)  # left out in this order where it does not say what it refuses
+_LESS = ("logprobs", "response_format")  # left out in this order where the server names nothing
 VERSION = 1  # of what is sent, in the key of an answer
 _TOP = 5  # alternatives of a token whose log-probabilities are asked for
 _WORD_TOKENS = 8  # that an answer of one word usually has

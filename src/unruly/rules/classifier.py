@@ -23,7 +23,6 @@ from unruly.rules.column import refuse_label, soft_votes
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, is_no_class
 
 _BATCH = 32  # texts that a transformers model reads at a time
-_MEASURE = "__classifier:"
 
 
 @dataclass(frozen=True)
@@ -59,36 +58,35 @@ class Classifier:
         """Where the model is, if it is on this machine."""
         return Path(self.folder) / self.model
 
-    def _measure(self, classes: tuple[str, ...]) -> ClassifierVotes:
-        return ClassifierVotes(self, classes)
-
     @property
-    def _column(self) -> pl.Expr:
-        return pl.col(f"{_MEASURE}{hash_of(self)}")
+    def vote_column(self) -> str:
+        """The column that holds its votes while rules are matched."""
+        text = json.dumps(self.to_plain(), sort_keys=True)
+        return f"__classifier:{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}"
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs((), (self._measure(classes),))
+        return Needs((), (ClassifierVotes(self, classes),))
 
     def mask(self) -> pl.Expr:
-        return self._column.struct.field("vote").is_not_null()
+        return pl.col(self.vote_column).struct.field("vote").is_not_null()
 
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
         refuse_label(label, "a classifier")
         odd = next((target for target in self.map.values() if target not in classes), None)
         if odd is not None:
             raise RuleError(f"the map leads to {odd!r}, which {is_no_class(odd, classes)}")
-        return self._column.struct.field("vote")
+        return pl.col(self.vote_column).struct.field("vote")
 
     def soft(self, classes: tuple[str, ...]) -> pl.Expr:
         """The probabilities as a list, one number a class."""
-        return self._column.struct.field("soft")
+        return pl.col(self.vote_column).struct.field("soft")
 
     def reason(self) -> str:
         return f"classifier: {Path(self.model).name}"
 
     def because(self, row: Row) -> str:
         """How sure it is."""
-        found = row[f"{_MEASURE}{hash_of(self)}"]
+        found = row[self.vote_column]
         assert isinstance(found, Mapping)
         return f"{self.reason()} ({max(found['soft'] or [0.0]):.0%})"
 
@@ -134,12 +132,6 @@ class Classifier:
             )
 
 
-def hash_of(classifier: Classifier) -> str:
-    """A short name for a classifier and its options."""
-    text = json.dumps(classifier.to_plain(), sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
-
-
 @dataclass(frozen=True)
 class ClassifierVotes:
     """A classifier's probabilities by class, and the likeliest class."""
@@ -150,7 +142,7 @@ class ClassifierVotes:
 
     @property
     def name(self) -> str:
-        return f"{_MEASURE}{hash_of(self.classifier)}"
+        return self.classifier.vote_column
 
     def meaning(self) -> Plain | None:
         meaning = self.classifier.meaning()

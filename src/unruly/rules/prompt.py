@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 import polars as pl
@@ -137,38 +137,41 @@ class Prompt:
             for i, text in enumerate(frame[TEXT].to_list())
         ]
 
-    def _measure(self, classes: tuple[str, ...]) -> Replies:
-        return Replies(self, classes)
-
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs(self.columns, (self._measure(classes),))
+        return Needs(self.columns, (Replies(self, classes),))
+
+    @property
+    def reply_column(self) -> str:
+        """The column that holds the replies while rules are matched."""
+        return f"__prompt:{self.identity}"
+
+    def _reply(self, part: str) -> pl.Expr:
+        return pl.col(self.reply_column).struct.field(part)
 
     def mask(self) -> pl.Expr:
-        return pl.col(f"{_MEASURE}{self.identity}").struct.field("vote").is_not_null()
+        return self._reply("vote").is_not_null()
 
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
         refuse_label(label, "a prompt")
         odd = next((name for name in self.answers if name not in classes), None)
         if odd is not None:
             raise RuleError(f"answers: {odd!r} {is_no_class(odd, classes)}")
-        if len(self.answers) == 1 and len(classes) == 1:
-            raise RuleError("answers: name the words of two classes or more")
-        return pl.col(f"{_MEASURE}{self.identity}").struct.field("vote")
+        return self._reply("vote")
 
     def soft(self, classes: tuple[str, ...]) -> pl.Expr:
         """The probabilities as a list, one number a class."""
-        return pl.col(f"{_MEASURE}{self.identity}").struct.field("soft")
+        return self._reply("soft")
 
     def unasked(self) -> pl.Expr:
         """True where the model has not been asked yet."""
-        return ~pl.col(f"{_MEASURE}{self.identity}").struct.field("asked")
+        return ~self._reply("asked")
 
     def reason(self) -> str:
         return f"prompt: {self.model}"
 
     def because(self, row: Row) -> str:
         """The model's answer."""
-        found = row[f"{_MEASURE}{self.identity}"]
+        found = row[self.reply_column]
         assert isinstance(found, Mapping)
         return f"{self.model} says “{found['said']}” ({max(found['soft'] or [0.0]):.0%})"
 
@@ -188,12 +191,11 @@ class Prompt:
             plain["key_env"] = self.endpoint.key_env
         if self.extra:
             plain["extra"] = dict(self.extra)
-        usual = Endpoint("http://127.0.0.1")
-        own: tuple[tuple[str, Any, Any], ...] = (
-            ("in_flight", self.endpoint.in_flight, usual.in_flight),
-            ("seconds", self.endpoint.seconds, usual.seconds),
-            ("max_tokens", self.max_tokens, 32),
-            ("seed", self.seed, 0),
+        own: tuple[tuple[str, float, float], ...] = (
+            ("in_flight", self.endpoint.in_flight, Endpoint.in_flight),
+            ("seconds", self.endpoint.seconds, Endpoint.seconds),
+            ("max_tokens", self.max_tokens, Prompt.max_tokens),
+            ("seed", self.seed, Prompt.seed),
         )
         return {"prompt": plain | {name: value for name, value, default in own if value != default}}
 
@@ -221,8 +223,8 @@ class Prompt:
                 answers=answers,
                 budget=_budget(inner.get("budget", {}), here.at("budget")),
                 price=_price(inner.get("price", {}), here.at("price")),
-                max_tokens=here.at("max_tokens").count(inner.get("max_tokens", 32)),
-                seed=here.at("seed").count(inner.get("seed", 0)),
+                max_tokens=here.at("max_tokens").count(inner.get("max_tokens", cls.max_tokens)),
+                seed=here.at("seed").count(inner.get("seed", cls.seed)),
                 descriptions=dict(place.descriptions),
                 extra=_extra(inner.get("extra", {}), here.at("extra")),
             )
@@ -236,9 +238,6 @@ def prompt_of(source: Source) -> Prompt | None:
     return when if isinstance(when, Prompt) and len(source.rules) == 1 else None
 
 
-_MEASURE = "__prompt:"
-
-
 @dataclass(frozen=True)
 class Replies:
     """The answers that are on disk, as votes."""
@@ -248,7 +247,7 @@ class Replies:
 
     @property
     def name(self) -> str:
-        return f"{_MEASURE}{self.prompt.identity}"
+        return self.prompt.reply_column
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -306,8 +305,8 @@ def _endpoint(inner: Mapping[str, object], here: Place) -> Endpoint:
     return Endpoint(
         here.at("endpoint").text(inner["endpoint"]),
         here.at("key_env").text(inner["key_env"]) if "key_env" in inner else None,
-        here.at("seconds").number(inner.get("seconds", 60.0)),
-        here.at("in_flight").count(inner.get("in_flight", 8)),
+        here.at("seconds").number(inner.get("seconds", Endpoint.seconds)),
+        here.at("in_flight").count(inner.get("in_flight", Endpoint.in_flight)),
     )
 
 
