@@ -28,8 +28,8 @@ def test_logic(text: str) -> None:
 
 
 def test_spans_come_from_the_parts_that_say_yes() -> None:
-    assert AllOf((A, B)).spans({TEXT: "b a"}) == ((0, 1), (2, 3))
-    assert AllOf((A, Not(B))).spans({TEXT: "a"}) == ((0, 1),)
+    assert spans_of(AllOf((A, B)), {TEXT: "b a"}) == ((0, 1), (2, 3))
+    assert spans_of(AllOf((A, Not(B))), {TEXT: "a"}) == ((0, 1),)
     assert spans_of(Not(A), {TEXT: "b"}) == ()
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.rules.reference import has_any
 
 from unruly.errors import RuleError
-from unruly.rules.condition import TEXT
+from unruly.rules.condition import TEXT, spans_of
 from unruly.rules.expressions import SearchedTexts, find_all_spans
 from unruly.rules.keywords import Keywords, WordSequence, read_words
 from unruly.rules.source import Rule, Source
@@ -56,7 +56,7 @@ def test_a_long_list_is_matched_like_a_short_one(
 @given(st.lists(words, min_size=1, max_size=4), texts)
 def test_spans_hold_a_keyword_and_nothing_else(keywords: list[str], text: str) -> None:
     rule = Keywords(keywords)
-    spans = rule.spans({TEXT: text})
+    spans = spans_of(rule, {TEXT: text})
     assert bool(spans) == matched(rule, [text])[0]
     for start, end in spans:
         assert text[start:end].lower() in {word.lower() for word in keywords}
@@ -112,11 +112,11 @@ def test_marks_are_no_wild_cards() -> None:
 
 def test_the_span_of_a_phrase_is_the_whole_phrase() -> None:
     rule = Keywords(["check", "check out", "check out this"])
-    assert rule.spans({TEXT: "check out this, check"}) == ((0, 14), (16, 21))
+    assert spans_of(rule, {TEXT: "check out this, check"}) == ((0, 14), (16, 21))
 
 
 def test_spans_count_characters_and_not_bytes() -> None:
-    assert Keywords(["great"]).spans({TEXT: "ünï😀 great, GREAT"}) == ((5, 10), (12, 17))
+    assert spans_of(Keywords(["great"]), {TEXT: "ünï😀 great, GREAT"}) == ((5, 10), (12, 17))
 
 
 def test_thousands_of_words_in_a_file(tmp_path: Path) -> None:

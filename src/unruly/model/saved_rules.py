@@ -31,8 +31,6 @@ from unruly.rules.condition import (
     Not,
     Place,
     Plain,
-    Row,
-    Span,
 )
 from unruly.rules.field import Lookup
 from unruly.rules.function import Function, source_file
@@ -42,7 +40,6 @@ from unruly.rules.similar import Described, Similar
 from unruly.rules.source import Rule, condition_from_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Entity
-from unruly.rules.watch import Watch
 from unruly.wording import near_file
 
 Plainly = dict[str, Any]
@@ -79,12 +76,6 @@ class Absent:
 
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
         return pl.lit(None, dtype=pl.Int8)
-
-    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
-        return ()
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         return f"{self.kind}: {self.name}"

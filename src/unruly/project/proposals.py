@@ -36,7 +36,7 @@ from unruly.rules.prompt import AGREED, CONTESTED, UNCOVERED, prompt_of, urgency
 from unruly.rules.similar import descriptions_of, lines_of
 from unruly.rules.source import Rule
 from unruly.rules.sources import Sources
-from unruly.rules.watch import SMALL
+from unruly.rules.timeouts import SMALL
 from unruly.texts.corpus import Corpus
 from unruly.wording import shortened
 

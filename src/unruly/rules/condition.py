@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, RuleError, Where
 from unruly.files import check_name
 from unruly.rules.expressions import Allowance, SearchedTexts, merged, words_of
-from unruly.rules.watch import Watch
+from unruly.rules.timeouts import Countdown
 from unruly.wording import did_you_mean, listed, near_file
 
 Item = TypeVar("Item")
@@ -341,11 +341,8 @@ class Condition(Protocol):
 class Highlighter(Protocol):
     """A condition that holds because of certain characters of the text."""
 
-    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
-        """The stretches of a matching document's text that made it match, in characters.
-
-        None where no time is left to look for them; without a watch, it has a second of its own.
-        """
+    def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
+        """The stretches of a matching document's text that made it match, in characters; none where time is over."""
 
     def reads(self) -> tuple[str, ...]:
         """The words and phrases that make it hold, in lower case, where they are known."""
@@ -359,9 +356,19 @@ class BatchHighlighter(Protocol):
         """The spans in each of these texts; None where that may take long."""
 
 
-def spans_of(condition: Condition, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
-    """The spans of a condition in a document that it matches; none where it has no words to show."""
-    return condition.spans(row, watch) if isinstance(condition, Highlighter) else ()
+def spans_of(
+    condition: Condition, row: Row, countdown: Countdown | None = None
+) -> tuple[Span, ...]:
+    """The spans of a condition in a document that it matches; none where it has no words to show.
+
+    Without a countdown, it has a second.
+    """
+    if not isinstance(condition, Highlighter):
+        return ()
+    if countdown is not None:
+        return condition.spans(row, countdown)
+    with Countdown() as own:
+        return condition.spans(row, own)
 
 
 def words_read(condition: Condition) -> tuple[str, ...]:
@@ -424,11 +431,8 @@ class _Several:
     def needs(self, classes: tuple[str, ...]) -> Needs:
         return sum((condition.needs(classes) for condition in self.conditions), start=NOTHING)
 
-    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
-        if watch is None:
-            with Watch() as own:
-                return self.spans(row, own)
-        return merged([span for c in self.conditions for span in spans_of(c, row, watch)])
+    def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
+        return merged([span for c in self.conditions for span in spans_of(c, row, countdown)])
 
     def reads(self) -> tuple[str, ...]:
         return words_of(word for c in self.conditions for word in words_read(c))

@@ -18,7 +18,7 @@ from unruly.rules.condition import ID, TEXT, Measure, Needs, Place, Plain, Row, 
 from unruly.rules.expressions import checked
 from unruly.rules.keywords import Keywords
 from unruly.rules.pattern import Pattern
-from unruly.rules.watch import SMALL, Watch
+from unruly.rules.timeouts import SMALL, Countdown
 from unruly.texts.columns import Layout
 from unruly.texts.corpus import BATCH_ROWS, Corpus
 from unruly.texts.table import open_table
@@ -146,7 +146,7 @@ class PartWords:
     def mask(self) -> pl.Expr:
         return self.test.on(self._text()).fill_null(False)
 
-    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
+    def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
         """Where the part can be found again in the text, the spans within it."""
         if self.part is None:
             return ()
@@ -154,7 +154,7 @@ class PartWords:
         place = _find(str(row[TEXT]), part or "")
         if place is None:
             return ()
-        inside = self.test.spans({TEXT: str(row[TEXT])[place[0] : place[1]]}, watch)
+        inside = self.test.spans({TEXT: str(row[TEXT])[place[0] : place[1]]}, countdown)
         return tuple((place[0] + start, place[0] + end) for start, end in inside)
 
     def reads(self) -> tuple[str, ...]:

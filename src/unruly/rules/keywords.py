@@ -29,7 +29,7 @@ from unruly.rules.expressions import (
 )
 from unruly.rules.pattern import LinearPattern, check_linear
 from unruly.rules.source import class_number
-from unruly.rules.watch import SECONDS, Watch
+from unruly.rules.timeouts import SECONDS, Countdown
 from unruly.wording import near_file
 
 Match = Literal["word", "substring"]
@@ -47,11 +47,12 @@ class Keywords:
     Whole words by default: a keyword's edge must be the edge of a word, where the keyword begins or
     ends with a letter or digit. Spaces within a phrase match any white space.
 
+    >>> from unruly.rules.condition import spans_of
     >>> rule = Keywords(("subscribe", "check out"))
     >>> texts = pl.DataFrame({TEXT: ["SUBSCRIBE!", "unsubscribed", "check\\n out this"]})
     >>> texts.select(rule.mask()).to_series().to_list()
     [True, False, True]
-    >>> rule.spans({TEXT: "please subscribe"})
+    >>> spans_of(rule, {TEXT: "please subscribe"})
     ((7, 16),)
     """
 
@@ -114,7 +115,7 @@ class Keywords:
             return contains_any_word(text, self.words, whole=self.match == "word")
         return folded(text).str.contains(_folded_pattern(tuple(self.words), self.match))
 
-    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
+    def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
         return self.spans_in(SearchedTexts((str(row[TEXT]),)), [0])[0]
 
     def spans_in(self, texts: SearchedTexts, rows: Sequence[int]) -> list[tuple[Span, ...]]:
@@ -309,7 +310,11 @@ class WordSequence:
     blocked, or the vote flips to the other of two classes. The leftmost match in a text decides.
 
     >>> rule = WordSequence(["would"], ["again"], within_words=4, negators=["never"])
-    >>> texts = ["I would watch it again", "Nobody would. And again", "never would I do it again"]
+    >>> texts = [
+    ...     "I would watch it again",
+    ...     "Nobody would. And again",
+    ...     "never would I do it again",
+    ... ]
     >>> pl.DataFrame({TEXT: texts}).select(rule.mask()).to_series().to_list()
     [True, True, False]
     """
@@ -422,11 +427,8 @@ class WordSequence:
             return _words_between(self.within_words)
         return "(?s:.*?)" if self.within_chars is None else f"(?s:.{{0,{self.within_chars}}}?)"
 
-    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
-        if watch is None:
-            with Watch() as own:
-                return self.spans(row, own)
-        return self._negation().spans(str(row[TEXT]), watch)
+    def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
+        return self._negation().spans(str(row[TEXT]), countdown)
 
     def spans_in(self, texts: SearchedTexts, rows: Sequence[int]) -> list[tuple[Span, ...]] | None:
         """The same of several texts; None where that may take long."""

@@ -49,7 +49,15 @@ from unruly.rules.condition import (
 )
 from unruly.rules.expressions import SearchedTexts
 from unruly.rules.source import Source
-from unruly.rules.watch import MOST_SECONDS, SMALL, STEPS, Clocks, RuleVote, Watch, match_long
+from unruly.rules.timeouts import (
+    MOST_SECONDS,
+    SMALL,
+    STEPS,
+    Clocks,
+    Countdown,
+    RuleVote,
+    match_long,
+)
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Match, Votes, one_of
 from unruly.wording import plural
@@ -642,9 +650,9 @@ def _spans(
     found = []
     for row in rows:
         given = min(seconds, left[row])
-        with Watch(given) as watch:
-            found.append(spans_of(when, documents[row], watch))
-        left[row] -= given - watch.left
+        with Countdown(given) as countdown:
+            found.append(spans_of(when, documents[row], countdown))
+        left[row] -= given - countdown.left
     return found
 
 

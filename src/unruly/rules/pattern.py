@@ -32,7 +32,7 @@ from unruly.rules.expressions import (
     short,
     spans_between,
 )
-from unruly.rules.watch import MOST_SECONDS, SECONDS, STEPS, Watch
+from unruly.rules.timeouts import MOST_SECONDS, SECONDS, STEPS, Countdown
 
 _EMPTY = pl.lit("")  # and not null: polars matches what stands behind a null, too
 
@@ -108,12 +108,9 @@ class Pattern:
         """The same test on another text, by the linear engine."""
         return text.str.contains(self._linear().pattern)
 
-    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
-        if watch is None:
-            with Watch(self.seconds) as own:
-                return self.spans(row, own)
+    def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
         finder = self._timed() if self.engine == "python" else self._linear()
-        return finder.spans(str(row[TEXT]), watch)
+        return finder.spans(str(row[TEXT]), countdown)
 
     def spans_in(self, texts: SearchedTexts, rows: Sequence[int]) -> list[tuple[Span, ...]] | None:
         """The same of several texts; None where that may take long."""
@@ -210,13 +207,13 @@ class TimedPattern:
             left[row] -= time.monotonic() - start
         return pl.Series(self.name, found, dtype=pl.Boolean)
 
-    def spans(self, text: str, watch: Watch) -> tuple[Span, ...]:
+    def spans(self, text: str, countdown: Countdown) -> tuple[Span, ...]:
         """The character ranges of its matches; none when that takes too long."""
-        if watch.over:
+        if countdown.over:
             return ()
         try:
-            with watch.running():
-                found = self.compiled().finditer(text, timeout=watch.left)
+            with countdown.running():
+                found = self.compiled().finditer(text, timeout=countdown.left)
                 return tuple(match.span() for match in found)
         except TimeoutError:
             return ()
@@ -267,14 +264,14 @@ class LinearPattern:
             return None
         return find_all_spans(texts, self.pattern)
 
-    def spans(self, text: str, watch: Watch) -> tuple[Span, ...]:
+    def spans(self, text: str, countdown: Countdown) -> tuple[Span, ...]:
         """The same of one text; none where that takes too long."""
-        if watch.over:
+        if countdown.over:
             return ()
         if self.size * len(text.encode()) <= STEPS:
-            with watch.running():
+            with countdown.running():
                 return find_all_spans([text], self.pattern)[0]
         left, right, replacement = mark_spans(text)
         marked = pl.col(TEXT).str.replace_all(self.pattern, replacement)
-        answer = watch.ask([marked], pl.DataFrame({TEXT: [text]}))
+        answer = countdown.ask([marked], pl.DataFrame({TEXT: [text]}))
         return () if answer is None else spans_between(str(answer[TEXT][0]), left, right)

@@ -16,7 +16,7 @@ import polars as pl
 
 from unruly.errors import RuleError, need
 from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table
-from unruly.rules.watch import Watch
+from unruly.rules.timeouts import Countdown
 
 Score = Literal["polarity", "subjectivity", "vader"]
 SCORES: tuple[Score, ...] = ("polarity", "subjectivity", "vader")
@@ -225,7 +225,7 @@ class Entity:
         is_type = pl.element().struct.field("type") == self.type
         return pl.col(self._measure().name).list.eval(is_type).list.any()
 
-    def spans(self, row: Row, watch: Watch | None = None) -> tuple[Span, ...]:
+    def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
         found = cast(Sequence[Mapping[str, Any]], row[self._measure().name])
         return tuple((e["start"], e["end"]) for e in found if e["type"] == self.type)
 

@@ -8,14 +8,13 @@ import polars as pl
 import pytest
 
 from unruly.errors import RuleError
-from unruly.rules import AnyOf, Keywords, Pattern
+from unruly.rules import AnyOf, Keywords, Pattern, timeouts
 from unruly.rules import pattern as pattern_module
-from unruly.rules import watch as watch_module
 from unruly.rules.condition import TEXT
 from unruly.rules.matching import given_up
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.rules.watch import MOST_SECONDS, FailedExpression, TimedProcess, Watch
+from unruly.rules.timeouts import MOST_SECONDS, Countdown, FailedExpression, TimedProcess
 from unruly.texts.corpus import Corpus
 
 CLASSES = ["no", "yes"]
@@ -40,7 +39,7 @@ class Time:
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     """Every pattern, in either engine, takes all the time that it gets, except on a text without an a."""
     time = Time()
-    for module in (pattern_module, watch_module):
+    for module in (pattern_module, timeouts):
         monkeypatch.setattr(module, "time", time)
 
     class Endless:
@@ -56,7 +55,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     def ask(
         self: TimedProcess, expressions: Sequence[pl.Expr], frame: pl.DataFrame, seconds: float
     ) -> None:
-        if seconds != watch_module._PATIENCE:
+        if seconds != timeouts._PATIENCE:
             time.use_up(seconds)
 
     monkeypatch.setattr(pattern_module, "_compiled", lambda pattern, ignore_case: Endless())
@@ -154,6 +153,6 @@ def test_an_error_on_a_long_text_names_the_rule() -> None:
 
 
 def test_without_time_nothing_is_asked() -> None:
-    with Watch(0) as watch:
-        assert watch.over
-        assert watch.ask([pl.col("a")], pl.DataFrame({"a": [1]})) is None
+    with Countdown(0) as countdown:
+        assert countdown.over
+        assert countdown.ask([pl.col("a")], pl.DataFrame({"a": [1]})) is None

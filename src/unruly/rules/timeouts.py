@@ -35,13 +35,13 @@ _PATIENCE = 2.0  # seconds that it may take for them; where it does not, they ar
 _START = 60.0  # seconds in which the other process must have begun
 
 
-class Watch:
+class Countdown:
     """The seconds that are left for one document, and another process for what cannot be stopped in this one.
 
-    >>> with Watch(1.0) as watch:
-    ...     with watch.running():
+    >>> with Countdown(1.0) as countdown:
+    ...     with countdown.running():
     ...         found = "song" in "a lovely song"
-    >>> found, 0 < watch.left <= 1
+    >>> found, 0 < countdown.left <= 1
     (True, True)
     """
 
