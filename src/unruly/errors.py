@@ -23,7 +23,7 @@ _TELEMETRY_OFF = {
 
 @dataclass(frozen=True)
 class Where:
-    """The place of a mistake, as far as it is known: a file and its line, a row, a rule.
+    """Where an error is, as far as known: a file and its line, a row, a rule.
 
     >>> print(Where(file="comments.csv", line=7))
     comments.csv, line 7
@@ -90,7 +90,7 @@ class UnrulyError(Exception):
         return f"{place}: {self.message}" if place else self.message
 
     def located(self, where: Where) -> Self:
-        """The same error, with what `where` knows of the place added."""
+        """The same error, with gaps in its place filled from `where`."""
         error = copy(self)
         error.where = (self.where or Where()).within(where)
         return error
@@ -119,7 +119,7 @@ class ExampleError(UnrulyError):
 
 
 class SettingsError(UnrulyError, ValueError):
-    """A setting is unknown or out of its range; `option` is its name, where it is one alone."""
+    """A setting is unknown or out of range; `option` is its name, if it is a single one."""
 
     def __init__(
         self, message: str = "", *, where: Where | None = None, option: str | None = None
@@ -158,7 +158,7 @@ def first_line(error: BaseException) -> str:
 
 
 def need(module: str, extra: str, purpose: str) -> ModuleType:
-    """Import an optional library with its telemetry off, or say which extra brings it.
+    """Import an optional library with its telemetry off, or say which extra installs it.
 
     >>> need("json", extra="none", purpose="this example").__name__
     'json'

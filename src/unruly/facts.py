@@ -31,7 +31,7 @@ _OUTSIDE = (Use.SCORING, Use.COMPARISON, Use.ADVICE)  # uses that leave the mode
 
 @dataclass(frozen=True)
 class GoldUse:
-    """So many true labels, from somewhere, for one use."""
+    """A number of true labels, where they came from, and what they were used for."""
 
     use: Use
     labels: int
@@ -141,7 +141,7 @@ class DocumentsUnasked:
 
 @dataclass(frozen=True)
 class LearntFromSample:
-    """Not all documents were learnt from, but some of them, drawn at random."""
+    """The model was trained on a random sample of the documents."""
 
     kind: ClassVar[str] = "learnt_from_sample"
     documents: int
@@ -217,7 +217,7 @@ class Ledger:
         return ledger
 
     def add(self, use: Use, labels: int, origin: str = "") -> Ledger:
-        """The ledger with one more use; a use of no labels is not one."""
+        """The ledger with one more use; a use of 0 labels is not entered."""
         if labels < 0:
             raise InputError(f"{labels} gold labels cannot be entered: count them from 0")
         entry = GoldUse(Use(use), labels, origin)

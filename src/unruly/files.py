@@ -22,10 +22,9 @@ _MARK = "unruly-"  # in the names of temporary folders
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path` for a file; move it into place only when the block ends well.
+    """Yield a temporary path beside `path`; the file there is moved to `path` when the block ends without an error.
 
-    When the block raises, or is interrupted, whatever was at `path` before is untouched and nothing half-written is
-    left. A folder is never replaced by a file.
+    Otherwise what was at `path` stays untouched, and nothing half-written is left. A folder is never replaced.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -45,10 +44,9 @@ def written_whole(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def folder_written_whole(path: str | Path, own: Collection[str] = ()) -> Iterator[Path]:
-    """The same for a folder: yield an empty one beside `path`, which gets its name when the block ends well.
+    """The same for a folder: yield an empty one beside `path`, which gets its name when the block ends without an error.
 
-    One that is there already is replaced only where nothing in it can be a user's: it is empty, or holds nothing but
-    files called `own`, which the caller makes.
+    An existing folder is replaced only if it is empty, or holds nothing but files named `own`, which the caller writes.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp())
@@ -88,7 +86,7 @@ def _check_replaceable(target: Path, own: Collection[str]) -> None:
 
 @contextmanager
 def _room_beside(target: Path) -> Iterator[Path]:
-    """A temporary folder beside the target; what killed runs left there is cleared."""
+    """A temporary folder beside the target; those that killed runs left there are removed."""
     if not target.parent.is_dir():
         raise InputError(
             f"cannot write there: the folder {target.parent} does not exist",
@@ -110,7 +108,7 @@ def _room_beside(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder of this process in the system's place for temporary files; where the process is killed, the next one clears it.
+    """A temporary folder for this process; if it is killed, the next run removes the folder.
 
     >>> with temporary_folder() as folder:
     ...     folder.is_dir()
@@ -128,7 +126,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _marked_folder(place: Path, beginning: str) -> Path:
-    """A new folder whose name tells the machine and the process that it belongs to."""
+    """A new folder whose name holds the machine and the process that it belongs to."""
     return Path(tempfile.mkdtemp(prefix=f"{beginning}{platform.node()}-{os.getpid()}-", dir=place))
 
 
@@ -141,7 +139,7 @@ def check_no_folder(target: Path) -> None:
 
 
 def check_not_input(target: Path, inputs: Iterable[Path]) -> None:
-    """Refuse an output that would take the place of what is read, by whatever path either is named."""
+    """Refuse an output that would overwrite an input, also under another path to the same file."""
     for path in inputs:
         if _same_file(target, path):
             shown = "" if str(path) == str(target) else f", as {path}"
@@ -181,7 +179,7 @@ def os_reason(error: OSError) -> str:
 
 
 def check_name(name: str) -> str:
-    """The name of a file as a user wrote it, or an error where no file system can hold it: asking would raise others.
+    """The name of a file, if a file system can hold it; opening such a file would raise other errors.
 
     >>> check_name("words.txt"), check_name("a" * 300)
     Traceback (most recent call last):
@@ -197,7 +195,7 @@ def check_name(name: str) -> str:
 
 
 def check_no_device(target: Path) -> None:
-    """Refuse a pipe or a device as an output: moving a file into its place would take it away."""
+    """Refuse a pipe or a device as an output: a file moved to its path would replace it."""
     if target.exists() and not (target.is_file() or target.is_dir()):
         raise InputError(
             "cannot write there: it is a pipe or a device, name a file", where=Where(str(target))
@@ -205,7 +203,7 @@ def check_no_device(target: Path) -> None:
 
 
 def _clear_leftovers(place: Path, beginning: str) -> None:
-    """Remove what killed runs of this user on this machine have left in a folder, by the mark in their names."""
+    """Remove the temporary folders of this user's killed runs on this machine, known by their names."""
     here = f"{beginning}{platform.node()}-"
     for folder in place.iterdir():
         process, _, _ = folder.name.removeprefix(here).partition("-")
@@ -216,7 +214,7 @@ def _clear_leftovers(place: Path, beginning: str) -> None:
 
 
 def is_running(process: int) -> bool:
-    """Whether a process of this machine has not ended, as far as that can be known."""
+    """Whether a process of this machine still runs, as far as that can be known."""
     if os.name != "posix":
         return True  # asking would end it
     try:
@@ -229,7 +227,7 @@ def is_running(process: int) -> bool:
 
 
 def _zombie(process: int) -> bool:
-    """Whether a process has ended and its parent has not asked for its exit code, which a container's may never do."""
+    """Whether a process has ended but is still listed, because its parent never asked for its exit code."""
     try:
         status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:  # not Linux, or gone meanwhile
@@ -244,7 +242,7 @@ def sha256(path: Path) -> str:
 
 
 def with_digest(body: bytes) -> bytes:
-    """The SHA-256 of the bytes, then the bytes: so that damage is noticed."""
+    """The SHA-256 of the bytes in front of the bytes, so that damage is noticed."""
     return hashlib.sha256(body).digest() + body
 
 
@@ -268,7 +266,7 @@ def cache_folder() -> Path:
 
 @dataclass(frozen=True)
 class CacheFiles:
-    """The files of a cache, one folder deep, with names of its own; nothing else there is ever counted or deleted."""
+    """The files of a cache, one folder deep, known by their names; no other file is ever counted or deleted."""
 
     folder: Path
     names: re.Pattern[str]  # of a file with the folder that it is in, as in "ab/ab12.votes"
@@ -293,7 +291,7 @@ class CacheFiles:
         return sum(size for _, size, _ in self)
 
     def clear(self) -> int:
-        """Delete them, and the folders that are empty then; how many bytes that freed."""
+        """Delete them and the folders that are then empty; returns the bytes freed."""
         freed = 0
         for _, size, path in list(self):
             with suppress(OSError):
@@ -310,7 +308,7 @@ class CacheFiles:
         keep: Path | None = None,
         dead: Callable[[Path], bool] = lambda path: False,
     ) -> None:
-        """Delete the least recently used ones beyond so many bytes, and dead ones; but not the one to keep."""
+        """Delete dead files, and the least recently used ones beyond `limit` bytes; never the one to keep."""
         total = 0
         for _, size, path in sorted(self, reverse=True):
             total += size
@@ -322,9 +320,7 @@ class CacheFiles:
 
 @contextmanager
 def polars_errors(path: str | Path, kind: str) -> Iterator[None]:
-    """Turn whatever polars raises over a damaged file, Rust panics included, into one `InputError`.
-
-    A panic is a `BaseException`, which `except Exception` lets pass.
+    """Turn whatever polars raises over a damaged file, Rust panics included, into an `InputError`.
 
     >>> import polars as pl
     >>> with polars_errors("x.parquet", "Parquet"):

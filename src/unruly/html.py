@@ -17,7 +17,7 @@ _MARK = '<mark title="{title}">{text}</mark>'
 
 
 def escape(text: object) -> str:
-    """Text as it may stand in HTML and SVG, inside quotes too; what XML cannot hold is left out.
+    """Text escaped for HTML and SVG, also inside quotes; characters that XML does not allow are left out.
 
     >>> escape('<b title="x">\\x00')
     '&lt;b title=&quot;x&quot;&gt;'
@@ -46,7 +46,7 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[object]], caption:
 
 
 def marked_html(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
-    """The text with each span marked, its title telling why; overlapping ones are joined.
+    """The text with each span marked and the reason as its title; overlapping spans are joined.
 
     >>> marked_html("a <b> c", [(2, 5, "bold"), (4, 5, "end")])
     'a <mark title="bold; end">&lt;b&gt;</mark> c'
@@ -75,7 +75,7 @@ WIDTH, HEIGHT = 440.0, 300.0  # narrow enough that a phone need not shrink the l
 
 
 def text_width(text: str, size: float = LETTERS) -> float:
-    """About how wide a text is drawn; wide signs (Han, kana, emoji) count double.
+    """The approximate width of a text; wide characters (Han, kana, emoji) count double.
 
     >>> text_width("ab", 10) < text_width("日本", 10)
     True
@@ -125,7 +125,7 @@ def ring(x: float, y: float, radius: float, colour: str) -> str:
 
 
 def diamond(x: float, y: float, radius: float, colour: str) -> str:
-    """A filled square that stands on its corner."""
+    """A filled diamond."""
     corners = ((x, y - radius), (x + radius, y), (x, y + radius), (x - radius, y))
     path = " ".join(f"{number(a)},{number(b)}" for a, b in corners)
     return f'<polygon points="{path}" fill="{colour}"/>'
@@ -149,7 +149,7 @@ def label(
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to places on the paper, evenly or by their logarithm; `low` may be the greater value."""
+    """Maps values to positions, linearly or by their logarithm; `low` may be the larger value."""
 
     low: float
     high: float
@@ -195,7 +195,7 @@ class Frame:
 
     @classmethod
     def rows(cls, names: Sequence[str], x: tuple[float, float], each: float) -> Frame:
-        """Axes with a row of so many points for each name, the first on top."""
+        """Axes with a row for each name, `each` points high, the first on top."""
         left = 12 + max(text_width(name, LETTERS - 1) for name in names)
         size = (WIDTH, 78 + each * len(names))
         return cls.of(x, (len(names) - 0.5, -0.5), size=size, left=left)
@@ -213,7 +213,7 @@ class Frame:
         right: float = 20.0,  # half of the last number stands there
         log: bool = False,
     ) -> Frame:
-        """Axes from the lowest to the highest value, with so much room around them."""
+        """Axes from the lowest to the highest value, with margins around them."""
         width, height = size
         return cls(
             width,

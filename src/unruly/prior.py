@@ -92,9 +92,9 @@ class StatedBalance:
 def parse_prior(given: Given, classes: Sequence[str]) -> StatedBalance | None:
     """The class balance that was stated; None where nothing was (None or "auto").
 
-    Taken are "uniform" and "votes"; numbers for all classes, which are shares that sum to 1,
-    percentages that sum to 100, or counts; a table of class to share that may leave classes out, which
-    then share the rest as the votes do (evenly where nobody votes); the same in words; and any of these as exact.
+    It may be "uniform" or "votes"; a number for each class (shares that sum to 1, percentages that sum to
+    100, or counts); a table of class to share, in which classes left out share the rest as the votes do (evenly
+    without votes); the same in words; and any of these as exact.
 
     >>> ham_spam = ["ham", "spam"]
     >>> parse_prior((9, 1), ham_spam)
@@ -214,7 +214,7 @@ def _class(name: object, names: tuple[str, ...]) -> str:
 
 
 def _some(stated: dict[str, float], names: tuple[str, ...]) -> tuple[float, ...]:
-    """The shares of all classes; those that were left out divide the rest evenly, until votes tell better."""
+    """The shares of all classes; those left out divide the rest evenly, until votes are known."""
     for value in stated.values():
         _number(value)
     silent = [name for name in names if name not in stated]
@@ -232,7 +232,7 @@ def _some(stated: dict[str, float], names: tuple[str, ...]) -> tuple[float, ...]
 
 
 def _left_open(stated: Mapping[str, float], names: tuple[str, ...]) -> tuple[int, ...]:
-    """The classes that were left out, where there are several: one alone has what is left."""
+    """The classes left out, if there are several; a single one gets the whole rest."""
     silent = tuple(c for c, name in enumerate(names) if name not in stated)
     return silent if len(silent) > 1 else ()
 

@@ -12,13 +12,13 @@ WIDTH = 24  # characters of a bar
 
 
 class Progress(Protocol):
-    """Told of work as it is done. `SILENT` ignores it; the command line draws a bar."""
+    """Gets reports of work as it is done. `SILENT` ignores them; the command line draws a bar."""
 
     def start(self, what: str, total: int | None, unit: str) -> None:
         """A stage of work begins: `total` units, or unknown."""
 
     def advance(self, units: int, note: str = "") -> None:
-        """So many units are done; the note (losses, say) may be shown beside the bar."""
+        """More units are done; the note (such as losses) may be shown beside the bar."""
 
     def finish(self) -> None:
         """The stage is over."""
@@ -38,7 +38,7 @@ SILENT: Progress = Silent()
 
 
 class NotebookBar:
-    """One line of text that is written over as the work goes on: for notebooks, which show no terminal."""
+    """A bar for notebooks: one line of text that is overwritten as the work goes on."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stdout if stream is None else stream

@@ -61,7 +61,7 @@ def wilson(hits: float, n: float) -> Share:
 
 
 def clopper_pearson(hits: float, n: float) -> Share:
-    """The exact interval of Clopper and Pearson (1934): it holds at least 95 %, also of a handful of documents.
+    """The exact interval of Clopper and Pearson (1934): it covers at least 95 %, even with a handful of documents.
 
     >>> print(clopper_pearson(9, 10))
     90.0% (55.5% to 99.7%)
@@ -90,7 +90,7 @@ def clustered(share: float, spread: float, trials: int) -> Interval | None:
 
 
 def sample_rows(n: int, most: int, seed: int = 0) -> NDArray[np.int64]:
-    """At most so many of n row numbers, drawn without replacement, in their order.
+    """At most `most` of n row numbers, drawn without replacement, in ascending order.
 
     >>> sample_rows(3, 5).tolist(), len(sample_rows(100, 5))
     ([0, 1, 2], 5)

@@ -1,4 +1,4 @@
-"""Words for messages: numbers with their nouns, lists, and what a misspelt word was meant to be."""
+"""Words for messages: numbers with their nouns, lists, and suggestions for misspelt words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unruly.errors import InputError
 
 
 def plural(n: int, one: str, many: str = "") -> str:
-    """So many of something, in words that fit the number.
+    """A number with its noun, singular or plural.
 
     >>> plural(1, "document"), plural(2000, "document"), plural(2, "class", "classes")
     ('1 document', '2,000 documents', '2 classes')
@@ -19,7 +19,7 @@ def plural(n: int, one: str, many: str = "") -> str:
 
 
 def listed(names: Iterable[str], most: int = 12) -> str:
-    """Names with commas between them, the last of many left out.
+    """Names with commas between them; of many, only the first.
 
     >>> listed(["a", "b", "c"], most=2), listed([]), listed(["two\\nlines"])
     ('a, b and 1 more', 'none', "'two\\\\nlines'")
@@ -30,7 +30,7 @@ def listed(names: Iterable[str], most: int = 12) -> str:
 
 
 def shortened(text: str, most: int = 18) -> str:
-    """A text on one line of at most so many characters, cut between two words where there is a gap near the end.
+    """A text on one line of at most `most` characters, cut between words if possible.
 
     >>> shortened("a very long name of a source"), shortened("two\\nlines")
     ('a very long name …', 'two lines')
@@ -69,7 +69,7 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: object, known: Iterable[str], otherwise: str = "") -> str:
-    """A suggestion where something known is near; else all that it may be, after `otherwise`.
+    """A suggestion if a known word is near; else, after `otherwise`, all known words.
 
     >>> did_you_mean("keyword", ["keywords", "pattern"])
     "did you mean 'keywords'?"
@@ -84,7 +84,7 @@ def did_you_mean(word: object, known: Iterable[str], otherwise: str = "") -> str
 
 
 def near_file(path: Path) -> str:
-    """What was meant by a path that is not there: the missing folder, or a name in it that is like this one.
+    """A hint for a path that does not exist: the missing folder, or a similar name in it.
 
     >>> near_file(Path("/nowhere/comments.csv"))
     'the folder /nowhere does not exist'
@@ -99,7 +99,7 @@ def near_file(path: Path) -> str:
 
 
 def index_of(name: str, known: Sequence[str], what: str) -> int:
-    """Where a name that a user gave stands among the known ones; refused where it is not there.
+    """The index of a name that a user gave among the known ones; an error if it is not known.
 
     >>> index_of("spam", ("ham", "spam"), "class")
     1

@@ -1,4 +1,4 @@
-"""Which column holds the text, the id and the gold label; their values checked, labels as class numbers."""
+"""Finds the columns of the text, the id and the gold label, and checks their values."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def find_layout(
 
 
 def missing_column(column: str, known: Iterable[str], *, name: str, role: str) -> InputError:
-    """The error for a column that is not there, with the nearest name that is."""
+    """The error for a missing column, with the nearest name that exists."""
     names = list(known)
     hint = did_you_mean(column, names)
     return InputError(
@@ -144,7 +144,7 @@ def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> N
 
 
 def _first_row(labels: pl.Series, value: object) -> int:
-    """Where a value stands first. As Python has it: polars does not find times again that Python rounds."""
+    """The first row with a value. Compared in Python: polars keeps more digits of a time than Python does."""
     shown = repr(value)  # NaN is not equal to itself
     return next((row for row, own in enumerate(labels.to_list()) if repr(own) == shown), 0)
 
@@ -152,7 +152,7 @@ def _first_row(labels: pl.Series, value: object) -> int:
 def warn_if_counted_from_one(
     labels: pl.Series, numbers: NDArray[np.integer], classes: Sequence[str], name: str
 ) -> None:
-    """Warn where labels are numbers for classes with names that never are 0, but all others: shifted, most likely."""
+    """Warn where classes have names and labels are all numbers but 0: they probably start at 1."""
     if len(classes) < 3 or any(label.isdigit() for label in classes):
         return
     found = numbers[numbers >= 0]
@@ -285,7 +285,7 @@ def duplicate_id(value: object, first: Where, second: Where) -> InputError:
 def checked_texts(
     column: pl.Series, where: WhereOf, *, needed: bool
 ) -> tuple[pl.Series, NDArray[np.bool_]]:
-    """The texts, "" where there is none; and where there is none, which is refused where all are `needed`."""
+    """The texts, "" where one is missing, and the mask of missing ones; with `needed`, a missing text is an error."""
     if column.dtype in (pl.Categorical, pl.Enum, pl.Null):
         column = column.cast(pl.String)
     missing = column.is_null().to_numpy()
@@ -335,7 +335,7 @@ def _missing_id(column: str) -> str:
 def from_pandas(
     frame: Any, text: str | None, id: str | None, name: str
 ) -> tuple[pl.DataFrame, str | None]:
-    """The frame in polars; its index becomes the ids when it says more than 0, 1, 2…"""
+    """The frame in polars, and the id column; an index other than 0, 1, 2… becomes the ids."""
     columns: dict[str, pl.Series] = {}
     for at, column in enumerate(frame.columns):
         if str(column) in columns:
@@ -371,7 +371,7 @@ def _from_pandas_column(column: str, values: Any, name: str, is_text: bool) -> p
 
 
 def series_of(column: str, values: list[Any], name: str, is_text: bool) -> pl.Series:
-    """A polars column; where strings stand beside other things, the first stranger is named."""
+    """A polars column. Mixed values become strings; in a text column they are an error that names the first one."""
     try:
         return pl.Series(column, values)
     except (TypeError, pl.exceptions.PolarsError):

@@ -135,12 +135,12 @@ class Corpus:
 
         `text`, `id` and `label` are column names. The text column is found when it is obvious; ids
         are row numbers when no column is named. Labels are class names or numbers of `classes`;
-        without `classes`, the labels found are the classes. A folder of Parquet files is read as one, in the
-        order of their names; a folder in WRENCH's layout gives its training split.
+        without `classes`, the labels found are the classes. A folder of Parquet files is read as one table,
+        file by file in the order of their names; a folder in WRENCH's layout gives its training split.
 
         `on_bad_row` decides on rows that cannot be used. "keep" keeps rows without a text, marked in
-        `missing`, and stops at malformed ones; "skip" leaves out both, and rows without an id or with
-        a label that is no class, and files of a folder that cannot be read: `skipped` lists them; "error" stops at either.
+        `missing`, and stops at malformed ones. "error" stops at either. "skip" leaves out both, and also rows
+        without an id, rows whose label is no class, and files of a folder that cannot be read; `skipped` lists them.
         """
         from unruly.texts.wrench import is_wrench
 
@@ -334,7 +334,7 @@ class Corpus:
 
     @property
     def shape(self) -> tuple[int]:
-        """(n,): with `len` and rows by index, all that scikit-learn asks of the data that it splits."""
+        """(n,): scikit-learn needs this, `len` and indexing by row to split data."""
         return (len(self),)
 
     def __getitem__(self, wanted: ArrayLike | slice | tuple[Any, ...]) -> Corpus:
@@ -361,7 +361,7 @@ class Corpus:
 
 
 def split_index(wanted: Any, rows: str, columns: str) -> tuple[Any, Any]:
-    """What stands between brackets as rows and columns, all columns where only rows are picked.
+    """An index in brackets as rows and columns; all columns where only rows are given.
 
     >>> split_index(([0, 2], "links"), "votes", "sources"), split_index(3, "votes", "sources")
     (([0, 2], 'links'), (3, slice(None, None, None)))
@@ -423,8 +423,8 @@ def assemble(
 ) -> tuple[Corpus, NDArray[np.bool_]]:
     """Check one frame, and split it into text, id, gold and the other columns.
 
-    `numbers` are the rows' numbers in their file, `skipped` the rows that are left out already. Gives
-    the corpus, and which rows of the frame are in it.
+    `numbers` are the rows' numbers in their file, `skipped` the rows left out already. Returns the corpus,
+    and the mask of the frame's rows that are in it.
     """
     rows = np.arange(frame.height, dtype=np.int64) if numbers is None else numbers
     known = tuple(classes) if classes is not None else None

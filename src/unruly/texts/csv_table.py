@@ -1,8 +1,8 @@
 """CSV and TSV files, plain or gzipped, of any size.
 
-polars parses, piece by piece. `CsvRecords` cuts the bytes at record ends, and finds what polars lets pass: rows with too
-few fields, stray quotes, and the line of each. The rules are RFC 4180's: a quote opens at the start of a field, closes at
-its end, and is doubled inside.
+polars parses the file piece by piece. `CsvRecords` cuts the bytes at the ends of records, and finds what polars does not
+report: rows with too few fields, stray quotes, and the line of each. The rules are those of RFC 4180: a quote opens at the
+start of a field, closes at its end, and is doubled inside.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ KINDS: tuple[tuple[pl.DataType, str], ...] = (
 
 
 class CsvTable:
-    """A CSV file whose records have been checked once, and whose columns have found their kinds.
+    """A CSV file that has been read once, to check its records and to find the types of its columns.
 
-    Of a pipe the first rows alone have been seen: a column holds numbers as long as all its values so far are numbers,
-    and the rows can be read once.
+    Standard input can be read only once: its first rows decide, and a column of numbers becomes strings when a
+    later value is no number.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class CsvTable:
         self.exact = pl.Schema(self._seen.kinds(exact=True))
 
     def _again(self) -> Iterator[tuple[pl.DataFrame, Records]]:
-        """The rows once more; of a pipe, for the only time."""
+        """All rows again; standard input has them only this once."""
         if not isinstance(self.source, Pipe):
             yield from self._parts()
             return
@@ -112,7 +112,7 @@ class CsvTable:
             yield frame, records
 
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
-        """All rows in order; texts, ids and labels are never changed by a detour over numbers."""
+        """All rows in order; texts, ids and labels stay as the file spells them."""
         for frame, records in self._again():
             casts = [
                 cast(column, kind)
@@ -134,7 +134,7 @@ class CsvTable:
                 skipped = ()
 
     def where(self, row: int) -> Where:
-        """Where the user finds the row of this number; of a pipe, one of the latest."""
+        """The line of the row with this number; of standard input, only recent rows are known."""
         for records in [self._latest] if isinstance(self.source, Pipe) else self._records():
             at = int(np.searchsorted(records.numbers, row))
             if at < len(records.numbers) and records.numbers[at] == row:
@@ -190,7 +190,7 @@ class CsvTable:
 def _until_rows(
     parts: Iterator[tuple[pl.DataFrame, Records]],
 ) -> list[tuple[pl.DataFrame, Records]]:
-    """The first parts, up to one that has rows: a header may come alone."""
+    """The first parts, up to one with rows: the header may come in a part of its own."""
     found = []
     for frame, records in parts:
         found.append((frame, records))
@@ -200,7 +200,7 @@ def _until_rows(
 
 
 def separator_of(path: Path | Pipe) -> str:
-    """The comma, unless the header has none and has a semicolon, tab or bar, as spreadsheets write.
+    """The delimiter: a comma, unless the header has none but a semicolon, tab or bar, as spreadsheets write.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "x.csv"
@@ -214,7 +214,7 @@ def separator_of(path: Path | Pipe) -> str:
 
 
 class _Survey:
-    """What each column holds, as far as has been seen."""
+    """The types of the columns, as far as the file has been read."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -222,7 +222,7 @@ class _Survey:
         self.faithful: dict[str, bool] = {}  # whether a number, written again, is spelt as it was
 
     def see(self, frame: pl.DataFrame) -> None:
-        """Leave out the kinds that some value does not fit; the first rows rule out most of them."""
+        """Rule out types that some value does not fit; the first rows are tried first, and rule out most."""
         self.rows += frame.height
         for column in frame.columns if not self.fits else ():
             self.fits[column], self.faithful[column] = list(range(len(KINDS))), True
@@ -246,7 +246,7 @@ class _Survey:
             self.faithful[column] = self.faithful[column] and bool(same)
 
     def kinds(self, *, exact: bool = False) -> dict[str, pl.DataType]:
-        """Column -> kind; with `exact`, a string where the kind would spell some cell otherwise."""
+        """Column -> type; with `exact`, a string where a cell would not be written again as it was."""
         return {
             column: KINDS[kinds[0]][0]
             if kinds and (self.faithful[column] or not exact)
@@ -260,7 +260,7 @@ def _all_fit(values: list[str | None], kind: int) -> bool:
 
 
 def _as_spelt(column: str, kind: pl.DataType, layout: Layout) -> bool:
-    """Whether a column stays a string although its values look like something else."""
+    """Whether a column stays a string although its values look like numbers."""
     if column == layout.text or column in layout.spelt:
         return True
     if column == layout.id:
@@ -310,7 +310,7 @@ class Records:
 class CsvRecords:
     """Reads a CSV file as pieces of whole records; the first record is the header.
 
-    With `skip`, records that are malformed are left out; they count as rows all the same.
+    With `skip`, malformed records are left out, but still counted as rows.
     """
 
     source: Path | Pipe
@@ -358,7 +358,7 @@ class CsvRecords:
     def _sound(
         self, buffer: bytes, marks: _Marks, line: int, number: int, width: int | None
     ) -> tuple[Records, int | None]:
-        """The records, their encoding and number of fields checked; and that number."""
+        """The records, with their encoding and number of fields checked; and that number."""
         full = ~marks.blank
         fields = np.bincount(np.searchsorted(marks.ends, marks.gaps), minlength=len(full)) + 1
         if width is None and full.any():
@@ -393,7 +393,7 @@ class CsvRecords:
     def _broken_quote(
         self, buffer: bytes, marks: _Marks, line: int
     ) -> tuple[int, InputError] | None:
-        """The first quote that neither opens a field, nor closes one, nor is doubled: where its record starts, and the error."""
+        """The first stray quote (not at either end of a field, nor doubled): the start of its record, and the error."""
         if not len(marks.quotes):
             return None
         before = np.where(marks.quotes > 0, marks.codes[np.maximum(marks.quotes - 1, 0)], NEWLINE)

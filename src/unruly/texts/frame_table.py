@@ -1,6 +1,4 @@
-"""Files that polars makes a frame of: Parquet (or a folder of such files), Arrow and JSON Lines (also gzipped), of any size,
-read in batches; JSON arrays and Excel sheets, read whole.
-"""
+"""Files that polars reads: Parquet (or a folder of it), Arrow and JSON Lines in batches, JSON arrays and Excel sheets whole."""
 
 from __future__ import annotations
 
@@ -78,7 +76,7 @@ def parquet_table(path: Path) -> FrameTable:
 
 
 class ParquetPart(FrameTable):
-    """Some rows of a Parquet file, as one worker of many reads them; `first` numbers the first of them among all documents."""
+    """Some rows of a Parquet file, for one of many workers; `first` is the number of its first row among all documents."""
 
     def __init__(self, path: Path, start: int, rows: int, first: int) -> None:
         with polars_errors(path, "Parquet"):
@@ -97,7 +95,7 @@ class ParquetPart(FrameTable):
 
 
 def arrow_table(path: Path) -> FrameTable:
-    """An Arrow IPC file (also called Feather), or an Arrow stream such as Hugging Face's cache keeps."""
+    """An Arrow IPC file (also called Feather), or an Arrow stream, as in Hugging Face's cache."""
     with open(path, "rb") as file:
         stream = file.read(6) != b"ARROW1"
     with polars_errors(path, "Arrow IPC"):
@@ -171,7 +169,7 @@ def parquet_files(folder: Path) -> tuple[Path, ...]:
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """The files that documents are read from: a file itself; of a folder, its Parquet files, or those of WRENCH's layout."""
+    """The files that documents are read from: the file itself, or a folder's Parquet files and JSON files (WRENCH)."""
     if not path.is_dir():
         return (path,)
     return (*parquet_files(path), *path.glob("*.json"))
@@ -186,7 +184,7 @@ class Opened:
 
 
 def open_files(files: tuple[Path, ...], skip: bool) -> Opened:
-    """Open every file; one that cannot be read, or has other columns than the first, is refused or, with `skip`, left out."""
+    """Open every file. One that cannot be read, or has other columns than the first, is an error; with `skip`, it is left out."""
     tables, broken = list[FrameTable](), list[BadRow]()
     for path in files:
         try:
@@ -270,7 +268,7 @@ def _check_columns(table: FrameTable, first: FrameTable) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Lines:
-    """Whole lines of the file; they are split only where that is needed."""
+    """Some whole lines of the file, split only when needed."""
 
     data: bytes
     line: int  # the number of the first one, from 1
@@ -288,7 +286,7 @@ class _Lines:
 
     @cached_property
     def count(self) -> int:
-        """How many rows there are, those that were left out included."""
+        """How many rows there are, including those left out."""
         if any(mark in self.data for mark in _PERHAPS_BLANK) or self.data[:1].isspace():
             return sum(1 for text in self.data.split(b"\n") if text.strip())
         return self.data.count(b"\n") + (not self.data.endswith(b"\n"))
@@ -306,7 +304,7 @@ class _Lines:
         return self.data if self.left is None else b"\n".join(text for _, _, text in self.rows)
 
     def without(self, bad: dict[int, str], name: str) -> _Lines:
-        """The others; `bad` maps places among the rows to what is wrong with them."""
+        """The lines without the bad ones; `bad` maps their places among the rows to the reason."""
         rows, skipped = self.rows, []
         for at, reason in bad.items():
             number, line, _ = rows[at]
@@ -316,10 +314,9 @@ class _Lines:
 
 
 class JsonLinesTable:
-    """A JSON Lines file that has been parsed once, and whose columns have found their kinds.
+    """A JSON Lines file that has been parsed once, to find its columns and their types.
 
-    Of a pipe the first rows alone have been parsed: columns and kinds are those of all rows so far, and the rows can be
-    read once.
+    Standard input can be read only once: its first rows decide, and later rows widen the types.
     """
 
     def __init__(
@@ -345,7 +342,7 @@ class JsonLinesTable:
             raise empty_file(source)
 
     def _see(self, lines: _Lines) -> int:
-        """Widen the columns' kinds to those of these lines; gives how many rows they are."""
+        """Widen the columns' types by those of these lines; returns how many rows they are."""
         with polars_errors(self.name, "JSON Lines"):
             frame, _ = self._parse(lines, None)
             empty = _widened(pl.DataFrame(schema=self.schema), frame.clear())
@@ -353,7 +350,7 @@ class JsonLinesTable:
         return frame.height
 
     def _again(self) -> Iterator[_Lines]:
-        """The lines once more; of a pipe, for the only time."""
+        """All lines again; standard input has them only this once."""
         if not isinstance(self.source, Pipe):
             yield from self._lines()
             return
@@ -377,7 +374,7 @@ class JsonLinesTable:
                 skipped = ()
 
     def where(self, row: int) -> Where:
-        """Where the user finds the row of this number; of a pipe, one of the latest."""
+        """The line of the row with this number; of standard input, only recent rows are known."""
         for lines in [self._latest] if isinstance(self.source, Pipe) else self._lines():
             if row < lines.number + lines.count:
                 return Where(self.name, lines.rows[row - lines.number][1])
@@ -424,7 +421,7 @@ class JsonLinesTable:
     def _strings_only(
         self, frame: pl.DataFrame, lines: _Lines, column: str
     ) -> tuple[pl.DataFrame, _Lines]:
-        """polars makes strings of numbers; look at what the file holds where that may be so."""
+        """Refuse texts that are numbers or lists in the file, of which polars makes strings."""
         bad: dict[int, str] = {}
         for row in frame[column].str.contains(NOT_A_STRING).fill_null(False).arg_true():
             value = json.loads(lines.rows[row][2]).get(column)
@@ -464,7 +461,7 @@ def _fault(line: bytes) -> str | None:
 
 
 def _widened(known: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
-    """Both frames' columns, each of a kind that holds both frames' values."""
+    """The columns of both frames, each of a type that holds the values of both."""
     if not known.width or not new.width:
         return known if known.width else new
     return pl.concat([known, new], how="diagonal_relaxed")

@@ -90,13 +90,13 @@ class Relation:
         ).to_series()
 
     def _of_entity(self, entity: int, first: pl.Series, second: pl.Series) -> pl.Series:
-        """What belongs to entity 1 or 2, of what belongs to the first and the second in the text."""
+        """The values of entity 1 or 2, from those of the entity that comes first in the text and of the second."""
         of_first = pl.Series(self.swapped if entity == 2 else ~self.swapped)
         return first.zip_with(of_first, second)
 
 
 def relation_of(corpus: Corpus) -> Relation:
-    """The entities of relation data: documents with the columns entity1 and entity2. `corpus.relation` keeps the answer."""
+    """The entities of a corpus with the columns entity1 and entity2; use `corpus.relation`, which keeps the answer."""
     columns = corpus.columns
     names1, names2 = (columns[name].fill_null("") for name in ("entity1", "entity2"))
     cuts = _token_cuts(columns) if _has_tokens(columns) else _text_cuts(corpus, names1, names2)

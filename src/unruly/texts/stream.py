@@ -1,7 +1,7 @@
-"""A file of documents, batch by batch: as much memory as one batch takes, however long the file.
+"""Files of any length, read and written in batches, with the memory of one batch.
 
-`CorpusStream` reads; `RowWriter` writes the rows again with columns added. CSV and TSV records pass through as the
-bytes that they are, the new columns behind them, so that ids, phone numbers and prices stay as they were spelt.
+`CorpusStream` reads; `RowWriter` writes the rows again with columns added. CSV and TSV records are copied byte for byte,
+with the new columns behind them, so that ids, phone numbers and prices stay as they were written.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Batch:
 class CorpusStream:
     """Iterates over a file as corpora of at most `batch_rows` documents, in the file's order.
 
-    Opening it looks through the file once, so that what is wrong with its form is said before any
-    work is done. It can be iterated over again and again.
+    The file is checked when it is opened, so that errors in it come before any work is done. It can be
+    iterated over several times.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "songs.csv"
@@ -82,7 +82,7 @@ class CorpusStream:
         label_may_be_missing: bool = False,
         progress: Progress = SILENT,
     ) -> CorpusStream:
-        """Look through a file, and find its columns; a pipe is read as it comes, once, by `batches`."""
+        """Check a file, and find its columns; standard input is read once, as it comes, by `batches`."""
         if batch_rows < 1:
             raise InputError(f"batch_rows must be at least 1, not {batch_rows}")
         check_on_bad_row(on_bad_row)
@@ -105,7 +105,7 @@ class CorpusStream:
 
     @property
     def rows(self) -> int | None:
-        """How many rows can be read, those without a text included; None of a pipe."""
+        """How many rows can be read, including those without a text; None for standard input."""
         return self.table.rows
 
     def __iter__(self) -> Iterator[Corpus]:
@@ -142,10 +142,9 @@ class CorpusStream:
     def sample(
         self, most: int, seed: int = 0, ids: Collection[str] = (), progress: Progress = SILENT
     ) -> Corpus:
-        """At most so many documents, drawn at random, in the file's order; all of them where there are no more, or for 0.
+        """At most `most` documents, drawn at random, in the file's order; 0: all of them.
 
-        Documents with one of these ids, written as strings, are taken in any case. No more than the sample and one
-        batch are in memory.
+        Documents with one of `ids` (as strings) are always taken. Only the sample and one batch are in memory.
         """
         if not most or self.rows is None or self.rows <= most:
             return self.read(progress)
@@ -216,8 +215,8 @@ class CorpusStream:
 class SeenIds:
     """Keeps 64-bit hashes of ids, and looks for equal ones whenever their number has doubled.
 
-    Ten million ids take 80 MB. A hash may lie, once in millions of files: the caller looks at the
-    ids themselves before refusing them.
+    Ten million ids take 80 MB. Two ids may share a hash, once in millions of files: the caller compares the
+    ids themselves before it refuses them.
 
     >>> seen = SeenIds()
     >>> len(seen.add(pl.Series(["a", "b"]))), len(seen.add(pl.Series(["c", "b"]))), len(seen.rest())
@@ -230,13 +229,13 @@ class SeenIds:
         self._waiting = 0
 
     def add(self, ids: pl.Series) -> NDArray[np.uint64]:
-        """Remember these ids; returns hashes that have occurred twice, as far as has been looked."""
+        """Remember these ids; returns the hashes that were found twice, if it was time to look."""
         self._pending.append(_hashes(ids))
         self._waiting += len(ids)
         return self.rest() if self._waiting >= len(self._sorted) else self._sorted[:0]
 
     def rest(self) -> NDArray[np.uint64]:
-        """Look at what has not been looked at yet: to be called after the last batch."""
+        """Look at the ids since the last look; to be called after the last batch."""
         if not self._waiting:
             return self._sorted[:0]
         both = np.sort(np.concatenate([self._sorted, *self._pending]))
@@ -270,9 +269,9 @@ def format_of(target: Path) -> str:
 
 
 class RowWriter:
-    """Writes the rows of one stream, each batch with its added columns: to a file, or to an open stream as `form`.
+    """Writes the rows of a stream with columns added: to a file, or to an open stream in the format `form`.
 
-    CSV keeps the delimiter of the CSV file that it comes from.
+    CSV keeps the delimiter of the CSV file that was read.
     """
 
     def __init__(
@@ -299,7 +298,7 @@ class RowWriter:
         self.added = dict(added)
 
     def _from_csv(self, table: CsvTable, text: str) -> None:
-        """Cells of CSV are strings: they stay so in CSV, and become what they are in other formats."""
+        """Cells of CSV stay strings in CSV; in other formats they become numbers and truth values again."""
         self.own = pl.Schema(dict.fromkeys(table.schema, pl.String()))
         self.header = table.header
         if self.flat:
@@ -393,7 +392,7 @@ class RowWriter:
 
 
 def _behind(record: str, line: bytes, separator: str) -> bytes:
-    """A record with more cells behind it, its own line end last."""
+    """A record with more cells behind its own, and its own line end."""
     body = record.rstrip("\n")
     end = "\r\n" if body.endswith("\r") and record.endswith("\n") else "\n"
     return body.removesuffix("\r" if end == "\r\n" else "").encode() + (
@@ -402,7 +401,7 @@ def _behind(record: str, line: bytes, separator: str) -> bytes:
 
 
 def _defused(frame: pl.DataFrame) -> list[pl.Expr]:
-    """Cells that a spreadsheet would run, with an apostrophe before them, which makes them text there."""
+    """Cells that a spreadsheet would run as a formula get an apostrophe in front, which makes them text there."""
     texts = {c: pl.col(c) for c, kind in frame.schema.items() if kind == pl.String}
     return [
         pl.when(text.str.contains(FORMULA) & ~text.str.contains(NUMBER))

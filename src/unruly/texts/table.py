@@ -35,7 +35,7 @@ WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 class Pipe:
     """Standard input: bytes that come once, read in pieces; the first piece can be looked at before.
 
-    What has come is passed on when nothing follows at once, so that a slow writer gets answers while it writes.
+    A piece ends when nothing follows at once, so that a slow writer gets answers while it writes.
 
     >>> import io
     >>> pipe = Pipe(io.BytesIO(b'{"text": "call me"}'))
@@ -65,14 +65,14 @@ class Pipe:
         return {b"{": ".jsonl", b"[": ".json"}.get(self.first.lstrip()[:1], ".csv")
 
     def pieces(self) -> Iterator[bytes]:
-        """All bytes; as long as only the first piece has been taken, one may begin again."""
+        """All bytes. It can be called again as long as only the first piece was taken."""
         if self.first:
             yield self.first
         while piece := self._read():
             yield piece
 
     def _read(self) -> bytes:
-        """What has come, and what follows at once; nothing at the end."""
+        """The bytes that are there, and those that follow at once; empty at the end."""
         read = getattr(self._stream, "read1", self._stream.read)
         found, size, deadline = list[bytes](), 0, None
         while piece := read(PIECE):
@@ -112,7 +112,7 @@ def pieces(source: Path | Pipe, size: int = PIECE) -> Iterator[bytes]:
 
 
 def byte_order_mark(source: Path | Pipe) -> bytes:
-    """The mark with which Excel begins UTF-8, without which it reads another encoding; empty where there is none."""
+    """The byte-order mark of the file, which Excel needs to read UTF-8; empty if it has none."""
     if isinstance(source, Pipe):
         return source.mark
     with gzip.open(source, "rb") if source.suffix == ".gz" else open(source, "rb") as file:
@@ -200,7 +200,7 @@ OnBadRow = Literal["error", "skip", "keep"]
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that was left out, and why; or, of a folder, a file."""
+    """A row that was left out, and why; or a whole file of a folder."""
 
     row: int  # its number in the file, from 0
     reason: str
@@ -223,7 +223,7 @@ class Rows:
 
 
 class Table(Protocol):
-    """A file that has been looked through once: its columns are known and its form is sound."""
+    """A file that has been checked: its columns are known, and it can be read."""
 
     @property
     def name(self) -> str:
@@ -235,11 +235,11 @@ class Table(Protocol):
 
     @property
     def exact(self) -> pl.Schema:
-        """The kinds that lose nothing of how the file spells its cells."""
+        """The types that keep every cell as the file spells it."""
 
     @property
     def rows(self) -> int | None:
-        """How many rows can be read; None where only the end will tell, as of a pipe."""
+        """How many rows can be read; None for standard input, where only the end will tell."""
 
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
         """All rows in order, at most so many at a time; texts and ids as the file spells them."""
@@ -251,10 +251,9 @@ class Table(Protocol):
 def open_table(
     path: str | Path | Pipe, progress: Progress = SILENT, *, skip: bool = False
 ) -> Table:
-    """Look through a file once, whatever its format, and refuse what cannot be read; of a pipe, only the beginning is.
+    """Open a file of any format and check it once; of standard input, only the beginning.
 
-    With `skip`, records that are malformed are left out and counted, instead of stopping the file; of a folder of
-    Parquet files, those that cannot be read.
+    With `skip`, malformed records are left out and counted, and so are files of a folder that cannot be read.
 
     >>> open_table("nowhere.csv")
     Traceback (most recent call last):
