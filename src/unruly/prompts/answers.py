@@ -1,13 +1,13 @@
-"""Answers of language models: how one is read, what it costs, and where all of them are kept.
+"""Answers of language models: how they are read, what they cost, and where they are stored.
 
-A completion holds JSON, `{"answer": "yes"}`, or plain text, perhaps after the model's reasoning. Where the server gives
-log-probabilities, those of the token with which the answer begins give each word's probability:
+A completion holds JSON, `{"answer": "yes"}`, or plain text, perhaps after the model's reasoning. If the server gives
+log-probabilities, the first token of the answer gives the probability of each word:
 
     p(word) = sum of exp(logprob) over the alternatives of that token that begin this word and no other, normalised
 
-The store is one SQLite file. A request is entered before it is sent, with the most that it may cost, and completed the
-moment it is answered: one that a killed process left behind counts as paid, and is sent again. The library never deletes
-an answer, and never writes the key of an endpoint.
+The store is one SQLite file. A request is entered before it is sent, with the most that it may cost, and completed when
+it is answered: if the process is killed in between, it counts as paid, and is sent again. The library never deletes an
+answer, and never writes the key of an endpoint.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Completion:
 
     @property
     def cut_short(self) -> bool:
-        """Whether the longest answer was over before the model had done with reasoning."""
+        """Whether the answer was cut off while the model was still reasoning."""
         return bool(self.content.strip()) and not self.text.strip()
 
     def word(self, words: Sequence[str]) -> str | None:
@@ -115,7 +115,7 @@ class Completion:
         return folded[head] if named == [head] else None
 
     def probabilities(self, words: Sequence[str]) -> dict[str, float] | None:
-        """Of each word; None where the server gave no log-probabilities, or none that tell the words apart.
+        """The probability of each word; None without log-probabilities that tell the words apart.
 
         >>> alternatives = (("yes", math.log(0.75)), ("no", math.log(0.25)))
         >>> found = Completion("yes", (("yes", alternatives),)).probabilities(
@@ -154,7 +154,7 @@ def _by_word(
 
 
 def _content(message: Mapping[str, Any]) -> str:
-    """The text of a message: a string, or parts of one; else what the model refused or reasoned, for a person to read."""
+    """The text of a message, whole or in parts; without one, the refusal or the reasoning, for a person to read."""
     content = message.get("content")
     if isinstance(content, list):
         content = "".join(str(part.get("text") or "") for part in content)
@@ -309,9 +309,9 @@ class AnswerStore:
 
     @contextmanager
     def alone(self, source: str, name: str) -> Iterator[None]:
-        """While one run asks a source no other does: two would pay twice, and exceed its budget.
+        """A lock, so that only one run at a time asks a source: two would pay twice, and exceed its budget.
 
-        The lock is the operating system's, so it goes with a process that is killed.
+        It is the operating system's, so it ends with the process.
         """
         with self._errors():
             lock = sqlite3.connect(

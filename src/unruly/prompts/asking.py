@@ -1,17 +1,16 @@
-"""The run that asks: several requests in flight, a budget that holds, retries, and nothing paid for that is not kept.
+"""Asking a language model: several requests in flight, within a budget, with retries; every answer is stored.
 
-The most that a request may cost, one token for each byte sent and the longest answer, is reserved before it is sent:
+The most that a request may cost (a token for each byte sent, and the longest answer) is reserved before it is sent:
 
     spent + reserved for all requests in flight + the most that the next may cost  <=  budget
 
-When the answer arrives, its true cost takes the place of what was reserved; a request that got lost counts in full.
+The true cost replaces it when the answer arrives; a request that got lost counts in full.
 
-A request that the server turns away (429, 5xx) or that gets lost is repeated after a pause that doubles; while a busy server
-(429, 503) answers others, that is no failed attempt. Where it sends Retry-After, all workers wait for that long; where that
-is too long, the run stops. After several requests in a row that were given up, or where none of the first answers can be
-read, it stops, keeps what it has and says why. A request that is refused for itself (400, 413, 422), such as one that is too
-long, is tried in lesser forms and then given up. On Ctrl-C and SIGTERM nothing more is sent, and answers in flight are
-waited for.
+- 429, 5xx, or no reply: the request is sent again after a pause that doubles. While a busy server (429, 503) answers other
+  requests, that is no failed attempt. Retry-After holds for all workers; if it is too long, the run stops.
+- 400, 413, 422: the request is tried without options that the server may not know (`Form`), and then given up.
+- Several requests given up in a row, or no readable answer among the first: the run stops, keeps what it has and says why.
+- Ctrl-C and SIGTERM: nothing more is sent, and answers in flight are waited for.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True)
 class Plan:
-    """What asking one source would send. Tokens, money and time are estimates; the budget is kept whatever they are."""
+    """What asking one source would send. Tokens, money and time are estimates; the budget holds in any case."""
 
     source: str
     model: str
@@ -252,7 +251,7 @@ class Account:
         return self._spent
 
     def reserve(self, most: Cost) -> bool:
-        """Reserve what a request may cost; waits where requests in flight may turn out cheaper than reserved."""
+        """Reserve what a request may cost; waits if requests in flight may turn out cheaper."""
         with self._changed:
             while not self._closed:
                 if self._budget.allows(self._spent + self._reserved + most):
@@ -264,7 +263,7 @@ class Account:
             return False
 
     def settle(self, most: Cost, cost: Cost) -> None:
-        """The true cost of a request takes the place of what was reserved for it."""
+        """Replace what was reserved for a request by its true cost."""
         with self._changed:
             self._reserved -= most
             self._spent += cost

@@ -1,8 +1,8 @@
 """One OpenAI-compatible endpoint, `/v1/chat/completions` over plain HTTP (`http.client`), and what is sent there.
 
-Requests are chat completions at temperature 0 with a seed and a JSON schema. A server that refuses one of these is asked
-without it (`Form`). Redirects are not followed and proxies of the environment not used, so that texts go where the project
-says and nowhere else. The key stands in a header, and in no message and no file: it is masked in replies that repeat it.
+Requests are chat completions at temperature 0 with a seed and a JSON schema; what a server refuses is left out (`Form`).
+Redirects are not followed and proxies not used, so that texts go only where the project says. The key is sent in a header,
+never written to a file or a message, and masked in replies that repeat it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Form:
     without: tuple[str, ...] = ()
 
     def less(self, refusal: str) -> Form | None:
-        """Without what the server's words name; where they name nothing, without what fewest servers know.
+        """Without the part that the refusal names; if it names none, without the one that fewest servers know.
 
         >>> Form().less(
         ...     "Unsupported parameter: use 'max_completion_tokens' instead of 'max_tokens'"
@@ -185,11 +185,11 @@ class Reply:
 
     @property
     def lost(self) -> bool:
-        """Whether it may have been paid for without an answer: also where a gateway gave up waiting."""
+        """Whether it may have been paid for without an answer, as when a gateway gave up waiting."""
         return self.sent and (self.status in (0, 502, 504) or 520 <= self.status < 530)
 
     def without_answer(self) -> Reply:
-        """For a 200 that holds no completion: the error in it, with its own status where it has one."""
+        """A reply of status 200 without a completion, as the error that it holds."""
         try:
             status = int(json.loads(self.body)["error"]["code"])
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -330,7 +330,7 @@ class Client:
         self._deadline = 0.0  # of the request under way
 
     def send(self, request: Request, form: Form, seconds: float) -> Reply:
-        """Ask once, within so many seconds; whatever goes wrong is a `Reply` that says so."""
+        """Ask once, within `seconds`; whatever goes wrong is told in the `Reply`."""
         body = json.dumps(request.body(form)).encode()
         headers = {**self._headers, "Idempotency-Key": request.key}
         return self._exchange("POST", self._endpoint.path, body, headers, seconds)
@@ -399,7 +399,7 @@ class Client:
 
 
 class _TimedSocket(io.RawIOBase):
-    """What a response reads from: no part of it, headers included, may arrive after the deadline."""
+    """A socket that a response is read from, with one deadline for all of it, headers included."""
 
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         self._sock, self._deadline = sock, deadline
@@ -442,7 +442,7 @@ def _has_port(parts: SplitResult) -> bool:
 
 
 def _readable(connection: HTTPConnection) -> bool:
-    """Whether the server has sent something unasked: the end of the connection."""
+    """Whether there is something to read before a request was sent: the server has closed the connection."""
     with selectors.DefaultSelector() as selector:
         selector.register(connection.sock, selectors.EVENT_READ)
         return bool(selector.select(0))

@@ -1,10 +1,10 @@
 """`prompt`: a language model is asked about the document, and its answer is the vote.
 
-Voting never sends anything: it reads the answers that `unruly vote` (or `Sources.ask`) got and kept. The vote on a document
-that was not asked about is missing, which is not an abstention; "unsure", and an answer that cannot be read, abstain.
+Voting never sends anything: it reads the answers that `unruly vote` (or `Sources.ask`) got and stored. Without an answer the
+vote is missing, which is not an abstention; "unsure", and an answer that cannot be read, abstain.
 
-Asked first is about documents that no rule covers, then about those that rules disagree about, then about the rest, as far
-as the budget goes.
+As far as the budget goes, the model is asked first about documents that no rule covers, then about those on which rules
+disagree, then about the rest.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _FIELDS = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32), "asked": pl.B
 class Prompt:
     """Asks `model` at `endpoint`; `answers` says which words mean which class.
 
-    `ask` is a template: {text}, {classes}, {descriptions} and any column by its name. Without `answers`, the classes
-    go by their names. `key_env` names the environment variable that holds the key. `extra` is sent beside the rest, for what
-    only some servers know, such as {"reasoning_effort": "none"}.
+    `ask` is a template with {text}, {classes}, {descriptions} and any column by its name. Without `answers`, the
+    answers are the names of the classes. `extra` is sent as well, for what only some servers know, such as
+    {"reasoning_effort": "none"}.
     """
 
     endpoint: Endpoint
@@ -100,7 +100,7 @@ class Prompt:
 
     @property
     def identity(self) -> str:
-        """What its answers and its spending go by, wherever it is asked."""
+        """The key of its answers and of what it has cost, whatever the endpoint."""
         parts: list[object] = [self.model, self.ask]
         parts += [sorted(self.answers.items()), self.max_tokens, self.seed]
         parts.append(sorted(self.descriptions.items()))
@@ -285,7 +285,7 @@ class Replies:
 
 
 def _rendered(template: str, values: Mapping[str, object]) -> str:
-    """The template with every gap filled; what a text holds is never taken for a gap.
+    """The template with every placeholder filled; braces in a text are no placeholders.
 
     >>> _rendered("{{json}} {text} by {author}", {"text": "a {author}", "author": "Ann"})
     '{json} a {author} by Ann'
@@ -389,7 +389,7 @@ def _askings(
 
 
 def _by_urgency(sources: Sources, corpus: Corpus, cache: Cache | None) -> NDArray[np.int64]:
-    """Row numbers of the documents that have a text, the most urgent first, else in their order."""
+    """The rows with a text, the most urgent first; in their order where equally urgent."""
     order = np.argsort(urgency_by_rules(sources, corpus, cache), kind="stable")
     blank = (corpus.texts.str.strip_chars() == "").to_numpy()
     return np.asarray(order[~blank[order]])
@@ -398,7 +398,7 @@ def _by_urgency(sources: Sources, corpus: Corpus, cache: Cache | None) -> NDArra
 def urgency_by_rules(
     sources: Sources, corpus: Corpus, cache: Cache | None = None
 ) -> NDArray[np.int64]:
-    """(n,): `urgency` by the rules alone, for models and class descriptions vote on everything."""
+    """(n,): `urgency` by rules alone: models and class descriptions vote on everything."""
     rules = [
         source
         for source in sources.sources
@@ -418,6 +418,6 @@ def urgency(votes: Votes) -> NDArray[np.int64]:
     """
     found = np.full(votes.n, AGREED)
     for tally in tallies(votes):
-        torn = tally.named.max(axis=1, initial=0) < tally.cast
-        found[tally.rows] = np.where(tally.cast == 0, UNCOVERED, np.where(torn, CONTESTED, AGREED))
+        voted = np.where(tally.conflict, CONTESTED, AGREED)
+        found[tally.rows] = np.where(tally.cast == 0, UNCOVERED, voted)
     return found

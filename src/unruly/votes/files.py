@@ -75,7 +75,7 @@ def read_votes(path: Path, classes: Sequence[str] | None = None) -> Votes:
 
 
 def named_frame(votes: Votes) -> pl.DataFrame:
-    """Ids beside one column a source: class names, null where the source abstains."""
+    """Ids, and a column of class names for each source; null where it abstains."""
     if ID in votes.sources:
         raise InputError(
             "a source is named 'id', which is the name of the ids' column: rename it, or write .parquet"
@@ -95,7 +95,7 @@ def named_frame(votes: Votes) -> pl.DataFrame:
 def _refuse_partial(
     frame: pl.DataFrame, known: Sequence[str], where: Callable[[int], Where]
 ) -> None:
-    """Partial votes are words for people in these files: whole class names are all that is read back."""
+    """Refuse partial votes: they are written in words for people, and only single classes are read back."""
     values = [column.cast(pl.String).unique().drop_nulls() for column in frame.iter_columns()]
     names = {*known, *(name for column in values for name in column)}
     for column, found in zip(frame.iter_columns(), values, strict=True):
@@ -326,7 +326,7 @@ def votes_from_long(
     ids: Sequence[object] | pl.Series | None = None,
     sources: Sequence[str] | None = None,
 ) -> Votes:
-    """Documents and sources in the order given, else in that of their first vote."""
+    """Votes from the long table; documents and sources in the order given, else in that of their first vote."""
     frame = _long_columns(table)
     known = tuple(classes) if classes is not None else classes_of(frame["label"], "the long table")
     label = gold_numbers(frame["label"], known, lambda row: Where("the long table", row=row))

@@ -16,8 +16,7 @@ from unruly.errors import InputError
 from unruly.votes.votes import ABSTAIN, EVEN, Votes
 from unruly.wording import plural
 
-# Telling rows apart pays as long as each distinct one stands for a few documents.
-WORTHWHILE = 3
+WORTHWHILE = 3  # documents for each distinct row, on average: with fewer, merging does not pay
 TABLE = 1 << 16  # the least size of a table of codes
 _CHUNK = 65_536  # documents with soft votes laid out densely at a time
 
@@ -100,10 +99,9 @@ class SparseVotes:
 
     @cached_property
     def credit(self) -> csr_array:
-        """(n, k*m): what a vote earns when column j*m + c names the true class c.
+        """(n, k*m): how right a vote is if c is the true class, in column j*m + c.
 
-        All of it for each class of a partial vote, which is right whichever of them it is; its share
-        for a soft vote.
+        1 for each class that a partial vote names; the share of the class for a soft vote.
         """
         earned = np.where(self.partial, 1.0, self.onehot.data)
         return csr_array((earned, self.onehot.indices, self.onehot.indptr), self.onehot.shape)
@@ -169,9 +167,9 @@ class SparseVotes:
         return _shares(self.counts(), prior)
 
     def combined_shares(self, prior: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n, m): as `shares`, but a partial vote names no class of its own: it supports other votes for its classes.
+        """(n, m): as `shares`, but a partial vote only supports other votes for its classes.
 
-        Where it stands alone, its classes share it as the prior has them.
+        Where there are no others, its classes share it by the prior.
 
         >>> import dataclasses
         >>> votes = Votes.from_array([[0, -1], [0, 0], [0, 2]], classes=["a", "b", "c"])
@@ -311,7 +309,7 @@ class DistinctVotes:
         return np.asarray(np.einsum("u,uy->y", self.counts, q))
 
     def asked_mass(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(k, m): the same of the documents that each source was asked about, given q (u, m)."""
+        """(k, m): as `mass`, over the documents that each source was asked about."""
         mass = np.tile(self.mass(q), (self.k, 1))
         if self.votes.unasked is None:
             return mass
@@ -319,7 +317,7 @@ class DistinctVotes:
 
     @cached_property
     def asked(self) -> NDArray[np.float64]:
-        """(k, 1): how many documents each source was asked about, one at least."""
+        """(k, 1): how many documents each source was asked about, at least 1."""
         return np.maximum(self.asked_mass(np.ones((len(self.counts), 1))), 1.0)
 
     def only(self, rows: NDArray[np.bool_]) -> DistinctVotes:
@@ -365,11 +363,10 @@ def _soft(votes: Votes) -> csr_array:
 
 
 def _same_rows(columns: Iterable[NDArray[np.intp]], n: int, m: int) -> NDArray[np.intp] | None:
-    """(n,): the number of each row's kind, or None where the rows are too different to be worth it.
+    """(n,): equal rows get equal numbers, from 0; None where too few rows are equal to be worth it.
 
-    Each column holds a digit from 0 (abstains) to m for every row; rows are read as numbers in base
-    m+1. Whenever the number could outgrow a table of a few n entries, the codes in use are numbered
-    anew: exact, and linear in n without a sort.
+    Each column holds a digit from 0 (abstains) to m for every row; a row is a number in base m+1. Whenever
+    that could outgrow a table of a few n entries, the numbers in use are numbered again: exact, and linear in n.
     """
     most = max(TABLE, 2 * n)
     code, bound = np.zeros(n, dtype=np.intp), 1
@@ -388,7 +385,7 @@ def _same_rows(columns: Iterable[NDArray[np.intp]], n: int, m: int) -> NDArray[n
 
 
 def _examples(inverse: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """(u,), (u,): how many rows are of each kind, and one of them: they are all alike."""
+    """(u,), (u,): how many rows have each number, and one of these rows."""
     counts = np.bincount(inverse)
     example = np.empty(len(counts), dtype=np.intp)
     example[inverse] = np.arange(len(inverse))

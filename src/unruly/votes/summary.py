@@ -52,6 +52,11 @@ class Tally:
         return np.asarray((self.counts == self.counts.max(axis=1, keepdims=True)).sum(axis=1))
 
     @property
+    def conflict(self) -> NDArray[np.bool_]:
+        """(b,): whether there is no class that all votes allow."""
+        return np.asarray(self.named.max(axis=1, initial=0) < self.cast)
+
+    @property
     def shares(self) -> NDArray[np.float64]:
         """(b, m): 1 for the class with most votes, in equal parts where several tie, 0 where nobody voted."""
         most = self.counts.max(axis=1, keepdims=True)
@@ -72,7 +77,7 @@ def tallies(votes: Votes, block_cells: int = BLOCK_CELLS) -> Iterator[Tally]:
 
 
 def _with_sets(tally: Tally, votes: Votes) -> Tally:
-    """The same, where partial votes count for all their classes instead of the first."""
+    """The tally with partial votes counted for all their classes instead of the first."""
     counts, named, by_source = tally.counts.copy(), tally.named.copy(), tally.by_source.copy()
     for j, all_sets in votes.sets.items():
         sets = all_sets[tally.rows]
@@ -149,9 +154,9 @@ class SourceSummary:
 
 @dataclass(frozen=True)
 class MajoritySummary:
-    """What plain majority vote makes of the votes.
+    """Plain majority vote, scored on all documents with gold.
 
-    Of all documents with gold: a tie counts in equal parts, documents without votes get the commonest class of the votes.
+    A tie counts in equal parts; documents without votes get the commonest class.
     """
 
     coverage: float  # documents with a vote, tied ones included
@@ -246,7 +251,7 @@ class Summary:
         return tuple(kind for kind in kinds if any(getattr(row, kind) for row in self.sources))
 
     def legend(self) -> str:
-        """What the numbers under Polarity mean, in a line; empty where classes are named by them."""
+        """The classes behind the numbers under Polarity, in a line; empty where the numbers are their names."""
         if all(name == str(r) for r, name in enumerate(self.classes)):
             return ""
         return "Polarity: " + ", ".join(f"{r} = {name}" for r, name in enumerate(self.classes))
@@ -374,15 +379,15 @@ class _Counts:
     def add(self, tally: Tally, truth: NDArray[np.int64] | None) -> None:
         cast = tally.cast
         several = cast > 1
-        torn = tally.named.max(axis=1, initial=0) < cast  # no class that all votes allow
+        conflict = tally.conflict
         voted = (tally.block != ABSTAIN).astype(np.float32)  # (b, k)
         self.by_class += tally.by_source
         self.cast += voted.sum(axis=0).astype(np.int64)
         self.overlaps += _columns(several, voted)
-        self.conflicts += _columns(torn, voted)
+        self.conflicts += _columns(conflict, voted)
         self.covered += int((cast > 0).sum())
         self.overlapped += int(several.sum())
-        self.conflicted += int(torn.sum())
+        self.conflicted += int(conflict.sum())
         tie = (cast > 0) & (tally.leaders > 1)
         self.ties += int(tie.sum())
         shares = tally.shares

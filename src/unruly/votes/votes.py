@@ -61,7 +61,7 @@ class Provenance(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PickedRows:
-    """The provenance of some rows of other votes, in any order: slices, splits, batches joined."""
+    """The provenance of rows picked from other votes: slices, splits, joined batches."""
 
     parts: tuple[Provenance, ...]  # all of the same rules
     part: NDArray[np.int64]  # (n,): which part a row is from
@@ -113,11 +113,10 @@ class PickedRows:
 class Votes:
     """An immutable n×k matrix of votes, with its sources, classes and document ids.
 
-    A cell holds a class number, or -1 where the source abstains; `voted` is the mask. Sources whose
-    votes are probabilities keep them in `soft`; their column in the matrix then holds the likeliest
-    class. A vote for "one of these classes" is partial: a soft vote in equal shares, 0 for the others;
-    its cell holds the first of them (`sets`, `agrees` and `label` know them all). A document that a
-    source was never shown is `unasked`: missing, which is not an abstention.
+    A cell holds a class number, or -1 where the source abstains; `voted` is the mask. Soft votes
+    (probabilities) are in `soft`; the cell then holds the likeliest class. A partial vote ("one of these
+    classes") is a soft vote in equal shares; its cell holds the first class, `sets`, `agrees` and `label` know
+    all of them. Where a source was never asked, its vote is missing (`unasked`), which is not an abstention.
 
     >>> votes = Votes.from_array([[0, -1], [1, 1]], classes=["ham", "spam"], sources=["a", "b"])
     >>> votes.voted
@@ -365,7 +364,7 @@ class Votes:
 
     @cached_property
     def hard(self) -> NDArray[np.int8]:
-        """(n, k): the matrix with -1 in place of partial votes, for what knows votes for one class only."""
+        """(n, k): the matrix with -1 in place of partial votes, for code that knows only votes for one class."""
         if not self.sets:
             return self.matrix
         matrix = self.matrix.copy()
@@ -508,7 +507,7 @@ class Votes:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, k): with `len`, rows by index and `numpy.asarray`, all that scikit-learn asks of a target."""
+        """(n, k): scikit-learn needs this, `len`, indexing by row and `numpy.asarray` of a target."""
         return self.n, self.k
 
     def __getitem__(self, wanted: ArrayLike | slice | tuple[Any, ...]) -> Votes:
