@@ -1,7 +1,7 @@
 """`classifier`: another trained classifier votes, scikit-learn's from a skops file or one of Hugging Face's.
 
-A skops file is opened only when it holds nothing but types that skops knows to be harmless, or that the project
-lists under `trusted`; pickle is never read. Of a transformers model only safetensors weights are read, and no code.
+A skops file is opened only if all types in it are known to skops as harmless or listed under `trusted`; pickle is never
+read. Of a transformers model only safetensors weights are read, and no code is run.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _BATCH = 32  # texts that a transformers model reads at a time
 
 @dataclass(frozen=True)
 class Classifier:
-    """The classifier's probabilities are a soft vote, where the largest passes `above`.
+    """The classifier's probabilities are a soft vote if the largest is above `above`.
 
-    `model` is a `.skops` file of a scikit-learn pipeline that takes texts, a folder of a transformers model, or its
-    name on the hub. `map` leads from its classes to the task's, where their names differ.
+    `model` is a `.skops` file with a scikit-learn pipeline that takes texts, or a transformers model: a folder, or its
+    name on the hub. `map` gives the task's class for each class of the classifier that has another name.
     """
 
     model: str

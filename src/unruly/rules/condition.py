@@ -1,7 +1,7 @@
-"""What every kind of rule has in common: a condition on a document, written down as plain values.
+"""What every kind of rule has in common: a condition on a document, and how it is read from plain values.
 
-A condition is a polars expression; `all`, `any` and `not` make conditions of conditions. Plain values are what TOML and
-JSON can hold, read with errors that name the place.
+A condition is a polars expression; `all`, `any` and `not` combine conditions. Plain values are what TOML and JSON hold;
+`Place` reads them, with errors that name the place.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ SYNONYMS = {
 
 
 class Space(Protocol):
-    """Texts as directions, for rules that compare texts by meaning (`unruly.features.encoder`)."""
+    """Texts as unit vectors, for rules that compare texts by meaning (`unruly.features.encoder`)."""
 
     @property
     def identity(self) -> str | None:
-        """What decides a text's direction, for the cache; None where that is unknown."""
+        """A digest of all that the vector of a text depends on, for the cache; None if that is unknown."""
 
     @property
     def training_identity(self) -> str:
@@ -103,7 +103,7 @@ class Place:
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """Errors of what is made from this place's values name the place."""
+        """Errors raised inside name this place."""
         try:
             yield
         except RuleError as error:
@@ -125,7 +125,7 @@ class Place:
         known: Sequence[str],
         needed: Sequence[str] = (),
     ) -> tuple[Place, Mapping[str, object]]:
-        """The table under the key `name`, and its place; every key must be known, and the needed ones there."""
+        """The table under the key `name`, and its place; refuses unknown keys, and a needed one that is missing."""
         here = self.at(name)
         inner = here.table(table[name])
         here.only(inner, known, name)
@@ -256,7 +256,7 @@ ID = "__id"
 
 @runtime_checkable
 class Measure(Protocol):
-    """A column worked out in Python, once per document however many rules use it."""
+    """A column that is computed in Python, once for each document, however many rules use it."""
 
     @property
     def name(self) -> str:
@@ -270,15 +270,15 @@ class Measure(Protocol):
         """The new column; raises `RowFailure` when a document cannot be measured."""
 
     def meaning(self) -> Plain | None:
-        """All that decides its values, versions of libraries included; None is never cached."""
+        """All that its values depend on, versions of libraries included; None: never cached."""
 
 
 @runtime_checkable
 class Timed(Protocol):
-    """A measure that gives up on a document when its time is over: its value there is null."""
+    """A measure with a time limit: its value is null where the time was over."""
 
     def compute_within(self, frame: pl.DataFrame, left: NDArray[np.float64]) -> pl.Series:
-        """The new column; `left` (n,) are the seconds left for each document, of which it takes what it uses."""
+        """The new column; what it uses is subtracted from `left` (n,), the seconds left for each document."""
 
 
 class RowFailure(Exception):
@@ -314,15 +314,15 @@ NOTHING = Needs()
 class Condition(Protocol):
     """One kind of rule: holds or does not hold for a document.
 
-    That is all a kind must have. What else it may have is in the protocols below: it can show the words that made it hold
-    (`Highlighter`), explain itself (`Explained`), or pick the class to vote for (`Voter`, `SoftVoter`).
+    A kind may also show the words that made it hold (`Highlighter`), explain itself (`Explained`), or pick the class
+    to vote for (`Voter`, `SoftVoter`).
     """
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         """What must be there before `mask` can be evaluated."""
 
     def mask(self) -> pl.Expr:
-        """True where the condition holds, False elsewhere; null only where it gave up."""
+        """True where the condition holds, else False; null only where it ran out of time."""
 
     def reason(self) -> str:
         """The condition in a few words."""
@@ -331,10 +331,7 @@ class Condition(Protocol):
         """The keys and values that mean this in a project file."""
 
     def meaning(self) -> Plain | None:
-        """All that decides its answers, contents of files included: votes are cached under it.
-
-        None where that cannot be known, so that nothing is cached.
-        """
+        """All that its answers depend on, contents of files included: the cache key; None: never cached."""
 
 
 @runtime_checkable
@@ -342,7 +339,7 @@ class Highlighter(Protocol):
     """A condition that holds because of certain characters of the text."""
 
     def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
-        """The stretches of a matching document's text that made it match, in characters; none where time is over."""
+        """The parts of a matching document's text that made it match, in characters; none if the time is over."""
 
     def reads(self) -> tuple[str, ...]:
         """The words and phrases that make it hold, in lower case, where they are known."""
@@ -359,10 +356,7 @@ class BatchHighlighter(Protocol):
 def spans_of(
     condition: Condition, row: Row, countdown: Countdown | None = None
 ) -> tuple[Span, ...]:
-    """The spans of a condition in a document that it matches; none where it has no words to show.
-
-    Without a countdown, it has a second.
-    """
+    """The spans of a condition in a document that it matches, if it has any; without a countdown, within a second."""
     if not isinstance(condition, Highlighter):
         return ()
     if countdown is not None:
@@ -378,14 +372,14 @@ def words_read(condition: Condition) -> tuple[str, ...]:
 
 @runtime_checkable
 class Voter(Protocol):
-    """A condition that itself picks the class to vote for, in a rule of its own."""
+    """A condition that picks the class to vote for; it must be a rule of its own."""
 
     @property
     def picks(self) -> bool:
         """Whether it does: some conditions do so only with certain options."""
 
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
-        """The class number, or null to abstain; refuses a label that it has no use for."""
+        """The class number, or null to abstain; refuses a label if it picks the class alone."""
 
 
 @runtime_checkable
@@ -406,7 +400,7 @@ class PartlyAsked(Protocol):
 
 @runtime_checkable
 class Explained(Protocol):
-    """A condition that can give a better reason for one document than for all."""
+    """A condition whose reason depends on the document."""
 
     def because(self, row: Row) -> str:
         """Why it holds for this document, in a few words."""

@@ -1,9 +1,8 @@
-r"""What a regular expression is made of, read before any engine compiles it: its size and its words.
+r"""The size and the words of a regular expression, read before any engine compiles it.
 
-The size is the number of characters, classes and marks once every counted repetition is written
-out: `(a{1,500}){1,50}b` is a pattern of 17 characters and of 25,001 parts. Engines take memory in
-proportion to it when they compile, and up to size × length of the text in time when they match. A class of half the
-letters of the world, such as `\w`, takes the linear engine as long to compile as a word of fifty letters.
+The size is the number of parts (characters, classes, marks) with every repetition written out: `(a{1,500}){1,50}b`
+has 17 characters and 25,001 parts. Compiling takes memory in proportion to the size, matching takes time up to size ×
+length of the text. A large class such as `\w` takes the linear engine as long to compile as fifty letters.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _COMMENT = re.compile(r"(?<!\\)#.*")
 
 @dataclass(frozen=True)
 class Expression:
-    """A pattern's size, and the words that a text must hold one of, where they are known."""
+    """A pattern's size, and the words that its matches contain, as far as known."""
 
     size: int
     words: tuple[str, ...]
@@ -57,7 +56,7 @@ class Expression:
 
 
 class Allowance:
-    r"""How large the patterns of a project or a model may be together: a count that all its rules share.
+    r"""The total size that the patterns of a project or a model may have; all its rules share the count.
 
     >>> allowance = Allowance(120)
     >>> allowance.spend(Expression(20, (), classes=2))
@@ -82,7 +81,7 @@ class Allowance:
 
 @dataclass
 class _Level:
-    """One open group: what its alternatives so far can be, and the sequence that is being read."""
+    """An open group: its alternatives so far, and the sequence that is being read."""
 
     look: bool = False
     size: int = 0  # without the last item
@@ -105,7 +104,7 @@ class _Level:
 
 
 def read_expression(pattern: str, engine: Engine = "linear") -> Expression:
-    r"""A pattern's size and words; a pattern that is no regular expression gets some answer, too.
+    r"""A pattern's size and words; never fails, also on what is no regular expression.
 
     >>> read_expression(r"(a{1,500}){1,50}b").size
     25001
@@ -201,7 +200,7 @@ def _read(pattern: str, nested: bool) -> Expression:
 
 
 def _repeated_or_literal(pattern: str, at: int, level: _Level) -> int:
-    """Read one mark of repetition or one character; gives the place behind it."""
+    """Read one repetition mark or one character; returns the position behind it."""
     char = pattern[at]
     counted = _COUNTED.match(pattern, at) if char == "{" else None
     if counted and (counted[1] or counted[3]):
@@ -287,7 +286,7 @@ _PRIVATE = range(0xE000, 0xF8FF)  # code points without a meaning of their own
 def find_all_spans(texts: Sequence[str], pattern: str) -> list[tuple[tuple[int, int], ...]]:
     r"""Character ranges of every match of the linear engine, from left to right, in each text.
 
-    polars gives no positions, but it can wrap each match in two marks that do not occur in the texts.
+    polars gives no positions: each match is wrapped in two characters that do not occur in the texts.
 
     >>> find_all_spans(["Straße, STRASSE"], r"(?i)\bstra\w+")
     [((0, 6), (8, 15))]
@@ -298,7 +297,7 @@ def find_all_spans(texts: Sequence[str], pattern: str) -> list[tuple[tuple[int, 
 
 
 def mark_spans(text: str) -> tuple[str, str, str]:
-    """Two marks that do not occur in the text, and what to replace a match with to put it between."""
+    """Two characters that do not occur in the text, and the replacement that puts a match between them."""
     used = set(text)
     left, right = islice((chr(c) for c in _PRIVATE if chr(c) not in used), 2)
     return left, right, f"{left}${{0}}{right}"
@@ -326,7 +325,7 @@ IN_WORD, SPACE, OTHER = "w", " ", "."  # what a character is, in `SearchedTexts.
 
 @dataclass(frozen=True, eq=False)
 class SearchedTexts:
-    """Some texts in which the words of many rules are looked for: what all of these need is made once.
+    """Texts in which many rules look for words; what all of them need is computed once.
 
     >>> SearchedTexts(("Wo? Da",)).signs
     ('ww. ww',)
@@ -336,7 +335,7 @@ class SearchedTexts:
 
     @cached_property
     def folded(self) -> tuple[str, ...]:
-        """Letters that differ in case only made one."""
+        """The texts with case folded."""
         return tuple(self._made(folded(pl.col("text"))))
 
     @cached_property
@@ -353,14 +352,14 @@ class SearchedTexts:
 
 
 def folded(text: pl.Expr) -> pl.Expr:
-    """Letters that differ in case only made one, as the regular expressions see it."""
+    """Case folded as the regular expressions do it."""
     rest = _beyond_lower_case()
     return text.str.to_lowercase().str.replace_many(list(rest), list(rest.values()))
 
 
 @functools.lru_cache(maxsize=1)
 def _beyond_lower_case() -> dict[str, str]:
-    """Lower-case letters that are yet the same as another (ς and σ, ſ and s), and the one that becomes two (İ)."""
+    """What lower case alone does not fold: letters that equal another (ς and σ, ſ and s), and İ, which becomes two."""
     found = {"i\u0307": "\u0130"}
     for letter in map(chr, range(0x10000)):  # further on, lower case is all there is to it
         simple, lower = letter.casefold(), letter.lower()

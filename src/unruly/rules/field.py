@@ -1,4 +1,4 @@
-"""`field` and `lookup`: conditions on other columns, on the two entities of relation data and the words about them.
+"""`field` and `lookup`: conditions on other columns, and on the entities of relation data and the words around them.
 
 A lookup holds where the value, or the pair, is in a table on disk (distant supervision).
 """
@@ -29,7 +29,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 @dataclass(frozen=True)
 class RelationParts:
-    """One struct a document: its entities, their last names, and the words about them."""
+    """A struct for each document: its entities, their last names, and the words around them."""
 
     @property
     def name(self) -> str:
@@ -73,7 +73,7 @@ def relation_field(name: str) -> pl.Expr:
 
 
 def part_words(part: Part, words: int | None) -> pl.Expr:
-    """The words of one part, at most so many: those nearest to the entity or the pair."""
+    """The text of one part; with `words`, only so many words nearest to the entity or the pair."""
     if part == "around":
         sides = [part_words("before", words), relation_field("between"), part_words("after", words)]
         return pl.concat_str(sides, separator=" ")
@@ -87,7 +87,7 @@ def part_words(part: Part, words: int | None) -> pl.Expr:
 
 @dataclass(frozen=True)
 class PartWords:
-    """A test of words, held against another column or against a part of relation data.
+    """Keywords or a pattern, looked for in another column or in a part of relation data.
 
     Parts are the words `between` the two entities, `before` and `after` the pair, `around` it
     (between, and some on either side), and on the `left` and `right` of entity 1 or 2. `words`
@@ -147,7 +147,7 @@ class PartWords:
         return self.test.on(self._text()).fill_null(False)
 
     def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
-        """Where the part can be found again in the text, the spans within it."""
+        """The spans in the text, if the part can be found in it again."""
         if self.part is None:
             return ()
         part = pl.DataFrame([row]).select(self._text().alias("part"))["part"][0]
@@ -178,7 +178,7 @@ class PartWords:
 
 
 def _find(text: str, part: str) -> Span | None:
-    """Where a part stands in the text, whatever the spaces between its words."""
+    """The span of a part in the text, whatever the spaces between its words."""
     if not part.split():
         return None
     found = re.search(r"\s*".join(re.escape(word) for word in part.split()), text)
@@ -319,7 +319,7 @@ def _value(value: object, place: Place) -> Value:
 
 
 def _equals(column: pl.Expr, value: Value) -> pl.Expr:
-    """Equal as the user sees it: 5 is 5 in a column of numbers and in one of texts."""
+    """Equal as the user sees it: 5 is 5 in a column of numbers and in one of strings."""
     if isinstance(value, bool):
         return column.cast(pl.String).str.to_lowercase() == str(value).lower()
     if isinstance(value, int | float):
@@ -329,7 +329,7 @@ def _equals(column: pl.Expr, value: Value) -> pl.Expr:
 
 @dataclass(frozen=True)
 class Lookup:
-    """The values of `columns` stand together in a row of the table.
+    """The values of `columns` are together in a row of the table.
 
     The table is a CSV, TSV, JSON Lines, Parquet or Arrow file; its columns `keys` are compared (by
     default as many as needed, from the left). With `either_order` a pair counts both ways round;

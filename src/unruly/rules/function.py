@@ -255,7 +255,7 @@ def is_rule_function(function: object) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def load_file(path: Path, digest: str, named: str = "") -> ModuleType:
-    """Run a Python file of the user's as a module of its own, once for its contents and `named` files'."""
+    """Run a user's Python file as a module; cached by its contents and those of the files it names."""
     name = f"unruly_rules_{digest[:16]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -272,10 +272,10 @@ def load_file(path: Path, digest: str, named: str = "") -> ModuleType:
 
 
 def files_named(path: Path) -> list[list[str]]:
-    """The files that a Python file names in a text or imports from beside it, with their contents.
+    """Names and digests of the files that a Python file names in a string, or imports from its folder.
 
-    A change in one of them is noticed. What cannot be known is a name that is put together while the
-    function runs, what a file in turn reads, the network, the environment and the clock.
+    So that a change in one of them is noticed. Not noticed are names that are built while the function runs, what
+    these files read in turn, the network, the environment and the clock.
     """
     try:
         tree = ast.parse(path.read_bytes())

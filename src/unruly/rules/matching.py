@@ -1,10 +1,9 @@
-"""The matcher: all rules of all sources over all texts in one pass of polars, and why each source voted.
+"""The matcher: all rules of all sources on all texts in one pass of polars, and why each source voted.
 
-Votes are kept from run to run, so that after an edit only the edited source is matched again. An entry of the cache is
-named by a digest of all that decides it: the source's meaning, the classes, the contents of the documents, and the version
-of polars. It is a checksum and a Parquet file. Entries may be deleted at any time, by anyone; a damaged one counts as
-missing; each is written whole, so two processes may share the folder. A folder that cannot be written, or is full, is done
-without.
+Votes are cached on disk, so that after an edit only the edited source is matched again. The key of an entry is a digest of
+all that it depends on: the source's meaning, the classes, the documents, and the version of polars; the entry is a checksum
+and a Parquet file. Entries may be deleted at any time; a damaged one counts as missing; each is written whole, so processes
+may share the folder. If the folder cannot be written, votes are not cached.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ _ENTRIES = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{38}\.votes")
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of entries, the least recently used of which go when it grows too large."""
+    """A folder of entries; when it grows too large, the least recently used ones are deleted."""
 
     folder: Path
     most_bytes: int = MOST_BYTES
@@ -156,7 +155,7 @@ def texts_digest(frame: pl.DataFrame) -> str:
 
 
 def whole_digest(frame: pl.DataFrame) -> str:
-    """A digest of texts, ids and all other columns. NaN, the infinities and null are four values."""
+    """A digest of texts, ids and all other columns; NaN, the infinities and null differ."""
     digest = hashlib.blake2b(texts_digest(frame).encode(), digest_size=20)
     others = frame.select(pl.exclude(TEXT))
     digest.update(json.dumps([[n, str(t)] for n, t in others.schema.items()]).encode())
@@ -172,7 +171,7 @@ def _exact(name: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def _as_text(dtype: pl.DataType) -> pl.DataType:
-    """The same type with texts in the place of floating-point numbers, which JSON has no NaN for."""
+    """The type with strings in place of floats, because JSON has no NaN."""
     if dtype.is_float():
         return pl.String()
     if isinstance(dtype, pl.List | pl.Array):
@@ -188,7 +187,7 @@ def _instance(dtype: pl.DataType | DataTypeClass) -> pl.DataType:
 
 @dataclass(frozen=True, eq=False)
 class MatchFrame:
-    """The documents as one frame, texts and ids under names that no user has taken."""
+    """The documents as one frame, with texts and ids under reserved names."""
 
     frame: pl.DataFrame
 
@@ -237,7 +236,7 @@ class Matcher:
 
     @cached_property
     def _expressions(self) -> dict[str, list[pl.Expr]]:
-        """What each source votes by, made once: a server asks for one text after the other."""
+        """The expressions of each source, made once: a server matches one text after the other."""
         found = {source.name: [source.vote(self.classes)] for source in self.sources}
         for source in self.sources:
             if (soft := source.soft(self.classes)) is not None:
@@ -251,7 +250,7 @@ class Matcher:
         return {source.name: source.needs(self.classes) for source in self.sources}
 
     def run(self, documents: MatchFrame, progress: Progress = SILENT) -> Matched:
-        """Every source's votes; sources whose votes the cache has are not matched."""
+        """The votes of all sources; those in the cache are not matched again."""
         if self.cache is None:
             return self._match(self.sources, documents, progress)
         keys = {source.name: self._key(source, documents) for source in self.sources}
@@ -302,7 +301,7 @@ class Matcher:
     def _match_short(
         self, sources: Sequence[Source], frame: pl.DataFrame, progress: Progress
     ) -> pl.DataFrame:
-        """All sources at once, so many documents at a time that Ctrl-C is soon heard."""
+        """Match all sources at once, a slice of documents at a time, so that Ctrl-C works soon."""
         expressions = [made for source in sources for made in self._expressions[source.name]]
         parts, rows, start = [], self._rows(sources, frame), 0
         while start < frame.height:
@@ -316,7 +315,7 @@ class Matcher:
         return pl.concat(parts) if parts else self._select(sources, frame, expressions)
 
     def _rows(self, sources: Sequence[Source], frame: pl.DataFrame) -> int:
-        """How many documents are matched at once, to begin with: fewer where patterns meet long texts."""
+        """How many documents the first slice has: fewer where large patterns meet long texts."""
         parts = sum(self._needs[source.name].parts for source in sources)
         if parts <= SMALL or not frame.height:
             return _SLICE
@@ -332,7 +331,7 @@ class Matcher:
         return np.asarray(self._bytes(sources, frame) > min([_AT_ONCE // sum(parts), *limits]))
 
     def _bytes(self, sources: Sequence[Source], frame: pl.DataFrame) -> NDArray[np.int64]:
-        """(n,): how much patterns read of each document: its text, and other columns of texts."""
+        """(n,): the bytes that patterns read of each document: its text, and other columns of strings."""
         own = {c for s in sources if self._needs[s.name].parts for c in self._needs[s.name].columns}
         texts = [TEXT, *(c for c in sorted(own) if frame.schema.get(c) == pl.String)]
         sizes = [pl.col(c).str.len_bytes().fill_null(0).cast(pl.Int64) for c in texts]
@@ -341,7 +340,7 @@ class Matcher:
     def _match_long(
         self, sources: Sequence[Source], frame: pl.DataFrame, clocks: Clocks
     ) -> pl.DataFrame:
-        """The same of documents that are long for the patterns, which another process matches."""
+        """Match documents that are too long for the patterns, in another process."""
         cast = self._rule_votes(sources, frame, clocks)
         expressions = []
         for source in sources:
@@ -358,8 +357,7 @@ class Matcher:
     def rule_votes(
         self, sources: Sequence[Source], measured: Sequence[Source], documents: MatchFrame
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Of a few documents: the vote of each rule of the sources, a column each; and the frame with all that the
-        rules of `measured` sources read."""
+        """For a few documents: a column with the votes of each rule, and the frame with all measures of `measured` sources."""
         frame, clocks = self._with_clocks(measured, documents, SILENT)
         if not sources:
             return pl.DataFrame(), frame
@@ -403,7 +401,7 @@ class Matcher:
     def _given_up(
         self, sources: Sequence[Source], frame: pl.DataFrame, clocks: Clocks
     ) -> Iterator[DocumentsGivenUp]:
-        """The documents that a source's time was not enough for, each once, by the rule at which it was over."""
+        """How many documents each source ran out of time on, counted at the rule where that happened."""
         for source in sources:
             first = clocks.given_up.get(source.name, {})
             for number, rule in enumerate(source.rules, start=1):
@@ -439,7 +437,7 @@ class Matcher:
     def with_measures(
         self, sources: Sequence[Source], documents: MatchFrame, progress: Progress = SILENT
     ) -> pl.DataFrame:
-        """The frame with every measure that some rule reads, each worked out once; those that it has are kept."""
+        """The frame with every measure that some rule reads; those that it already has are not computed again."""
         return self._with_clocks(sources, documents, progress)[0]
 
     def _with_clocks(
@@ -455,7 +453,7 @@ class Matcher:
     def _measures(
         self, sources: Sequence[Source], columns: Mapping[str, pl.DataType]
     ) -> dict[Measure, Where]:
-        """Every measure with the first rule that asks for it; columns that cannot be read are found on the way."""
+        """Every measure with the first rule that needs it; refuses columns that are missing or cannot be read."""
         wanted: dict[Measure, Where] = {}
         for source in sources:
             for number, rule in enumerate(source.rules, start=1):
@@ -585,22 +583,22 @@ def matches_on(
 ) -> list[tuple[Match, ...]]:
     """What fired on each of a few documents: one `Match` for each source that voted on it.
 
-    `cast` (n, k) are the votes of the matcher's sources where they are known: then only sources with several rules
-    are matched again, to tell which of them decided.
+    `cast` (n, k) are the votes of the matcher's sources, if known: then only sources with several rules are matched
+    again, to find the rule that decided.
     """
     sources = [
         source
         for j, source in enumerate(matcher.sources)
         if cast is None or (cast[:, j] != ABSTAIN).any()
     ]
-    told = {} if cast is None else {s.name: cast[:, j] for j, s in enumerate(matcher.sources)}
-    several = [source for source in sources if len(source.rules) > 1 or source.name not in told]
+    known = {} if cast is None else {s.name: cast[:, j] for j, s in enumerate(matcher.sources)}
+    several = [source for source in sources if len(source.rules) > 1 or source.name not in known]
     votes_of, frame = matcher.rule_votes(several, sources, MatchFrame.of(corpus))
     texts, documents = SearchedTexts(corpus.texts.to_list()), frame.rows(named=True)
     left = [MOST_SECONDS] * len(documents)  # to look for what made the rules match
     silent = np.zeros(len(corpus), np.bool_) if corpus.missing is None else corpus.missing
     found: list[dict[str, Match]] = [{} for _ in documents]
-    for source, number, votes in _votes_by_rule(sources, votes_of, told):
+    for source, number, votes in _votes_by_rule(sources, votes_of, known):
         when, named = source.rules[number].when, source.rules[number].named(matcher.classes)
         rows = [row for row in votes if source.name not in found[row] and not silent[row]]
         explained = when if isinstance(when, Explained) else None
@@ -619,9 +617,9 @@ def matches_on(
 
 
 def _votes_by_rule(
-    sources: Sequence[Source], votes: pl.DataFrame, told: Mapping[str, NDArray[np.int8]]
+    sources: Sequence[Source], votes: pl.DataFrame, known: Mapping[str, NDArray[np.int8]]
 ) -> Iterator[tuple[Source, int, dict[int, int]]]:
-    """Every rule, its number from 0, and the rows on which it votes with the class that it votes for."""
+    """Every rule, its number from 0, and the class that it votes for, by row."""
     for source in sources:
         for number in range(len(source.rules)):
             name = _rule_name(source, number)
@@ -629,7 +627,7 @@ def _votes_by_rule(
                 matched = enumerate(votes[name].to_list())
                 yield source, number, {row: vote for row, vote in matched if vote is not None}
             else:
-                column = told[source.name]
+                column = known[source.name]
                 rows = np.flatnonzero(column != ABSTAIN).tolist()
                 yield source, number, {row: int(column[row]) for row in rows}
 
@@ -642,7 +640,7 @@ def _spans(
     seconds: float,
     left: list[float],
 ) -> list[tuple[Span, ...]]:
-    """What made a condition hold in each document; the seconds that this takes are taken from what is left."""
+    """What made a condition hold in each document; the seconds used are subtracted from `left`."""
     if isinstance(when, BatchHighlighter):
         together = when.spans_in(texts, rows)
         if together is not None:

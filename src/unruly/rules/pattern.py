@@ -1,9 +1,8 @@
 """`pattern`: a regular expression occurs in the text (the paper's MATCH), within a time limit for each document.
 
-No pattern keeps a run waiting, in either engine, and Ctrl-C works at once. The linear engine takes at most size × length
-steps, some 20 million a second: within that the matcher has it match all texts at once, and a longer text in another
-process. Python's engine has a clock of its own. Where the time of the source is over for a document, the rule abstains
-there, and the matcher counts the document.
+No pattern can hang a run, in either engine, and Ctrl-C works at once. The linear engine takes at most size × length steps,
+some 20 million a second: short texts are matched all at once, long ones in another process. Python's engine has a timeout of
+its own. Where a source runs out of time on a document, the rule abstains, and the matcher counts the document.
 """
 
 from __future__ import annotations
@@ -169,7 +168,7 @@ def _complaint(pattern: str, message: str) -> str:
 
 @dataclass(frozen=True)
 class TimedPattern:
-    """Whether a pattern occurs, found by backtracking, with a clock running."""
+    """Whether a pattern occurs, by Python's engine, which backtracks, with a timeout."""
 
     pattern: str
     ignore_case: bool
@@ -237,7 +236,7 @@ def _compiled(pattern: str, ignore_case: bool) -> regex.Pattern[str]:
 
 @dataclass(frozen=True)
 class LinearPattern:
-    """A pattern for the linear engine; which texts are too long to be matched in this process, the matcher decides."""
+    """A pattern for the linear engine; the matcher decides which texts are matched in this process."""
 
     pattern: str
 
@@ -253,7 +252,7 @@ class LinearPattern:
     def group(self, within: pl.Expr) -> pl.Expr:
         """Whether its first match has group 1.
 
-        Groups are slow to find: they are looked for where `within` is true, and are not there elsewhere.
+        Groups are slow to find, so only where `within` is true; elsewhere there is none.
         """
         text = pl.when(within).then(pl.col(TEXT)).otherwise(_EMPTY)
         return text.str.extract(self.pattern, 1).is_not_null()

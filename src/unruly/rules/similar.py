@@ -6,15 +6,15 @@ A `similar` rule holds where a document is like one of its examples:
     other_i = largest cosine of document i with a counter-example of `unlike`
     the rule fires where  best_i > threshold  and  best_i > other_i
 
-`[task.describe]` holds each class's description against each document, one soft vote on every document that has a text.
-Each line of a description is a text of its own, so that it may have examples:
+`[task.describe]` compares each document with the description of each class: a soft vote on every document with a text.
+Each line of a description is compared by itself, so that it may hold examples:
 
     s_ic = largest cosine of document i with a line of the description of class c
     z_ic = (s_ic - mean_c) / deviation_c            over the training documents
     p_i  = softmax(SHARPNESS z_i)
 
-Standardised, because a description that reads like ordinary prose is near to everything. The balance of the classes is
-left to the model.
+Standardised, because a description that reads like ordinary prose is near to every text. The class balance is left to the
+model.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ _DESCRIBED = "__describe:"  # before the names of measures
 class Similar:
     """The text is near to an example, and nearer to it than to any counter-example.
 
-    The examples are `to` (or the lines of `file`), or the training documents with `ids`; the counter-examples are `unlike`,
-    best the examples of the other classes. The threshold is `above`, or with `calibrated` the one that about `share` of the
-    training documents pass; `calibrated=0.1` is short for `calibrated=True, share=0.1`, and the form that is kept.
-    `space` is the encoder's (`unruly.features.encoder`); a project file gives its own.
+    Examples are `to`, the lines of `file`, or the training documents with `ids`; counter-examples are `unlike`, best
+    the examples of the other classes. The threshold is `above`, or with `calibrated` the one that about `share` of the
+    training documents pass; `calibrated=0.1` is short for `calibrated=True, share=0.1`. `space` embeds the texts
+    (`unruly.TextSpace`); a project file brings its own.
 
     >>> Similar(["my parcel"], calibrated=True, share=0.1) == Similar(["my parcel"], calibrated=0.1)
     True
@@ -117,7 +117,7 @@ class Similar:
             return cls(examples, ids=ids, file=file, unlike=unlike, space=place.space, **numbers)
 
     def resolved(self) -> Similar:
-        """The same with its examples and threshold written out, so that nothing else is needed."""
+        """The same rule with examples and threshold as values, so that no training text is needed."""
         measure = self._measure()
         return replace(
             self,
@@ -203,7 +203,7 @@ def _flag_or_number(value: object, place: Place) -> float:
 
 @dataclass(frozen=True)
 class Similarities:
-    """Of each text: whether it is near enough, its cosine with the nearest example, and which that is."""
+    """For each text: whether the rule holds, its cosine with the nearest example, and which one that is."""
 
     to: tuple[str, ...]
     ids: tuple[object, ...]
@@ -272,7 +272,7 @@ class Described:
         return hash((tuple(self.descriptions.items()), self.moments))
 
     def resolved(self) -> Described:
-        """The same with its moments written out, so that no training text is needed."""
+        """The same with moments as values, so that no training text is needed."""
         return replace(self, moments=self._measure(tuple(self.descriptions)).known_moments())
 
     def _measure(self, classes: tuple[str, ...]) -> Closeness:
@@ -328,7 +328,7 @@ class Described:
 
 @dataclass(frozen=True)
 class Closeness:
-    """Of each text: the class probabilities by description, and the likeliest class."""
+    """For each text: the class probabilities by description, and the likeliest class."""
 
     texts: tuple[str, ...]  # (m,): one description a class
     moments: Moments | None

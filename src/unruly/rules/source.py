@@ -1,4 +1,4 @@
-"""Rules and sources: a rule votes for a class where its condition holds, a source asks its rules in order.
+"""Rules and sources: a rule votes for a class where its condition holds, a source tries its rules in order.
 
 Both are also plain values, as a project file holds them: read with `source_from_plain`, written with `source_to_plain`.
 """
@@ -137,7 +137,7 @@ class Rule:
         return pl.when(self.when.mask()).then(even)
 
     def meaning(self) -> Plain | None:
-        """All that decides its votes, or None when that cannot be known."""
+        """All that its votes depend on; None if that cannot be known."""
         meaning = self.when.meaning()
         if meaning is None:
             return None
@@ -157,7 +157,7 @@ def class_number(label: str | None, classes: tuple[str, ...]) -> int:
 class Source:
     """The first of its rules that matches a document decides; where none does, it abstains.
 
-    One that is not `enabled` is kept in the project and left out of everything else.
+    A source that is not `enabled` stays in the project, but does not vote.
 
     A function marked with `@unruly.rule`, or a Snorkel `LabelingFunction`, is a rule as it is.
 
@@ -249,7 +249,7 @@ class Source:
         return words_of(word for rule in self.rules for word in words_read(rule.when))
 
     def meaning(self) -> Plain | None:
-        """All that decides its votes, its name left out; None when that cannot be known."""
+        """All that its votes depend on, its name left out; None if that cannot be known."""
         meanings = [rule.meaning() for rule in self.rules]
         known = [meaning for meaning in meanings if meaning is not None]
         return known if len(known) == len(meanings) else None
@@ -278,9 +278,9 @@ def source_from_plain(
 ) -> Source:
     """A source from the table that a project file holds.
 
-    `where` begins every complaint: a fixed text, or a function from the keys that lead to the
-    trouble, such as ("rule", 0, "pattern"), to the file and the line. `space` is the project's encoder
-    as rules see it, `descriptions` what the classes mean, `allowance` how large the patterns of all sources may be.
+    `where` is for errors: a fixed text, or a function from the keys that lead to the value, such as ("rule", 0,
+    "pattern"), to file and line. `space` embeds texts by the project's encoder, `descriptions` are those of the classes,
+    `allowance` limits the size of the patterns of all sources together.
 
     >>> table = {"name": "subscribe", "rule": [{"label": "spam", "keywords": ["subscribe"]}]}
     >>> source_from_plain(table, ["ham", "spam"]).rules[0].when

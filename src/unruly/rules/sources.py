@@ -188,8 +188,7 @@ class Sources:
     ) -> Iterator[Votes]:
         """The votes of one batch of documents after the other, as `Corpus.scan` gives them.
 
-        A batch is let go before the next is read: the votes do not remember their documents, so
-        `matches` cannot be asked of them.
+        A batch is freed before the next is read: the votes do not keep their documents, so they have no `matches`.
         """
         with stage(progress, "matching rules", rows, "texts"):
             for batch in batches:
@@ -273,7 +272,7 @@ def failures(source: Source, classes: tuple[str, ...]) -> Iterator[ExampleFailur
 def _matched(
     source: Source, number: int, rule: Rule, texts: list[str], classes: tuple[str, ...]
 ) -> list[bool]:
-    """Whether the rule, alone, votes for its label (for any class, if it picks the class itself)."""
+    """Whether the rule alone votes for its label (or for any class, if it picks the class itself)."""
     where = source.where(number)
     needs = rule.when.needs(classes)
     columns = [*needs.columns, *(c for m in needs.measures for c in m.reads)]

@@ -1,8 +1,8 @@
-"""The time that patterns may take for one document, and the other process in which long texts are matched.
+"""Time limits for patterns, and the process in which long texts are matched.
 
-A pattern may come from a stranger's model, and a text from anywhere, so no pattern keeps a run waiting. Each source has
-a clock for each document, which all its rules share, and all sources together have one more. What this process cannot
-stop, another one does, and is killed when the time is over.
+A pattern may come from a stranger's model, and a text from anywhere, so no pattern may hang a run. Each source has a time
+limit for each document, which all its rules share, and there is one more for all sources together. What cannot be stopped
+in this process runs in another one, which is killed when the time is over.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _START = 60.0  # seconds in which the other process must have begun
 
 
 class Countdown:
-    """The seconds that are left for one document, and another process for what cannot be stopped in this one.
+    """The seconds left for one document, and a process for what cannot be stopped in this one.
 
     >>> with Countdown(1.0) as countdown:
     ...     with countdown.running():
@@ -70,7 +70,7 @@ class Countdown:
             self.left -= time.monotonic() - start
 
     def ask(self, expressions: Sequence[pl.Expr], frame: pl.DataFrame) -> pl.DataFrame | None:
-        """What the expressions are of the frame, by the other process; None when the time is over."""
+        """The values of the expressions on the frame, from the other process; None when the time is over."""
         if self.over or not self._process.begin():
             return None
         with self.running():
@@ -106,7 +106,7 @@ class FailedExpression(Exception):
 
 
 class TimedProcess:
-    """Another process that evaluates expressions, and is ended when it takes too long."""
+    """Another process that evaluates expressions, and is killed when it takes too long."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -146,7 +146,7 @@ class TimedProcess:
     def ask(
         self, expressions: Sequence[pl.Expr], frame: pl.DataFrame, seconds: float
     ) -> pl.DataFrame | None:
-        """The answer; None when the time is over or no process can be had."""
+        """The values of the expressions; None when the time is over, or the process does not start."""
         if not self.begin():
             return None
         used = {name for each in expressions for name in each.meta.root_names()}
@@ -203,7 +203,7 @@ class RuleVote:
 
 
 class Clocks:
-    """The seconds that patterns have left for each of n documents: those of each source, and of all together."""
+    """The seconds left for each of n documents: for each source, and for all together."""
 
     def __init__(self, n: int) -> None:
         self._all = np.full(n, MOST_SECONDS)
@@ -213,7 +213,7 @@ class Clocks:
         self._rows: NDArray[np.intp] = np.arange(n)  # as those know them who asked for them
 
     def of(self, source: str, seconds: float) -> NDArray[np.float64]:
-        """(n,): what a source has left, which begins with so much."""
+        """(n,): the seconds that a source has left; it begins with `seconds`."""
         own = self._sources.setdefault(source, np.full(len(self._all), seconds))
         return np.asarray(np.minimum(own, self._all))
 
@@ -227,7 +227,7 @@ class Clocks:
         self.given_up.setdefault(source, {}).setdefault(int(self._rows[row]), rule)
 
     def take(self, rows: NDArray[np.bool_]) -> Clocks:
-        """The clocks of some documents; what they give up is known to these clocks, too."""
+        """The clocks of some documents; they share what was given up."""
         some = Clocks(int(rows.sum()))
         some._all = self._all[rows]
         some._sources = {name: left[rows] for name, left in self._sources.items()}
@@ -242,10 +242,10 @@ def match_long(
     clocks: Clocks,
     seconds: Mapping[str, float],
 ) -> pl.DataFrame:
-    """What rules vote on documents of so many bytes (n,), worked out in another process; null where one abstains.
+    """The votes of rules on documents of `sizes` (n,) bytes, from another process; null where one abstains.
 
-    Most texts are harmless, so some are tried together; where that takes long, one by one, by the clocks of the
-    sources, which begin with so many seconds.
+    Most texts are harmless, so several are tried together; if that takes long, one by one, within the `seconds` of
+    each source.
     """
     found = []
     with TimedProcess() as process:
@@ -270,7 +270,7 @@ def _one_document(
     seconds: Mapping[str, float],
     process: TimedProcess,
 ) -> pl.DataFrame:
-    """One document, rule by rule: where the time of a source is over, its other rules abstain."""
+    """One document, rule by rule; when the time of a source is over, its other rules abstain."""
     columns = []
     for rule in rules:
         left = float(clocks.of(rule.source, seconds[rule.source])[row])
@@ -287,7 +287,7 @@ def _one_document(
 
 
 def _ranges(sizes: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
-    """From, up to: stretches of rows whose sizes are together at most so much, or of one row."""
+    """Start and stop of ranges of rows whose sizes sum to at most `most`, or of a single row."""
     start, total = 0, 0
     for row, size in enumerate(sizes.tolist()):
         if row > start and total + size > most:
@@ -304,7 +304,7 @@ def _asked(
     frame: pl.DataFrame,
     seconds: float,
 ) -> pl.DataFrame | None:
-    """What the other process says; an error is looked for again among several rules, one by one."""
+    """The votes from the other process; None if it took too long, or if one of several rules failed."""
     expressions = [made for rule in rules for made in rule.expressions]
     try:
         return process.ask(expressions, frame, seconds)

@@ -28,7 +28,7 @@ _ENTITIES = pl.List(pl.Struct({"start": pl.Int64, "end": pl.Int64, "type": pl.St
 
 @dataclass(frozen=True)
 class Length:
-    """The number of words (stretches without white space) or characters lies between bounds.
+    """The number of words (split at white space) or characters is between bounds.
 
     >>> rule = Length(max_words=2)
     >>> pl.DataFrame({TEXT: ["nice song", "a b c", ""]}).select(rule.mask()).to_series().to_list()
@@ -86,7 +86,7 @@ class Length:
 
 @dataclass(frozen=True)
 class Sentiment:
-    """A score of the text lies above or below a threshold, which itself does not count.
+    """A score of the text is above or below a threshold (not equal to it).
 
     `polarity` (-1 to 1) and `subjectivity` (0 to 1) are TextBlob's, `vader` (-1 to 1) is VADER's
     compound score.
