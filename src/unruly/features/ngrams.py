@@ -1,8 +1,8 @@
 """Words, word pairs and character n-grams as numbers, counted and weighed for a whole corpus at once.
 
-An n-gram is one int64: a word is its rank in the list of words, a pair (a, b) is W + a·W + b, and a
-run of characters is their ranks in the alphabet written to the base of the alphabet's size. So
-counting is sorting and grouping of integers, with no Python loop over tokens.
+An n-gram is one int64: a word is its rank in the list of words, a pair (a, b) is W + a·W + b, and a run of characters is
+the number that their ranks in the alphabet make in base |alphabet| + 1. So counting is sorting and grouping of integers,
+with no Python loop over tokens.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class WordGrams:
         return cls(tuple(vocabulary.split("\n")) if vocabulary else ())
 
     def narrowed(self, keys: Keys) -> tuple[WordGrams, Keys]:
-        """Only the words that these words and pairs are made of; and the keys there, in the same order.
+        """The grams with only the words that these keys use; and the keys there, in the same order.
 
         >>> grams, keys = WordGrams(("a", "film", "not", "so")).narrowed(
         ...     np.array([2, 4 + 2 * 4 + 3])
@@ -210,7 +210,7 @@ def _characters(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.in
 
 
 def _series(texts: Sequence[str]) -> pl.Series:
-    """The texts; lone surrogates, which UTF-8 has not, are replaced."""
+    """The texts; lone surrogates, which are not valid in UTF-8, are replaced."""
     try:
         return pl.Series("word", texts, dtype=pl.String)
     except UnicodeEncodeError:
@@ -220,7 +220,7 @@ def _series(texts: Sequence[str]) -> pl.Series:
 def _counted(
     row: NDArray[np.int32], column: NDArray[np.int32], shape: tuple[int, int]
 ) -> csr_matrix:
-    """How often each cell occurs; cells are sorted as single numbers, which takes half the time of rows and columns."""
+    """How often each cell occurs; cells are sorted as single numbers, twice as fast as by row and column."""
     wide = np.int32 if shape[0] * shape[1] < 2**31 else np.int64
     cell = row * wide(shape[1]) + column
     cell.sort()
@@ -257,7 +257,7 @@ class Terms:
         return counts
 
     def columns(self, keys: Keys) -> NDArray[np.int32]:
-        """The place of each n-gram among the terms; -1 where it is none.
+        """The index of each n-gram among the terms; -1 if it is none.
 
         >>> Terms(WordGrams(()), np.array([3, 5, 3 + _BITS + 1]), np.ones(3)).columns(
         ...     np.array([5, 4, 3, 3 + _BITS + 1])
@@ -275,7 +275,7 @@ class Terms:
 
     @cached_property
     def _table(self) -> NDArray[np.int32]:
-        """Terms by the last bits of their keys: one look instead of a search, but where two share these bits."""
+        """Terms by the last bits of their keys: a lookup instead of a search, unless two terms share these bits."""
         table = np.full(_BITS + 1, -1, dtype=np.int32)
         place, last = np.arange(len(self.keys), dtype=np.int32), self.keys & _BITS
         table[last] = place

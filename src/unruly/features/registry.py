@@ -1,9 +1,8 @@
 """Encoders by name: from what a user writes for `encoder`, and from the bytes that a model file holds.
 
-A user writes a name, a path, a table, an array, or a list of these. A model file may come from anywhere, so it is held to
-what needs nobody's trust: JSON and safetensors, never pickle, never code. lsa, static and minilm are made from values that
-are checked, and whatever names something outside the file is opened only when the user names it too (`Permitted`): a model
-on the hub or in a folder, or a class of the user's own.
+A user writes a name, a path, a table, an array, or a list of these. A model file may come from anywhere, so nothing in it
+is trusted: it is JSON and safetensors, never pickle or code, and its values are checked. What it names outside the file (a
+model on the hub or in a folder, a class of the user's own) is opened only if the user names it too (`Permitted`).
 """
 
 from __future__ import annotations
@@ -70,8 +69,8 @@ def encoder_from(spec: object = "auto", folder: Path | None = None) -> EncoderSt
 def best_offline() -> tuple[Encoder, ...]:
     """`auto`: the best encoders that this machine can run without a network, never none.
 
-    minilm with lsa where minilm's weights and libraries are installed, else lsa alone, which needs nothing. Both see the
-    text differently, and together they beat either (see the table in the documentation).
+    minilm with lsa if minilm's weights and libraries are installed, else lsa alone, which needs nothing. Together they
+    are better than either (see the table in the documentation).
     """
     from unruly.features import minilm
     from unruly.features.lsa import Lsa
@@ -131,7 +130,7 @@ class _Options:
     folder: Path | None  # that relative paths start from
 
     def called(self, kind: str, key: str) -> _Options:
-        """The same for an encoder of this kind that was named by its place, which is the option `key`."""
+        """The options of an encoder of this kind that was named by its path, which becomes the option `key`."""
         return _Options(kind, {**self.values, key: self.name}, self.folder)
 
     def only(self, *known: str) -> None:
@@ -198,7 +197,7 @@ def _from_place(given: _Options) -> Encoder:
 
 
 def _may_be_on_hub(name: str) -> bool:
-    """Whether a name without an owner is a model: downloaded already, or one of those that have none."""
+    """Whether a name without an owner may be a model: downloaded already, or one of the old names of the hub."""
     from unruly.features import hub
 
     known = re.fullmatch(_OLD_NAMES, name) is not None or name.startswith("potion-")
@@ -282,7 +281,7 @@ _MAKERS: dict[str, Callable[[_Options], Encoder]] = {
 
 @dataclass(frozen=True)
 class Permitted:
-    """What a model file may refer to, in the user's own words: models by name, encoders by class or object.
+    """What the user allows a model file to refer to: models by name, encoders by class or object.
 
     >>> Permitted.of(["bert-base-uncased"]).models
     frozenset({'bert-base-uncased'})
@@ -311,7 +310,7 @@ class Permitted:
 
 @dataclass(frozen=True)
 class NamedByFile:
-    """An encoder that a model file names and the user does not: kept to be shown, never opened.
+    """An encoder that a model file names and the user does not: shown, but never opened.
 
     >>> named_by_file(["minilm", {"name": "lsa", "dim": 64}], Permitted())
     ['minilm', {'name': 'lsa', 'dim': 64}]
@@ -323,7 +322,7 @@ class NamedByFile:
 
 
 def named_by_file(spec: Any, permitted: Permitted) -> Any:
-    """What a model file says that its encoder was asked for, as far as it may be asked for again."""
+    """The `encoder` argument that a model file states, if it may be used again; else as `NamedByFile`."""
     if isinstance(spec, str) and spec in permitted.own:
         return permitted.own[spec]
     items = spec if isinstance(spec, list) else [spec]
@@ -333,7 +332,7 @@ def named_by_file(spec: Any, permitted: Permitted) -> Any:
 
 
 def refusal(text: bytes, permitted: Permitted) -> str | None:
-    """Why this encoder may not be opened, before anything of it is; None: it may.
+    """Why this encoder may not be opened, or None; checked before anything is opened.
 
     >>> refusal(b'{"kind": "transformer", "state": {"model": "someone/bert"}}', Permitted())
     "it reads texts with the model 'someone/bert', which is opened only when you name it as well: encoders='someone/bert'"
@@ -372,7 +371,7 @@ def encoder_to_bytes(encoder: Encoder) -> tuple[bytes, bytes]:
 
 
 def encoder_from_bytes(text: bytes, tensors: bytes, permitted: Permitted, where: str) -> Encoder:
-    """The encoder that `encoder_to_bytes` wrote; a mistake in it is a `ModelFileError`."""
+    """The encoder that `encoder_to_bytes` wrote; damage is a `ModelFileError`."""
     try:
         kept = json.loads(text)
         state = _restored(kept["state"], load(tensors))
@@ -407,7 +406,7 @@ def _made(kind: str, state: State, permitted: Permitted, where: str) -> Encoder:
 
 
 def _plain(value: Any, tensors: dict[str, NDArray[Any]], where: str, depth: int = 0) -> Any:
-    """The value with arrays taken out into `tensors`; anything that JSON has not is refused."""
+    """The value with arrays moved to `tensors`; refuses what JSON cannot hold."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         name = f"a{len(tensors)}"
         tensors[name] = np.ascontiguousarray(value)
@@ -438,7 +437,7 @@ def _restored(value: Any, tensors: Mapping[str, NDArray[Any]]) -> Any:
 
 
 def plain_spec(spec: Any) -> Any:
-    """What the encoder was asked for, as JSON can hold it; an encoder object goes by its kind or class."""
+    """The `encoder` argument as JSON; an encoder object by its kind or class."""
     if isinstance(spec, Mapping):
         return {str(key): plain_spec(value) for key, value in spec.items()}
     if isinstance(spec, list | tuple):

@@ -1,7 +1,7 @@
 """The one path from texts to features: encoders side by side, each on each view, every block on one scale.
 
-A block is divided by its root-mean-square distance from its mean, so that texts lie one unit from
-the centre on average in every block, and none drowns the others when they stand side by side.
+A block is divided by its root-mean-square distance from its mean, so that all blocks have the same spread and none
+dominates the others.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FOLDER = "encoder/"  # where a model file keeps it
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """An encoder fitted on one view of the documents, and what each of its blocks is divided by."""
+    """An encoder fitted on one view of the documents, and the scale of each of its blocks."""
 
     encoder: Encoder
     view: str = TEXT
@@ -127,7 +127,7 @@ class EncoderStack:
         *,
         keyed: bool = True,
     ) -> Features:
-        """One block for each piece of each encoder and view; `keyed`: with digests of the texts, which only fitting needs."""
+        """One block for each piece of each encoder and view; with `keyed`, also digests of the texts, which fitting needs."""
         if not self.parts:
             raise not_fitted("the encoder is used before it was fitted: call fit(corpus) first")
         blocks = [part.blocks(corpus, cache, progress) for part in self.parts]
@@ -160,7 +160,7 @@ class EncoderStack:
     def from_members(
         cls, files: Mapping[str, bytes], permitted: Permitted, where: str
     ) -> EncoderStack:
-        """The stack that `to_members` wrote; only what is `permitted` is opened beside it."""
+        """The stack that `to_members` wrote; nothing outside is opened but what is `permitted`."""
         if why := refused(files, permitted):
             raise ModelFileError(f"{where}: {why}")
         try:
@@ -260,7 +260,7 @@ class Encoding:
         *,
         keyed: bool = True,
     ) -> Features:
-        """The features of these documents; `keyed` where they may be fitted on."""
+        """The features of these documents; `keyed` if a model may be fitted on them."""
         return self.stack.encode(corpus, cache, progress, keyed=keyed)
 
     def notes(self) -> tuple[EncoderFallback, ...]:
@@ -276,7 +276,7 @@ class Encoding:
         return self._stack
 
     def first(self) -> Encoder:
-        """The first of the encoders, fitted: what rules that compare texts by meaning see texts with."""
+        """The first encoder, fitted: rules that compare texts by meaning use it."""
         return self.stack.parts[0].encoder
 
     def members(self) -> dict[str, bytes]:
@@ -298,8 +298,7 @@ class Encoding:
     ) -> Encoding:
         """The encoder of a loaded model, not read yet: its files are among the members of the file `where`.
 
-        `encoders` is what the user names beside the file: a model on the hub or in a folder, or an encoder of
-        their own (`features.registry`). A file that needs more than that is refused now.
+        `encoders` is what the user allows it to open (`Permitted.of`); a file that needs more is refused now.
         """
         files = {k.removeprefix(FOLDER): v for k, v in members.items() if k.startswith(FOLDER)}
         permitted = Permitted.of(encoders)

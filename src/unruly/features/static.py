@@ -1,14 +1,13 @@
 """`static`: a Model2Vec model. Every token has one vector; a text is the mean of its tokens' vectors.
 
-No transformer runs, so thousands of texts a second are encoded, by the library model2vec. The model is a folder with
-`config.json`, `model.safetensors` and `tokenizer.json`, or the name of one on the Hugging Face hub.
+The library model2vec encodes thousands of texts a second. The model is a folder with `config.json`, `model.safetensors`
+and `tokenizer.json`, or the name of one on the Hugging Face hub.
 
-Most of the time goes into tokens. Where a tokenizer reads each word by itself, as those of BERT do, the distinct words of some
+Most of the time goes into tokenising. Where a tokenizer reads each word by itself, as BERT's do, the distinct words of some
 thousand texts are tokenised once each: the same bits as model2vec's, in a fraction of the time.
 
-The tokenizer is JSON of the library `tokenizers`, whose regular expressions backtrack without a limit and whose
-replacements can make gigabytes of a short text: `check_tokenizer` holds both to a list of parts that take time and memory
-in proportion to the text.
+The tokenizer is JSON of the library `tokenizers`. Its regular expressions can backtrack without limit, and its replacements
+can make gigabytes of a short text, so `check_tokenizer` allows only known parts, whose time and memory grow with the text.
 """
 
 from __future__ import annotations
@@ -172,7 +171,7 @@ class Static(Pretrained):
         return np.asarray(mean, dtype=np.float32)
 
     def _tokens(self, words: Sequence[str]) -> list[list[int]]:
-        """The numbers of each word's tokens; the first words that come are remembered."""
+        """The token ids of each word; those of the first words are remembered."""
         known = self._known
         new = [word for word in words if word not in known]
         found = self._model.tokenizer.encode_batch_fast(new, add_special_tokens=False)
@@ -238,7 +237,7 @@ class Static(Pretrained):
 
 
 def _spans(size: NDArray[np.int64], which: NDArray[Any]) -> NDArray[np.int64]:
-    """Places in spans of so many that lie one after the other: those of the spans `which`.
+    """The positions covered by the spans `which`, of consecutive spans of these sizes.
 
     >>> _spans(np.array([2, 3]), np.array([1, 0, 1])).tolist()
     [2, 3, 4, 0, 1, 2, 3, 4]
@@ -274,7 +273,7 @@ def _checked(vectors: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _weighted(tensors: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
-    """One vector for each token id: through the mapping, times the weights, where there are any."""
+    """One vector for each token id: mapped and weighted, if the model has a mapping and weights."""
     vectors = np.asarray(tensors["embeddings"], dtype=np.float32)
     if "mapping" in tensors:
         vectors = vectors[tensors["mapping"]]
@@ -284,7 +283,7 @@ def _weighted(tensors: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
 
 
 def check_tokenizer(content: str, where: str) -> None:
-    """Refuse a tokenizer that could take much longer, or much more memory, than its text is long.
+    """Refuse a tokenizer whose time or memory could grow much faster than the text.
 
     >>> check_tokenizer(
     ...     '{"normalizer": {"type": "Lowercase"}, "model": {"type": "WordPiece"}}', "x"
@@ -311,7 +310,7 @@ def check_tokenizer(content: str, where: str) -> None:
 
 
 def _check_numbers(tokenizer: Mapping[str, Any], vectors: int, where: str) -> None:
-    """Numbers of tokens far beyond the vectors: the library makes room for all numbers below the largest."""
+    """Refuse token ids far beyond the vectors: the library allocates memory for all ids below the largest."""
     model = tokenizer.get("model")
     vocabulary = model.get("vocab") if isinstance(model, Mapping) else None
     numbers = list(vocabulary.values()) if isinstance(vocabulary, Mapping) else []
@@ -327,7 +326,7 @@ def _check_numbers(tokenizer: Mapping[str, Any], vectors: int, where: str) -> No
 
 
 def _steps(part: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """The steps of a part, those within sequences too, in their order."""
+    """The steps of a part in order, including those inside sequences."""
     if depth > _DEEPEST:
         raise ValueError("steps too deep within each other")
     inner = [
@@ -343,7 +342,7 @@ def _steps(part: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any
 
 
 def _check_step(step: Mapping[str, Any], where: str) -> tuple[str, str] | None:
-    """What a step replaces, and with what, if it replaces anything."""
+    """Check a step; returns what it replaces, and with what, if it replaces anything."""
     kind = step["type"]
     if kind not in TYPES:
         raise _refused(where, f"has a part of the kind {str(kind)[:60]!r}")
@@ -361,7 +360,7 @@ def _check_step(step: Mapping[str, Any], where: str) -> tuple[str, str] | None:
 
 
 def _check_map(data: bytes, where: str) -> None:
-    """A map of characters as SentencePiece writes it: its size, a trie, and what it maps to, with zeros between."""
+    """Check a character map of SentencePiece: the size of a trie, the trie, and the replacements, separated by zeros."""
     size = int.from_bytes(data[:4], "little")
     longest = max(map(len, data[4 + size :].split(b"\0")), default=0)
     if len(data) < 4 + size or longest > 4 * LONGEST:
