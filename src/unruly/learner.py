@@ -7,7 +7,7 @@ answers and the final one. The saved model stores a `Learner` and asks it, whate
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -71,10 +71,6 @@ class Epoch:
     changed: int  # pseudo-labels that differ from the epoch before
     score: float | None = None  # what the epoch was selected by; higher is better
     kept: bool = False  # the epoch whose weights the learner carries
-
-    def to_plain(self) -> dict[str, Any]:
-        """The same as JSON can hold it; `Epoch(**plain)` reads it back."""
-        return asdict(self)
 
 
 class Learner(Protocol):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -86,19 +88,22 @@ def test_expanding_distinct_rows_gives_the_votes_back(
     votes = random_votes(n, k, m, seed, soft)
     full = dense(votes).reshape(n, k * m)
     rng = np.random.default_rng(seed)
-    for distinct in (DistinctVotes.of(votes), SparseVotes.of(votes).distinct()):
-        np.testing.assert_allclose(distinct.expand(distinct.votes.onehot.toarray()), full)
-        assert distinct.n == n
-        np.testing.assert_allclose(distinct.cast.reshape(-1), full.sum(axis=0), atol=1e-5)
-        q = rng.dirichlet(np.ones(m), size=len(distinct.counts))
-        joint = full.T @ distinct.expand(q)
-        np.testing.assert_allclose(distinct.joint(q), joint.reshape(k, m, m), atol=1e-5)
-        np.testing.assert_allclose(distinct.mass(q), distinct.expand(q).sum(axis=0))
+    distinct = DistinctVotes.of(votes)
+    np.testing.assert_allclose(distinct.expand(distinct.votes.onehot.toarray()), full)
+    assert distinct.n == n
+    np.testing.assert_allclose(distinct.cast.reshape(-1), full.sum(axis=0), atol=1e-5)
+    q = rng.dirichlet(np.ones(m), size=len(distinct.counts))
+    joint = full.T @ distinct.expand(q)
+    np.testing.assert_allclose(distinct.joint(q), joint.reshape(k, m, m), atol=1e-5)
+    np.testing.assert_allclose(distinct.mass(q), distinct.expand(q).sum(axis=0))
 
 
-def test_both_ways_find_the_same_rows() -> None:
+def test_soft_votes_for_one_class_are_merged_like_hard_ones() -> None:
     votes = random_votes(500, 3, 2, seed=1)
-    one, two = DistinctVotes.of(votes), SparseVotes.of(votes).distinct()
+    shares = np.eye(2, dtype=np.float32)[votes.matrix[:, 0]]
+    shares[~votes.voted[:, 0]] = np.nan
+    sure = replace(votes, soft={votes.sources[0]: shares})
+    one, two = DistinctVotes.of(votes), DistinctVotes.of(sure)
     assert one.inverse is not None
     assert two.inverse is not None
     np.testing.assert_array_equal(one.inverse, two.inverse)

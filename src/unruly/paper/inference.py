@@ -147,7 +147,7 @@ class CoTrained:
             "attends": self.attends,
             "ensemble": self.ensemble,
             "sharpness": list(self.sharpness),
-            "history": [epoch.to_plain() for epoch in self.history],
+            "history": [asdict(epoch) for epoch in self.history],
         }
 
     @classmethod

@@ -188,8 +188,11 @@ def _patterns(words: tuple[str, ...], match: Match) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=512)
 def _folded_pattern(words: tuple[str, ...], match: Match) -> str:
     """A pattern for texts with case folded: twenty times as fast as ignoring case."""
-    plain = pl.select(folded(pl.lit(pl.Series(words)))).to_series().to_list()
-    return "|".join(_alternatives(plain, match))
+    return "|".join(_alternatives(_folded_words(words), match))
+
+
+def _folded_words(words: Sequence[str]) -> list[str]:
+    return pl.select(folded(pl.lit(pl.Series(words)))).to_series().to_list()
 
 
 def _alternatives(words: Iterable[str], match: Match) -> list[str]:
@@ -228,8 +231,7 @@ class _Needle:
 
 @functools.lru_cache(maxsize=512)
 def _needles(words: tuple[str, ...], match: Match) -> tuple[_Needle, ...]:
-    plain = pl.select(folded(pl.lit(pl.Series(words)))).to_series().to_list()
-    distinct = _longest_first(plain)
+    distinct = _longest_first(_folded_words(words))
     signs = SearchedTexts(distinct).signs
     whole = match == "word"
     return tuple(

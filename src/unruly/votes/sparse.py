@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array, vstack
+from scipy.sparse import csr_array, vstack
 
 from unruly.errors import InputError
 from unruly.votes.votes import ABSTAIN, EVEN, Votes
@@ -193,28 +192,6 @@ class SparseVotes:
         unasked = None if self.unasked is None else self.unasked[rows]
         return SparseVotes(self.onehot[rows], self.k, self.m, unasked)
 
-    def distinct(self) -> DistinctVotes:
-        """Equal rows once, with their counts. Soft and missing votes are left as they are."""
-        if self.unasked is not None or (self.onehot.data != 1).any():
-            return DistinctVotes(self, np.ones(self.n), None)
-        inverse = _same_rows((self._digits(j) for j in range(self.k)), self.n, self.m)
-        if inverse is None:
-            return DistinctVotes(self, np.ones(self.n), None)
-        counts, example = _examples(inverse)
-        return DistinctVotes(self.take(example), counts, inverse)
-
-    @cached_property
-    def _columns(self) -> csc_array:
-        return self.onehot.tocsc()
-
-    def _digits(self, j: int) -> NDArray[np.intp]:
-        """(n,): 0 where source j abstains, else 1 + its class."""
-        digits = np.zeros(self.n, dtype=np.intp)
-        ends = self._columns.indptr[j * self.m : (j + 1) * self.m + 1].tolist()
-        for c, (start, end) in enumerate(pairwise(ends)):
-            digits[self._columns.indices[start:end]] = c + 1
-        return digits
-
 
 @dataclass(frozen=True, eq=False)
 class SourceVotes:
@@ -255,17 +232,16 @@ class DistinctVotes:
 
     @classmethod
     def of(cls, votes: Votes) -> DistinctVotes:
-        """The distinct rows of these votes; refuses votes without documents or sources."""
+        """The distinct rows of these votes, which need a document and a source; with soft or missing votes, all rows."""
         if not votes.n or not votes.k:
             raise InputError(
                 f"no votes: {plural(votes.n, 'document')} and {plural(votes.k, 'source')}, need one of each"
             )
-        if votes.soft or votes.unasked:
-            return SparseVotes.of(votes).distinct()
         # From the matrix itself, so that a million documents are not laid out before they are merged.
-        matrix = votes.matrix
-        digits = (matrix[:, j].astype(np.intp) - ABSTAIN for j in range(votes.k))
-        inverse = _same_rows(digits, votes.n, votes.m)
+        matrix, inverse = votes.matrix, None
+        if not votes.unasked and _certain(votes):
+            digits = (matrix[:, j].astype(np.intp) - ABSTAIN for j in range(votes.k))
+            inverse = _same_rows(digits, votes.n, votes.m)
         if inverse is None:
             return cls(SparseVotes.of(votes), np.ones(votes.n), None)
         counts, example = _examples(inverse)
@@ -360,6 +336,14 @@ def _soft(votes: Votes) -> csr_array:
                 dense[voted, j, matrix[voted, j]] = 1.0
         parts.append(csr_array(dense.reshape(len(matrix), -1)))
     return csr_array(vstack(parts, format="csr"))
+
+
+def _certain(votes: Votes) -> bool:
+    """Whether every soft vote gives all to one class, and so is a vote for it."""
+    return all(
+        (shares[votes.voted[:, votes.sources.index(source)]].max(axis=1, initial=0) == 1).all()
+        for source, shares in votes.soft.items()
+    )
 
 
 def _same_rows(columns: Iterable[NDArray[np.intp]], n: int, m: int) -> NDArray[np.intp] | None:
