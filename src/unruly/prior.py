@@ -15,8 +15,6 @@ from fractions import Fraction
 from unruly.errors import SettingsError
 from unruly.wording import did_you_mean, plural
 
-Given = object  # None, a word, a sentence, numbers, a table, or a StatedBalance
-
 ROUNDING = 0.02  # shares may miss 1 by so much: 0.33, 0.33, 0.33
 FORMS = '"uniform", "votes", one number for each class as in [0.9, 0.1], or words as in "spam is about 1 in 8"'
 _SMALL = [
@@ -89,7 +87,7 @@ class StatedBalance:
         return {"shares": list(self.shares), **more} if more else list(self.shares)
 
 
-def parse_prior(given: Given, classes: Sequence[str]) -> StatedBalance | None:
+def parse_prior(given: object, classes: Sequence[str]) -> StatedBalance | None:
     """The class balance that was stated; None where nothing was (None or "auto").
 
     It may be "uniform" or "votes"; a number for each class (shares that sum to 1, percentages that sum to

@@ -346,9 +346,7 @@ class Corpus:
 
     def take(self, rows: ArrayLike) -> Corpus:
         """Some of the documents, in the order asked for: row numbers, or a mask."""
-        wanted = np.asarray(rows)
-        whole = wanted if wanted.dtype == np.bool_ else wanted.astype(np.int64)
-        index = np.arange(len(self))[whole]
+        index = row_numbers(rows, len(self))
         picks = pl.Series(index, dtype=pl.UInt32)
         return replace(
             self,
@@ -390,6 +388,12 @@ def picked_rows(wanted: Any, n: int) -> NDArray[Any]:
             f"a mask needs one flag for each of {plural(n, 'row')}, not {given.size:,}"
         )
     return given
+
+
+def row_numbers(rows: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Row numbers from 0, from row numbers (those below 0 count from the end) or a mask of n rows."""
+    given = np.asarray(rows)
+    return np.asarray(np.arange(n)[given if given.dtype == np.bool_ else given.astype(np.int64)])
 
 
 def text_digests(texts: Iterable[str]) -> NDArray[np.uint64]:

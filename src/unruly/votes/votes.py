@@ -16,7 +16,7 @@ from unruly.errors import InputError
 from unruly.html import html_table
 from unruly.texts.columns import MOST_CLASSES as MOST_CLASSES
 from unruly.texts.columns import warn_if_counted_from_one
-from unruly.texts.corpus import is_all, picked_rows, split_index
+from unruly.texts.corpus import is_all, picked_rows, row_numbers, split_index
 from unruly.wording import index_of, plural
 
 if TYPE_CHECKING:
@@ -428,18 +428,14 @@ class Votes:
 
     def take(self, rows: ArrayLike) -> Votes:
         """The same votes for some documents only: row numbers, or a mask. The rules stay known."""
-        wanted = np.asarray(rows)
-        whole = wanted if wanted.dtype == np.bool_ else wanted.astype(np.int64)
-        index = np.arange(self.n)[whole]
-        return Votes(
+        index = row_numbers(rows, self.n)
+        known = None if self.provenance is None else PickedRows.of(self.provenance, self.n)
+        return replace(
+            self,
             matrix=self.matrix[index],
-            sources=self.sources,
-            classes=self.classes,
             ids=self.ids.gather(pl.Series(index, dtype=pl.UInt32)),
             soft={name: values[index] for name, values in self.soft.items()},
-            provenance=None
-            if self.provenance is None
-            else PickedRows.of(self.provenance, self.n).take(index),
+            provenance=None if known is None else known.take(index),
             unasked={name: missing[index] for name, missing in self.unasked.items()},
         )
 
@@ -452,11 +448,10 @@ class Votes:
         """
         columns = self._columns(sources)
         names = tuple(self.sources[j] for j in columns)
-        return Votes(
+        return replace(
+            self,
             matrix=self.matrix[:, columns],
             sources=names,
-            classes=self.classes,
-            ids=self.ids,
             soft={name: self.soft[name] for name in names if name in self.soft},
             provenance=None if self.provenance is None else self.provenance.of_sources(names),
             unasked={name: self.unasked[name] for name in names if name in self.unasked},
