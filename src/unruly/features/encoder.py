@@ -343,16 +343,16 @@ class TextSpace:
         encoder: object,
         training: Corpus | Callable[[], Corpus],
         folder: Path | None = None,
-        cached: bool = False,  # keep features in the user's cache
+        kept: bool = False,  # keep features in the user's cache
     ) -> None:
-        self._spec, self._folder, self._cached = encoder, folder, cached
+        self._spec, self._folder, self._kept = encoder, folder, kept
         self._training = training
 
     @cached_property
     def _cache(self) -> Cache | None:
         from unruly.features.cache import Cache
 
-        return Cache() if self._cached else None
+        return Cache() if self._kept else None
 
     @cached_property
     def corpus(self) -> Corpus:

@@ -39,9 +39,7 @@ class CoTrained:
     classes: tuple[str, ...]
     sources: tuple[str, ...]
     attention: Attention
-    codes: NDArray[
-        np.intp
-    ]  # (c,), sorted: the pairs source * (m + 1) + outcome of its vote vectors
+    codes: NDArray[np.intp]  # (c,), sorted: source * (m + 1) + outcome of each vote vector
     classifier: Classifier
     reliability: NDArray[np.float64]  # (k,): A
     history: tuple[Epoch, ...] = ()

@@ -178,7 +178,7 @@ def _space(
     folder = file.parent
     # A bad row is said, or not, where the documents themselves are read.
     kind = replace(data, on_bad_row="skip")
-    return TextSpace(encoder, lambda: kind.read("train", folder, classes), folder, cached=True)
+    return TextSpace(encoder, lambda: kind.read("train", folder, classes), folder, kept=True)
 
 
 def _descriptions(task: Table, classes: tuple[str, ...]) -> dict[str, str]:

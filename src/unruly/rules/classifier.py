@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError, first_line, need
 from unruly.rules.column import refuse_label, soft_votes
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, is_no_class
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, digest_of, is_no_class
 
 _BATCH = 32  # texts that a transformers model reads at a time
 
@@ -61,8 +60,7 @@ class Classifier:
     @property
     def vote_column(self) -> str:
         """The column that holds its votes while rules are matched."""
-        text = json.dumps(self.to_plain(), sort_keys=True)
-        return f"__classifier:{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}"
+        return f"__classifier:{digest_of(self.to_plain())}"
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         return Needs((), (ClassifierVotes(self, classes),))

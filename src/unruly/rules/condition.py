@@ -7,9 +7,11 @@ A condition is a polars expression; `all`, `any` and `not` combine conditions. P
 from __future__ import annotations
 
 import errno
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -239,6 +241,12 @@ def as_tuple(name: str, values: Sequence[Item]) -> tuple[Item, ...]:
     if isinstance(values, str):
         raise RuleError(f"{name} must be a list, not one text: write [{values!r}]")
     return tuple(values)
+
+
+def digest_of(values: object) -> str:
+    """A short digest of plain values, for the names of measures."""
+    text = json.dumps(values, sort_keys=True, default=str)
+    return blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 def shown(value: object) -> str:

@@ -19,8 +19,6 @@ model.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,6 +39,7 @@ from unruly.rules.condition import (
     Space,
     Table,
     as_tuple,
+    digest_of,
     is_no_class,
     known_space,
 )
@@ -215,10 +214,8 @@ class Similarities:
 
     @property
     def name(self) -> str:
-        parts = json.dumps(
-            [self.to, self.ids, self.unlike, self.above, self.calibrated], default=str
-        )
-        return f"__similar:{hashlib.blake2b(parts.encode(), digest_size=12).hexdigest()}"
+        parts = [self.to, self.ids, self.unlike, self.above, self.calibrated]
+        return f"__similar:{digest_of(parts)}"
 
     def examples(self) -> tuple[str, ...]:
         """The texts to be like."""
@@ -337,8 +334,7 @@ class Closeness:
 
     @property
     def name(self) -> str:
-        parts = json.dumps([self.texts, self.moments])
-        return f"{_DESCRIBED}{hashlib.blake2b(parts.encode(), digest_size=12).hexdigest()}"
+        return f"{_DESCRIBED}{digest_of([self.texts, self.moments])}"
 
     def known_moments(self) -> Moments:
         """Mean and deviation of the cosines, by class."""

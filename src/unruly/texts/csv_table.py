@@ -329,7 +329,7 @@ class CsvRecords:
                 raise self._old_line_ends()
             if last and buffer and not buffer.endswith(b"\n"):
                 buffer += b"\n"
-            while buffer:
+            while buffer:  # whole records, up to the first broken one
                 marks = _marks(buffer, self.separator, self.quoted)
                 fault = self._broken_quote(buffer, marks, line)
                 if fault is not None:
@@ -342,11 +342,13 @@ class CsvRecords:
                     line += buffer.count(b"\n", 0, end)
                     buffer = buffer[end:]
                 if fault is None:
+                    # The rest is the start of a record: read on, unless it never ends.
                     if not (last and buffer) and len(buffer) <= LONGEST_RECORD:
                         break
                     fault = 0, self._never_closed(line)
                 if not self.skip or self.separator == "\t" or number < 0:
                     raise fault[1]
+                # Skip one line, and try again behind it.
                 cut = (buffer.find(b"\n") + 1) or len(buffer)
                 bad = BadRow(number, fault[1].message, Where(str(self.source), line))
                 yield Records(b"", _none(), _none(), (bad,))
