@@ -100,6 +100,11 @@ class Pretrained:
     plan: ClassVar[str | None] = None
     aligned: ClassVar[bool] = False
 
+    @property
+    def pieces(self: Encoder) -> tuple[tuple[str, int], ...]:
+        """One block."""
+        return ((self.name, self.width),)
+
     def views(self, corpus: Corpus) -> tuple[str, ...]:
         """Sentences."""
         return text_views(corpus)

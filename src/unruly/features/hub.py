@@ -149,11 +149,6 @@ class Transformer(Pretrained):
         """How many numbers a text becomes."""
         return int(self._network.config.hidden_size)
 
-    @property
-    def pieces(self) -> tuple[tuple[str, int], ...]:
-        """One block."""
-        return ((self.name, self.width),)
-
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
         """(n, width)."""
         out = np.empty((len(texts), self.width), dtype=np.float32)

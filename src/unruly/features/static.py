@@ -123,11 +123,6 @@ class Static(Pretrained):
         """How many numbers a text becomes."""
         return int(self.vectors.shape[1])
 
-    @property
-    def pieces(self) -> tuple[tuple[str, int], ...]:
-        """One block."""
-        return ((self.name, self.width),)
-
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
         """(n, width); zeros for a text without a known token."""
         out = np.zeros((len(texts), self.width), dtype=np.float32)

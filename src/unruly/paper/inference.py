@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from unruly.facts import GoldUse, Note, Use
+from unruly.facts import GoldUse, Ledger, Note
 from unruly.features.encoder import Features
 from unruly.learner import BOTH, CLASSIFIER, DENOISER, Epoch, Heads, check_known
 from unruly.paper.attention import Attention, cast, outcomes, softmax_by_row
@@ -140,7 +140,7 @@ class CoTrained:
         return {
             "classes": list(self.classes),
             "sources": list(self.sources),
-            "gold_used": [asdict(use) for use in self.gold_used],
+            "gold_used": Ledger(self.gold_used).to_plain(),
             "ablation": self.ablation,
             "attends": self.attends,
             "ensemble": self.ensemble,
@@ -162,9 +162,7 @@ class CoTrained:
             classifier=Classifier(*weights),
             reliability=arrays["reliability"],
             history=tuple(Epoch(**epoch) for epoch in facts["history"]),
-            gold_used=tuple(
-                GoldUse(Use(use["use"]), use["labels"], use["origin"]) for use in facts["gold_used"]
-            ),
+            gold_used=Ledger.from_plain(facts["gold_used"]).entries,
             ablation=facts["ablation"],
             attends=facts["attends"],
             ensemble=facts["ensemble"],
