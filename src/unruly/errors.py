@@ -1,6 +1,7 @@
 """Every error that a user can cause: where it happened, what was found, and what to do, in one line.
 
-`need` is the one guard for optional libraries: it imports them late, and names the extra when they are missing.
+`need` is the one guard for optional libraries: it imports them late, and names the extra when they are missing. Errors of
+other libraries are turned into ours by `panics_of` and `polars_errors`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from types import ModuleType
 from typing import Self
 
@@ -191,4 +193,26 @@ def panics_of(library: str, where: str) -> Iterator[None]:
             raise
         raise InputError(
             f"{where}: {library} cannot work with this ({first_line(error)})"
+        ) from None
+
+
+@contextmanager
+def polars_errors(path: str | Path, kind: str) -> Iterator[None]:
+    """Turn whatever polars raises over a damaged file, Rust panics included, into an `InputError`.
+
+    >>> import polars as pl
+    >>> with polars_errors("x.parquet", "Parquet"):
+    ...     raise pl.exceptions.ComputeError("out of specification")
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: x.parquet: cannot be read as Parquet (out of specification): is it whole, and is its ending right?
+    """
+    import polars as pl
+
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise InputError(
+            f"cannot be read as {kind} ({first_line(error)}): is it whole, and is its ending right?",
+            where=Where(str(path)),
         ) from None

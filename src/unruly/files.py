@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from unruly.errors import InputError, Where, first_line
+from unruly.errors import InputError, Where
 from unruly.wording import listed
 
 _MARK = "unruly-"  # in the names of temporary folders
@@ -316,25 +316,3 @@ class CacheFiles:
                 with suppress(OSError):
                     path.unlink()
                 total -= size
-
-
-@contextmanager
-def polars_errors(path: str | Path, kind: str) -> Iterator[None]:
-    """Turn whatever polars raises over a damaged file, Rust panics included, into an `InputError`.
-
-    >>> import polars as pl
-    >>> with polars_errors("x.parquet", "Parquet"):
-    ...     raise pl.exceptions.ComputeError("out of specification")
-    Traceback (most recent call last):
-    ...
-    unruly.errors.InputError: x.parquet: cannot be read as Parquet (out of specification): is it whole, and is its ending right?
-    """
-    import polars as pl
-
-    try:
-        yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise InputError(
-            f"cannot be read as {kind} ({first_line(error)}): is it whole, and is its ending right?",
-            where=Where(str(path)),
-        ) from None

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unruly.errors import InputError
-from unruly.files import polars_errors
+from unruly.errors import InputError, polars_errors
 from unruly.texts.corpus import Corpus
 from unruly.texts.csv_table import CsvRecords
 

@@ -19,8 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where
-from unruly.files import polars_errors
+from unruly.errors import InputError, Where, polars_errors
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout
 from unruly.texts.table import (

@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where
-from unruly.files import polars_errors, written_whole
+from unruly.errors import InputError, Where, polars_errors
+from unruly.files import written_whole
 from unruly.texts.columns import Layout, checked_ids, classes_of, gold_numbers
 from unruly.texts.corpus import Corpus, kind_of
 from unruly.texts.table import check_file, ending, open_table
