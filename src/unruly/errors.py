@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Self
 
-# Libraries that report their use to their makers when they are imported, and the setting that forbids it.
+# Libraries with telemetry, and the environment variable that turns it off.
 _TELEMETRY_OFF = {
     "onnxruntime": ("ORT_DISABLE_TELEMETRY", "1"),
     "ray": ("RAY_USAGE_STATS_ENABLED", "0"),

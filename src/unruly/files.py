@@ -269,7 +269,7 @@ class CacheFiles:
     """The files of a cache, one folder deep, known by their names; no other file is ever counted or deleted."""
 
     folder: Path
-    names: re.Pattern[str]  # of a file with the folder that it is in, as in "ab/ab12.votes"
+    names: re.Pattern[str]  # folder and name of a file, as in "ab/ab12.votes"
 
     def _folders(self) -> list[Path]:
         with suppress(OSError):

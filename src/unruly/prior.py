@@ -15,7 +15,7 @@ from fractions import Fraction
 from unruly.errors import SettingsError
 from unruly.wording import did_you_mean, plural
 
-ROUNDING = 0.02  # shares may miss 1 by so much: 0.33, 0.33, 0.33
+ROUNDING = 0.02  # how far from 1 shares may sum, as 0.33, 0.33, 0.33
 FORMS = '"uniform", "votes", one number for each class as in [0.9, 0.1], or words as in "spam is about 1 in 8"'
 _SMALL = [
     "one",
@@ -69,7 +69,7 @@ class StatedBalance:
 
     shares: tuple[float, ...]  # (m,), each above 0; empty: those of the votes
     exact: bool = False
-    # Classes that nothing was stated of: together their share is known, and the votes divide it.
+    # Classes without a stated share: the votes divide what is left for them.
     left_open: tuple[int, ...] = field(default=(), repr=False)
 
     @property

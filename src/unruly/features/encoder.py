@@ -42,7 +42,7 @@ TAGGED = "tagged"
 COLUMN = "column "  # and its name
 WINDOW = 6  # words on either side of the pair
 NAME = "someone"  # in place of either entity
-CHARACTERS_A_TOKEN = 24  # more than any real text has: what lies beyond is cut before tokenising
+CHARACTERS_A_TOKEN = 24  # more than in any real text; longer texts are cut before tokenising
 CHUNK = 4_096  # texts tokenised at a time
 SAMPLE = 5_000  # training texts that thresholds and moments of rules are taken from
 

@@ -80,7 +80,7 @@ def downloaded(repository: str, files: tuple[str, ...]) -> Path | None:
 
     try:
         return Path(huggingface_hub.snapshot_download(repository, allow_patterns=list(files)))
-    except Exception:  # no network, no such repository, no rights: it is not to be had
+    except Exception:  # no network, no such repository, no rights
         return None
 
 
@@ -92,7 +92,7 @@ def on_hub(repository: str) -> bool:
 
     try:
         huggingface_hub.HfApi().model_info(repository, timeout=PATIENCE)
-    except Exception:  # no network, no such repository, no rights: it is not to be had
+    except Exception:  # no network, no such repository, no rights
         return False
     return True
 

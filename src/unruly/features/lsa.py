@@ -32,12 +32,12 @@ from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus, digest_numbers
 
-SHORT = 400  # characters: texts shorter than this on average have too few words to do without runs
+SHORT = 400  # characters: texts that are shorter on average need runs of characters as well
 BATCH = 2_000  # texts encoded at a time,
 BATCH_CHARACTERS = 1_000_000  # and no more characters than these, unless one text has more
-FIT = 50_000  # texts fitted on: of more, as many drawn at random
+FIT = 50_000  # texts to fit on; of more, a random sample
 EIGHT_BITS = 8_000_000  # numbers of all axes together, above which each has 4 bits
-CLIPS = (2.2, 2.6, 3.0)  # times a row's root mean square: the largest of 4 bits
+CLIPS = (2.2, 2.6, 3.0)  # in 4 bits, the largest value: so many times the row's root mean square
 SAMPLE = 20_000  # texts that the runs of characters are chosen from
 # Han, kana, Thai, Lao, Khmer, Burmese, Tibetan: written without blanks between words.
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"

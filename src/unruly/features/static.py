@@ -44,7 +44,7 @@ TYPES = frozenset(
         "Unigram", "UnicodeScripts", "Whitespace", "WhitespaceSplit", "WordLevel", "WordPiece", "BPEDecoder",
     )
 )  # fmt: skip
-# Of widely used tokenizers; none of them can backtrack far.
+# Expressions of widely used tokenizers, none of which can backtrack far.
 EXPRESSIONS = frozenset(
     (
         r"\s+",
@@ -60,9 +60,9 @@ EXPRESSIONS = frozenset(
 )
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
 LONGEST = 64  # characters that one character may become
-FEW = 32  # texts: of fewer, the distinct words are not looked for
+FEW = 32  # texts: with fewer, distinct words are not collected
 REMEMBERED = 100_000  # words whose tokens are kept
-# Between ASCII's blanks and punctuation marks, where BERT's tokenizers cut whatever else they do.
+# Pieces between ASCII blanks and punctuation, where BERT's tokenizers always cut.
 WORD = r"[^ !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]"
 _DEEPEST = 20
 

@@ -30,7 +30,7 @@ Alternatives: TypeAlias = "tuple[tuple[str, float], ...]"  # of one token: (text
 Tokens: TypeAlias = "tuple[tuple[str, Alternatives], ...]"
 
 _ANSWER_BEGINS = re.compile(r'"answer"\s*:\s*"')
-_THINKING = "<think>"  # before reasoning, which no closing mark ends where the answer was cut off
+_THINKING = "<think>"  # before reasoning; without a closing mark if the answer was cut off
 _REASONED = re.compile(r"^.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```(?:[a-z]+\n)?")
 _HEAD_ENDS = re.compile(r"[.,;!\n–—]|\s-\s")

@@ -33,8 +33,8 @@ from unruly.wording import duration, listed, plural
 
 _NOT_NOW = (408, 409, 425, 429)  # and 5xx: worth another attempt
 _BUSY = (429, 503)
-_NOT_UNDERSTOOD = (400, 413, 415, 422)  # worth a lesser form; else the document's own fault
-_HOPELESS = 20  # requests refused, or answers that cannot be read, and none better: the run stops
+_NOT_UNDERSTOOD = (400, 413, 415, 422)  # tried with fewer options, then given up
+_HOPELESS = 20  # the run stops if so many first requests are all refused, or answers all unreadable
 _ASK_MODELS = 5.0  # seconds to wait for the server's list of models
 _LOOK = 0.05  # seconds between two reports of progress
 
@@ -134,8 +134,8 @@ class Asked:
     unasked: int  # left when it ended
     spent: Cost  # all runs together
     stopped: Stop | None = None
-    problem: str = ""  # that stopped it, else of the last request that was given up
-    models: tuple[str, ...] = ()  # that answered under another name than the one asked for
+    problem: str = ""  # what stopped it, else why the last request was given up
+    models: tuple[str, ...] = ()  # names of models that answered, other than the one asked for
     without: tuple[str, ...] = ()  # what the server refuses, such as response_format
     unreadable: tuple[str, ...] = ()  # answers that cannot be read: the source abstains there
     cut_short: int = 0  # of these: the model was still reasoning
@@ -157,7 +157,7 @@ class Asking:
     budget: Budget
     price: Price
     retries: RetryPolicy = field(default_factory=RetryPolicy)
-    texts: int | None = None  # documents that all requests show together; None: one each
+    texts: int | None = None  # documents in all requests together; None: one in each
 
     def most(self, request: Request) -> Cost:
         """The most that a request may cost."""
@@ -288,7 +288,7 @@ class _Run:
         self.busy = 1  # workers, and the thread that starts them
         self.idle = threading.Event()  # set when none is left
         self.answered = self.read = self.refused = self.failed_in_a_row = 0
-        self.form = Form()  # that the server has answered to, once it has
+        self.form = Form()  # the one that the server has answered, once it has
         self.stopped: Stop | None = None
         self.problem = ""
         self.fatal: RuleError | None = None
@@ -307,7 +307,7 @@ class _Run:
                 self._watch(progress)
         except BaseException:
             self.stop(Stop.ERROR, "interrupted")
-            # Not by join: before Python 3.13 an interrupted join takes a thread that still runs for an ended one.
+            # Not by join: before Python 3.13, an interrupted join may take a running thread for an ended one.
             self.idle.wait(self.asking.endpoint.seconds)
             raise
 
@@ -383,7 +383,7 @@ class _Run:
             if reply.status and reply.status not in _NOT_NOW and reply.status < 500:
                 raise self._refusal(client, request, reply)
             if reply.status in _BUSY and self.answered > answered:
-                attempt, answered = 0, self.answered  # others got through: it is our turn some time
+                attempt, answered = 0, self.answered  # others got through: it will be our turn
             attempt += 1
             self._pause(attempt, reply)
         if not self.stopped:

@@ -30,7 +30,7 @@ from unruly.errors import RuleError
 from unruly.prompts.answers import Completion
 
 UNSURE = "unsure"
-_REFUSABLE = {  # parts of a request, and what a server calls them that refuses one
+_REFUSABLE = {  # parts of a request, and the words by which a server refuses them
     "logprobs": ("logprobs",),
     "response_format": ("response_format", "json_schema", "schema", "grammar"),
     "max_tokens": ("max_tokens",),

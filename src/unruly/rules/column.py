@@ -204,7 +204,7 @@ class ColumnVotes:
 class SoftVotes:
     """Probabilities by class, and the likeliest class."""
 
-    columns: tuple[str, ...]  # one a class; "" for the one that is left over
+    columns: tuple[str, ...]  # one for each class; "" for a class without a column
     above: float
 
     @property

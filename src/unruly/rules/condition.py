@@ -30,7 +30,7 @@ Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Pl
 Table: TypeAlias = "Mapping[str, Plain]"
 Keys = tuple[str | int, ...]  # that lead to a value in a project file
 Lines: TypeAlias = Callable[[Keys], Where]  # keys from a source's table down -> file and line
-# What other tools call it, and what it is called here.
+# Names of keys in other tools -> their names here.
 SYNONYMS = {
     "regex": "pattern",
     "regexp": "pattern",
@@ -304,7 +304,7 @@ class Needs:
 
     columns: tuple[str, ...] = ()
     measures: tuple[Measure, ...] = ()
-    parts: int = 0  # of its patterns for the linear engine: the most work for one character
+    parts: int = 0  # size of its patterns for the linear engine: steps for each byte of a text
     seconds: float = 0.0  # that its patterns may take for one document
 
     def __add__(self, other: Needs) -> Needs:

@@ -25,7 +25,7 @@ MOST_TOGETHER = 500_000  # parts of all patterns of a project or a model
 _WIDE = 50  # parts that a large class such as \w counts for
 _LONGEST = 20_000  # characters of a pattern as it is written
 _MOST_STRINGS = 2_000  # alternatives that are followed
-_UNKNOWN = "\x00"  # in the place of letters that are not known, as of \w+
+_UNKNOWN = "\x00"  # in place of letters that are not known, as in \w+
 _LONGEST_CLASS = 300  # characters in brackets
 _HUGE = 10**12
 
@@ -361,7 +361,7 @@ def folded(text: pl.Expr) -> pl.Expr:
 def _beyond_lower_case() -> dict[str, str]:
     """What lower case alone does not fold: letters that equal another (ς and σ, ſ and s), and İ, which becomes two."""
     found = {"i\u0307": "\u0130"}
-    for letter in map(chr, range(0x10000)):  # further on, lower case is all there is to it
+    for letter in map(chr, range(0x10000)):  # beyond these, lower case is enough
         simple, lower = letter.casefold(), letter.lower()
         if len(lower) == len(simple) == 1 and simple.lower() != lower:
             found[lower] = simple

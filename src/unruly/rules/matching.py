@@ -61,11 +61,11 @@ from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Match, Votes, one_of
 from unruly.wording import plural
 
-_SLICE = 250_000  # texts matched between two words of progress
+_SLICE = 250_000  # texts matched between two reports of progress
 _AT_ONCE = 5 * STEPS  # parts of patterns × bytes matched between two chances for Ctrl-C
-_QUICK = 0.5  # seconds: where a slice took less, the next is larger
-_FEW = 1_000  # texts for which polars' streaming engine takes longer to start than to match
-_SLOW_SLICE = 2_000  # texts measured in Python between two words of progress
+_QUICK = 0.5  # seconds: after a slice that took less, the next is larger
+_FEW = 1_000  # texts: for fewer, polars' streaming engine takes longer to start than to match
+_SLOW_SLICE = 2_000  # texts measured in Python between two reports of progress
 SOFT = "__soft_votes:"  # before a source's name: the column of its probabilities
 UNASKED = "__unasked:"  # likewise: where it has not been asked
 _SHARES = "__shares:"  # before a rule's column: the column of its probabilities
@@ -102,7 +102,7 @@ class Cache:
                 stacklevel=2,
             )
             return None
-        with suppress(OSError):  # a cache that may only be read serves as well
+        with suppress(OSError):  # a read-only cache will do
             path.touch()  # the least recently used go first
         return pl.read_parquet(BytesIO(data[_SUM:]))
 

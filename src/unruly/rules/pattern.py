@@ -33,7 +33,7 @@ from unruly.rules.expressions import (
 )
 from unruly.rules.timeouts import MOST_SECONDS, SECONDS, STEPS, Countdown
 
-_EMPTY = pl.lit("")  # and not null: polars matches what stands behind a null, too
+_EMPTY = pl.lit("")  # not null: polars also matches the bytes behind a null
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,8 @@ from unruly.wording import plural, shortened
 SHARE = 0.05  # of the training documents that `calibrated = true` fires on, unless stated otherwise
 _SHOWN = 60  # characters of an example in an explanation
 DESCRIBE = "describe"  # of the source that `[task.describe]` makes
-SHARPNESS = 2.0  # of 1, 2 and 3, by the likelihood of gold on 1,200 training documents of agnews and yelp each
+# Of 1, 2 and 3, the best by the likelihood of gold in training data of agnews and yelp.
+SHARPNESS = 2.0
 Moments = tuple[tuple[float, ...], tuple[float, ...]]  # mean and deviation, one of each a class
 _DESCRIBED = "__describe:"  # before the names of measures
 

@@ -38,7 +38,7 @@ from unruly.rules.function import Function, is_rule_function
 from unruly.votes.votes import ABSTAIN, one_of
 from unruly.wording import plural
 
-# The key that makes a condition of a kind -> the kind in `unruly.rules`, and the keys that may stand beside it.
+# Key of a rule -> the kind of condition in `unruly.rules`, and the keys allowed beside it.
 _KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "keywords": ("Keywords", ("match",)),
     "keywords_file": ("Keywords", ("match",)),

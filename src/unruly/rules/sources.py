@@ -148,7 +148,7 @@ class Sources:
             for name in self.names
             if UNASKED + name in cast.columns and cast[UNASKED + name].any()
         }
-        if corpus.missing is not None:  # of a document without a text, no rule knows anything
+        if corpus.missing is not None:  # without a text, every rule abstains
             matrix[corpus.missing] = ABSTAIN
             for shares in soft.values():
                 shares[corpus.missing] = np.nan

@@ -31,8 +31,8 @@ MOST_SECONDS = 10.0  # for one document, all sources together; no rule may ask f
 SMALL = 100  # parts: such patterns need no time limit, however long the text
 STEPS = 20_000_000  # parts × bytes that are matched at once, about a second
 _TOGETHER = 1 << 20  # bytes of long texts that the other process is given at once
-_PATIENCE = 2.0  # seconds that it may take for them; where it does not, they are given one by one
-_START = 60.0  # seconds in which the other process must have begun
+_PATIENCE = 2.0  # seconds that it may take for them; after that, they are given one by one
+_START = 60.0  # seconds in which the other process must start
 
 
 class Countdown:

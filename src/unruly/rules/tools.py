@@ -21,7 +21,7 @@ from unruly.rules.timeouts import Countdown
 Score = Literal["polarity", "subjectivity", "vader"]
 SCORES: tuple[Score, ...] = ("polarity", "subjectivity", "vader")
 _BOUNDS = ("min_words", "max_words", "min_chars", "max_chars")
-_DIGITS = 12  # both tools add decimal fractions; what is left beyond is noise of the addition
+_DIGITS = 12  # scores are sums of decimal fractions; digits beyond these are rounding noise
 MODEL = "en_core_web_sm"
 _ENTITIES = pl.List(pl.Struct({"start": pl.Int64, "end": pl.Int64, "type": pl.String}))
 

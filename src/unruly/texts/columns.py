@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, Where
 from unruly.wording import did_you_mean, listed, nearest
 
-_ENOUGH = 10  # labels, before a class number that is missing means anything
+_ENOUGH = 10  # labels: with fewer, a class number that never occurs means nothing
 UNKNOWN = -1  # the gold label of a document that has none
 MOST_CLASSES = 127
 INDEX = "__index__"  # the column that a pandas index becomes
 WhereOf = Callable[[int], Where]  # the number of a row in a frame -> where the user finds it
 
-# Names that say "this is the text". The first one wins whatever stands beside it.
+# Names of text columns. "text" wins, whatever other columns there are.
 OBVIOUS = "text"
 TEXT_NAMES = frozenset([
     "texts", "comment", "comments", "content", "review", "reviews", "sentence", "sentences", "body", "message",

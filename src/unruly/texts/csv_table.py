@@ -36,12 +36,12 @@ from unruly.texts.table import (
 )
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
-SMALL_PIECE = 1 << 18  # the same where bad rows are skipped: a stray quote is looked at again
-# Written as a number is: no plus, no leading zeros, no more digits than a number keeps.
+SMALL_PIECE = 1 << 18  # bytes read at a time where bad rows are skipped, and so read again
+# Numbers that are written again as they were: no plus, no leading zeros, not too many digits.
 WHOLE = r"^(?:0|-?[1-9][0-9]{0,17})$"
 NUMBER = r"^-?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 TRUTH = r"^(?:true|false|True|False|TRUE|FALSE)$"
-# A column's kind is the first of these that all its values fit, else a string.
+# The type of a column is the first of these that all its values fit, else a string.
 KINDS: tuple[tuple[pl.DataType, str], ...] = (
     (pl.Boolean(), TRUTH),
     (pl.Int64(), WHOLE),

@@ -34,8 +34,8 @@ from unruly.wording import listed
 LARGEST = 1 << 30  # bytes, once unpacked: larger files are for formats that can be read in pieces
 SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 PARQUET = (".parquet", ".pq")
+_PERHAPS_BLANK = (b"\n\n", b"\n\r", b"\n ", b"\n\t")  # where a blank line may be
 # What a JSON number, truth value, list or object looks like once polars has made a string of it.
-_PERHAPS_BLANK = (b"\n\n", b"\n\r", b"\n ", b"\n\t")
 NOT_A_STRING = r"^(?:-?[0-9][0-9.eE+-]*|true|false|\[.*\]|\{.*\})$"
 
 

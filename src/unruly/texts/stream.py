@@ -44,7 +44,7 @@ class Batch:
 
     corpus: Corpus
     spelt: pl.DataFrame
-    records: pl.Series | None = None  # of a CSV file: the rows as they stand, line ends included
+    records: pl.Series | None = None  # of a CSV file: its lines, with line ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,8 +251,8 @@ def _hashes(ids: pl.Series) -> NDArray[np.uint64]:
 
 WRITTEN = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 FLAT = (".csv", ".tsv")  # formats without lists
-# What a spreadsheet takes for a formula: such a beginning, unless all of it is a number.
 _BREAKS = r"[\t\r\n]"  # what an unquoted cell cannot hold
+# A spreadsheet takes a cell with such a beginning for a formula, unless the whole cell is a number.
 FORMULA = r"^[=+\-@\t\r]"
 NUMBER = r"^[+-]?[0-9][0-9 .,]*(?:[eE][+-]?[0-9]+)?$"
 

@@ -26,8 +26,8 @@ from unruly.wording import near_file
 
 PIECE = 8 << 20  # bytes read at a time
 LONGEST_RECORD = 64 << 20  # bytes of one line or record; a longer one is a mistake, or an attack
-MOMENT = 0.05  # seconds within which the next bytes of a pipe are waited for
-LONGEST_WAIT = 0.5  # seconds, until what has come of a pipe is passed on in any case
+MOMENT = 0.05  # seconds to wait for the next bytes of standard input
+LONGEST_WAIT = 0.5  # seconds until what has come of it is passed on in any case
 BOM = b"\xef\xbb\xbf"
 WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -205,7 +205,7 @@ class BadRow:
     row: int  # its number in the file, from 0
     reason: str
     where: Where
-    whole_file: bool = False  # not one row, but all of a file, or all from some row on
+    whole_file: bool = False  # a whole file, or all of it from this row on
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
@@ -219,7 +219,7 @@ class Rows:
     spelt: pl.DataFrame  # the same rows with every cell as the file spells it
     numbers: NDArray[np.int64]  # (rows,): their numbers in the file, from 0
     skipped: tuple[BadRow, ...] = ()  # rows between them that could not be read
-    records: pl.Series | None = None  # (rows,): of a CSV file, its lines as they stand
+    records: pl.Series | None = None  # (rows,): of a CSV file, its lines, with line ends
 
 
 class Table(Protocol):

@@ -26,8 +26,8 @@ from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
 
 BLOCK_CELLS = 1 << 21  # cells of the matrix looked at together
-_DIGITS = 9  # so that thirds of votes that add up to one vote tie with it
-FEW_CLASSES = 12  # up to here a pass over the block for each class is the faster way
+_DIGITS = 9  # counts are rounded to these, so that three thirds of a vote tie with one vote
+FEW_CLASSES = 12  # up to these, a pass over the block for each class is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Tally:
     block: NDArray[np.int8]  # (b, k): their votes
     counts: NDArray[np.float64]  # (b, m): votes for each class, a partial one in equal parts
     named: NDArray[np.int64]  # (b, m): votes that name each class, alone or among others
-    by_source: NDArray[np.int64]  # (k, m): the same of each source, over the block
+    by_source: NDArray[np.int64]  # (k, m): votes of each source that name each class
     cast: NDArray[np.int64]  # (b,): how many sources voted
 
     @property
