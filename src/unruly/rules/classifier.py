@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError, first_line, need
 from unruly.rules.column import refuse_label, soft_votes
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, digest_of, is_no_class
+from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, check_map, digest_of
 
 _BATCH = 32  # texts that a transformers model reads at a time
 
@@ -70,9 +70,7 @@ class Classifier:
 
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
         refuse_label(label, "a classifier")
-        odd = next((target for target in self.map.values() if target not in classes), None)
-        if odd is not None:
-            raise RuleError(f"the map leads to {odd!r}, which {is_no_class(odd, classes)}")
+        check_map(self.map, classes, "the map")
         return pl.col(self.vote_column).struct.field("vote")
 
     def soft(self, classes: tuple[str, ...]) -> pl.Expr:
@@ -118,12 +116,10 @@ class Classifier:
         model = here.at("model").text(inner["model"])
         if model.endswith(".skops"):
             here.at("model").file(model)
-        there = here.at("map")
-        mapped = there.table(inner.get("map", {}))
         with here.blamed():
             return cls(
                 model,
-                {key: there.at(key).label(value) for key, value in mapped.items()},
+                here.at("map").labels_by_name(inner.get("map", {})),
                 here.at("above").number(inner.get("above", 0.0)),
                 here.at("trusted").texts(inner.get("trusted", ())),
                 str(place.folder),

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import RuleError
-from unruly.rules.condition import Needs, Place, Plain, RowFailure, Table, is_no_class
+from unruly.rules.condition import Needs, Place, Plain, RowFailure, Table, check_map, is_no_class
 
 Others = Literal["error", "abstain"]
 _SLACK = 0.01  # how far from 1 the sum of a document's probabilities may lie
@@ -50,12 +50,10 @@ class Column:
         here.only(inner, ("name", "map", "others"), "column")
         if "name" not in inner:
             raise here.error('a column of votes needs name = "...", or probabilities = { ... }')
-        there = here.at("map")
-        mapped = there.table(inner.get("map", {}))
         chosen = here.at("others").choice(inner.get("others", "error"), ("error", "abstain"))
         return cls(
             here.at("name").text(inner["name"]),
-            {key: there.at(key).label(value) for key, value in mapped.items()},
+            here.at("map").labels_by_name(inner.get("map", {})),
             "abstain" if chosen == "abstain" else "error",
         )
 
@@ -73,11 +71,7 @@ class Column:
 
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
         refuse_label(label, "a column of votes")
-        for target in self.map.values():
-            if target not in classes:
-                raise RuleError(
-                    f"the map of column {self.column!r} leads to {target!r}, which {is_no_class(target, classes)}"
-                )
+        check_map(self.map, classes, f"the map of column {self.column!r}")
         return pl.col(self._measure(classes).name)
 
     def reason(self) -> str:

@@ -191,6 +191,10 @@ class Place:
             raise self.error(f"{found} {is_no_class(value, self.classes)}")
         return str(value)
 
+    def labels_by_name(self, value: object) -> dict[str, str]:
+        """The value, if it is a table of names to classes."""
+        return {name: self.at(name).label(label) for name, label in self.table(value).items()}
+
     def file(self, value: object) -> Path:
         """The path of a file that the value names, if it is there."""
         if not self.files:
@@ -234,6 +238,13 @@ def is_no_class(name: object, classes: Sequence[str]) -> str:
     "is not a class: the classes are ham, spam; did you mean 'spam'?"
     """
     return f"is not a class: the classes are {listed(classes, most=40)}{suggestion(name, classes)}"
+
+
+def check_map(labels: Mapping[str, str], classes: Sequence[str], what: str) -> None:
+    """Refuse a map of names to labels, `what`, that leads to a label that is no class."""
+    for label in labels.values():
+        if label not in classes:
+            raise RuleError(f"{what} leads to {label!r}, which {is_no_class(label, classes)}")
 
 
 def as_tuple(name: str, values: Sequence[Item]) -> tuple[Item, ...]:

@@ -434,11 +434,9 @@ class Matcher:
                     return RuleError(first_line(error), where=source.where(number))
         return None
 
-    def with_measures(
-        self, sources: Sequence[Source], documents: MatchFrame, progress: Progress = SILENT
-    ) -> pl.DataFrame:
+    def with_measures(self, sources: Sequence[Source], documents: MatchFrame) -> pl.DataFrame:
         """The frame with every measure that some rule reads; those that it already has are not computed again."""
-        return self._with_clocks(sources, documents, progress)[0]
+        return self._with_clocks(sources, documents, SILENT)[0]
 
     def _with_clocks(
         self, sources: Sequence[Source], documents: MatchFrame, progress: Progress
