@@ -72,6 +72,7 @@ MODEL, OTHER, THIRD = "var(--model, #1f66b3)", "var(--other, #b7791f)", "var(--t
 GOOD, BAD = "var(--good, #217a4b)", "var(--bad, #c0392b)"
 LETTERS = 12.0
 WIDTH, HEIGHT = 440.0, 300.0  # narrow enough that a phone need not shrink the letters much
+TOP, RIGHT = 30.0, 20.0  # margins of a chart: for the legend, and for half of the last number
 
 
 def text_width(text: str, size: float = LETTERS) -> float:
@@ -208,19 +209,13 @@ class Frame:
         *,
         size: tuple[float, float] = (WIDTH, HEIGHT),
         left: float = 52.0,
-        top: float = 30.0,
         bottom: float = 46.0,
-        right: float = 20.0,  # half of the last number stands there
         log: bool = False,
     ) -> Frame:
         """Axes from the lowest to the highest value, with margins around them."""
         width, height = size
-        return cls(
-            width,
-            height,
-            Scale(*x, left, width - right, log=log),
-            Scale(*y, height - bottom, top),
-        )
+        x_scale = Scale(*x, left, width - RIGHT, log=log)
+        return cls(width, height, x_scale, Scale(*y, height - bottom, TOP))
 
     def x_axis(self, ticks: Iterable[tuple[float, str]], title: str, grid: bool = True) -> str:
         """The axis below, with a title."""
