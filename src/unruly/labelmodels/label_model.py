@@ -17,6 +17,7 @@ from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
 
+GUESS = 0.7  # the accuracy of a source of which nothing is known
 Real = NDArray[np.float64]
 Prior = Literal["uniform", "votes", "learn"] | Sequence[float] | Real
 

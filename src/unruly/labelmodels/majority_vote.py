@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from unruly.errors import InputError, SettingsError, not_fitted
 from unruly.labelmodels.dawid_skene import class_prior
 from unruly.labelmodels.label_model import (
+    GUESS,
     LogLinearModel,
     Prior,
     Real,
@@ -181,7 +182,6 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise SettingsError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
-GUESS = 0.7  # the accuracy of a source of which nothing is known
 SURE = 1e-3  # no source is taken to be righter, or wronger, than this
 
 

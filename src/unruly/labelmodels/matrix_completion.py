@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from unruly.errors import InputError, SettingsError
 from unruly.labelmodels.dawid_skene import class_prior, log_rates
 from unruly.labelmodels.label_model import (
+    GUESS,
     LogLinearModel,
     Prior,
     Real,
@@ -22,7 +23,6 @@ from unruly.labelmodels.label_model import (
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 
-TRUST = 0.7  # the accuracy that every source starts from
 CELLS = 1000  # cells of the dense count take as long as one pair of votes in the sparse product
 MANY = 10  # from so many sources on, the pull no longer grows with them
 
@@ -134,7 +134,7 @@ class Completion:
 
     def trusting(self, cast: Real) -> Real:
         """(a, m): mu_0. `cast` (a, m) is the class of each column, one-hot; all sources are right at 70 %."""
-        odds = TRUST * (len(self.prior) - 1) / (1 - TRUST)
+        odds = GUESS * (len(self.prior) - 1) / (1 - GUESS)
         base = self.d / (1 + (odds - 1) * (cast @ self.prior))  # (a,)
         return base[:, None] * np.where(cast > 0, odds, 1.0)
 
