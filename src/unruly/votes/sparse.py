@@ -340,10 +340,11 @@ def _soft(votes: Votes) -> csr_array:
 
 def _certain(votes: Votes) -> bool:
     """Whether every soft vote gives all to one class, and so is a vote for it."""
-    return all(
-        (shares[votes.voted[:, votes.sources.index(source)]].max(axis=1, initial=0) == 1).all()
-        for source, shares in votes.soft.items()
-    )
+    for source, shares in votes.soft.items():
+        cast = shares[votes.voted[:, votes.sources.index(source)]]
+        if not ((cast.max(axis=1, initial=0) == 1) & (cast.sum(axis=1) == 1)).all():
+            return False
+    return True
 
 
 def _same_rows(columns: Iterable[NDArray[np.intp]], n: int, m: int) -> NDArray[np.intp] | None:
