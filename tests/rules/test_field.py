@@ -257,3 +257,10 @@ def test_bad_tables(couples: Path, tmp_path: Path) -> None:
     }
     with pytest.raises(RuleError, match=r"source 'l', rule 1: there is no file none\.csv"):
         source_from_plain(table, ["no", "yes"], tmp_path)
+
+
+def test_a_broken_table_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("a,b\n1,2\n1,2,3\n", "utf-8")
+    rule = {"label": "yes", "lookup": {"file": "pairs.csv", "columns": ["a"]}}
+    with pytest.raises(RuleError, match=r"rule 1: .*pairs\.csv, line 3: 3 fields, but the header"):
+        source_from_plain({"name": "s", "rule": [rule]}, ["no", "yes"], tmp_path)

@@ -373,7 +373,7 @@ class Lookup:
                 str(place.folder),
             )
         except (RuleError, InputError) as error:
-            raise here.error(error.message) from None
+            raise here.error(str(error)) from None  # with the place in the table
 
     def _read(self) -> frozenset[str]:
         path = Path(self.folder) / self.file
