@@ -156,6 +156,11 @@ def test_the_place_of_the_trouble_is_told_by_its_keys() -> None:
     table = {"name": "s", "rule": [{"label": "spam", "all": [{"pattern": "a"}, {"pattern": "("}]}]}
     with pytest.raises(RuleError, match=r"^rule\.0\.all\.1\.pattern: source 's', rule 1: "):
         source_from_plain(table, CLASSES, where=where)
+    sequence = {"first": ["a"], "then": ["b", 3]}
+    with pytest.raises(RuleError, match=r"^rule\.0\.sequence\.then\.1: source 's', rule 1: "):
+        source_from_plain(
+            {"name": "s", "rule": [{"label": "spam", "sequence": sequence}]}, CLASSES, where=where
+        )
 
 
 def test_words_from_a_file_are_written_back_as_the_file(tmp_path: Path) -> None:

@@ -105,11 +105,11 @@ class Place:
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """Errors raised inside name this place."""
+        """Errors raised inside name this place, unless they name one already."""
         try:
             yield
         except RuleError as error:
-            raise self.error(error.message) from None
+            raise (self.error(error.message) if error.where is None else error) from None
 
     def only(self, table: Mapping[str, object], known: Sequence[str], what: str) -> None:
         """Refuse a key that is not known, and suggest the nearest, or list all."""

@@ -215,7 +215,7 @@ class Prompt:
         there = here.at("answers")
         given = there.table(inner.get("answers", {}))
         answers = {there.at(c).label(c): there.at(c).texts(words) for c, words in given.items()}
-        try:
+        with here.blamed():
             return cls(
                 endpoint=_endpoint(inner, here),
                 model=here.at("model").text(inner["model"]),
@@ -228,8 +228,6 @@ class Prompt:
                 descriptions=dict(place.descriptions),
                 extra=_extra(inner.get("extra", {}), here.at("extra")),
             )
-        except RuleError as error:
-            raise error if error.where and error.where.line else here.error(error.message) from None
 
 
 def prompt_of(source: Source) -> Prompt | None:
