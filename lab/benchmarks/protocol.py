@@ -109,6 +109,8 @@ def last_and_gold(dataset: Dataset, settings: PaperSettings, seed: int) -> tuple
         settings,
         hidden=np.zeros(seen.n, np.bool_),
         clean=nothing,
+        targets=None,
+        weights=None,
     )
     best, by_gold = -1.0, None
     with threadpool_limits(1, user_api="blas"):

@@ -37,6 +37,7 @@ def algorithm_1(
     start: dict[str, NDArray[Any]],
     *,
     clean: NDArray[Any],
+    weight: NDArray[Any],
     batches: list[list[NDArray[Any]]],
 ) -> list[Trace]:
     """The trace of each epoch; `batches[t]` are the documents of each step of epoch t + 1."""
@@ -45,8 +46,8 @@ def algorithm_1(
     params = {name: torch.from_numpy(v).double().requires_grad_() for name, v in start.items()}
     adam = torch.optim.Adam(params.values(), lr=s.learning_rate, weight_decay=s.weight_decay)
     voted, onehot = y >= 0, torch.nn.functional.one_hot(y.clamp(min=0), m) * (y >= 0)[..., None]
-    known = torch.from_numpy(clean >= 0)
-    in_dl = (voted.sum(1) > s.p) | known  # D_L of the classifier
+    known, w = torch.from_numpy(clean >= 0), torch.from_numpy(weight).double()
+    in_dl = ((voted.sum(1) > s.p) | known) & (w > 0)  # D_L of the classifier
     matched = in_dl & voted.any(1)  # D_L of the denoiser
     denoises = s.ablation in ("whole", "rule-only", "rule-neural")
     classifies, renews = s.ablation != "rule-only", s.ablation in ("whole", "rule-only")
@@ -76,13 +77,13 @@ def algorithm_1(
             even = even + (split * mine).sum(0)
             # Eqs. 3 and 5, supervised by the labels of the epoch before
             z = (a[..., None] * onehot[rows]).sum(1).log_softmax(1)
-            l1 = -(labels[rows] * z * matched[rows][:, None]).sum() * denoises
+            l1 = -(labels[rows] * z * (w[rows] * matched[rows])[:, None]).sum() * denoises
             if len(steps) == 1 and renews:
                 labels = torch.where(matched[:, None], vote(_global(received, even, s)), labels)
             # Eqs. 4, 6 and 7, supervised by the renewed labels
             hidden = (b[rows] @ params["c.w1"] + params["c.b1"]).relu()
             log_z = (hidden @ params["c.w2"] + params["c.b2"]).log_softmax(1)
-            l2 = -(labels[rows] * log_z * in_dl[rows][:, None]).sum() * classifies
+            l2 = -(labels[rows] * log_z * (w[rows] * in_dl[rows])[:, None]).sum() * classifies
             with torch.no_grad():
                 memory[rows] = s.alpha * memory[rows] + (1 - s.alpha) * log_z.exp()
                 p = memory[rows] / (1 - s.alpha**t)

@@ -24,7 +24,7 @@ BASE = PaperSettings(hidden=6, learning_rate=0.02, c1=0.3, c3=0.3, alpha=0.6)
 class Toy:
     """Random documents, some of them repeated, some without votes, some with clean labels."""
 
-    def __init__(self, seed: int, clean: bool = False) -> None:
+    def __init__(self, seed: int, clean: bool = False, weighted: bool = False) -> None:
         rng = np.random.default_rng(seed)
         n, k = 30, 5
         self.features = rng.normal(size=(n, D)).astype(np.float32)
@@ -39,6 +39,7 @@ class Toy:
         if clean:
             self.clean[[2, 7, 11, 20, 27]] = rng.integers(0, M, 5)
             self.clean[2] = (self.matrix[2].max() + 1) % M
+        self.weight = rng.choice([0.0, 0.5, 1.0, 3.0], n) if weighted else np.ones(n)
         self.votes = Votes.from_array(self.matrix, classes=[f"c{r}" for r in range(M)])
 
     def run(self, settings: PaperSettings, seed: int) -> tuple[list[Trace], list[Trace]]:
@@ -49,6 +50,8 @@ class Toy:
             settings,
             hidden=np.zeros(30, dtype=bool),
             clean=check_labels(self.clean, 30, M),
+            targets=None,
+            weights=self.weight,
         )
         run = Epochs(data, self.votes, settings, seed)
         # At the usual start, vote vectors at zero, the gradient of W1 is zero up to rounding, and Adam
@@ -75,6 +78,7 @@ class Toy:
             settings,
             start,
             clean=self.clean,
+            weight=self.weight,
             batches=batches,
         )
         return ours, theirs
@@ -121,10 +125,12 @@ def test_every_ablation_attention_and_p(ablation: str, attention: str, p: int) -
 @pytest.mark.parametrize("attention", ["all", "voters"])
 @pytest.mark.parametrize("p", [0, 2])
 @pytest.mark.parametrize("batch_size", [None, 11])
-def test_clean_labels_and_mini_batches(attention: str, p: int, batch_size: int | None) -> None:
+def test_clean_labels_weights_and_mini_batches(
+    attention: str, p: int, batch_size: int | None
+) -> None:
     settings = replace(BASE, attention=attention, p=p, batch_size=batch_size)
     for seed in range(3):
-        compare(*Toy(seed, clean=True).run(settings, seed), settings)
+        compare(*Toy(seed, clean=True, weighted=True).run(settings, seed), settings)
 
 
 @pytest.mark.parametrize(
@@ -171,6 +177,8 @@ def test_an_epoch_counts_the_labels_that_it_changed(batch_size: int | None) -> N
             settings,
             hidden=np.zeros(30, dtype=bool),
             clean=check_labels(None, 30, M),
+            targets=None,
+            weights=None,
         )
         run = Epochs(data, toy.votes, settings, seed)
         for t in range(1, EPOCHS + 1):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,12 +46,15 @@ def cotrain(
     seed: int = 0,
     clean: Gold | None = None,
     valid: Valid | None = None,
+    targets: NDArray[np.floating[Any]] | None = None,
+    weights: NDArray[np.floating[Any]] | None = None,
     progress: Progress = SILENT,
 ) -> CoTrained:
     """Train both networks on the votes and features of the same n documents.
 
     `clean`, (n,), holds the true class of documents where it is known, else -1. `valid` holds documents
-    with true labels for `selection="gold"`.
+    with true labels for `selection="gold"`. `targets`, (n, m), are soft labels that take the place of
+    the pseudo-labels and are not renewed; `weights`, (n,), tell how much each document counts.
 
     >>> features = Features.from_array(np.eye(4, dtype=np.float32)[[0, 1, 0, 1, 2]])
     >>> votes = Votes.from_array([[0, 0], [1, -1], [0, -1], [-1, 1], [-1, -1]])
@@ -64,7 +68,9 @@ def cotrain(
         training, aside = set_aside(training, seed)
     held = hold_out(features, votes, settings, seed) & (training == UNKNOWN)
     judge = judge_for(features, votes, settings, held, valid)
-    data = prepare(features, votes, settings, hidden=held, clean=training)
+    data = prepare(
+        features, votes, settings, hidden=held, clean=training, targets=targets, weights=weights
+    )
     with one_thread():
         run = Epochs(data, votes, settings, seed)
         best = Best(settings.patience)
@@ -122,7 +128,7 @@ class Epochs:
         self.denoises = settings.ablation not in ("neural-only", "neural-self")
         self.classifies = settings.ablation != "rule-only"
         self.self_trains = settings.ablation in ("whole", "neural-self") and settings.c3 > 0
-        # The others are "supervised by the initial simple majority voted labels" (section 4.2.5).
+        # "Supervised by the initial simple majority voted labels" (section 4.2.5), or by given targets.
         self.renews = settings.ablation in ("whole", "rule-only") and not data.fixed.all()
         self.shape = Shape(data.features.width, settings.hidden, data.m, len(data.codes))
         self.networks = Networks.start(self.shape, seed)
@@ -183,7 +189,7 @@ class Epochs:
                 self.gradient.attention,
                 attended,
                 attending,
-                self.data.labels[rows],
+                self.data.target(rows),
                 self.settings.c1 / batch.n,
             )
             received = received + attending.received  # sum over documents of a_ij
@@ -192,7 +198,7 @@ class Epochs:
                 a = self._global(received, batch.even)
                 changed = self.data.renew(rows, attended.contested_votes, a)
         if self.classifies:
-            l2, l3 = self._classifier_step(batch, self.data.labels[rows], t, changed)
+            l2, l3 = self._classifier_step(batch, self.data.target(rows), t, changed)
         self.adam.step()
         return _Sums(
             l1, l2, l3, batch.matched, batch.supervised, batch.n, changed, received, batch.even

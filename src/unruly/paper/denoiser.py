@@ -102,7 +102,7 @@ def denoiser_step(
     into: Attention,
     documents: Attended,
     attending: Attending,
-    target: Real,  # (contested, m): their pseudo-labels
+    target: Real,  # (contested, m): labels times weights
     factor: float,  # c1 / n
 ) -> float:
     """Equations 3 and 5 on the contested documents; writes the gradient of factor * l1, returns l1."""

@@ -24,8 +24,8 @@ _TINY = 1e-30  # arithmetic on numbers near the end of float32 is a hundred time
 def likelihood_loss(scores: Real, target: Real) -> tuple[float, Real, Real]:
     """l1 or l2: -sum target log softmax(scores), its gradient by the scores, and the softmax.
 
-    `target`, (n, m), is the label as a distribution (or a sum of several); a row of zeros takes no part.
-    The gradient is softmax(scores) sum_r target_r - target.
+    `target`, (n, m), is the label as a distribution times the document's weight; a row of zeros takes
+    no part. The gradient is softmax(scores) sum_r target_r - target.
     """
     log_probability = log_softmax(scores)  # (n, m)
     probability = np.exp(log_probability)  # (n, m)

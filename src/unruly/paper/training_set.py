@@ -7,6 +7,7 @@ the classifier sees each distinct row once; and the two of `denoiser`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +39,9 @@ class TrainingSet:
     votes_at_all: NDArray[np.bool_]  # (k,): sources with a vote; the others are left out entirely
     supervised: NDArray[np.bool_]  # (n,): D_L for the classifier
     matched: NDArray[np.bool_]  # (n,): D_L for the denoiser: supervised, and with a vote
-    fixed: NDArray[np.bool_]  # (n,): clean labels, which are never renewed
+    fixed: NDArray[np.bool_]  # (n,): labels that are never renewed
     labels: Real  # (n, m): the current labels, as distributions
+    weights: Real  # (n,)
     codes: Whole  # (c,), sorted: the pairs source * (m + 1) + outcome that occur
     attention: str
     centre: Real | None  # (d,)
@@ -58,6 +60,10 @@ class TrainingSet:
     def cells(self, rows: Whole | slice) -> SparseVotes:
         """The cells of some documents that the softmax of Eq. 1 runs over."""
         return outcomes(self.matrix[rows], self.m, self.attention, self.votes_at_all)
+
+    def target(self, rows: Whole) -> Real:
+        """(rows, m): the current labels of some documents, times their weights."""
+        return np.asarray(self.labels[rows] * self.weights[rows, None])
 
     def renew(self, rows: Whole, votes: SparseVotes, reliability: NDArray[np.float64]) -> int:
         """Equation 2: new pseudo-labels for matched documents, clean ones excepted; how many changed."""
@@ -85,17 +91,26 @@ def prepare(
     *,
     hidden: NDArray[np.bool_],  # (n,): documents whose votes are held out of training
     clean: Gold,
+    targets: NDArray[np.floating[Any]] | None,
+    weights: NDArray[np.floating[Any]] | None,
 ) -> TrainingSet:
     """Check the parts against each other and put them together."""
-    m = votes.m
+    n, m = votes.n, votes.m
     check_features(features, votes)
     matrix = votes.hard  # the paper knows votes for one class only
     if hidden.any():
         matrix = np.where(hidden[:, None], np.int8(ABSTAIN), matrix)
+    weight = _weights(weights, n)
     known = clean >= 0
     count = (matrix >= 0).sum(axis=1)
-    supervised = (count > settings.p) | known
-    labels = _majority(matrix, m)
+    if targets is None:
+        labels = _majority(matrix, m)
+        supervised = ((count > settings.p) | known) & (weight > 0)
+        fixed = known.copy()
+    else:
+        labels = _targets(targets, n, m)
+        supervised = (weight > 0) & ((labels.sum(axis=1) > 0) | known) & (~hidden | known)
+        fixed = np.ones(n, dtype=np.bool_)
     labels[known] = np.eye(m, dtype=np.float32)[clean[known]]
     if not supervised.any():
         raise InputError(_nothing_to_learn_from(votes, settings))
@@ -108,8 +123,9 @@ def prepare(
         votes_at_all=votes_at_all,
         supervised=supervised,
         matched=supervised & (count > 0),
-        fixed=known,
+        fixed=fixed,
         labels=labels,
+        weights=weight,
         codes=_codes(matrix, m, settings.attention, votes_at_all),
         attention=settings.attention,
         centre=centre,
@@ -124,7 +140,7 @@ class Batch:
     n: int
     features: Real  # (u, d): distinct rows
     memory: Whole | None  # (u,): their places in the temporal ensemble; None for all in order
-    uncontested: Real  # (u, m): summed labels of supervised documents that are not contested
+    uncontested: Real  # (u, m): labels times weights of supervised documents that are not contested
     unmatched: Real  # (u,): how many documents of D_U each row stands for
     attended: Attended
     group: Whole  # (contested,): the distinct row of each contested document
@@ -135,7 +151,7 @@ class Batch:
     supervised: int
 
     def target(self, contested: Real) -> Real:
-        """(u, m): the labels of all supervised documents, summed over equal rows."""
+        """(u, m): labels times weights of all supervised documents, summed over equal rows."""
         target = self.uncontested.copy()
         np.add.at(target, self.group, contested)
         return target
@@ -148,7 +164,7 @@ def make_batch(data: TrainingSet, rows: Whole, whole: bool) -> Batch:
     cells = data.cells(rows)
     matched = data.matched[rows]
     differs = contested(cells) & matched
-    mass = data.labels[rows] * data.supervised[rows, None]  # (n, m)
+    mass = data.target(rows) * data.supervised[rows, None]  # (n, m)
     seen = cells.take(np.flatnonzero(matched))
     alone = np.diff(seen.onehot.indptr)[seen.row] == 1
     return Batch(
@@ -255,6 +271,27 @@ def _codes(
         part = outcomes(matrix[start : start + _CHUNK], m, attention, votes_at_all)
         used[part.onehot.indices] = True
     return np.flatnonzero(used)
+
+
+def _weights(weights: NDArray[np.floating[Any]] | None, n: int) -> Real:
+    if weights is None:
+        return np.ones(n, dtype=np.float32)
+    given = np.asarray(weights, dtype=np.float32)
+    if given.shape != (n,) or not np.isfinite(given).all() or (given < 0).any():
+        raise InputError(
+            f"weights must be {n} numbers, one for each document, none negative or NaN"
+        )
+    return given
+
+
+def _targets(targets: NDArray[np.floating[Any]], n: int, m: int) -> Real:
+    given = np.array(targets, dtype=np.float32)
+    if given.shape != (n, m) or not np.isfinite(given).all() or (given < 0).any():
+        raise InputError(
+            f"targets must be a matrix of {n} documents × {m} classes, none negative or NaN, "
+            f"not of shape {given.shape}"
+        )
+    return given
 
 
 def _nothing_to_learn_from(votes: Votes, settings: PaperSettings) -> str:
