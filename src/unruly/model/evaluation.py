@@ -318,6 +318,7 @@ def evaluate(
     majority = majority_shares(votes, commonest)[known]
     truth, covered = gold[known].astype(np.int64), votes.covered[known]
     ours, denoiser = heads.combined[known], heads.denoiser[known]
+    agreement = heads.agreement(votes.covered)
 
     def part(name: str, rows: NDArray[np.bool_]) -> Part | None:
         return _part(name, truth[rows], ours[rows], majority[rows]) if rows.any() else None
@@ -329,7 +330,7 @@ def evaluate(
         uncovered=part("uncovered", ~covered),
         denoiser=scores(truth[covered], denoiser[covered]) if covered.any() else None,
         classifier=scores(truth, heads.classifier[known]),
-        agreement=_agreement(heads, votes.covered),
+        agreement=1.0 if agreement is None else agreement,
         repeats=int(repeats[known].sum()) if repeats is not None else 0,
         unlabelled=int((~known).sum()),
         ledger=ledger,
@@ -388,13 +389,6 @@ def _figures(table: NDArray[np.float64], error: float | None) -> Scores:
         calibration_error=error,
         confusion=table,
     )
-
-
-def _agreement(heads: Heads, covered: NDArray[np.bool_]) -> float:
-    if not covered.any():
-        return 1.0
-    same = heads.denoiser.argmax(axis=1) == heads.classifier.argmax(axis=1)
-    return float(same[covered].mean())
 
 
 def _plain(value: float | None) -> float | None:

@@ -323,7 +323,7 @@ def explain(
         answer=_opinion(heads.combined[0], fitted.classes),
         decided_by=DECIDED[int(heads.decided_by[0])],
         votes=_votes(fitted, votes, heads, features, text),
-        majority=_majority(votes),
+        majority=majority_classes(votes),
         pseudo_label=_pseudo_label(fitted, votes) if fitted.method == "paper" else (),
         denoiser=_opinion(heads.denoiser[0], fitted.classes) if cast else None,
         classifier=_opinion(heads.classifier[0], fitted.classes),
@@ -400,7 +400,8 @@ def _votes(
     return tuple(vote(j) for j in sorted(cast, key=lambda j: (-float(here[j]), j)))
 
 
-def _majority(votes: Votes) -> tuple[str, ...]:
+def majority_classes(votes: Votes) -> tuple[str, ...]:
+    """The classes with most votes on the first document; none without votes."""
     counts = votes.counts()[0]
     if not counts.any():
         return ()

@@ -203,15 +203,13 @@ def summarise(
     """The summary of a fit, from what the trained heads say of the training documents."""
     final = heads.predicted  # (n,)
     agrees = votes.agrees(final)  # (n, k)
-    same = heads.denoiser.argmax(axis=1) == heads.classifier.argmax(axis=1)
-    covered = votes.covered
     return FitSummary(
         documents=votes.n,
-        covered=int(covered.sum()),
+        covered=int(votes.covered.sum()),
         classes=votes.classes,
         labels=tuple(np.bincount(final, minlength=votes.m).tolist()),
         sources=tuple(_line(j, learner, votes, agrees) for j in range(votes.k)),
-        agreement=float(same[covered].mean()) if covered.any() else None,
+        agreement=heads.agreement(votes.covered),
         encoder=encoder,
         epochs=len(learner.history),
         kept_epoch=next((epoch.number for epoch in learner.history if epoch.kept), None),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
+from unruly.labelmodels.majority_vote import majority_vote
 from unruly.model.summary import shares_of
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
@@ -134,7 +135,7 @@ def compare_projects(
         for name in ("prior", "encoder", "method", "seed", "settings")
         if getattr(old, name) != getattr(new, name)
     }
-    winners = [_winner(votes) for votes in cast]
+    winners = [majority_vote(votes) for votes in cast]
     return Difference(
         sources=_changes(old.sources, new.sources, before, after),
         file=Path(corpus.name).name,
@@ -311,14 +312,6 @@ def _change(change: SourceChange) -> str:
             f"reliability {change.reliability_before:.3f} -> {change.reliability_after:.3f}"
         )
     return ", ".join(pieces)
-
-
-def _winner(votes: Votes) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """(n,): the class with most votes, -1 where there is none or several tie."""
-    counts = votes.counts()
-    best = counts.max(axis=1, keepdims=True)
-    tied = (counts == best).sum(axis=1) > 1
-    return np.where(votes.covered & ~tied, counts.argmax(axis=1), -1)
 
 
 def _same_classes(old: tuple[str, ...], new: tuple[str, ...]) -> None:

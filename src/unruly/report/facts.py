@@ -14,6 +14,7 @@ from unruly.facts import BalanceOrigin, ClassBalance, Ledger, Use, note_to_plain
 from unruly.features.cache import Cache
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate
+from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import Epoch, Heads
 from unruly.model.advice import (
     Critique,
@@ -36,7 +37,7 @@ from unruly.report.sources import SourceFacts, Weights, source_facts, source_wei
 from unruly.report.verdict import Removal, removals
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import Votes
+from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
 
 SUGGESTIONS = 15  # new rules that the page shows
@@ -425,7 +426,6 @@ def _absent(classes: tuple[str, ...], *predicted: NDArray[np.integer]) -> tuple[
 
 def _with_majority(votes: Votes, predicted: NDArray[np.integer]) -> float | None:
     """The share of documents with a clear majority that are given the majority's class."""
-    counts = votes.counts()
-    clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
-    rows = votes.covered & clear
-    return float((counts.argmax(axis=1) == predicted)[rows].mean()) if rows.any() else None
+    majority = majority_vote(votes)
+    rows = majority != ABSTAIN
+    return float((majority == predicted)[rows].mean()) if rows.any() else None
