@@ -175,8 +175,7 @@ def check_documents(fitted: Fitted) -> tuple[Features, Votes]:
         documents = Documents(corpus, None)
         return fitted.features(documents), fitted.votes(documents, None)
     rng = np.random.default_rng(0)
-    width = sum(width for _, width in fitted.blocks)
-    values = rng.normal(size=(CHECKED, width)).astype(np.float32)
+    values = rng.normal(size=(CHECKED, fitted.width)).astype(np.float32)
     numbers = rng.integers(-1, len(fitted.classes), (CHECKED, len(fitted.sources)))
     votes = Votes.from_array(numbers, classes=fitted.classes, sources=fitted.sources)
     return Features.from_array(values), votes
@@ -274,7 +273,7 @@ def model_card(fitted: Fitted, name: str, checked: int | None, difference: float
     if checked is not None:
         parts.append(
             _ONNX.format(
-                width=sum(width for _, width in fitted.blocks),
+                width=fitted.width,
                 encoder=summary.encoder,
                 sources=len(fitted.sources),
                 checked=checked,

@@ -13,10 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, RuleError, Where
-from unruly.facts import Ledger
+from unruly.facts import Ledger, Use
 from unruly.features.encoder import Features, FittedSpace
 from unruly.features.stack import Encoding
 from unruly.learner import Heads, Learner
+from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.inputs import (
     Documents,
     Labels,
@@ -84,6 +85,16 @@ class Fitted:
         """Source names, in the order of the votes' columns."""
         return self.learner.sources
 
+    @property
+    def width(self) -> int:
+        """How many features a document has."""
+        return sum(width for _, width in self.blocks)
+
+    @property
+    def rule_sources(self) -> Sources | None:
+        """The rules that it carries; None when only votes were given."""
+        return None if self.rules is None else self.rules.sources
+
     def features(
         self,
         documents: Documents,
@@ -102,11 +113,10 @@ class Fitted:
             assert documents.corpus is not None
             assert self.encoder is not None
             given = self.encoder.features(documents.corpus, cache, progress, keyed=keyed)
-        widths = sum(width for _, width in self.blocks)
-        if given.width != widths:
+        if given.width != self.width:
             by = f" ({self.encoder.name} gives them)" if self.encoder else ""
             raise InputError(
-                f"X has {given.width} features, but WeakClassifier is expecting {widths} features as input{by}: "
+                f"X has {given.width} features, but WeakClassifier is expecting {self.width} features as input{by}: "
                 "give those that it was fitted on"
             )
         return given
@@ -115,12 +125,7 @@ class Fitted:
         self, documents: Documents, given: Votes | None, progress: Progress = SILENT
     ) -> Votes:
         """The votes on new documents: as given, else by the model's own rules, else none."""
-        if given is not None:
-            check_rows(documents, given)
-            return aligned(given, self.classes, self.sources)
-        if self.rules is not None and documents.corpus is not None:
-            return aligned(self.rules.vote(documents.corpus, progress), self.classes, self.sources)
-        return silence(documents.ids, self.classes, self.sources)
+        return votes_on(documents, given, self.rules, self.classes, self.sources, progress)
 
     def named_votes(self, documents: Documents, votes: object) -> Votes | None:
         """Votes on new documents, with the model's names when only a matrix is given."""
@@ -179,7 +184,7 @@ class Fitted:
 
     def check(self) -> None:
         """Answer blank documents, one for each class: raises where the parts of a model do not fit together."""
-        m, k, d = len(self.classes), len(self.sources), sum(width for _, width in self.blocks)
+        m, k, d = len(self.classes), len(self.sources), self.width
         blank = Features.from_array(np.zeros((m, d), dtype=np.float32))
         cast = np.repeat(np.arange(m, dtype=np.int64)[:, None], k, axis=1)  # all sources agree
         votes = Votes.from_array(cast, classes=self.classes, sources=self.sources)
@@ -192,9 +197,37 @@ class Fitted:
         self.neighbourhood.check(d, m, k)
         str(self.summary), str(self.ledger)  # can they be shown?
 
-    def repeats(self, documents: Documents) -> NDArray[np.bool_]:
-        """(n,): which documents also stand among the training documents."""
-        return repeated(digests_of(documents), self.digests)
+    def evaluate(
+        self, documents: Documents, answers: Predictions, gold: NDArray[np.int64], origin: str
+    ) -> Evaluation:
+        """Score the answers to these documents against gold labels (-1: unknown), which come from `origin`."""
+        return evaluate(
+            answers.heads,
+            answers.votes,
+            gold,
+            ledger=self.ledger.add(Use.SCORING, int((gold >= 0).sum()), origin),
+            commonest=self.commonest,
+            repeats=repeated(digests_of(documents), self.digests),
+            shares=self.summary.shares,
+        )
+
+
+def votes_on(
+    documents: Documents,
+    given: Votes | None,
+    rules: RuleBook | None,
+    classes: tuple[str, ...],
+    sources: tuple[str, ...],
+    progress: Progress,
+) -> Votes:
+    """Votes with these classes and sources: as given, else by the rules, else none."""
+    if given is not None:
+        check_rows(documents, given)
+    elif rules is not None and documents.corpus is not None:
+        given = rules.vote(documents.corpus, progress)
+    else:
+        return silence(documents.ids, classes, sources)
+    return aligned(given, classes, sources)
 
 
 def without_evidence(documents: Documents, votes: Votes) -> NDArray[np.bool_]:

@@ -34,17 +34,16 @@ from unruly.model.fitted import (
     digests_of,
     plain_ids,
     unit_length,
+    votes_on,
     with_shares,
     without_evidence,
 )
 from unruly.model.inputs import (
     Documents,
     aligned,
-    check_rows,
     corpus_gold,
     labels_of,
     refuse_true_labels,
-    silence,
     votes_of,
 )
 from unruly.model.settings import MethodSettings
@@ -63,15 +62,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Validation:
-    """Documents with true labels, for choosing the epoch or for calibration when that is asked for."""
-
-    documents: Documents
-    votes: Votes | None
-    gold: NDArray[np.int64]  # (n,): -1 where unknown
-
-
-@dataclass(frozen=True, eq=False)
 class FitRequest:
     """All that a fit is asked for."""
 
@@ -85,7 +75,7 @@ class FitRequest:
     rules: RuleBook | None
     balance: StatedBalance | None
     labels: Labelled | None  # true ones, of some documents
-    valid: Validation | None
+    valid: Any  # documents with true labels, as `WeakClassifier.fit` takes them; None without
     keep_documents: int
     cache: Cache | None
 
@@ -105,7 +95,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
         balance=request.balance,
         clean=None if labels is None else labels.numbers,
         label_weights=None if labels is None else labels.weights,
-        valid=_valid(request, progress),
+        valid=_validation(request, progress),
         progress=progress,
     )
     heads = _training_heads(request, learner, features)
@@ -263,27 +253,6 @@ def cast_votes(
     return rules.vote(documents.corpus, progress), False
 
 
-def encoding_of(
-    encoder: Any, documents: Documents, cache: Cache | None, progress: Progress = SILENT
-) -> Encoding | None:
-    """The encoder, fitted to the texts; None where features are given."""
-    if documents.corpus is None:
-        return None
-    return Encoding.fitted(encoder, documents.corpus, cache, progress)
-
-
-def validation_of(valid: Any, classes: tuple[str, ...], numbered: bool) -> Validation:
-    """Validation documents from a corpus with gold, `(X, gold)` or `(X, votes, gold)`."""
-    if isinstance(valid, Corpus):
-        return Validation(Documents.of(valid), None, corpus_gold(valid, classes, numbered))
-    if not isinstance(valid, tuple) or len(valid) not in (2, 3):
-        raise InputError("valid must be a corpus with gold labels, (X, gold), or (X, votes, gold)")
-    documents = Documents.of(valid[0])
-    gold = labels_of(valid[-1], classes, documents.ids, "validation labels")
-    votes = votes_of(valid[1], documents.ids)[0] if len(valid) == 3 else None
-    return Validation(documents, votes, gold)
-
-
 def _features(request: FitRequest, documents: Documents, progress: Progress) -> Features:
     if documents.features is not None:
         return documents.features
@@ -293,12 +262,12 @@ def _features(request: FitRequest, documents: Documents, progress: Progress) -> 
     return request.encoder.features(documents.corpus, request.cache, progress)
 
 
-def _valid(
+def _validation(
     request: FitRequest, progress: Progress
 ) -> tuple[Features, Votes, NDArray[np.int64]] | None:
     """Validation documents as training takes them; refused where nothing uses their labels."""
-    settings = request.settings
-    if request.valid is None:
+    settings, valid = request.settings, request.valid
+    if valid is None:
         return None
     if not isinstance(settings, PaperSettings):
         raise InputError(
@@ -310,16 +279,18 @@ def _valid(
             'validation labels are given, but nothing uses them: set selection="gold" or calibrate=True in '
             "PaperSettings, or score with evaluate() after fitting"
         )
-    documents, given = request.valid.documents, request.valid.votes
     classes, sources = request.votes.classes, request.votes.sources
-    if given is not None:
-        check_rows(documents, given)
-        votes = aligned(given, classes, sources)
-    elif request.rules is not None and documents.corpus is not None:
-        votes = aligned(request.rules.vote(documents.corpus, progress), classes, sources)
+    given = None
+    if isinstance(valid, Corpus):
+        documents, gold = Documents.of(valid), corpus_gold(valid, classes, request.numbered)
+    elif isinstance(valid, tuple) and len(valid) in (2, 3):
+        documents = Documents.of(valid[0])
+        gold = labels_of(valid[-1], classes, documents.ids, "validation labels")
+        given = votes_of(valid[1], documents.ids)[0] if len(valid) == 3 else None
     else:
-        votes = silence(documents.ids, classes, sources)
-    return _features(request, documents, progress), votes, request.valid.gold
+        raise InputError("valid must be a corpus with gold labels, (X, gold), or (X, votes, gold)")
+    votes = votes_on(documents, given, request.rules, classes, sources, progress)
+    return _features(request, documents, progress), votes, gold
 
 
 def _unasked(votes: Votes) -> tuple[DocumentsUnasked, ...]:

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, SettingsError, not_fitted
-from unruly.facts import Ledger, Use
+from unruly.facts import Ledger
 from unruly.features.registry import plain_spec
 from unruly.features.stack import Encoding
 from unruly.files import check_not_input
 from unruly.labelling.answers import Labelled
 from unruly.learner import Epoch
 from unruly.model import explanation, storage
-from unruly.model.evaluation import Evaluation, evaluate, warn_of_votes
+from unruly.model.evaluation import Evaluation, warn_of_votes
 from unruly.model.explanation import Explanation
 from unruly.model.fitted import Fitted, RuleBook
 from unruly.model.inputs import Documents, Labels, check_rows, labels_of
@@ -145,7 +145,9 @@ class WeakClassifier:
         )
         cast, numbered = fitting.cast_votes(documents, votes, rules, progress)
         check_rows(documents, cast)
-        encoder = fitting.encoding_of(self.encoder, documents, self._cache(), progress)
+        encoder = None
+        if documents.corpus is not None:
+            encoder = Encoding.fitted(self.encoder, documents.corpus, self._cache(), progress)
         request = fitting.FitRequest(
             documents=documents,
             votes=cast,
@@ -157,7 +159,7 @@ class WeakClassifier:
             rules=rules,
             balance=parse_prior(self.class_prior, cast.classes),
             labels=None if clean is None else _labelled(clean, cast),
-            valid=None if valid is None else fitting.validation_of(valid, cast.classes, numbered),
+            valid=valid,
             keep_documents=self.keep_documents,
             cache=self._cache(),
         )
@@ -222,7 +224,7 @@ class WeakClassifier:
     @property
     def feature_width(self) -> int:
         """How many numbers a document becomes before it is classified."""
-        return sum(width for _, width in self._fitted().blocks)
+        return self._fitted().width
 
     def encode(self, X: Any, *, cached: bool = True, progress: Progress = SILENT) -> Any:
         """(n, d): the features that the model reads of these documents, as float32."""
@@ -265,15 +267,7 @@ class WeakClassifier:
         gold = fitted.gold(documents, y)
         answers = self.predictions(documents, votes, progress=progress)
         name = Path(documents.corpus.name).name if documents.corpus is not None else ""
-        return evaluate(
-            answers.heads,
-            answers.votes,
-            gold,
-            ledger=fitted.ledger.add(Use.SCORING, int((gold >= 0).sum()), origin or name),
-            commonest=fitted.commonest,
-            repeats=fitted.repeats(documents),
-            shares=fitted.summary.shares,
-        )
+        return fitted.evaluate(documents, answers, gold, origin or name)
 
     def denoise(self, X: Any = None, votes: Any = None) -> NDArray[np.float32]:
         """(n, m): soft labels from votes and features together; of the training documents by default.
@@ -369,13 +363,12 @@ class WeakClassifier:
         from unruly.model.suggestions import suggest_rules
 
         corpus, answers, known = self._judged(X, votes, labels, progress)
-        rules = self._fitted().rules
         return suggest_rules(
             corpus,
             answers.votes,
             answers.proba,
             n=n,
-            rules=None if rules is None else rules.sources,
+            rules=self._fitted().rule_sources,
             labels=known,
             refused=refused,
             candidates=candidates,
@@ -395,7 +388,6 @@ class WeakClassifier:
 
         corpus, answers, known = self._judged(X, votes, labels, progress)
         fitted, judge = self._fitted(), self.judge(answers)
-        rules = fitted.rules
         return critique_rules(
             answers.votes,
             answers.proba,
@@ -403,7 +395,7 @@ class WeakClassifier:
             accuracies=known_accuracies(answers.votes, judge, fitted.summary),
             labels=known,
             texts=corpus.texts.to_list(),
-            rules=None if rules is None else rules.sources,
+            rules=fitted.rule_sources,
         )
 
     def judge(self, answers: Predictions) -> VoteJudge:
@@ -581,7 +573,7 @@ class WeakClassifier:
         self.settings_: MethodSettings = fitted.settings
         self.encoder_: Encoding | None = fitted.encoder
         if fitted.encoder is None:
-            self.n_features_in_: int = sum(width for _, width in fitted.blocks)
+            self.n_features_in_: int = fitted.width
 
     def _plain_parameters(self) -> dict[str, Any]:
         """The parameters that the fitted model does not hold, as JSON can."""
