@@ -33,7 +33,7 @@ from unruly.cli.options import (
 from unruly.cli.rules import show_asked
 from unruly.cli.screen import Screen, show_spread
 from unruly.files import temporary_folder
-from unruly.wording import listed, plural
+from unruly.wording import counted, listed, plural
 
 if TYPE_CHECKING:
     from unruly.distributed.run import Placement, Spread
@@ -186,7 +186,7 @@ def predict(
             "columns": written.columns,
         }
     )
-    labels = ", ".join(f"{name} {count:,}" for name, count in written.labels.items())
+    labels = counted(written.labels, written.labels.values())
     if text is None and documents.text is None:
         screen.remark(f"text column: {listed([written.text])}")
     if written.missing:

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from unruly.progress import SILENT, Progress
-from unruly.wording import plural
+from unruly.wording import counted, plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -204,7 +204,7 @@ def show_spread(spread: Spread, screen: Screen) -> None:
         screen.remark(f"{plural(spread.skipped, 'row')} skipped as unusable")
     for words in spread.broken:
         screen.remark(f"left out: {words}")
-    labels = ", ".join(f"{name} {count:,}" for name, count in spread.labels.items())
+    labels = counted(spread.labels, spread.labels.values())
     told = f"{spread.path}: {plural(spread.documents, 'document')}"
     told += f" in {plural(spread.parts, 'part')} by {plural(spread.workers, 'worker')}"
     screen.remark(f"{told}: {labels}" if labels else told)

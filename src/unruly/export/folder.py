@@ -22,10 +22,10 @@ from unruly.files import folder_written_whole
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
 from unruly.model.storage import load
-from unruly.model.summary import SourceLine, sentence
+from unruly.model.summary import sentence
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
-from unruly.wording import plural
+from unruly.wording import counted, plural
 
 CHECKED = 1_000  # documents on which the graph is compared with the model
 CLOSE = 1e-5  # largest difference of a probability
@@ -291,9 +291,7 @@ def _gold(fitted: Fitted) -> str:
 
 def _training(fitted: Fitted) -> str:
     summary = fitted.summary
-    shares = ", ".join(
-        f"{_plain(c)} {count:,}" for c, count in zip(summary.classes, summary.labels, strict=True)
-    )
+    shares = counted(map(_plain, summary.classes), summary.labels)
     lines = [
         "## Training",
         "",
@@ -312,20 +310,14 @@ def _sources(fitted: Fitted) -> str:
         "| source | votes | coverage | estimated accuracy |",
         "|---|---|---|---|",
     ]
-    rows = [
-        f"| {_plain(line.name)} | {line.votes:,} | {line.coverage:.1%} | {_accuracy(line)} |"
-        for line in fitted.summary.sources
-    ]
+    rows = []
+    for line in fitted.summary.sources:
+        name, votes, coverage, *_, accuracy = line.cells()
+        rows.append(f"| {_plain(name)} | {votes} | {coverage} | {accuracy} |")
     labels = fitted.ledger.used_for(Use.TRAINING)
     gold = f"and {plural(labels, 'true label')}" if labels else "without true labels"
     how = f"Accuracies are estimated by the text and the other sources, {gold}, with 95% intervals."
     return "\n".join([*head, *rows, "", how, ""])
-
-
-def _accuracy(line: SourceLine) -> str:
-    if line.accuracy is None or line.accuracy_low is None or line.accuracy_high is None:
-        return "-"
-    return f"{line.accuracy:.1%} ({line.accuracy_low:.1%} to {line.accuracy_high:.1%})"
 
 
 def _limits(fitted: Fitted) -> str:

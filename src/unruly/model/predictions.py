@@ -24,7 +24,7 @@ from unruly.texts.frame_table import files_of
 from unruly.texts.stream import FLAT, Batch, CorpusStream, RowWriter, format_of
 from unruly.texts.table import BadRow, OnBadRow
 from unruly.votes.votes import Votes
-from unruly.wording import plural
+from unruly.wording import counted, plural
 
 ROWS = 10  # that a notebook shows
 CONTAINERS = ("default", "pandas", "polars")
@@ -80,7 +80,7 @@ class Predictions:
 
     def _counts(self) -> str:
         counts = np.bincount(self.numbers, minlength=len(self.classes))
-        return ", ".join(f"{c} {n:,}" for c, n in zip(self.classes, counts, strict=True))
+        return counted(self.classes, counts.tolist())
 
     @property
     def classes(self) -> tuple[str, ...]:
