@@ -1,20 +1,18 @@
-"""A fitted model: everything that the file keeps, the rules and a sample of the training documents among it, and how it answers."""
+"""A fitted model: all that its file keeps, how it predicts, and the training documents nearest to a new one."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, RuleError, Where
+from unruly.errors import InputError
 from unruly.facts import Ledger, Use
-from unruly.features.encoder import Features, FittedSpace
+from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
 from unruly.learner import Heads, Learner
 from unruly.model.evaluation import Evaluation, evaluate
@@ -28,26 +26,14 @@ from unruly.model.inputs import (
     silence,
 )
 from unruly.model.predictions import Predictions
-from unruly.model.saved_rules import (
-    Absent,
-    Allowed,
-    Plainly,
-    conditions_in,
-    rule_from_plain,
-    rule_to_plain,
-)
+from unruly.model.saved_rules import SavedRules
 from unruly.model.settings import MethodSettings
 from unruly.model.summary import FitSummary
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
-from unruly.rules.condition import AllOf, AnyOf, Condition, Not, Place
-from unruly.rules.matching import Cache as VoteCache
-from unruly.rules.prompt import Prompt
-from unruly.rules.similar import Described, Similar
-from unruly.rules.source import Source
 from unruly.rules.sources import Sources
-from unruly.texts.corpus import Corpus, digest_numbers, text_digests
-from unruly.votes.votes import ABSTAIN, Votes
+from unruly.texts.corpus import digest_numbers, text_digests
+from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
@@ -68,7 +54,7 @@ class Fitted:
     numbered: bool  # classes go by number: only a matrix of votes was given
     blocks: tuple[tuple[str, int], ...]  # name and width of each block of features
     encoder: Encoding | None  # None when features were given
-    rules: RuleBook | None  # None when only votes were given
+    rules: SavedRules | None  # None when only votes were given
     ledger: Ledger
     summary: FitSummary
     neighbourhood: Neighbourhood
@@ -215,7 +201,7 @@ class Fitted:
 def votes_on(
     documents: Documents,
     given: Votes | None,
-    rules: RuleBook | None,
+    rules: SavedRules | None,
     classes: tuple[str, ...],
     sources: tuple[str, ...],
     progress: Progress,
@@ -372,132 +358,3 @@ def unit_length(features: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     values = np.asarray(features, dtype=np.float32)
     length = np.linalg.norm(values, axis=1, keepdims=True)
     return np.asarray(values / np.where(length > 0, length, 1), dtype=np.float32)
-
-
-@dataclass(frozen=True)
-class RuleBook:
-    """Sources that vote on new documents as they did on the training documents.
-
-    Votes that came through a cache leave it here: what was matched for fitting is not matched again.
-    """
-
-    sources: Sources
-    cache: VoteCache | None = field(default=None, compare=False, repr=False)
-
-    @classmethod
-    def of(cls, sources: Sources, keep: bool) -> RuleBook:
-        """The sources, their votes kept in the user's cache or not."""
-        return cls(sources, VoteCache.default() if keep else None)
-
-    @classmethod
-    def behind(cls, votes: object) -> RuleBook | None:
-        """The rules behind votes that still know them, else None."""
-        matcher = getattr(getattr(votes, "provenance", None), "matcher", None)
-        if matcher is None:
-            return None
-        return cls(Sources(matcher.classes, matcher.sources), matcher.cache)
-
-    def within(self, encoder: Encoding | None) -> RuleBook:
-        """The same rules, whose comparisons of texts go by the model's encoder where it is the same as theirs."""
-        if encoder is None:
-            return self
-        return replace(self, sources=self._with(lambda when: _with_encoder(when, encoder)))
-
-    def with_key(self, key_env: str | None) -> Sources:
-        """The sources, whose prompts find their key in this environment variable; as they are without one."""
-        if key_env is None:
-            return self.sources
-        return self._with(lambda when: _with_key(when, key_env))
-
-    def _with(self, changed: Callable[[Condition], Condition]) -> Sources:
-        """The sources, with another condition in the place of each rule's."""
-        sources = [
-            Source(s.name, [replace(rule, when=changed(rule.when)) for rule in s.rules])
-            for s in self.sources.sources
-        ]
-        return Sources(self.sources.classes, sources)
-
-    def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
-        """Each source's votes on these documents.
-
-        A source that reads a column which these documents do not have abstains, with a warning:
-        votes that a vendor gave on the training documents are not to be had for new ones.
-        """
-        for source in self.sources.sources:
-            for one in (one for rule in source.rules for one in conditions_in(rule.when)):
-                if isinstance(one, Absent):
-                    raise RuleError(one.problem(source.name))
-        lacking = {
-            s.name: column for s in self.sources.sources if (column := _lacks(s, corpus, self))
-        }
-        if not lacking:
-            return self.sources.vote(corpus, progress, self.cache)
-        name, column = next(iter(lacking.items()))
-        more = f" (and {len(lacking) - 1} other sources)" if len(lacking) > 1 else ""
-        warnings.warn(
-            f"the source {name!r}{more} abstains: {corpus.name} has no column {column!r}",
-            stacklevel=2,
-        )
-        return self._vote_without(set(lacking), corpus, progress)
-
-    def _vote_without(self, silent: set[str], corpus: Corpus, progress: Progress) -> Votes:
-        names = self.sources.names
-        matrix = np.full((len(corpus), len(names)), ABSTAIN, dtype=np.int8)
-        voting = [source for source in self.sources.sources if source.name not in silent]
-        if not voting:
-            return Votes(matrix, names, tuple(self.sources.classes), corpus.ids.alias("id"))
-        votes = Sources(self.sources.classes, voting).vote(corpus, progress, self.cache)
-        matrix[:, [names.index(name) for name in votes.sources]] = votes.matrix
-        return replace(votes, matrix=matrix, sources=names)
-
-    def to_plain(self) -> Plainly:
-        """As JSON has it; what stood in files is copied in."""
-        sources = [
-            {"name": source.name, "rule": [rule_to_plain(rule) for rule in source.rules]}
-            for source in self.sources.sources
-        ]
-        return {"classes": list(self.sources.classes), "sources": sources}
-
-    @classmethod
-    def from_plain(
-        cls, plain: Mapping[str, Any], allowed: Allowed, encoder: Encoding | None = None
-    ) -> RuleBook:
-        """Back from JSON, opening nothing but what is allowed; `encoder` is the model's."""
-        space = None if encoder is None else FittedSpace(encoder.first)
-        classes = tuple(plain["classes"])
-        sources = []
-        anywhere = Place(lambda path: Where(), classes, Path("."), files=False, space=space)
-        for source in plain["sources"]:
-            place = anywhere.named(Where(source=str(source["name"])))
-            rules = [rule_from_plain(rule, place, allowed) for rule in source["rule"]]
-            sources.append(Source(source["name"], rules))
-        return cls(Sources(classes, sources))
-
-
-def _lacks(source: Source, corpus: Corpus, book: RuleBook) -> str | None:
-    """A column that the source reads and the documents do not have."""
-    needs = source.needs(tuple(book.sources.classes))
-    wanted = [*needs.columns, *(column for measure in needs.measures for column in measure.reads)]
-    there = {*corpus.columns.columns, corpus.texts.name}
-    return next((column for column in wanted if column not in there), None)
-
-
-def _with_key(condition: Condition, key_env: str) -> Condition:
-    if not isinstance(condition, Prompt):
-        return condition
-    return replace(condition, endpoint=replace(condition.endpoint, key_env=key_env))
-
-
-def _with_encoder(condition: Condition, encoder: Encoding) -> Condition:
-    """The condition with the model's encoder in place of an equal one, and all that it has learnt written out."""
-    match condition:
-        case AllOf(conditions=parts):
-            return AllOf(tuple(_with_encoder(part, encoder) for part in parts))
-        case AnyOf(conditions=parts):
-            return AnyOf(tuple(_with_encoder(part, encoder) for part in parts))
-        case Not(condition=part):
-            return Not(_with_encoder(part, encoder))
-        case Similar(space=space) | Described(space=space) if space is not None:
-            if space.identity is not None and space.identity == encoder.first().identity:
-                return replace(condition.resolved(), space=FittedSpace(encoder.first))
-    return condition

@@ -30,7 +30,6 @@ from unruly.model.fitted import (
     SNIPPET,
     Fitted,
     Neighbourhood,
-    RuleBook,
     digests_of,
     plain_ids,
     unit_length,
@@ -46,6 +45,7 @@ from unruly.model.inputs import (
     refuse_true_labels,
     votes_of,
 )
+from unruly.model.saved_rules import SavedRules
 from unruly.model.settings import MethodSettings
 from unruly.model.summary import summarise
 from unruly.paper.settings import PaperSettings
@@ -72,7 +72,7 @@ class FitRequest:
     settings: MethodSettings
     seed: int
     encoder: Encoding | None  # fitted; None when features are given
-    rules: RuleBook | None
+    rules: SavedRules | None
     balance: StatedBalance | None
     labels: Labelled | None  # true ones, of some documents
     valid: Any  # documents with true labels, as `WeakClassifier.fit` takes them; None without
@@ -238,7 +238,7 @@ def _training_heads(request: FitRequest, learner: Learner, features: Features) -
 
 
 def cast_votes(
-    documents: Documents, votes: Any, rules: RuleBook | None, progress: Progress = SILENT
+    documents: Documents, votes: Any, rules: SavedRules | None, progress: Progress = SILENT
 ) -> tuple[Votes, bool]:
     """The votes to learn from, given or cast by the rules; and whether classes go by number."""
     if votes is not None:

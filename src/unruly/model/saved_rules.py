@@ -11,16 +11,20 @@ names a file, is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from unruly.errors import ModelFileError, RuleError, Where
 from unruly.features.encoder import FittedSpace
+from unruly.features.stack import Encoding
 from unruly.files import sha256
+from unruly.progress import SILENT, Progress
 from unruly.rules.classifier import Classifier
 from unruly.rules.condition import (
     NOTHING,
@@ -37,15 +41,17 @@ from unruly.rules.condition import (
 from unruly.rules.field import Lookup
 from unruly.rules.function import Function, source_file
 from unruly.rules.keywords import Keywords
+from unruly.rules.matching import Cache
 from unruly.rules.prompt import Prompt
 from unruly.rules.similar import Described, Similar
-from unruly.rules.source import Rule, condition_from_plain
+from unruly.rules.source import Rule, Source, condition_from_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Entity
 from unruly.rules.watch import Watch
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import near_file
 
-Plainly = dict[str, Any]
 # Kinds that are read from a model as from a project file: all that they need stands in the table.
 _CARRIED = frozenset(
     ("keywords", "pattern", "sequence", "length", "polarity", "subjectivity", "vader", "field", "column")
@@ -92,7 +98,7 @@ class Absent:
     def meaning(self) -> Plain | None:
         return None
 
-    def to_plain(self) -> Plainly:
+    def to_plain(self) -> dict[str, Any]:
         """As a model holds it."""
         if self.kind == "entity":
             return {"carried_entity": {"type": self.name, "model": self.file}}
@@ -149,7 +155,7 @@ class Allowed:
     def function(self, wanted: Absent, place: Place) -> Condition:
         """The function from the file with the digest that the model remembers, if it was named."""
         files = [path for path in self.names if path.suffix == ".py" or path.is_file()]
-        problem: RuleError | None = None
+        problem: RuleError | None = None  # of one of the files: another may have the function
         for path in files:
             if not path.is_file():
                 hint = near_file(path)
@@ -163,14 +169,11 @@ class Allowed:
                 try:
                     function = Function.from_plain(table, there)
                 except RuleError as error:
-                    problem = error  # another of the files may have it
-                else:
-                    # What was given in Python has no file of its own: it is found by its name.
-                    return (
-                        function
-                        if wanted.digest
-                        else replace(function, file=wanted.file, digest=None)
-                    )
+                    problem = error
+                    continue
+                if wanted.digest:
+                    return function
+                return replace(function, file=wanted.file, digest=None)  # given in Python
         if problem is not None:
             raise problem
         same = [path for path in files if path.name == Path(wanted.file or "").name]
@@ -201,6 +204,135 @@ class Allowed:
         return wanted
 
 
+@dataclass(frozen=True)
+class SavedRules:
+    """The rules of a model, which vote on new documents as they did on the training documents.
+
+    With the cache of the votes that they were fitted on, documents that were matched then are not matched again.
+    """
+
+    sources: Sources
+    cache: Cache | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, sources: Sources, keep: bool) -> SavedRules:
+        """The sources, their votes kept in the user's cache or not."""
+        return cls(sources, Cache.default() if keep else None)
+
+    @classmethod
+    def behind(cls, votes: object) -> SavedRules | None:
+        """The rules behind votes that still know them, else None."""
+        matcher = getattr(getattr(votes, "provenance", None), "matcher", None)
+        if matcher is None:
+            return None
+        return cls(Sources(matcher.classes, matcher.sources), matcher.cache)
+
+    def within(self, encoder: Encoding | None) -> SavedRules:
+        """The same rules, whose comparisons of texts go by the model's encoder where it is the same as theirs."""
+        if encoder is None:
+            return self
+        return replace(self, sources=self._with(lambda when: _with_encoder(when, encoder)))
+
+    def with_key(self, key_env: str | None) -> Sources:
+        """The sources, whose prompts find their key in this environment variable; as they are without one."""
+        if key_env is None:
+            return self.sources
+        return self._with(lambda when: _with_key(when, key_env))
+
+    def _with(self, changed: Callable[[Condition], Condition]) -> Sources:
+        """The sources, with another condition in the place of each rule's."""
+        sources = [
+            Source(s.name, [replace(rule, when=changed(rule.when)) for rule in s.rules])
+            for s in self.sources.sources
+        ]
+        return Sources(self.sources.classes, sources)
+
+    def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
+        """Each source's votes on these documents.
+
+        A source that reads a column which these documents do not have abstains, with a warning:
+        votes that a vendor gave on the training documents are not to be had for new ones.
+        """
+        for source in self.sources.sources:
+            for one in (one for rule in source.rules for one in _conditions_in(rule.when)):
+                if isinstance(one, Absent):
+                    raise RuleError(one.problem(source.name))
+        classes = tuple(self.sources.classes)
+        found = {s.name: _lacks(s, corpus, classes) for s in self.sources.sources}
+        lacking = {name: column for name, column in found.items() if column is not None}
+        if not lacking:
+            return self.sources.vote(corpus, progress, self.cache)
+        name, column = next(iter(lacking.items()))
+        more = f" (and {len(lacking) - 1} other sources)" if len(lacking) > 1 else ""
+        warnings.warn(
+            f"the source {name!r}{more} abstains: {corpus.name} has no column {column!r}",
+            stacklevel=2,
+        )
+        return self._vote_without(set(lacking), corpus, progress)
+
+    def _vote_without(self, silent: set[str], corpus: Corpus, progress: Progress) -> Votes:
+        names = self.sources.names
+        matrix = np.full((len(corpus), len(names)), ABSTAIN, dtype=np.int8)
+        voting = [source for source in self.sources.sources if source.name not in silent]
+        if not voting:
+            return Votes(matrix, names, tuple(self.sources.classes), corpus.ids.alias("id"))
+        votes = Sources(self.sources.classes, voting).vote(corpus, progress, self.cache)
+        matrix[:, [names.index(name) for name in votes.sources]] = votes.matrix
+        return replace(votes, matrix=matrix, sources=names)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it; what stood in files is copied in."""
+        sources = [
+            {"name": source.name, "rule": [_rule_to_plain(rule) for rule in source.rules]}
+            for source in self.sources.sources
+        ]
+        return {"classes": list(self.sources.classes), "sources": sources}
+
+    @classmethod
+    def from_plain(
+        cls, plain: Mapping[str, Any], allowed: Allowed, encoder: Encoding | None = None
+    ) -> SavedRules:
+        """Back from JSON, opening nothing but what is allowed; `encoder` is the model's."""
+        space = None if encoder is None else FittedSpace(encoder.first)
+        classes = tuple(plain["classes"])
+        sources = []
+        anywhere = Place(lambda path: Where(), classes, Path("."), files=False, space=space)
+        for source in plain["sources"]:
+            place = anywhere.named(Where(source=str(source["name"])))
+            rules = [_rule_from_plain(rule, place, allowed) for rule in source["rule"]]
+            sources.append(Source(source["name"], rules))
+        return cls(Sources(classes, sources))
+
+
+def _lacks(source: Source, corpus: Corpus, classes: tuple[str, ...]) -> str | None:
+    """A column that the source reads and the documents do not have."""
+    needs = source.needs(classes)
+    wanted = [*needs.columns, *(column for measure in needs.measures for column in measure.reads)]
+    there = {*corpus.columns.columns, corpus.texts.name}
+    return next((column for column in wanted if column not in there), None)
+
+
+def _with_key(condition: Condition, key_env: str) -> Condition:
+    if not isinstance(condition, Prompt):
+        return condition
+    return replace(condition, endpoint=replace(condition.endpoint, key_env=key_env))
+
+
+def _with_encoder(condition: Condition, encoder: Encoding) -> Condition:
+    """The condition with the model's encoder in place of an equal one, and all that it has learnt written out."""
+    match condition:
+        case AllOf(conditions=parts):
+            return AllOf(tuple(_with_encoder(part, encoder) for part in parts))
+        case AnyOf(conditions=parts):
+            return AnyOf(tuple(_with_encoder(part, encoder) for part in parts))
+        case Not(condition=part):
+            return Not(_with_encoder(part, encoder))
+        case Similar(space=space) | Described(space=space) if space is not None:
+            if space.identity is not None and space.identity == encoder.first().identity:
+                return replace(condition.resolved(), space=FittedSpace(encoder.first))
+    return condition
+
+
 def function_files(sources: Sources, folder: Path) -> tuple[Path, ...]:
     """The Python files that rules name: what is to be allowed where a model of theirs is loaded."""
     conditions = (rule.when for source in sources.sources for rule in source.rules)
@@ -208,18 +340,18 @@ def function_files(sources: Sources, folder: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(folder / file for file in files if file))
 
 
-def conditions_in(condition: Condition) -> Iterator[Condition]:
+def _conditions_in(condition: Condition) -> Iterator[Condition]:
     """A condition, and all that stand in it."""
     yield condition
     match condition:
         case AllOf(conditions=parts) | AnyOf(conditions=parts):
             for part in parts:
-                yield from conditions_in(part)
+                yield from _conditions_in(part)
         case Not(condition=part):
-            yield from conditions_in(part)
+            yield from _conditions_in(part)
 
 
-def rule_to_plain(rule: Rule) -> Plainly:
+def _rule_to_plain(rule: Rule) -> dict[str, Any]:
     """As JSON has it; what stood in files is copied in."""
     several = rule.label is not None and not isinstance(rule.label, str)
     plain = {
@@ -231,7 +363,7 @@ def rule_to_plain(rule: Rule) -> Plainly:
     return plain if rule.not_label is None else {**plain, "not_label": rule.not_label}
 
 
-def _condition(condition: Condition) -> Plainly:
+def _condition(condition: Condition) -> dict[str, Any]:
     """Condition to plain values; what stands in files is written out."""
     match condition:
         case AllOf(conditions=parts):
@@ -280,7 +412,7 @@ def _condition(condition: Condition) -> Plainly:
     return dict(condition.to_plain())
 
 
-def rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: Allowed) -> Rule:
+def _rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: Allowed) -> Rule:
     """Back from JSON, opening nothing but what is allowed."""
     if _count(plain["when"]) > _MOST:
         raise _refused(place, f"the model file holds a rule of more than {_MOST:,} conditions")

@@ -36,8 +36,8 @@ from unruly.features.registry import Permitted, named_by_file
 from unruly.features.stack import Encoding
 from unruly.files import written_whole
 from unruly.learner import Learner
-from unruly.model.fitted import Fitted, Neighbourhood, RuleBook
-from unruly.model.saved_rules import Allowed
+from unruly.model.fitted import Fitted, Neighbourhood
+from unruly.model.saved_rules import Allowed, SavedRules
 from unruly.model.settings import SETTINGS
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
@@ -67,9 +67,6 @@ class Container:
     path: Path
     versions: Mapping[str, str]
     members: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-
-    def __contains__(self, member: str) -> bool:
-        return member in self.members
 
     def read(self, member: str) -> bytes:
         """The bytes of one member."""
@@ -293,14 +290,19 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
 def _loaded(container: Container, functions: Functions, encoders: object) -> Loaded:
     facts = container.read_json("model.json")
     training = container.read_json("training.json")
-    arrays = _unpack(container.read("training.safetensors"))
+    arrays = load_arrays(container.read("training.safetensors"))
     learner = restore(
         facts["learner"],
-        _unpack(container.read("learner.safetensors")),
+        load_arrays(container.read("learner.safetensors")),
         container.read_json("learner.json"),
     )
-    snippets = training["snippets"]
-    encoder = _encoding(container, facts["encoder"], encoders)
+    snippets, encoder, rules = training["snippets"], None, None
+    if facts["encoder"] is not None:
+        place, members = str(container.path), container.members
+        encoder = Encoding.from_plain(facts["encoder"], members, place, encoders)
+    if "rules.json" in container.members:
+        plain = container.read_json("rules.json")
+        rules = SavedRules.from_plain(plain, Allowed.of(functions), encoder)
     fitted = Fitted(
         learner=learner,
         method=facts["method"],
@@ -310,7 +312,7 @@ def _loaded(container: Container, functions: Functions, encoders: object) -> Loa
         numbered=facts["numbered"],
         blocks=tuple((name, width) for name, width in facts["blocks"]),
         encoder=encoder,
-        rules=_rules(container, functions, encoder),
+        rules=rules,
         ledger=Ledger.from_plain(facts["ledger"]),
         summary=FitSummary.from_plain(container.read_json("summary.json")),
         neighbourhood=Neighbourhood(
@@ -382,23 +384,3 @@ def _versions() -> dict[str, str]:
 
 def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return bytes(save_arrays({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
-
-
-def _unpack(data: bytes) -> dict[str, NDArray[Any]]:
-    return dict(load_arrays(data))
-
-
-def _encoding(
-    container: Container, plain: Mapping[str, Any] | None, encoders: object
-) -> Encoding | None:
-    return (
-        None
-        if plain is None
-        else Encoding.from_plain(plain, container.members, str(container.path), encoders)
-    )
-
-
-def _rules(container: Container, functions: Functions, encoder: Encoding | None) -> RuleBook | None:
-    if "rules.json" not in container.members:
-        return None
-    return RuleBook.from_plain(container.read_json("rules.json"), Allowed.of(functions), encoder)

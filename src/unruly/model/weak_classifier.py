@@ -25,9 +25,10 @@ from unruly.learner import Epoch
 from unruly.model import explanation, storage
 from unruly.model.evaluation import Evaluation, warn_of_votes
 from unruly.model.explanation import Explanation
-from unruly.model.fitted import Fitted, RuleBook
+from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents, Labels, check_rows, labels_of
 from unruly.model.predictions import Predictions, checked_container, contained
+from unruly.model.saved_rules import SavedRules
 from unruly.model.settings import (
     MethodSettings,
     changed,
@@ -139,9 +140,9 @@ class WeakClassifier:
         settings = self._checked_settings()
         documents = Documents.of(X)
         rules = (
-            RuleBook.behind(votes)
+            SavedRules.behind(votes)
             if sources is None
-            else RuleBook.of(sources, self.cache is not False)
+            else SavedRules.of(sources, self.cache is not False)
         )
         cast, numbered = fitting.cast_votes(documents, votes, rules, progress)
         check_rows(documents, cast)
