@@ -293,11 +293,7 @@ def _by_labels(model: WeakClassifier, data: Path, on_bad_row: str, screen: Scree
     if not is_project(data):
         raise InputError(f"{data}: --labels are those of a project: name its folder")
     project = open_project(data, on_bad_row=on_bad_row)
-    if model.class_names != project.classes:
-        raise InputError(
-            f"the model's classes are {', '.join(model.class_names)}, the project's "
-            f"{', '.join(project.classes)}: name the model of this project"
-        )
+    project.check_model(model)
     corpus = project.corpus("train")
     labels = project.labels(corpus)
     found = model.estimate_accuracy(labels, corpus, progress=screen.progress())

@@ -100,7 +100,7 @@ def suggest(
       unruly suggest spam --accept 1,4=ham --refuse 2
     """
     from unruly.project.proposals import LlmSuggester, language_model
-    from unruly.project.suggesting import Kept, suggest
+    from unruly.project.suggesting import LastSuggestions, suggest
 
     screen = Screen(quiet, as_json)
     opened = open_project(project, on_bad_row=on_bad_row)
@@ -120,7 +120,7 @@ def suggest(
         found = suggester.suggest(most, screen.progress())
     else:
         found = suggest(opened, most, judge, screen.progress())
-    Kept.of(opened, found).write(opened)
+    LastSuggestions.of(opened, found).write(opened)
     screen.answer(found.to_plain())
     _show(found, screen)
     if found.proposals is not None:
@@ -170,14 +170,14 @@ def _decide(
     from unruly.model.suggestions import Refused
     from unruly.project.project import Project
     from unruly.project.remedies import apply_remedy, keep, remedy_to_plain
-    from unruly.project.suggesting import Kept, accept, for_class, refuse
+    from unruly.project.suggesting import LastSuggestions, accept, for_class, refuse
     from unruly.rules.source import rule_to_plain
 
     if both := sorted(set(accepted) & set(refused)):
         raise InputError(f"suggestion {both[0]} is both accepted and refused: choose one")
-    kept = Kept.read(project)
-    wanted = list(zip(kept.taken(project, list(accepted)), accepted.items(), strict=True))
-    unwanted = kept.taken(project, refused)
+    last = LastSuggestions.read(project)
+    wanted = list(zip(last.taken(project, list(accepted)), accepted.items(), strict=True))
+    unwanted = last.taken(project, refused)
     assert project.file is not None
     done, left = list[dict[str, Any]](), list[dict[str, Any]]()
     for one, (number, label) in wanted:
@@ -206,7 +206,7 @@ def _decide(
             screen.say(f"refused: {remedy}, kept in {path.name}")
     for failure in Project.read(project.file).sources.check_examples():
         screen.remark(f"{failure}: correct the example, or the rule")
-    kept.renewed(project, accepted).write(project)
+    last.renewed(project, accepted).write(project)
     screen.answer({"accepted": done, "refused": left})
 
 

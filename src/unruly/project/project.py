@@ -28,7 +28,7 @@ from unruly.texts.stream import CorpusStream
 from unruly.texts.table import OnBadRow, check_on_bad_row
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import MOST_CLASSES, Votes
-from unruly.wording import did_you_mean
+from unruly.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
     from unruly.model.evaluation import Evaluation
@@ -240,6 +240,14 @@ class Project:
             seed=self.seed,
             settings=self.settings,
         )
+
+    def check_model(self, model: WeakClassifier) -> None:
+        """Refuse a model with other classes than the project's, or with these in another order."""
+        if model.class_names != self.classes:
+            raise InputError(
+                f"the model's classes are {listed(model.class_names)}, the project's {listed(self.classes)}: name a model "
+                "of this project, or fit it again"
+            )
 
     def unused(self) -> list[str]:
         """What the project states and its method does not use, a line for each."""

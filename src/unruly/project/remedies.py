@@ -7,11 +7,11 @@ stand in `kept.csv` in the project's folder, one line each, and the critique beh
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from io import StringIO
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from unruly.errors import InputError, Where
 from unruly.files import written_whole
@@ -25,6 +25,7 @@ from unruly.project.editing import (
 )
 from unruly.project.project import Project
 
+Row = TypeVar("Row")
 KEPT = "kept.csv"
 HEADER = ("kind", "source", "rule", "word", "into")
 
@@ -134,20 +135,8 @@ def apply_remedy(project: str | Path, remedy: Remedy) -> Project:
 
 def read_kept(folder: Path) -> tuple[Remedy, ...]:
     """The remedies that were refused, from the project's folder."""
-    path = folder / KEPT
-    if not path.is_file():
-        return ()
-    found: list[Remedy] = []
-    rows = csv.DictReader(StringIO(path.read_bytes().decode("utf-8-sig")))
-    for number, row in enumerate(rows, start=2):
-        try:
-            found.append(remedy_from_plain(row))
-        except (KeyError, TypeError, ValueError):
-            raise InputError(
-                f"not a refused remedy: the columns are {', '.join(HEADER)}; correct the line, or delete it",
-                where=Where(str(path), number),
-            ) from None
-    return tuple(found)
+    problem = f"not a refused remedy: the columns are {', '.join(HEADER)}"
+    return read_rows(folder / KEPT, remedy_from_plain, problem)
 
 
 def keep(folder: Path, refused: Iterable[Remedy]) -> Path:
@@ -158,11 +147,30 @@ def keep(folder: Path, refused: Iterable[Remedy]) -> Path:
 
 def write_kept(folder: Path, refused: Sequence[Remedy]) -> Path:
     """These refusals and no others."""
-    path = folder / KEPT
+    return write_rows(folder / KEPT, HEADER, map(remedy_to_plain, refused))
+
+
+def read_rows(path: Path, parse: Callable[[dict[str, str]], Row], problem: str) -> tuple[Row, ...]:
+    """The lines of a small CSV file that people may edit, none where it is not there; `problem` of a line that is no row."""
+    if not path.is_file():
+        return ()
+    found: list[Row] = []
+    rows = csv.DictReader(StringIO(path.read_bytes().decode("utf-8-sig")))
+    for number, row in enumerate(rows, start=2):
+        try:
+            found.append(parse(row))
+        except (KeyError, TypeError, ValueError):
+            where = Where(str(path), number)
+            raise InputError(f"{problem}; correct the line, or delete it", where=where) from None
+    return tuple(found)
+
+
+def write_rows(path: Path, header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Path:
+    """These lines and no others, whole or not at all."""
     with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, HEADER, restval="", lineterminator="\n")
+        writer = csv.DictWriter(file, header, restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(remedy_to_plain(one) for one in refused)
+        writer.writerows(rows)
     return path
 
 

@@ -8,13 +8,11 @@ folder, one line each: the class, and the condition as JSON.
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where
+from unruly.errors import InputError
 from unruly.facts import Note, SharesAgainstVotes, note_to_plain
 from unruly.files import cache_folder, written_whole
 from unruly.model.advice import (
@@ -41,10 +39,12 @@ from unruly.project.project import Project
 from unruly.project.remedies import (
     Remedy,
     read_kept,
+    read_rows,
     remedy_from_plain,
     remedy_of,
     remedy_to_plain,
     without_kept,
+    write_rows,
 )
 from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords, WordSequence
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from unruly.project.proposals import Proposals
 
 REFUSED = "refused.csv"
-HEADER = ("label", "condition")
 REST = "(documents without votes)"  # the source that stands in for a class without rules
 LIST = 3  # words from which a source is a list of its kind, and not a rule for these words
 TOGETHER = 0.1  # cosine of a word's documents and a list's, from which the word goes into the list
@@ -90,9 +89,7 @@ class Suggestions:
     labels: int  # true labels that both rankings used
     stand_in: str | None  # the class without rules that documents without votes stand in for
     proposals: Proposals | None = None  # where a language model was asked for rules
-    notes: tuple[
-        Note, ...
-    ] = ()  # the class shares that the model goes by, and what speaks against them
+    notes: tuple[Note, ...] = ()  # the model's class shares, and what speaks against them
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -171,17 +168,12 @@ def judge(
     project: Project, model: WeakClassifier | None = None, progress: Progress = SILENT
 ) -> Judged:
     """The training documents of a project, judged by a model, or by one that is fitted now."""
-    (
-        read_refused(project.folder),
-        read_kept(project.folder),
-    )  # damaged files are told before the work
+    read_refused(project.folder)  # a damaged file is told before the work
+    read_kept(project.folder)
     corpus = project.corpus("train")
     votes = project.vote(corpus, progress)
-    if model is not None and model.class_names != project.classes:
-        raise InputError(
-            f"the model's classes are {listed(model.class_names)}, the project's {listed(project.classes)}: "
-            "name a model of this project, or leave --model out"
-        )
+    if model is not None:
+        project.check_model(model)
     return judge_on(project, corpus, votes, model, progress)
 
 
@@ -413,24 +405,17 @@ def accepted_text(text: str, rule: Rule, place: Place) -> str:
 
 def read_refused(folder: Path) -> tuple[Refused, ...]:
     """The rules that were refused, from the project's folder."""
-    path = folder / REFUSED
-    if not path.is_file():
-        return ()
-    found: list[Refused] = []
-    rows = csv.DictReader(StringIO(path.read_bytes().decode("utf-8-sig")))
-    for number, row in enumerate(rows, start=2):
-        try:
-            condition = json.loads(row["condition"] or "")
-            if not isinstance(condition, dict):
-                raise ValueError
-            found.append(Refused(str(row["label"]), condition))
-        except (KeyError, TypeError, ValueError):
-            raise InputError(
-                f"not a refused rule: the columns are {' and '.join(HEADER)}, a class and a condition as JSON; "
-                "correct the line, or delete it",
-                where=Where(str(path), number),
-            ) from None
-    return tuple(found)
+    problem = (
+        "not a refused rule: the columns are label and condition, a class and a condition as JSON"
+    )
+    return read_rows(folder / REFUSED, _refused, problem)
+
+
+def _refused(row: Mapping[str, str]) -> Refused:
+    condition = json.loads(row["condition"] or "")
+    if not isinstance(condition, dict):
+        raise ValueError("a condition is an object")
+    return Refused(str(row["label"]), condition)
 
 
 def refuse(folder: Path, refused: Sequence[Refused]) -> Path:
@@ -441,18 +426,15 @@ def refuse(folder: Path, refused: Sequence[Refused]) -> Path:
 
 def write_refused(folder: Path, refused: Sequence[Refused]) -> Path:
     """These refusals and no others."""
-    path = folder / REFUSED
-    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEADER)
-        writer.writerows(
-            (one.label, json.dumps(one.condition, ensure_ascii=False)) for one in refused
-        )
-    return path
+    rows = [
+        {"label": one.label, "condition": json.dumps(one.condition, ensure_ascii=False)}
+        for one in refused
+    ]
+    return write_rows(folder / REFUSED, ("label", "condition"), rows)
 
 
 @dataclass(frozen=True)
-class Kept:
+class LastSuggestions:
     """What was shown last, by number, and the project file that it was made for: rules first, then remedies."""
 
     rules: tuple[tuple[Rule, Place], ...]
@@ -461,7 +443,7 @@ class Kept:
     accepted: tuple[int, ...] = ()  # numbers that were accepted since
 
     @classmethod
-    def read(cls, project: Project) -> Kept:
+    def read(cls, project: Project) -> LastSuggestions:
         """What was shown last for a project."""
         path = _kept_path(project)
         if not path.is_file():
@@ -476,7 +458,7 @@ class Kept:
         return cls(tuple(rules), remedies, plain["digest"], tuple(plain.get("accepted", ())))
 
     @classmethod
-    def of(cls, project: Project, found: Suggestions) -> Kept:
+    def of(cls, project: Project, found: Suggestions) -> LastSuggestions:
         """The suggestions that are shown now."""
         pairs = zip((one.rule for one in found.suggestions), found.places, strict=True)
         remedies = tuple(remedy for _, remedy in found.remedies)
@@ -497,7 +479,7 @@ class Kept:
             }
             part.write_text(json.dumps(plain), encoding="utf-8")
 
-    def renewed(self, project: Project, accepted: Iterable[int] = ()) -> Kept:
+    def renewed(self, project: Project, accepted: Iterable[int] = ()) -> LastSuggestions:
         """The same after an edit of one's own: the other numbers still count."""
         return replace(self, digest=_digest(project), accepted=(*self.accepted, *accepted))
 

@@ -59,20 +59,16 @@ def vote_split(
 ) -> Voted:
     """Match all rules against all documents of a split, in the order of the file."""
     with project.blamed():
-        return _voted(project, split, progress, cache)
-
-
-def _voted(project: Project, split: str, progress: Progress, cache: Cache | None) -> Voted:
-    if is_wrench(project.data.path(split, project.folder)):
-        return _whole(project, project.corpus(split), progress, cache)
-    stream = project.scan(split)
-    if stream.rows is not None and stream.rows <= SMALL:
-        return _whole(project, stream.read(progress), progress, cache)
-    noted = _Noted(stream)
-    parts = list(project.sources.vote_stream(noted, progress, cache, stream.rows))
-    if not parts:
-        return _whole(project, stream.read(), progress, cache)
-    return Voted(Votes.concat(parts), noted.gold(), noted.counts())
+        if is_wrench(project.data.path(split, project.folder)):
+            return _whole(project, project.corpus(split), progress, cache)
+        stream = project.scan(split)
+        if stream.rows is not None and stream.rows <= SMALL:
+            return _whole(project, stream.read(progress), progress, cache)
+        noted = _Noted(stream)
+        parts = list(project.sources.vote_stream(noted, progress, cache, stream.rows))
+        if not parts:
+            return _whole(project, stream.read(), progress, cache)
+        return Voted(Votes.concat(parts), noted.gold(), noted.counts())
 
 
 def _whole(project: Project, corpus: Corpus, progress: Progress, cache: Cache | None) -> Voted:
