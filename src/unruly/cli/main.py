@@ -101,32 +101,19 @@ class Lazy(click.Group):
             formatter.write_dl([(name, entry.about) for name, entry in COMMANDS.items()])
         if ctx.obj != ALONE and (more := installed()):
             with formatter.section("Commands of other packages"):
-                formatter.write_dl([(name, more[name].dist_name) for name in more])
+                formatter.write_dl(
+                    [
+                        (name, f"From {one.dist.name}." if one.dist else "")
+                        for name, one in more.items()
+                    ]
+                )
 
 
-@dataclass(frozen=True)
-class Installed:
-    """A command that another distribution brings."""
-
-    entry: EntryPoint
-
-    @property
-    def dist_name(self) -> str:
-        """Who brings it."""
-        return f"From {self.entry.dist.name}." if self.entry.dist is not None else ""
-
-    def load(self) -> click.Command:
-        """The command itself."""
-        command = self.entry.load()
-        assert isinstance(command, click.Command)
-        return command
-
-
-def installed() -> dict[str, Installed]:
+def installed() -> dict[str, EntryPoint]:
     """Commands that other distributions register, by name."""
     from importlib.metadata import entry_points
 
-    return {entry.name: Installed(entry) for entry in entry_points(group=GROUP)}
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
 def _check_known(name: str, ctx: click.Context) -> None:

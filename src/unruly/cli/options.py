@@ -229,20 +229,6 @@ class DataFile:
         return replace(self, label=found)
 
     @contextmanager
-    def as_file(self, classes: Sequence[str], split: str = "test") -> Iterator[DataFile]:
-        """The same as one file that can be read in batches: a WRENCH folder or `-` is written to one."""
-        if self.path == STREAM:
-            from unruly.texts.table import Pipe
-
-            with _kept(Pipe(sys.stdin.buffer)) as path:
-                yield replace(self, path=path)
-        elif self.is_wrench:
-            with self._wrench_file(classes, split) as file:
-                yield file
-        else:
-            yield self
-
-    @contextmanager
     def stream(
         self, classes: Sequence[str], split: str = "test", *, live: bool = False
     ) -> Iterator[CorpusStream]:

@@ -262,7 +262,7 @@ def encode(
       unruly encode spam.unruly comments.csv -o features.parquet
       unruly encode spam.unruly comments/ -o features/ --engine ray --workers 8
     """
-    from unruly.model.predictions import encode_file
+    from unruly.model.predictions import encode_stream
 
     screen = Screen(quiet, as_json)
     check_engine(engine, address, workers)
@@ -275,16 +275,8 @@ def encode(
         return
     check_output(output, (".parquet",), (model, *functions, *inputs_of(data)))
     loaded = load_model(model, functions, data)
-    with found.as_file(loaded.class_names, split) as file:
-        done = encode_file(
-            loaded,
-            file.path,
-            output,
-            text=file.text,
-            id=file.id,
-            on_bad_row=on_bad_row,  # type: ignore[arg-type]
-            progress=screen.progress(),
-        )
+    with found.stream(loaded.class_names, split) as stream:
+        done = encode_stream(loaded, stream, output, screen.progress())
     screen.answer(
         {
             "output": str(done.path),

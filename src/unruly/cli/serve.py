@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +15,6 @@ from unruly.cli.options import (
     quiet_option,
 )
 from unruly.cli.screen import Screen
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()

@@ -268,15 +268,10 @@ def predict_file(
     """
     target = Path(out)
     format_of(target)
-    _check_target(target, data)
-    stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
-    return predict_stream(model, stream, target, missing=missing, defuse=defuse, progress=progress)
-
-
-def _check_target(target: Path, data: str | Path) -> None:
-    """Refuse, before any work, a folder, and the data itself."""
     check_no_folder(target)
     check_not_input(target, files_of(Path(data)))
+    stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
+    return predict_stream(model, stream, target, missing=missing, defuse=defuse, progress=progress)
 
 
 def predict_stream(
@@ -379,27 +374,10 @@ class Encoded:
     text: str = ""  # the column that was read as the text
 
 
-def encode_file(
-    model: Encodes,
-    data: str | Path,
-    out: str | Path,
-    *,
-    text: str | None = None,
-    id: str | None = None,
-    batch_rows: int = BATCH_ROWS,
-    on_bad_row: OnBadRow = "keep",
-    progress: Progress = SILENT,
-) -> Encoded:
-    """Write every row of `data` with a model's features as one more column, a list of numbers, to Parquet."""
-    _check_target(Path(out), data)
-    stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
-    return encode_stream(model, stream, Path(out), progress)
-
-
 def encode_stream(
     model: Encodes, stream: CorpusStream, target: Path, progress: Progress = SILENT
 ) -> Encoded:
-    """The same for a file that has been looked through already, or for a part of one."""
+    """Write every row with a model's features as one more column, a list of numbers, to Parquet."""
     if target.suffix.lower() != ".parquet":
         raise InputError("features are written as .parquet only", where=Where(str(target)))
     name = free_names([COLUMN], stream.table.schema)[COLUMN]
