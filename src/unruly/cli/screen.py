@@ -183,21 +183,7 @@ class Stage:
 
 def show_spread(spread: Spread, screen: Screen) -> None:
     """One object, or a few lines."""
-    screen.answer(
-        {
-            "output": str(spread.path),
-            "documents": spread.documents,
-            "covered": spread.covered,
-            "missing": spread.missing,
-            "skipped": spread.skipped,
-            "labels": spread.labels,
-            "broken": list(spread.broken),
-            "workers": spread.workers,
-            "parts": spread.parts,
-            "resumed": spread.resumed,
-            "cpu": spread.cpu,
-        }
-    )
+    screen.answer(spread.to_plain())
     if spread.resumed:
         screen.remark(f"{plural(spread.resumed, 'part')} of {spread.parts:,} were done before")
     if spread.skipped:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import polars as pl
 
@@ -163,51 +163,32 @@ def counts_file(folder: Path, part: Part) -> Path:
 
 
 @dataclass(frozen=True)
-class PredictJob:
-    """Every row with its predictions."""
+class ModelJob:
+    """Every row with a model's predictions, or with its features."""
 
-    what: ClassVar[str] = "labelling"
     folder: str
     columns: Columns
+    what: Literal["labelling", "encoding"]
     model: str  # its path, which every machine sees
     functions: tuple[str, ...] = ()
 
     def begin(self) -> PartWork:
         """Load the model."""
-        from unruly.model.predictions import predict_stream
+        from unruly.model.predictions import encode_stream, predict_stream
         from unruly.model.weak_classifier import load
 
         model = load(self.model, self.functions or None)
 
-        def write(stream: CorpusStream, target: Path) -> Counts:
+        def features(stream: CorpusStream, target: Path) -> Counts:
+            done = encode_stream(model, stream, target)
+            return {"documents": done.documents, "skipped": len(done.skipped)}
+
+        def predictions(stream: CorpusStream, target: Path) -> Counts:
             done = predict_stream(model, stream, target)
             counted = ("documents", "covered", "missing", "labels")
             return {**{name: getattr(done, name) for name in counted}, "skipped": len(done.skipped)}
 
-        return PartWork(self.folder, self.columns, write)
-
-
-@dataclass(frozen=True)
-class EncodeJob:
-    """Every row with a model's features."""
-
-    what: ClassVar[str] = "encoding"
-    folder: str
-    columns: Columns
-    model: str
-    functions: tuple[str, ...] = ()
-
-    def begin(self) -> PartWork:
-        """Load the model."""
-        from unruly.model.predictions import encode_stream
-        from unruly.model.weak_classifier import load
-
-        model = load(self.model, self.functions or None)
-
-        def write(stream: CorpusStream, target: Path) -> Counts:
-            done = encode_stream(model, stream, target)
-            return {"documents": done.documents, "skipped": len(done.skipped)}
-
+        write = features if self.what == "encoding" else predictions
         return PartWork(self.folder, self.columns, write)
 
 
@@ -268,6 +249,11 @@ class Spread:
     labels: dict[str, int] = field(default_factory=dict)
     broken: tuple[str, ...] = ()  # files, or ends of files, that could not be read
 
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        plain = asdict(self)
+        return {"output": str(plain.pop("path")), **plain}
+
 
 def predict(
     model: str | Path,
@@ -285,9 +271,8 @@ def predict(
 
     `data` may also be a daft frame or a Ray Dataset, which is written to Parquet first, its rows in any order.
     """
-    return _by_model(
-        PredictJob, model, data, out, Columns(text, id, on_bad_row), functions, placement, progress
-    )
+    columns = Columns(text, id, on_bad_row)
+    return _by_model("labelling", model, data, out, columns, functions, placement, progress)
 
 
 def encode(
@@ -303,13 +288,12 @@ def encode(
     progress: Progress = SILENT,
 ) -> Spread:
     """Every row with a model's features as one more column."""
-    return _by_model(
-        EncodeJob, model, data, out, Columns(text, id, on_bad_row), functions, placement, progress
-    )
+    columns = Columns(text, id, on_bad_row)
+    return _by_model("encoding", model, data, out, columns, functions, placement, progress)
 
 
 def _by_model(
-    make: type[PredictJob | EncodeJob],
+    what: Literal["labelling", "encoding"],
     model: str | Path,
     data: Any,
     out: str | Path,
@@ -322,8 +306,8 @@ def _by_model(
     if not path.is_file():
         raise InputError("there is no such model file", where=Where(str(model)))
     names = tuple(str(Path(name).resolve()) for name in functions)
-    job = make(str(unfinished(target)), columns, str(path), names)
-    return _run(job, sha256(path), data, target, columns, placement, progress, make.what)
+    job = ModelJob(str(unfinished(target)), columns, what, str(path), names)
+    return _run(job, sha256(path), data, target, columns, placement, progress, what)
 
 
 def vote(
@@ -363,7 +347,7 @@ def _run(
     plan.check(columns)
     folder = unfinished(out)
     with connected(placement.address, placement.workers) as cluster:
-        _begin(folder, {"job": type(job).__name__, "by": made_by, **asdict(columns)}, plan)
+        _begin(folder, {"job": what, "by": made_by, **asdict(columns)}, plan)
         done = work_through(cluster, job, plan, folder, progress, what)
     resumed = len(plan.parts) - done.fresh
     _finish(folder, out)
