@@ -106,9 +106,7 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
 def _connect(ray: Any, address: str | None, workers: int | None) -> None:
     quietly = {"logging_level": logging.ERROR, "log_to_driver": False}
     environment = {"env_vars": ONE_THREAD}
-    os.environ.setdefault(
-        "RAY_BACKEND_LOG_LEVEL", "fatal"
-    )  # Ray's own messages are of no use to the user
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # Ray's own messages help nobody
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if address is None:
         processors = workers or os.cpu_count() or 1

@@ -198,9 +198,8 @@ def pipeline_difference(
     """The largest difference of a probability from the model's own, text by text."""
     runtime = runtime_library()
     options = runtime.SessionOptions()
-    options.graph_optimization_level = (
-        runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    )  # as the encoder runs
+    level = runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC  # as the encoder runs
+    options.graph_optimization_level = level
     session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     most = 0.0
     for row, ids in enumerate(token_ids(encoder.tokenizer, texts, encoder.max_tokens)):

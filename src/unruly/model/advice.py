@@ -45,9 +45,7 @@ class WeakSource:
     votes: int
     accuracy: Share
     measured: bool  # against true labels; else estimated
-    chance: (
-        float | None
-    )  # accuracy of the same votes on random documents; None when shares are unknown
+    chance: float | None  # accuracy of such votes on random documents; None: shares are unknown
 
     @property
     def below_chance(self) -> bool:
@@ -358,10 +356,8 @@ def weak_words(
         j, r = votes.sources.index(source), votes.classes.index(label)
         rows = np.flatnonzero(votes.hard[:, j] == r)
         rows = rows[sample_rows(len(rows), MOST_DOCUMENTS)]
-        numbers = text_numbers([texts[int(row)] for row in rows])
-        column = pl.DataFrame(
-            {"text": [texts[int(row)] for row in rows]}, schema={"text": pl.String}
-        )
+        column = pl.Series("text", [texts[int(row)] for row in rows], dtype=pl.String).to_frame()
+        numbers = text_numbers(column["text"])
         for word in words.words:
             holds = Keywords((word,), words.match).on(pl.col("text")).fill_null(value=False)
             there = column.select(holds).to_series().to_numpy()
@@ -369,7 +365,7 @@ def weak_words(
                 continue
             weak = _weak_word(judge, source, r, rows[there], rows[~there], labels)
             if weak is not None:
-                count, checked = int(there.sum()), _measured(scored, rows[there], r)
+                count, checked = int(there.sum()), measured_share(scored, rows[there], r)
                 found.append(WeakWord(source, number, word, label, count, *weak, checked))
     return sorted(found, key=lambda weak: weak.accuracy.value)
 
@@ -385,7 +381,7 @@ def _weak_word(
     """The accuracy on the rows with the word, on the others, and whether both are measured; None where it is no worse."""
     if not len(rest):
         return None
-    one, other = _measured(labels, rows, r), _measured(labels, rest, r)
+    one, other = measured_share(labels, rows, r), measured_share(labels, rest, r)
     measured = one is not None and other is not None and min(one.n, other.n) >= FEW
     if not measured:
         onehot = np.eye(judge.posteriors.shape[1])[r]
@@ -398,7 +394,7 @@ def _weak_word(
     return (one, other, measured) if worse else None
 
 
-def _measured(truth: NDArray[np.int64] | None, rows: NDArray[np.intp], r: int) -> Share | None:
+def measured_share(truth: NDArray[np.int64] | None, rows: NDArray[np.intp], r: int) -> Share | None:
     """How many of these rows are of class r, of those whose class is known; None where none is."""
     known = np.empty(0, np.int64) if truth is None else truth[rows]
     known = known[known >= 0]

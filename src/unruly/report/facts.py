@@ -116,9 +116,7 @@ class KeyFigures:
     scored_on: ScoredOn | None  # behind the evaluation, and all that is measured
     evaluation: Evaluation | None
     labels: int  # by hand, that were given
-    by_labels: (
-        AccuracyEstimate | None
-    )  # the accuracy that they tell; None where none was drawn from all documents
+    by_labels: AccuracyEstimate | None  # from these; None where none was drawn from all documents
     never_predicted: tuple[str, ...]  # classes that no document is given
     with_majority: float | None  # documents with a clear majority of votes that get its class
     sources: tuple[SourceFacts, ...]

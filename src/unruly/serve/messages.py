@@ -29,9 +29,7 @@ class Limits:
     characters: int = 100_000  # of one text
     waiting: int = 4_000  # texts that wait for a batch; more are turned away with 429
     batch: int = 256  # texts predicted together
-    batch_characters: int = (
-        500_000  # and no more characters than these, unless one request has more
-    )
+    batch_characters: int = 500_000  # predicted together, unless one request has more
     explanations: int = 16  # that wait
     seconds: float = 30.0  # for a client to send its request, and for requests to end when stopping
 
