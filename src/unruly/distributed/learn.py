@@ -115,7 +115,7 @@ def _label(room: Path, label: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class DrawJob:
-    """Documents drawn by their numbers, or because people labelled them, and the votes of a project's rules on them."""
+    """Draws documents by number, and those that people labelled, and votes on them by a project's rules."""
 
     folder: str
     columns: Columns
@@ -148,7 +148,7 @@ def votes_file(documents: Path) -> Path:
 
 @dataclass(frozen=True)
 class ClusterFeatures(Cache):
-    """Takes the place of the feature cache: texts are encoded by the workers, and their features kept until the end."""
+    """A feature cache that lets the workers encode, and keeps the features until the end."""
 
     cluster: Cluster | None = None
     known: dict[tuple[str | None, int], NDArray[np.float32]] = field(default_factory=dict)

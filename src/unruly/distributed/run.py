@@ -1,8 +1,8 @@
-"""`predict`, `encode` and `vote` on a cluster: a folder of Parquet files, whole or not there, its rows in the order of the data.
+"""`predict`, `encode` and `vote` on a cluster: a folder of Parquet files, whole or not at all, rows in the data's order.
 
-The data is cut into parts of so many rows. A worker predicts, encodes or votes on a part, writes one file, whole, and reports what it
-counted. Parts are written into `<out>.unfinished` as they are done, and that folder is renamed at the end. A run that was stopped, with
-this process or the whole cluster, goes on where it was when it is started again with the same model, data and options.
+The data is cut into parts. A worker takes a part, writes one file and reports its counts. Parts are written into
+`<out>.unfinished`, which is renamed at the end. A run that was stopped resumes when it is started again with the same
+model, data and options.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ class VoteJob:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the work is done: a cluster's address (None: this machine), how many workers, how many rows for each at a time."""
+    """Where the work is done: a cluster's address (None: this machine), its workers, and the rows of one part."""
 
     address: str | None = None
     workers: int | None = None  # None: one for each processor of the cluster
@@ -418,7 +418,7 @@ def unfinished(out: Path) -> Path:
 
 
 def _as_files(data: Any, out: Path) -> Path:
-    """A path as it is; a frame that can write itself as a folder of Parquet files (daft, Ray Data), written beside `out`."""
+    """A path as it is; a frame that can write Parquet files (daft, Ray Data) is written beside `out` first."""
     if isinstance(data, str | Path):
         return Path(data)
     if not hasattr(data, "write_parquet"):

@@ -1,4 +1,4 @@
-"""A model as a folder for other programs: the model file, ONNX, config.json, a Dockerfile and, with --card, a model card in Markdown."""
+"""A model as a folder for other programs: the model file, ONNX, config.json, a Dockerfile, and a model card."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _graph(fitted: Fitted, source: Path) -> tuple[bytes, int, float]:
 
 
 def _write_pipeline(fitted: Fitted, folder: Path, source: Path) -> None:
-    """For models that read texts by minilm alone: token ids to probabilities, compared with the model; and its tokenizer."""
+    """Of a model with minilm alone: the graph from token ids to probabilities, compared with it, and its tokenizer."""
     learner, near = fitted.learner, fitted.neighbourhood
     assert isinstance(learner, DenoisedModel)
     encoding, rules = fitted.encoder, fitted.rules
@@ -206,7 +206,9 @@ def _keys(plain: Any) -> Iterator[str]:
 
 
 def dockerfile(name: str, extras: Sequence[str], functions: Sequence[str] = ()) -> str:
-    """A Dockerfile that serves the model, everything installed from wheels beside it; `name` is a plain file name, `extras` what the model needs, `functions` files with its rule functions.
+    """A Dockerfile that serves the model and installs everything from wheels beside it.
+
+    `name` is a plain file name, `extras` what the model needs, `functions` are files with its rule functions.
 
     >>> print(dockerfile("spam", ["serve"]).splitlines()[-1])
     CMD ["unruly", "serve", "/model/spam.unruly", "--host", "0.0.0.0", "--port", "8080"]

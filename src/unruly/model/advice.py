@@ -1,9 +1,8 @@
-"""What to change in the rules, found without true labels, and as sentences for people.
+"""Advice on rules, found without true labels: typed findings, and a sentence for each.
 
-A source has the accuracy that the fit has estimated for it, with the fit's interval. Some of its votes, as those on one
-word of a list, are judged in the same way (`unruly.denoising.accuracy`): by text and the other sources, with votes that
-err together and what the class balance leaves open in the interval. Where the method estimates no accuracies, the model's
-probabilities P(y | document) stand for them. A model that is wrong misjudges its rules all the same.
+The accuracy of a source is the fit's own estimate. Subsets of its votes, such as those on one keyword, are estimated
+in the same way (`unruly.denoising.accuracy`); for methods without such estimates, the model's probabilities are used.
+Where the model is wrong, so is the advice.
 """
 
 from __future__ import annotations
@@ -254,11 +253,11 @@ def critique_rules(
 ) -> tuple[Critique, ...]:
     """What is wrong with the rules, worst kind first.
 
-    `accuracies` are those of the sources (`known_accuracies`), `judge` judges some of their votes; without them the
-    posteriors serve. `measured` names the sources whose accuracy is measured against true labels. `shares` are the class
-    shares, where they are known and not only assumed. `texts` and `rules` are needed to judge the words of lists.
-    `labels` are true classes (-1: unknown): words with enough of them are measured. `scored` are true classes that decide
-    nothing, and only stand beside the estimates.
+    `accuracies` are those of the sources (`known_accuracies`), and `judge` estimates those of some of their votes;
+    without them, the posteriors are used. `measured` names the sources whose accuracy is measured against true
+    labels. `shares` are the class shares, where they are known and not only assumed. `texts` and `rules` are needed
+    to judge keywords. `labels` are true classes (-1: unknown): words with enough of them are measured. `scored` are
+    true classes that decide nothing and are only reported beside the estimates.
 
     >>> votes = Votes.from_array([[0, 1], [0, 0], [0, 1]] * 10, sources=["a", "b"])
     >>> certain = np.tile([[1.0, 0.0]], (30, 1))
@@ -346,8 +345,8 @@ def weak_words(
 ) -> list[WeakWord]:
     """Words of keyword lists that are clearly worse than the rest of their list, the worst first.
 
-    A vote belongs to a word where the source votes for the rule's class on a text that holds the word. Where enough of a
-    word's votes have true labels, and of the others', these measure both.
+    A vote counts for a word where the source votes for the rule's class on a text with the word. Where enough votes of
+    the word and of the rest have true labels, both are measured.
     """
     found = []
     for source, number, label, words in keyword_lists(rules):
@@ -378,7 +377,7 @@ def _weak_word(
     rest: NDArray[np.intp],
     labels: NDArray[np.int64] | None,
 ) -> tuple[Share, Share, bool] | None:
-    """The accuracy on the rows with the word, on the others, and whether both are measured; None where it is no worse."""
+    """Accuracy with the word, accuracy without it, and whether both are measured; None where the word is no worse."""
     if not len(rest):
         return None
     one, other = measured_share(labels, rows, r), measured_share(labels, rest, r)

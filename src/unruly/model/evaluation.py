@@ -1,4 +1,4 @@
-"""How good predictions are, beside majority vote, on covered and uncovered documents apart; metrics, and scorers for scikit-learn."""
+"""Scores against gold labels, beside majority vote, for covered and uncovered documents; metrics; scikit-learn scorers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from unruly.votes.votes import PickedRows, Votes
 from unruly.wording import plural
 
 Labels = NDArray[np.integer[Any]]
-_FAR = 0.05  # between two shares of a class, from which it is told
+_FAR = 0.05  # difference of two shares of a class that is worth a line
 
 
 def paired_gain(differences: NDArray[np.floating[Any]]) -> Share:
@@ -152,7 +152,7 @@ class Part:
 
 @dataclass(frozen=True)
 class BetterConstant:
-    """A class that is right more often than the model where it is predicted throughout."""
+    """A class whose constant prediction would be right more often than the model."""
 
     label: str
     accuracy: float
@@ -163,7 +163,7 @@ class BetterConstant:
 
 @dataclass(frozen=True)
 class OtherShare:
-    """A class whose share among the true labels is clearly not the one that the model goes by."""
+    """A class whose share among the true labels clearly differs from the one that the model uses."""
 
     label: str
     used: float
@@ -196,7 +196,7 @@ class Evaluation:
 
     @property
     def better_constant(self) -> BetterConstant | None:
-        """The commonest true class, where naming it throughout would do better than the model."""
+        """The commonest true class, where always predicting it would do better than the model."""
         counts = self.everything.model.confusion.sum(axis=1)  # (m,)
         share = float(counts.max() / counts.sum())
         if share <= self.everything.model.accuracy.value:

@@ -44,7 +44,7 @@ SNIPPET = 160  # characters of a text that are kept
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What fitting came to. Immutable; `storage` writes it down and reads it back."""
+    """All that a model is after fitting. Immutable; `storage` writes and reads it."""
 
     learner: Learner
     method: str
@@ -156,20 +156,20 @@ class Fitted:
         cache: Cache | None = None,
         progress: Progress = SILENT,
     ) -> Predictions:
-        """Everything that the model says of these documents."""
+        """Labels, probabilities, deciding heads and votes for these documents."""
         votes = self.votes(documents, given, progress)
         features = self.features(documents, cache, progress, keyed=False)
         return Predictions(self.heads(documents, features, votes), votes)
 
     def heads(self, documents: Documents, features: Features, votes: Votes) -> Heads:
-        """The answers of both heads; a document without a text or a vote gets the class shares of the training labels."""
+        """The predictions of both heads; documents without text and votes get the predicted class shares of training."""
         heads = self.learner.heads(features, votes)
         counts = np.array(self.summary.labels, dtype=np.float32)  # (m,)
         shares = np.divide(counts, max(self.summary.documents, 1), dtype=np.float32)
         return with_shares(heads, without_evidence(documents, votes), shares)
 
     def check(self) -> None:
-        """Answer blank documents, one for each class: raises where the parts of a model do not fit together."""
+        """Predict blank documents, one for each class: raises where the parts of a model do not fit together."""
         m, k, d = len(self.classes), len(self.sources), self.width
         blank = Features.from_array(np.zeros((m, d), dtype=np.float32))
         cast = np.repeat(np.arange(m, dtype=np.int64)[:, None], k, axis=1)  # all sources agree
@@ -236,7 +236,7 @@ def with_shares(heads: Heads, rows: NDArray[np.bool_], shares: NDArray[np.float3
 
 
 def digests_of(documents: Documents) -> NDArray[np.uint64]:
-    """(n,): what a document is recognised by."""
+    """(n,): a hash of each document's text, or of its features."""
     if documents.corpus is not None:
         return text_digests(documents.corpus.texts.to_list())
     assert documents.features is not None
@@ -254,7 +254,7 @@ def row_digests(features: NDArray[np.float32]) -> NDArray[np.uint64]:
 
 
 def repeated(digests: NDArray[np.uint64], training: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """(n,): which of the digests stand among those of the training documents."""
+    """(n,): which of the digests are among those of the training documents."""
     return np.asarray(np.isin(digests, training))
 
 
@@ -265,7 +265,7 @@ class Neighbour:
     id: object
     similarity: float  # cosine of the features, at most 1
     text: str | None  # its beginning, where texts are kept
-    label: str  # what the model says of it
+    label: str  # as predicted
     votes: tuple[tuple[str, str], ...]  # (source, class or classes) for each vote on it
 
     def to_plain(self) -> dict[str, Any]:
@@ -280,7 +280,7 @@ class Neighbourhood:
     directions: NDArray[np.float16]  # (s, d)
     votes: NDArray[np.int8]  # (s, k)
     sets: Mapping[int, NDArray[np.bool_]]  # source -> (s, m): the classes of its partial votes
-    labels: NDArray[np.int16]  # (s,): the model's own answers
+    labels: NDArray[np.int16]  # (s,): as predicted
     ids: tuple[object, ...]
     snippets: tuple[str, ...] | None
 

@@ -47,7 +47,7 @@ from unruly.model.inputs import (
 )
 from unruly.model.saved_rules import SavedRules
 from unruly.model.settings import MethodSettings
-from unruly.model.summary import summarise
+from unruly.model.summary import FitSummary, summarise
 from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, unused_by_paper
 from unruly.progress import SILENT, Progress
@@ -81,7 +81,7 @@ class FitRequest:
 
 
 def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Features]:
-    """Encode, train, and gather what the model is to remember; the features of the training documents as well."""
+    """Encode, train, and summarise: the fitted model, and the features of the training documents."""
     votes, labels, settings = request.votes, request.labels, request.settings
     if isinstance(settings, PaperSettings) and request.balance is not None:
         raise SettingsError(unused_by_paper("class_prior"), option="class_prior")
@@ -101,7 +101,6 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
     heads = _training_heads(request, learner, features)
     origin = "" if labels is None else labels.origin
     ledger = Ledger.of(replace(use, origin=use.origin or origin) for use in learner.gold_used)
-    encoder = request.encoder.name if request.encoder else plural(features.width, "given feature")
     fitted = Fitted(
         learner=learner,
         method=request.method,
@@ -113,22 +112,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
         encoder=request.encoder,
         rules=None if request.rules is None else request.rules.within(request.encoder),
         ledger=ledger,
-        summary=summarise(
-            learner,
-            heads,
-            votes,
-            encoder=encoder,
-            method=request.method,
-            balance=next((n for n in learner.notes if isinstance(n, ClassBalance)), None),
-            notes=(
-                *(note for note in learner.notes if not isinstance(note, ClassBalance)),
-                *(request.encoder.notes() if request.encoder else ()),
-                *given_up(votes),
-                *_unasked(votes),
-                *_about_texts(request.documents.corpus),
-            ),
-            ledger=ledger,
-        ),
+        summary=_summary(request, learner, heads, features.width, ledger),
         neighbourhood=_neighbourhood(request, features, heads),
         digests=np.unique(digests_of(request.documents)),
         commonest=commonest_class(votes),
@@ -136,8 +120,30 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
     return fitted, features
 
 
+def _summary(
+    request: FitRequest, learner: Learner, heads: Heads, width: int, ledger: Ledger
+) -> FitSummary:
+    encoder, votes = request.encoder, request.votes
+    return summarise(
+        learner,
+        heads,
+        votes,
+        encoder=encoder.name if encoder else plural(width, "given feature"),
+        method=request.method,
+        balance=next((n for n in learner.notes if isinstance(n, ClassBalance)), None),
+        notes=(
+            *(note for note in learner.notes if not isinstance(note, ClassBalance)),
+            *(encoder.notes() if encoder else ()),
+            *given_up(votes),
+            *_unasked(votes),
+            *_about_texts(request.documents.corpus),
+        ),
+        ledger=ledger,
+    )
+
+
 def _refuse_one_class(votes: Votes, labels: Labelled | None) -> None:
-    """Where every vote and label names one class, any model would answer that throughout, and find itself right."""
+    """Refuse votes and labels that all name one class: every model would predict it everywhere."""
     named = votes.counts().max(axis=0, initial=0) > 0  # (m,)
     if labels is not None:
         named[labels.numbers[labels.numbers >= 0]] = True
@@ -162,7 +168,7 @@ def train(
     valid: tuple[Features, Votes, NDArray[np.int64]] | None = None,
     progress: Progress,
 ) -> Learner:
-    """The mathematics: by the method that the settings belong to."""
+    """Train by the method that the settings belong to."""
     if isinstance(settings, PaperSettings):
         from unruly.paper.cotraining import cotrain
 
@@ -303,7 +309,7 @@ def _unasked(votes: Votes) -> tuple[DocumentsUnasked, ...]:
 
 
 def _about_texts(corpus: Corpus | None) -> Iterator[Note]:
-    """Where half of the texts or more are blank (most likely the wrong column), and where they are a sample of more."""
+    """Notes on texts: half or more are blank (probably the wrong column), or they are a sample of more."""
     if corpus is None:
         return
     blank = int((corpus.texts.str.strip_chars() == "").sum())

@@ -1,4 +1,4 @@
-"""What a model says of documents, as a table or a file: label, confidence, probabilities, who decided, who voted; or their features."""
+"""Predictions as a table or a file: label, confidence, probabilities, deciding head, voters. Features to a file."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Predictions:
 
     @property
     def decided_by(self) -> list[str]:
-        """Which head had the last word: 'denoiser', 'classifier', or 'both' where they agree."""
+        """Which head decided: 'denoiser', 'classifier', 'both' where they agree, 'together' where neither alone would."""
         return [DECIDED[int(code)] for code in self.heads.decided_by]
 
     @property
@@ -284,10 +284,10 @@ def predict_stream(
     form: str = "",
     progress: Progress = SILENT,
 ) -> Written:
-    """The same for a file that has been looked through already, for a part of one, or for a pipe as it comes.
+    """The same for documents that are opened already: a file, a part of one, or a pipe.
 
-    `target` may be an open stream, to which rows are written batch by batch: then `form` tells the format, .csv, .tsv or
-    .jsonl.
+    `target` may be an open stream, to which rows are written batch by batch; `form` is then its format: .csv,
+    .tsv or .jsonl.
     """
     added = added_schema(model.class_names)
     names = free_names(added, stream.table.schema)
@@ -298,7 +298,7 @@ def predict_stream(
 
     def labelled(corpus: Corpus) -> pl.DataFrame:
         nonlocal covered, without
-        with warnings.catch_warnings():  # said once, for all batches
+        with warnings.catch_warnings():  # warned once, for all batches
             warnings.simplefilter("ignore", GaveUpWarning)
             answers = model.predictions(corpus, cached=False)
         for fact in given_up(answers.votes):

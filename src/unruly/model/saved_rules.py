@@ -356,22 +356,22 @@ def _rule_to_plain(rule: Rule) -> dict[str, Any]:
     several = rule.label is not None and not isinstance(rule.label, str)
     plain = {
         "label": list(rule.label or ()) if several else rule.label,
-        "when": _condition(rule.when),
+        "when": _condition_to_plain(rule.when),
         "examples": list(rule.examples),
         "counter_examples": list(rule.counter_examples),
     }
     return plain if rule.not_label is None else {**plain, "not_label": rule.not_label}
 
 
-def _condition(condition: Condition) -> dict[str, Any]:
+def _condition_to_plain(condition: Condition) -> dict[str, Any]:
     """Condition to plain values; what stands in files is written out."""
     match condition:
         case AllOf(conditions=parts):
-            return {"all": [_condition(part) for part in parts]}
+            return {"all": [_condition_to_plain(part) for part in parts]}
         case AnyOf(conditions=parts):
-            return {"any": [_condition(part) for part in parts]}
+            return {"any": [_condition_to_plain(part) for part in parts]}
         case Not(condition=part):
-            return {"not": _condition(part)}
+            return {"not": _condition_to_plain(part)}
         case Keywords():
             return dict(replace(condition, file=None).to_plain())
         case Lookup():
@@ -417,8 +417,8 @@ def _rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: Allowed) -
     if _count(plain["when"]) > _MOST:
         raise _refused(place, f"the model file holds a rule of more than {_MOST:,} conditions")
     return Rule(
-        _label_again(plain["label"], place),
-        _condition_again(plain["when"], place, allowed),
+        _label_from_plain(plain["label"], place),
+        _condition_from_plain(plain["when"], place, allowed),
         place.texts(plain["examples"]),
         place.texts(plain["counter_examples"]),
         None if plain.get("not_label") is None else place.label(plain["not_label"]),
@@ -437,7 +437,9 @@ def _count(plain: object) -> int:
     return found
 
 
-def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int = 0) -> Condition:
+def _condition_from_plain(
+    plain: object, place: Place, allowed: Allowed, depth: int = 0
+) -> Condition:
     """Plain values to condition. Every kind is on the list, or refused."""
     table = place.table(plain)
     kinds = [key for key in table if key not in _BESIDE]
@@ -450,69 +452,63 @@ def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int =
             listed = table[kind]
             if not isinstance(listed, Sequence) or isinstance(listed, str):
                 raise _refused(place, f"{kind} holds no list of conditions")
-            parts = tuple(_condition_again(part, place, allowed, depth + 1) for part in listed)
+            parts = tuple(_condition_from_plain(part, place, allowed, depth + 1) for part in listed)
             return AllOf(parts) if kind == "all" else AnyOf(parts)
         case "not":
-            return Not(_condition_again(table[kind], place, allowed, depth + 1))
-        case "carried_lookup":
-            return _lookup_again(place.table(table[kind]), place)
-        case "carried_function":
-            inner = place.table(table[kind])
-            name, file, digest = (inner[key] for key in ("name", "file", "digest"))
-            wanted = Absent("function", place.text(name), _optional(file), _optional(digest))
-            return allowed.function(wanted, place)
-        case "carried_entity":
-            inner = place.table(table[kind])
-            return allowed.entity(
-                Absent("entity", place.text(inner["type"]), place.text(inner["model"]))
-            )
-        case "carried_classifier":
-            inner = place.table(table[kind])
-            pairs = inner["map"]
-            if not isinstance(pairs, list) or not all(
-                isinstance(pair, list) and len(pair) == 2 for pair in pairs
-            ):
-                raise _refused(place, "the classifier's map is damaged")
-            mapped = tuple((place.text(name), place.label(target)) for name, target in pairs)
-            wanted = Absent(
-                "classifier",
-                place.text(inner["name"]),
-                None,
-                _optional(inner["digest"]),
-                mapped,
-                place.number(inner["above"]),
-            )
-            return allowed.classifier(wanted)
-        case "carried_encoder":
-            return Absent("encoder", place.text(place.table(table[kind])["name"]))
-        case "carried_similar":
-            inner = place.table(table[kind])
-            if not {"to", "above"} <= set(inner) <= {"to", "unlike", "above"}:
-                raise _refused(place, "the examples to be like are not in the model file")
-            examples, above = place.texts(inner["to"]), place.number(inner["above"])
-            unlike = place.texts(inner.get("unlike", ()))
-            return Similar(examples, above, unlike=unlike, space=place.space)
-        case "carried_prompt":
-            inner = place.table(table[kind])
-            about = place.table(inner["about"])
-            if "key_env" in place.table(inner["prompt"]):
-                raise _refused(place, "the model file names a key to send: do not trust it")
-            known = {place.label(name): place.text(text) for name, text in about.items()}
-            return Prompt.from_plain(
-                {"prompt": inner["prompt"]}, replace(place, descriptions=known)
-            )
-        case "carried_describe":
-            return _described_again(place.table(table[kind]), place)
-    if kind not in _CARRIED:
-        raise _refused(
-            place,
-            f"a rule of the kind {kind!r} does not belong in a model file, which opens no other "
-            "file: do not trust this model, or fit it again",
-        )
-    return condition_from_plain(table, place)
+            return Not(_condition_from_plain(table[kind], place, allowed, depth + 1))
+        case _ if kind in _READERS:
+            return _READERS[kind](place.table(table[kind]), place, allowed)
+        case _ if kind in _CARRIED:
+            return condition_from_plain(table, place)
+    raise _refused(
+        place,
+        f"a rule of the kind {kind!r} does not belong in a model file, which opens no other "
+        "file: do not trust this model, or fit it again",
+    )
 
 
-def _described_again(inner: Mapping[str, object], place: Place) -> Described:
+def _function(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    name, file, digest = (inner[key] for key in ("name", "file", "digest"))
+    wanted = Absent("function", place.text(name), _optional(file), _optional(digest))
+    return allowed.function(wanted, place)
+
+
+def _entity(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    return allowed.entity(Absent("entity", place.text(inner["type"]), place.text(inner["model"])))
+
+
+def _classifier(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    pairs = inner["map"]
+    if not isinstance(pairs, list) or not all(
+        isinstance(pair, list) and len(pair) == 2 for pair in pairs
+    ):
+        raise _refused(place, "the classifier's map is damaged")
+    mapped = tuple((place.text(name), place.label(target)) for name, target in pairs)
+    name, digest = place.text(inner["name"]), _optional(inner["digest"])
+    above = place.number(inner["above"])
+    return allowed.classifier(Absent("classifier", name, None, digest, mapped, above))
+
+
+def _encoder(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    return Absent("encoder", place.text(inner["name"]))
+
+
+def _similar(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    if not {"to", "above"} <= set(inner) <= {"to", "unlike", "above"}:
+        raise _refused(place, "the examples to be like are not in the model file")
+    examples, unlike = place.texts(inner["to"]), place.texts(inner.get("unlike", ()))
+    return Similar(examples, place.number(inner["above"]), unlike=unlike, space=place.space)
+
+
+def _prompt(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    if "key_env" in place.table(inner["prompt"]):
+        raise _refused(place, "the model file names a key to send: do not trust it")
+    about = place.table(inner["about"])
+    known = {place.label(name): place.text(text) for name, text in about.items()}
+    return Prompt.from_plain({"prompt": inner["prompt"]}, replace(place, descriptions=known))
+
+
+def _described(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
     names = tuple(place.label(name) for name in place.texts(inner["classes"]))
     texts = place.texts(inner["descriptions"])
     moments = [inner["mean"], inner["deviation"]]
@@ -523,13 +519,7 @@ def _described_again(inner: Mapping[str, object], place: Place) -> Described:
     return Described(dict(zip(names, texts, strict=True)), (mean, deviation), place.space)
 
 
-def _label_again(value: object, place: Place) -> str | tuple[str, ...] | None:
-    if isinstance(value, list):
-        return tuple(place.label(item) for item in value)
-    return None if value is None else place.label(value)
-
-
-def _lookup_again(inner: Mapping[str, object], place: Place) -> Lookup:
+def _lookup(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
     known = place.texts(inner["known"])
     if not known or not set(inner) <= {*_LOOKUP, "known"}:
         raise _refused(place, "the table to look up is not in the model file")
@@ -542,6 +532,25 @@ def _lookup_again(inner: Mapping[str, object], place: Place) -> Lookup:
         ignore_case=place.flag(inner.get("ignore_case", False)),
         known=frozenset(known),
     )
+
+
+# Kinds that stand in a model in another form than in a project file.
+_READERS: dict[str, Callable[[Mapping[str, object], Place, Allowed], Condition]] = {
+    "carried_function": _function,
+    "carried_entity": _entity,
+    "carried_classifier": _classifier,
+    "carried_encoder": _encoder,
+    "carried_similar": _similar,
+    "carried_prompt": _prompt,
+    "carried_describe": _described,
+    "carried_lookup": _lookup,
+}
+
+
+def _label_from_plain(value: object, place: Place) -> str | tuple[str, ...] | None:
+    if isinstance(value, list):
+        return tuple(place.label(item) for item in value)
+    return None if value is None else place.label(value)
 
 
 def _refused(place: Place, problem: str) -> ModelFileError:

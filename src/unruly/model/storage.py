@@ -218,8 +218,8 @@ def _other_format(place: Path, found: int, versions: Mapping[str, object]) -> Mo
     return ModelFileError(f"{place}: {made}, but this version reads format {FORMAT}: {remedy}")
 
 
-# What Python raises over values that are not what they ought to be.
-NONSENSE = (
+# What Python raises over values of the wrong kind.
+MALFORMED = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -273,17 +273,17 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
     """Read a model; its encoder is only read when a text is to be encoded.
 
     `functions` is the Python file with the rules of kind `function`, where the model has any: a model
-    file carries their names and the file's digest, never code. `encoders` is what its texts are read with, where that
-    is not unruly's own: a model's name, or a class.
+    file carries their names and the file's digest, never code. `encoders` is the encoder, where that is not
+    unruly's own: a model's name, or a class.
     """
     container = open_container(path)
     try:
         return _loaded(container, functions, encoders)
-    except (*NONSENSE, SafetensorError, SettingsError) as error:
+    except (*MALFORMED, SafetensorError, SettingsError) as error:
         what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise ModelFileError(
-            f"{path}: the file is whole, but its contents are not understood ({what}): it was written by unruly {container.versions.get('unruly', '?')}, this is "
-            f"{unruly.__version__}"
+            f"{path}: the file is whole, but its contents are not understood ({what}): it was written by unruly "
+            f"{container.versions.get('unruly', '?')}, this is {unruly.__version__}"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""What a fit came to: documents, coverage, each source's reliability, how far the two heads agree; its notes as sentences."""
+"""The summary of a fit: coverage, each source's reliability, agreement of the two heads; its notes as sentences."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def summarise(
     notes: tuple[Note, ...],
     ledger: Ledger,
 ) -> FitSummary:
-    """The summary of a fit, from what the trained heads say of the training documents."""
+    """The summary of a fit, from the predictions of both heads for the training documents."""
     final = heads.predicted  # (n,)
     agrees = votes.agrees(final)  # (n, k)
     return FitSummary(
@@ -275,11 +275,11 @@ def sentence(note: Note) -> str:
             return _balance_sentence(note)
         case ClassesWithoutVotes(classes=names):
             it, them = ("it is", "it") if len(names) == 1 else ("they are", "each of them")
-            told = " or ".join(names) if len(names) < 4 else listed(names)
-            return f"No source votes for {told}, so {it} never predicted: add a rule for {them}."
+            some = " or ".join(names) if len(names) < 4 else listed(names)
+            return f"No source votes for {some}, so {it} never predicted: add a rule for {them}."
         case ClassesAlike(groups=groups):
-            told = listed((" and ".join(group) for group in groups), 6)
-            return f"No vote tells {told} apart: every rule names all of them or none. Add a rule for one alone."
+            some = listed((" and ".join(group) for group in groups), 6)
+            return f"No vote tells {some} apart: every rule names all of them or none. Add a rule for one alone."
         case SharesAgainstVotes():
             return (
                 f"{note.label} has votes on {note.voted:.1%} of the documents but a stated share of {note.share:.1%}, so most "

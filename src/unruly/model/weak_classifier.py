@@ -129,10 +129,10 @@ class WeakClassifier:
         texts; `votes` may then be left out.
 
         `clean` holds the true labels of some documents: names or numbers in order with None or -1
-        where unknown, a map from ids, or what `Project.labels` gives, which knows how they were drawn. `valid` is a corpus with gold, `(X, gold)` or
-        `(X, votes, gold)`; only `method="paper"` uses it, and only when its settings ask for it, by
-        `selection="gold"` or `calibrate=True`. A bar shows the progress in notebooks; pass
-        `unruly.progress.SILENT` for none.
+        where unknown, a map from ids, or what `Project.labels` gives, which knows how they were drawn.
+        `valid` is a corpus with gold, `(X, gold)` or `(X, votes, gold)`; only `method="paper"` uses it, and
+        only with `selection="gold"` or `calibrate=True` in its settings. A bar shows the progress in
+        notebooks; pass `unruly.progress.SILENT` for none.
         """
         from unruly.model import fitting  # what only fitting needs is not imported to predict
 
@@ -291,9 +291,9 @@ class WeakClassifier:
     ) -> Questions:
         """Which documents to label next; by default of the training documents.
 
-        `by` is "balance" (spread over predicted classes and confidences, for everything), "doubt", "random", "source:NAME" or
-        "class:NAME"; documents in `labels` are not asked about again. The ids come with the probability with which
-        each was drawn, which estimates from the labels need.
+        `by` is "balance" (spread over predicted classes and confidences, for everything), "doubt", "random",
+        "source:NAME" or "class:NAME"; documents in `labels` are not asked about again. Each id comes with the
+        probability with which it was drawn, which estimates from the labels need.
         """
         from unruly.labelling.queue import ask
 
@@ -400,7 +400,7 @@ class WeakClassifier:
         )
 
     def judge(self, answers: Predictions) -> VoteJudge:
-        """What estimates the accuracy of any votes on these documents, by the model's answers to them."""
+        """Estimates the accuracy of any votes on these documents, from the model's predictions for them."""
         from unruly.model.advice import VoteJudge
 
         return VoteJudge(answers.proba, answers.votes, self._fitted().learner)
@@ -562,7 +562,7 @@ class WeakClassifier:
         return fitted
 
     def _adopt(self, fitted: Fitted) -> None:
-        """Take a fitted model as one's own: everything that ends in an underscore."""
+        """Set the learned attributes, which end in an underscore."""
         names = list(range(len(fitted.classes))) if fitted.numbered else list(fitted.classes)
         self._fitted_model = fitted
         self.classes_: NDArray[Any] = np.array(names)
@@ -588,7 +588,7 @@ class WeakClassifier:
 
 
 def _labelled(clean: Labels | Labelled, votes: Votes) -> Labelled:
-    """Labels as a fit takes them; all alike where nobody knows how they were drawn."""
+    """Labels as a fit takes them; all of the same weight where nobody knows how they were drawn."""
     if not isinstance(clean, Labelled):
         return Labelled.alike(labels_of(clean, votes.classes, votes.ids, "clean labels"))
     if len(clean.numbers) != votes.n:

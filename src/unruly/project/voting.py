@@ -203,6 +203,10 @@ class Checked:
     @property
     def problems(self) -> tuple[str, ...]:
         """What stands in the way, a sentence each, the worst first."""
+        return (*self._about_votes(), *self._about_rules(), *self._about_texts())
+
+    def _about_votes(self) -> list[str]:
+        """Classes that cannot be learnt."""
         found = []
         if self.not_asked:
             have = "has" if len(self.not_asked) == 1 else "have"
@@ -229,6 +233,11 @@ class Checked:
 
             told = sentence(ClassesAlike(self.alike))
             found.append(told[0].lower() + told[1:])
+        return found
+
+    def _about_rules(self) -> list[str]:
+        """Rules that probably do not do what was meant."""
+        found = []
         if self.summary.total.polarity and self.never_vote:
             none = "matches" if len(self.never_vote) == 1 else "match"
             found.append(
@@ -241,7 +250,11 @@ class Checked:
                 f"keyword {word!r} of {source}{more}: a star is taken as it stands; for all words that begin so, write "
                 f"pattern = '\\b{word[:-1]}'"
             )
-        found += [str(fact) for fact in self.too_frequent]
+        return [*found, *map(str, self.too_frequent)]
+
+    def _about_texts(self) -> list[str]:
+        """The file of documents."""
+        found = []
         if self.no_labels is not None:
             found.append(
                 f"there are no labels in a column {self.no_labels!r}, so nothing is scored: correct label = ... under "
@@ -261,7 +274,7 @@ class Checked:
             found.append(
                 f"{plural(self.texts.skipped, 'row')} of the file {_are(self.texts.skipped)} skipped as unusable"
             )
-        return tuple(found)
+        return found
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""

@@ -79,10 +79,10 @@ def report(
     """Write the report of a model, whole or not at all, and give the numbers in it.
 
     `documents` are what the model is applied to, preferably its training documents; `scored` are
-    documents with true labels, where `documents` carry none or these are to be held out. True labels
-    score the model, and the advice names sources that they find wrong; the ledger says so. `labels` are people's labels of
-    `documents`, which estimate the accuracy where there are no others. Without documents the report shows what the model file alone holds.
-    `votes` and `scored_votes` are the votes on these documents, for a model that carries no rules.
+    documents with true labels, where `documents` have none or others are to be scored. True labels score
+    the model and its sources; the ledger says so. `labels` are people's labels of `documents`, which
+    estimate the accuracy where there are no others. Without documents, the report shows what the model
+    file alone holds. `votes` and `scored_votes` are for a model that carries no rules.
     """
     check_no_folder(Path(output))
     facts = gather(

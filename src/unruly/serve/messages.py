@@ -1,8 +1,8 @@
-"""What clients send and get, as small typed values: requests and answers in Hugging Face's form, ours, or the Open Inference Protocol's.
+"""Requests and answers as typed values: in Hugging Face's form, ours, or the Open Inference Protocol's.
 
-Requests are checked against the limits; an error has a status, a kind for programs and a sentence for people. The protocol
-(version 2, paths `/v2/…`, https://github.com/kserve/open-inference-protocol) takes texts as a tensor of BYTES and gives labels and
-probabilities as tensors; a model goes by the name of its file.
+Requests are checked against the limits; an error has a status, a kind for programs and a sentence for people. The
+protocol (version 2, paths `/v2/…`, https://github.com/kserve/open-inference-protocol) takes texts as a tensor of BYTES
+and gives labels and probabilities as tensors; a model goes by the name of its file.
 """
 
 from __future__ import annotations
