@@ -334,7 +334,7 @@ def worth(project: Path, encoder: tuple[str, ...], draws: int, as_json: bool, qu
     screen = Screen(quiet, as_json)
     worth = project_worth(open_project(project, encoder), draws, screen.progress())
     screen.answer(worth.to_plain())
-    rows = [(f"{r.labels:,}", f"{r.accuracy:.1%}", f"± {r.deviation:.1%}") for r in worth.rungs]
+    rows = [(f"{r.labels:,}", f"{r.accuracy:.1%}", f"± {r.deviation:.1%}") for r in worth.curve]
     rows.append(("the rules", f"{worth.rules.value:.1%}", ""))
     screen.table(table_of(("hand labels", "accuracy", "spread over draws"), rows, last=True))
     screen.say(worth.sentence)

@@ -173,7 +173,7 @@ def check_documents(fitted: Fitted) -> tuple[Features, Votes]:
     if fitted.encoder is not None and fitted.rules is not None and near.snippets:
         corpus = Corpus.from_texts(near.snippets[:CHECKED], name="the training documents")
         documents = Documents(corpus, None)
-        return fitted.features(documents), fitted.votes(documents, None)
+        return fitted.features(documents), fitted.votes(documents)
     rng = np.random.default_rng(0)
     values = rng.normal(size=(CHECKED, fitted.width)).astype(np.float32)
     numbers = rng.integers(-1, len(fitted.classes), (CHECKED, len(fitted.sources)))

@@ -291,7 +291,7 @@ Asked = Callable[[Sequence[str]], NDArray[np.float32]]  # texts -> (n, m) probab
 def explain(
     fitted: Fitted,
     documents: Documents,
-    given: Votes | None,
+    given: object = None,
     *,
     words: int = 8,
     neighbours: int = 5,
@@ -327,7 +327,7 @@ def _words(fitted: Fitted, corpus: Corpus | None, label: int, count: int) -> tup
     return telling_words(corpus.texts[0], _asked(fitted, corpus), label, count)
 
 
-def _asked(fitted: Fitted, corpus: Corpus) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+def _asked(fitted: Fitted, corpus: Corpus) -> Asked:
     """The classifier alone, as a function of variants of one text; other columns stay as they are.
 
     But for the columns that say where in the text the two entities of a relation stand: without a word

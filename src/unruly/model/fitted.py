@@ -108,12 +108,13 @@ class Fitted:
         return given
 
     def votes(
-        self, documents: Documents, given: Votes | None, progress: Progress = SILENT
+        self, documents: Documents, given: object = None, progress: Progress = SILENT
     ) -> Votes:
         """The votes on new documents: as given, else by the model's own rules, else none."""
-        return votes_on(documents, given, self.rules, self.classes, self.sources, progress)
+        cast = self._named_votes(documents, given)
+        return votes_on(documents, cast, self.rules, self.classes, self.sources, progress)
 
-    def named_votes(self, documents: Documents, votes: object) -> Votes | None:
+    def _named_votes(self, documents: Documents, votes: object) -> Votes | None:
         """Votes on new documents, with the model's names when only a matrix is given."""
         if votes is None or isinstance(votes, Votes):
             return votes
@@ -142,7 +143,7 @@ class Fitted:
         self, documents: Documents, votes: object, cache: Cache | None = None
     ) -> float:
         """The share of the votes cast that name the class which the classifier predicts from features."""
-        cast = self.votes(documents, self.named_votes(documents, votes))
+        cast = self.votes(documents, votes)
         heads = self.learner.heads(self.features(documents, cache), cast)
         predicted = heads.classifier.argmax(axis=1)  # (n,)
         if not cast.covered.any():
@@ -152,7 +153,7 @@ class Fitted:
     def predictions(
         self,
         documents: Documents,
-        given: Votes | None = None,
+        given: object = None,
         cache: Cache | None = None,
         progress: Progress = SILENT,
     ) -> Predictions:

@@ -218,9 +218,8 @@ class WeakClassifier:
         Votes are taken as given; without them the model's own rules are applied to texts. With `cached=False`
         the features are not kept on disk, as for a stream of documents that nobody reads twice.
         """
-        fitted, given = self._fitted(), Documents.of(documents)
-        cast = fitted.named_votes(given, votes)
-        return fitted.predictions(given, cast, self._cache() if cached else None, progress)
+        cache = self._cache() if cached else None
+        return self._fitted().predictions(Documents.of(documents), votes, cache, progress)
 
     @property
     def feature_width(self) -> int:
@@ -341,8 +340,7 @@ class WeakClassifier:
     ) -> Explanation:
         """Why one document gets its label: a text, a corpus of one, or one row of features."""
         fitted, documents = self._fitted(), Documents.one(X)
-        cast = fitted.named_votes(documents, votes)
-        return explanation.explain(fitted, documents, cast, words=words, neighbours=neighbours)
+        return explanation.explain(fitted, documents, votes, words=words, neighbours=neighbours)
 
     def suggest_rules(
         self,
@@ -518,14 +516,14 @@ class WeakClassifier:
         fitted = self._fitted()
         if X is not None:
             documents = Documents.of(X)
-            cast = fitted.votes(documents, fitted.named_votes(documents, votes), progress)
+            cast = fitted.votes(documents, votes, progress)
             return fitted.features(documents, self._cache(), progress), cast
         if self._training_features is None or self._training_votes is None:
             raise InputError(
                 "a loaded model no longer has its training documents: pass them, as in denoise(corpus, votes)"
             )
         documents = Documents(None, self._training_features)
-        given = self._training_votes if votes is None else fitted.named_votes(documents, votes)
+        given = self._training_votes if votes is None else votes
         return self._training_features, fitted.votes(documents, given)
 
     def _checked_settings(self) -> MethodSettings:

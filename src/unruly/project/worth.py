@@ -103,8 +103,8 @@ FEWEST = 20  # labels in the pool, and documents to score on
 
 
 @dataclass(frozen=True)
-class Rung:
-    """The classifier trained on so many hand labels."""
+class CurvePoint:
+    """A point of the learning curve: the classifier trained on so many hand labels."""
 
     labels: int
     accuracy: float  # mean over draws
@@ -113,25 +113,25 @@ class Rung:
 
 @dataclass(frozen=True)
 class Worth:
-    """What the rules are worth; None for an end that lies outside what was tried."""
+    """What the rules are worth in hand labels, read off the learning curve of a classifier; None: outside the curve."""
 
     rules: Share  # accuracy of the model that has rules only
-    rungs: tuple[Rung, ...]
+    curve: tuple[CurvePoint, ...]
     labels: float | None
-    low: float | None  # None: fewer than the first rung
-    high: float | None  # None: more than the last rung
+    low: float | None  # None: fewer than the first point
+    high: float | None  # None: more than the last point
     draws: int
     ledger: Ledger
 
     @property
     def sentence(self) -> str:
         """The answer in words."""
-        first, last = self.rungs[0].labels, self.rungs[-1].labels
+        first, last = self.curve[0].labels, self.curve[-1].labels
         low = f"{first:,} or fewer" if self.low is None else f"{_round(self.low):,}"
         high = f"more than {last:,}" if self.high is None else f"{_round(self.high):,}"
         if self.labels is not None:
             return f"these rules are worth about {plural(_round(self.labels), 'hand label')} ({low} to {high})"
-        if self.rules.value >= self.rungs[-1].accuracy:
+        if self.rules.value >= self.curve[-1].accuracy:
             return f"these rules are worth more than the {plural(last, 'hand label')} there are to compare with"
         return f"these rules are worth fewer than {plural(first, 'hand label')}"
 
@@ -148,7 +148,7 @@ class Worth:
             "draws": self.draws,
             "hand_labels": [
                 {"labels": r.labels, "accuracy": r.accuracy, "deviation": r.deviation}
-                for r in self.rungs
+                for r in self.curve
             ],
             "ledger": self.ledger.to_plain(),
             "gold_free": self.ledger.gold_free,
@@ -189,8 +189,8 @@ def measure_worth(
     means = [float(hit.mean()) for hit in hits]
     return Worth(
         rules=wilson(float(rules_hit.sum()), len(rules_hit)),
-        rungs=tuple(
-            Rung(size, mean, float(hit.mean(axis=1).std()))
+        curve=tuple(
+            CurvePoint(size, mean, float(hit.mean(axis=1).std()))
             for size, mean, hit in zip(steps, means, hits, strict=True)
         ),
         labels=_inside(crossing(steps, means, float(rules_hit.mean())), steps),

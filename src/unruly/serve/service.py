@@ -213,7 +213,6 @@ class Service:
         return explain(
             self.file.served.fitted,
             documents_of(request.asked),
-            None,
             words=request.words,
             neighbours=request.neighbours,
         )
