@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from unruly.cli.options import (
     PATH,
+    Command,
     bad_row_option,
-    check_engine,
     check_output,
     check_same_task,
     data_file,
@@ -26,6 +26,7 @@ from unruly.cli.options import (
     load_model,
     open_project,
     output_option,
+    placement_of,
     quiet_option,
     split_option,
     text_options,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from unruly.project.project import Project
 
 
-Command = TypeVar("Command", bound=Callable[..., object])
 _TYPED = "unruly.settings"  # where the command's context keeps them
 
 
@@ -177,7 +177,7 @@ def fit(
 
     screen = Screen(quiet, as_json)
     check_output(output)
-    check_engine(engine, address, workers)
+    placement = placement_of(engine, address, workers)
     opened = open_project(project, encoder, on_bad_row)
     check_not_input(output, opened.inputs())
     opened = _with_options(opened, method, seed, typed_settings(context))
@@ -185,12 +185,10 @@ def fit(
         if opened.method == "paper":
             raise InputError(unused_by_paper("--prior"))
         opened = replace(opened, prior=prior)
-    if engine == "ray":
+    if placement is not None:
         from unruly.distributed.learn import fit as fit_on_cluster
-        from unruly.distributed.run import Placement
 
         room = Path(f"{output.absolute()}.unfinished")
-        placement = Placement(address, workers)
         model = fit_on_cluster(
             opened,
             room,

@@ -17,7 +17,6 @@ from unruly.cli.options import (
     TABLES,
     DataFile,
     bad_row_option,
-    check_engine,
     check_output,
     data_file,
     engine_options,
@@ -26,6 +25,7 @@ from unruly.cli.options import (
     json_option,
     load_model,
     output_option,
+    placement_of,
     quiet_option,
     split_option,
     text_options,
@@ -120,17 +120,16 @@ def predict(
     from unruly.model.predictions import predict_stream
 
     screen = Screen(quiet, as_json)
-    check_engine(engine, address, workers)
-    if engine == "ray":
+    placement = placement_of(engine, address, workers)
+    if placement is not None:
         if output is None or STREAM in (data, output):
             raise click.UsageError("--engine ray reads and writes files: name the folder by -o")
         if ask or defuse or missing != "label" or skipped is not None:
             raise click.UsageError(
                 "--ask, --defuse, --missing and --skipped work without --engine ray only"
             )
-        from unruly.distributed.run import Placement, predict
+        from unruly.distributed.run import predict
 
-        placement = Placement(address, workers)
         documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
         _spread(predict, model, documents, output, functions, placement, screen)
         return
@@ -265,12 +264,11 @@ def encode(
     from unruly.model.predictions import encode_stream
 
     screen = Screen(quiet, as_json)
-    check_engine(engine, address, workers)
+    placement = placement_of(engine, address, workers)
     found = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
-    if engine == "ray":
-        from unruly.distributed.run import Placement, encode
+    if placement is not None:
+        from unruly.distributed.run import encode
 
-        placement = Placement(address, workers)
         _spread(encode, model, found, output, functions, placement, screen)
         return
     check_output(output, (".parquet",), (model, *functions, *inputs_of(data)))
