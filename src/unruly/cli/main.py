@@ -351,14 +351,14 @@ def _warn(
     line: str | None = None,
 ) -> None:
     """A warning is one line, too, once for each command, and none when it is to be quiet."""
-    said = "warning: " + " ".join(str(message).splitlines())
+    text = "warning: " + " ".join(str(message).splitlines())
     context = click.get_current_context(silent=True)
     if context is not None:
         before: set[str] = context.meta.setdefault(_WARNED, set())
-        if context.params.get("quiet") or said in before:
+        if context.params.get("quiet") or text in before:
             return
-        before.add(said)
-    click.echo(said, err=True)
+        before.add(text)
+    click.echo(text, err=True)
 
 
 def _usage(error: click.ClickException) -> str:

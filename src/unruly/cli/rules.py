@@ -261,7 +261,7 @@ def vote(
 
 
 def show_asked(asked: Sequence[Asked], screen: Screen) -> None:
-    """What asking came to, source by source; a failure is shown even where few lines are wanted."""
+    """The outcome of asking, source by source; a failure is shown even with --quiet."""
     from unruly.project.voting import asked_line
 
     for one in asked:

@@ -191,9 +191,9 @@ def show_spread(spread: Spread, screen: Screen) -> None:
     for words in spread.broken:
         screen.remark(f"left out: {words}")
     labels = counted(spread.labels, spread.labels.values())
-    told = f"{spread.path}: {plural(spread.documents, 'document')}"
-    told += f" in {plural(spread.parts, 'part')} by {plural(spread.workers, 'worker')}"
-    screen.remark(f"{told}: {labels}" if labels else told)
+    line = f"{spread.path}: {plural(spread.documents, 'document')}"
+    line += f" in {plural(spread.parts, 'part')} by {plural(spread.workers, 'worker')}"
+    screen.remark(f"{line}: {labels}" if labels else line)
 
 
 class Bars:

@@ -232,11 +232,11 @@ def _show(found: Suggestions, screen: Screen) -> None:
     if found.critique:
         screen.say("\nabout the rules that exist")
     numbers = {remedy: number for number, remedy in found.remedies}
-    for critique, told in advice_sentences(found.critique):
+    for critique, line in advice_sentences(found.critique):
         remedy = remedy_of(critique)
         mark = " - " if remedy is None else f"{numbers[remedy]:>2}."
         screen.say(
-            f"{mark} {told}" + (f" To {remedy}, accept {numbers[remedy]}." if remedy else "")
+            f"{mark} {line}" + (f" To {remedy}, accept {numbers[remedy]}." if remedy else "")
         )
 
 

@@ -103,7 +103,7 @@ def planned(data: Path, rows: int = ROWS, skip: bool = False) -> Plan:
     return Plan(tuple(parts), first, opened.broken, str(data), opened.tables[0].schema)
 
 
-Counts = dict[str, Any]  # what a part came to: numbers, and words for what went wrong
+Counts = dict[str, Any]  # of a part: numbers, and words for what went wrong
 Write = Callable[[CorpusStream, Path], Counts]  # documents and a path in, counts out
 PROBLEM, BROKEN = "problem", "broken"
 
@@ -235,7 +235,7 @@ HERE = Placement()
 
 @dataclass(frozen=True)
 class Spread:
-    """What a run over many workers came to."""
+    """The outcome of a run over many workers."""
 
     path: Path
     documents: int

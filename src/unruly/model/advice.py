@@ -227,7 +227,7 @@ class VoteJudge:
 def known_accuracies(
     votes: Votes, judge: VoteJudge, summary: FitSummary | None
 ) -> tuple[Share | None, ...]:
-    """The accuracy of each source as its fit has estimated it; of one that has other votes by now, as judged here."""
+    """The accuracy of each source as the fit estimated it; judged here where its votes have changed since."""
     lines = {} if summary is None else {line.name: line for line in summary.sources}
     found = []
     for j, name in enumerate(votes.sources):
@@ -482,14 +482,14 @@ def _named(votes: Votes, r: int) -> NDArray[np.bool_]:
 
 
 def advice_sentences(found: Sequence[Critique]) -> list[tuple[Critique, str]]:
-    """Each criticism with its sentence; many classes that one source each votes for are told in one."""
+    """Each finding with its sentence; many classes with one source each share a sentence."""
     lone = [one for one in found if isinstance(one, UncoveredClass) and len(one.sources) == 1]
     if len(lone) < _MANY_CLASSES:
         return [(one, advice_sentence(one)) for one in found]
     names = listed(one.label for one in lone)
-    told = f"{names}: only one source votes for each, so no other source can confirm a vote."
+    together = f"{names}: only one source votes for each, so no other source can confirm a vote."
     return [
-        (one, told if one is lone[0] else advice_sentence(one))
+        (one, together if one is lone[0] else advice_sentence(one))
         for one in found
         if one is lone[0] or one not in lone
     ]

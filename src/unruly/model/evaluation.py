@@ -170,7 +170,7 @@ class OtherShare:
     true: Share
 
     def __str__(self) -> str:
-        return f"The model goes by a share of {self.used:.1%} for {self.label}; of the true labels here it has {self.true}."
+        return f"The model uses a share of {self.used:.1%} for {self.label}; among the true labels here it is {self.true}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,7 @@ class Evaluation:
     repeats: int  # documents whose text also stands among the training documents
     unlabelled: int  # documents without a gold label, left out
     ledger: Ledger
-    shares: tuple[float, ...] | None = None  # of the classes, that the model goes by
+    shares: tuple[float, ...] | None = None  # of the classes, as the model uses them
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -306,7 +306,7 @@ def evaluate(
     """Score what the heads say of n documents against their gold labels (-1: none known).
 
     `commonest` is the class that majority vote gives to documents without votes; `repeats` marks
-    documents that also stand among the training documents; `shares` are those of the classes that the model goes by.
+    documents that are also training documents; `shares` are the class shares that the model uses.
     """
     if len(gold) != votes.n:
         raise InputError(f"{plural(votes.n, 'document')}, but {plural(len(gold), 'gold label')}")
@@ -459,7 +459,7 @@ class GoldScorer:
         return dict(zip(self.ids, labels, strict=True))
 
     def _of(self, votes: Votes) -> list[Any]:
-        """Labels by row number. Where the votes know their rows, ids that only look like row numbers are told."""
+        """Labels by row number; ids that only look like row numbers are refused, where the votes know their rows."""
         labels, rows = np.asarray(self.gold), votes.ids.to_list()
         numbers = all(isinstance(row, int) and 0 <= row < len(labels) for row in rows)
         made = votes.provenance

@@ -199,7 +199,7 @@ def refit(
 ) -> Learner:
     """Another learner, trained as this model's was but on these documents and labels.
 
-    Of the paper's method no epoch is chosen and nothing is calibrated by gold: the labels for that are not at hand.
+    The paper's method then neither selects an epoch by gold nor calibrates: there are no validation labels.
     """
     settings = fitted.settings
     if isinstance(settings, PaperSettings):

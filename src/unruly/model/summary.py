@@ -322,24 +322,19 @@ def sentence(note: Note) -> str:
 def _balance_sentence(note: ClassBalance) -> str:
     shares = shares_of(note.classes, note.shares)
     if note.origin is BalanceOrigin.STATED:
-        first = f"Class shares: {shares}, as stated."
-        if note.left_open:
-            between = (
-                " and ".join(note.left_open) if len(note.left_open) < 3 else listed(note.left_open)
-            )
-            first = (
-                f"{first[:-1]}; the rest is divided between {between} in proportion to their votes."
-            )
+        first = f"Class shares: {shares}, as stated"
+        if few := note.left_open:
+            between = " and ".join(few) if len(few) < 3 else listed(few)
+            first += f"; the rest is divided between {between} in proportion to their votes"
         if 0.0 in note.shares:
-            first = f"{first[:-1]}, but for classes without votes, whose share the others get."
+            first += ", but for classes without votes, whose share the others get"
     elif note.origin is BalanceOrigin.LABELS:
-        first = (
-            f"Class shares: {shares}, estimated from {plural(note.labels, 'label')}{_joined(note)}."
-        )
+        labels = plural(note.labels, "label")
+        first = f"Class shares: {shares}, estimated from {labels}{_joined(note)}"
     else:
-        first = f"Class shares are not known; assumed: {shares}."
+        first = f"Class shares are not known; assumed: {shares}"
     if note.depends is None:
-        return first
+        return f"{first}."
     other = "Shares near these" if note.origin is BalanceOrigin.STATED else "Other plausible shares"
     second = f"{other} would change {note.depends:.1%} of the predictions"
     if note.origin is BalanceOrigin.ASSUMED:
@@ -348,7 +343,7 @@ def _balance_sentence(note: ClassBalance) -> str:
         )
     elif note.origin is BalanceOrigin.LABELS:
         second += "; more labels (`unruly label`) make it fewer"
-    return f"{first}\n{second}."
+    return f"{first}.\n{second}."
 
 
 def _joined(note: ClassBalance) -> str:

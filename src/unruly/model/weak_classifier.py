@@ -175,9 +175,9 @@ class WeakClassifier:
     ) -> tuple[Asked, ...]:
         """Ask the language models among the model's sources about these documents, within their budgets.
 
-        Nothing else that a model does sends a text anywhere: without this, prediction goes by the answers
-        that are on this machine already, and by the other sources. `key_env` names the environment variable
-        with the endpoint's key, which a loaded model does not know.
+        Nothing else that a model does sends a text anywhere: without this, prediction uses the answers that
+        are on this machine already, and the other sources. `key_env` names the environment variable with
+        the endpoint's key, which a loaded model does not know.
         """
         fitted, documents = self._fitted(), Documents.of(X)
         if fitted.rules is None or documents.corpus is None:
@@ -614,8 +614,8 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
     >>> loved = Source("loved", [Rule("good", Keywords(["lovely", "great"]))])
     >>> hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
     >>> words = ["film", "plot", "cast", "score", "scene", "ending"]
-    >>> said = ["a lovely {}", "great {}, great fun", "an awful {}", "boring {}, so awful", "a {}"]
-    >>> texts = [text.format(word) for word in words for text in said]
+    >>> forms = ["a lovely {}", "great {}, great fun", "an awful {}", "boring {}, so awful", "a {}"]
+    >>> texts = [text.format(word) for word in words for text in forms]
     >>> model = WeakClassifier("lsa", cache=False)
     >>> path = Path(tempfile.mkdtemp()) / "films.unruly"
     >>> model.fit(texts, sources=Sources(["bad", "good"], [loved, hated])).save(path)

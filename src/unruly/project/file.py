@@ -176,7 +176,7 @@ def _space(
     from unruly.features.encoder import TextSpace
 
     folder = file.parent
-    # A bad row is said, or not, where the documents themselves are read.
+    # Bad rows are reported where the documents themselves are read.
     kind = replace(data, on_bad_row="skip")
     return TextSpace(encoder, lambda: kind.read("train", folder, classes), folder, kept=True)
 
@@ -251,8 +251,8 @@ PLAIN_NAMES = ("auto", "lsa", "minilm")  # nothing to check, so nothing heavy to
 def _encoder(document: Table, folder: Path) -> EncoderSpec:
     """A name, a table with a name and options, or a list of these, held against what the encoders know.
 
-    What only this machine lacks (a library, a network, a file) is no mistake in the project file: it
-    is said when features are wanted.
+    What only this machine lacks (a library, a network, a file) is no mistake in the project file: it is
+    reported when features are needed.
     """
     found: Any = document.values.get("encoder", "auto")
     several = isinstance(found, list)
@@ -476,5 +476,5 @@ def begin_project(
         folder.mkdir(exist_ok=True)
     data = DataFiles(train=train, text=text, id=id, label=label)
     project = Project(Sources(tuple(c.strip() for c in classes if c.strip()), ()), data)
-    data.read("train", folder, project.classes)  # the columns are what they were said to be
+    data.read("train", folder, project.classes)  # refused where a column is not there
     return project.write(folder)

@@ -159,7 +159,7 @@ def suggest_on(
     n: int = 20,
     progress: Progress = SILENT,
 ) -> Suggestions:
-    """The same on documents that are at hand; without a model, one is fitted for this."""
+    """The same on documents that are already read; without a model, one is fitted for this."""
     judged = judge_on(project, corpus, votes, model, progress)
     return ranked(project, judged, n, progress=progress)
 
@@ -168,7 +168,7 @@ def judge(
     project: Project, model: WeakClassifier | None = None, progress: Progress = SILENT
 ) -> Judged:
     """The training documents of a project, judged by a model, or by one that is fitted now."""
-    read_refused(project.folder)  # a damaged file is told before the work
+    read_refused(project.folder)  # a damaged file is reported before the work
     read_kept(project.folder)
     corpus = project.corpus("train")
     votes = project.vote(corpus, progress)
@@ -184,7 +184,7 @@ def judge_on(
     model: WeakClassifier | None,
     progress: Progress = SILENT,
 ) -> Judged:
-    """The same on documents that are at hand."""
+    """The same on documents that are already read."""
     labels = _labels(project, corpus)
     if model is not None:
         answers, stand_in, now = model.predictions(corpus, progress=progress), None, False
@@ -484,7 +484,7 @@ class LastSuggestions:
         return replace(self, digest=_digest(project), accepted=(*self.accepted, *accepted))
 
     def taken(self, project: Project, numbers: Sequence[int]) -> list[tuple[Rule, Place] | Remedy]:
-        """Those with these numbers; refused where the project file is another one by now."""
+        """Those with these numbers; refused where the project file has changed."""
         if self.digest != _digest(project):
             raise InputError(
                 "unruly.toml has changed since the suggestions were shown: run `unruly suggest` again"

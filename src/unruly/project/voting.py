@@ -231,8 +231,8 @@ class Checked:
         if self.alike:
             from unruly.model.summary import sentence
 
-            told = sentence(ClassesAlike(self.alike))
-            found.append(told[0].lower() + told[1:])
+            line = sentence(ClassesAlike(self.alike))
+            found.append(line[0].lower() + line[1:])
         return found
 
     def _about_rules(self) -> list[str]:
@@ -393,7 +393,7 @@ def ask_split(
 
 
 def asked_line(asked: Asked) -> str:
-    """What asking one source came to, in a line."""
+    """The outcome of asking one source, in a line."""
     parts = [f"{plural(asked.answered, 'answer')} received", f"{asked.cached:,} known before"]
     if asked.unasked:
         parts.append(f"{asked.unasked:,} not asked {_why_unasked(asked)} to go on")

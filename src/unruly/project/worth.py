@@ -174,13 +174,24 @@ def measure_worth(
     `scored` and `gold` are those s documents; `pool` and `labels` other documents, all with a label.
     `ledger` is that of the model.
     """
+    from unruly.denoising.hand_labels import fit_hand_labels
+
+    def hit(size: int, draw: int) -> Hits:
+        """(s,): whether a classifier trained on so many labels is right."""
+        chosen = np.random.default_rng([seed, draw]).permutation(len(labels))[:size]
+        with threadpool_limits(1):  # more threads make small products slower
+            model = fit_hand_labels(pool.take(chosen), labels[chosen], m, seed)
+        right = model.log_proba(scored).argmax(axis=1) == gold
+        progress.advance(1, plural(size, "label"))
+        return np.asarray(right)
+
     _check(gold, labels)
     steps = list(sizes(len(labels)))
     hits: list[NDArray[np.bool_]] = []  # each (draws, s)
     above = 0
     with stage(progress, "training on hand labels", len(steps) * draws, "classifiers"):
         for place, size in enumerate(steps):
-            hits.append(_drawn(size, scored, gold, pool, labels, m, draws, seed, progress))
+            hits.append(np.array([hit(size, draw) for draw in range(draws)]))
             above += bool(hits[-1].mean() > rules_hit.mean())
             if above > _BEYOND:
                 steps = steps[: place + 1]
@@ -238,30 +249,6 @@ def crossing(steps: list[int], accuracies: list[float], rules: float) -> float:
         return float(steps[after])
     share = (rules - curve[after - 1]) / (curve[after] - curve[after - 1])
     return float(np.exp(np.log(steps[after - 1]) * (1 - share) + np.log(steps[after]) * share))
-
-
-def _drawn(
-    size: int,
-    scored: Features,
-    gold: Labels,
-    pool: Features,
-    labels: Labels,
-    m: int,
-    draws: int,
-    seed: int,
-    progress: Progress,
-) -> NDArray[np.bool_]:
-    """(draws, s): whether classifiers trained on so many labels are right."""
-    from unruly.denoising.hand_labels import fit_hand_labels
-
-    rows = []
-    for draw in range(draws):
-        chosen = np.random.default_rng([seed, draw]).permutation(len(labels))[:size]
-        with threadpool_limits(1):  # more threads make small products slower
-            model = fit_hand_labels(pool.take(chosen), labels[chosen], m, seed)
-        rows.append(model.log_proba(scored).argmax(axis=1) == gold)
-        progress.advance(1, plural(size, "label"))
-    return np.array(rows)
 
 
 def _interval(

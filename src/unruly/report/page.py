@@ -169,7 +169,7 @@ def _estimates(facts: Facts) -> str:
         return "The estimate is the share of its votes that are the final label."
     labels = facts.ledger.used_for(Use.TRAINING)
     gold = f"with {plural(labels, 'true label')}" if labels else "without true labels"
-    message = f"The estimate goes by the text and the other sources, {gold}, with a 95% interval"
+    message = f"The estimate uses the text and the other sources, {gold}, with a 95% interval"
     if facts.balance is not None and facts.balance.origin is BalanceOrigin.ASSUMED:
         return message + "; it rests on class shares that are assumed, and is wrong where they are."
     return message + "."

@@ -146,7 +146,7 @@ def _are(count: int) -> str:
 
 
 def _about_answers(facts: KeyFigures) -> list[str]:
-    """What can be told of the answers without true labels."""
+    """What is known of the predictions without true labels."""
     sentences = _balance(facts)
     if facts.never_predicted:
         few = facts.never_predicted
@@ -347,8 +347,8 @@ def advice_section(facts: Facts) -> str:
     """Criticism of the rules, new ones, and what each source contributes."""
     parts = []
     for title, kinds, none in _advice_groups(facts):
-        told = advice_sentences([one for one in facts.critique if isinstance(one, kinds)])
-        message = [sentence_ for _, sentence_ in told]
+        found = advice_sentences([one for one in facts.critique if isinstance(one, kinds)])
+        message = [sentence_ for _, sentence_ in found]
         if message and WeakSource in kinds:
             message += _not_judged(facts)
         parts.append(
@@ -365,7 +365,7 @@ def advice_section(facts: Facts) -> str:
 
 
 def _advice_groups(facts: Facts) -> tuple[tuple[str, tuple[type[Critique], ...], str], ...]:
-    """Titles, what stands under each, and what is said where there is nothing."""
+    """Titles, the findings under each, and the sentence where there are none."""
     return (
         (
             "Sources that are often wrong",
@@ -397,7 +397,7 @@ def _advice_groups(facts: Facts) -> tuple[tuple[str, tuple[type[Critique], ...],
 
 
 def _no_weak_source(facts: Facts) -> str:
-    """What can be said where no source is named."""
+    """The sentence where no source is weak."""
     many = sum(s.votes >= FEW for s in facts.sources)
     if not many:
         return f"Not judged: no source has {FEW} votes."

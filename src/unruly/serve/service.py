@@ -52,7 +52,7 @@ class ServeSettings:
 
     @property
     def name(self) -> str:
-        """What the model goes by in answers: its file's name.
+        """The model's name in answers: that of its file.
 
         >>> ServeSettings(Path("models/spam.unruly")).name
         'spam'
