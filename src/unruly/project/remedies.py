@@ -17,13 +17,10 @@ from unruly.errors import InputError, Where
 from unruly.files import written_whole
 from unruly.model.advice import Critique, RepeatedSource, SilentSource, WeakSource, WeakWord
 from unruly.project.editing import (
-    ProjectText,
     drop_words,
     merge_source,
     switch_source,
-    write_edit,
 )
-from unruly.project.project import Project
 
 Row = TypeVar("Row")
 KEPT = "kept.csv"
@@ -125,12 +122,6 @@ def remedy_from_plain(plain: Mapping[str, Any]) -> Remedy:
     if not all(values.values()):
         raise ValueError("a value is missing")
     return kind(**values)
-
-
-def apply_remedy(project: str | Path, remedy: Remedy) -> Project:
-    """Write a remedy into the project file, comments and layout kept."""
-    before = ProjectText.read(project)
-    return write_edit(before, remedy.applied(before.text))
 
 
 def read_kept(folder: Path) -> tuple[Remedy, ...]:

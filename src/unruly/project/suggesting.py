@@ -38,6 +38,7 @@ from unruly.project.editing import ProjectText, add_source, add_words, source_na
 from unruly.project.project import Project
 from unruly.project.remedies import (
     Remedy,
+    keep,
     read_kept,
     read_rows,
     remedy_from_plain,
@@ -388,12 +389,6 @@ def for_class(rule: Rule, place: Place, label: str | None) -> tuple[Rule, Place]
     return replace(rule, label=label), Place(name_of(rule.when), None)
 
 
-def accept(project: str | Path, rule: Rule, place: Place) -> Project:
-    """Write a suggested rule into the project file, comments and layout kept."""
-    before = ProjectText.read(project)
-    return write_edit(before, accepted_text(before.text, rule, place))
-
-
 def accepted_text(text: str, rule: Rule, place: Place) -> str:
     """The project file's text with a suggested rule in its place."""
     if place.rule is None:
@@ -401,6 +396,63 @@ def accepted_text(text: str, rule: Rule, place: Place) -> str:
         return add_source(text, Source(name, [rule]))
     assert isinstance(rule.when, Keywords)
     return add_words(text, place.source, place.rule, rule.when.words)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Suggestions that were accepted and refused, as they are written now."""
+
+    accepted: tuple[tuple[Rule, Place] | Remedy, ...]
+    refused_rules: tuple[Rule, ...]
+    refused_remedies: tuple[Remedy, ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "accepted": [
+                {"rule": rule_to_plain(one[0]), "into": vars(one[1])}
+                if isinstance(one, tuple)
+                else {"remedy": remedy_to_plain(one)}
+                for one in self.accepted
+            ],
+            "refused": [
+                *({"rule": rule_to_plain(rule)} for rule in self.refused_rules),
+                *({"remedy": remedy_to_plain(remedy)} for remedy in self.refused_remedies),
+            ],
+        }
+
+
+def decide(project: Project, accepted: Mapping[int, str | None], refused: Sequence[int]) -> Decided:
+    """Accept and refuse suggestions by the numbers that were shown last; an accepted rule may be for another class.
+
+    The project file is written once, with all that was accepted or, where some of it cannot be, not at all.
+    """
+    if both := sorted(set(accepted) & set(refused)):
+        raise InputError(f"suggestion {both[0]} is both accepted and refused: choose one")
+    last = LastSuggestions.read(project)
+    wanted: list[tuple[Rule, Place] | Remedy] = []
+    for one, (number, label) in zip(
+        last.taken(project, list(accepted)), accepted.items(), strict=True
+    ):
+        if label is not None and not isinstance(one, tuple):
+            raise InputError(f"suggestion {number} ({one}) is for no class: leave ={label} out")
+        wanted.append(for_class(*one, label) if isinstance(one, tuple) else one)
+    unwanted = last.taken(project, refused)
+    rules = [one[0] for one in unwanted if isinstance(one, tuple)]
+    remedies = [one for one in unwanted if not isinstance(one, tuple)]
+    assert project.file is not None
+    before = ProjectText.read(project.file)
+    text = before.text
+    for one in wanted:
+        text = accepted_text(text, *one) if isinstance(one, tuple) else one.applied(text)
+    if wanted:
+        write_edit(before, text)
+    if rules:
+        refuse(project.folder, [Refused.of(rule) for rule in rules])
+    if remedies:
+        keep(project.folder, remedies)
+    last.renewed(project, accepted).write(project)
+    return Decided(tuple(wanted), tuple(rules), tuple(remedies))
 
 
 def read_refused(folder: Path) -> tuple[Refused, ...]:
