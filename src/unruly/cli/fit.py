@@ -270,7 +270,6 @@ def evaluate(
       unruly evaluate spam.unruly test.csv --label is_spam
       unruly evaluate spam.unruly spam --labels
     """
-
     screen = Screen(quiet, as_json)
     loaded = load_model(model, functions, data)
     check_same_task(loaded.class_names, data)

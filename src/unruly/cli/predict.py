@@ -31,12 +31,12 @@ from unruly.cli.options import (
     text_options,
 )
 from unruly.cli.rules import show_asked
-from unruly.cli.screen import Screen, show_spread
+from unruly.cli.screen import Screen, show_cluster_run
 from unruly.files import temporary_folder
 from unruly.wording import counted, listed, plural
 
 if TYPE_CHECKING:
-    from unruly.distributed.run import Placement, Spread
+    from unruly.distributed.run import ClusterRun, Placement
     from unruly.texts.stream import CorpusStream
 
 
@@ -131,7 +131,7 @@ def predict(
         from unruly.distributed.run import predict
 
         documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
-        _spread(predict, model, documents, output, functions, placement, screen)
+        _on_cluster(predict, model, documents, output, functions, placement, screen)
         return
     if output is None and data != STREAM:
         raise click.UsageError("name the file to write by -o, or - for standard output")
@@ -269,7 +269,7 @@ def encode(
     if placement is not None:
         from unruly.distributed.run import encode
 
-        _spread(encode, model, found, output, functions, placement, screen)
+        _on_cluster(encode, model, found, output, functions, placement, screen)
         return
     check_output(output, (".parquet",), (model, *functions, *inputs_of(data)))
     loaded = load_model(model, functions, data)
@@ -291,8 +291,8 @@ def encode(
     )
 
 
-def _spread(
-    run: Callable[..., Spread],
+def _on_cluster(
+    run: Callable[..., ClusterRun],
     model: Path,
     data: DataFile,
     output: Path,
@@ -301,7 +301,7 @@ def _spread(
     screen: Screen,
 ) -> None:
     """The same over many workers, from Parquet to a folder of Parquet files."""
-    spread = run(
+    done = run(
         model,
         data.path,
         output,
@@ -312,4 +312,4 @@ def _spread(
         placement=placement,
         progress=screen.progress(),
     )
-    show_spread(spread, screen)
+    show_cluster_run(done, screen)

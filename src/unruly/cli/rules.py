@@ -25,7 +25,7 @@ from unruly.cli.options import (
     placement_of,
     quiet_option,
 )
-from unruly.cli.screen import Screen, show_spread, source_table
+from unruly.cli.screen import Screen, show_cluster_run, source_table
 from unruly.errors import ExampleError, UnrulyError
 from unruly.files import check_not_input
 from unruly.project.file import make_starter
@@ -211,7 +211,7 @@ def vote(
     if placement is not None:
         from unruly.distributed.run import vote
 
-        spread = vote(
+        done = vote(
             project,
             data or data_file(project, split).path,
             output,
@@ -219,7 +219,7 @@ def vote(
             placement=placement,
             progress=screen.progress(),
         )
-        show_spread(spread, screen)
+        show_cluster_run(done, screen)
         return
     if data is not None:
         raise click.UsageError("--data is an option of --engine ray")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.table import Table
 
-    from unruly.distributed.run import Spread
+    from unruly.distributed.run import ClusterRun
     from unruly.votes.summary import Summary
 
 
@@ -181,18 +181,18 @@ class Stage:
     done: int = 0
 
 
-def show_spread(spread: Spread, screen: Screen) -> None:
+def show_cluster_run(done: ClusterRun, screen: Screen) -> None:
     """One object, or a few lines."""
-    screen.answer(spread.to_plain())
-    if spread.resumed:
-        screen.remark(f"{plural(spread.resumed, 'part')} of {spread.parts:,} were done before")
-    if spread.skipped:
-        screen.remark(f"{plural(spread.skipped, 'row')} skipped as unusable")
-    for words in spread.broken:
+    screen.answer(done.to_plain())
+    if done.resumed:
+        screen.remark(f"{plural(done.resumed, 'part')} of {done.parts:,} were done before")
+    if done.skipped:
+        screen.remark(f"{plural(done.skipped, 'row')} skipped as unusable")
+    for words in done.broken:
         screen.remark(f"left out: {words}")
-    labels = counted(spread.labels, spread.labels.values())
-    line = f"{spread.path}: {plural(spread.documents, 'document')}"
-    line += f" in {plural(spread.parts, 'part')} by {plural(spread.workers, 'worker')}"
+    labels = counted(done.labels, done.labels.values())
+    line = f"{done.path}: {plural(done.documents, 'document')}"
+    line += f" in {plural(done.parts, 'part')} by {plural(done.workers, 'worker')}"
     screen.remark(f"{line}: {labels}" if labels else line)
 
 

@@ -167,10 +167,10 @@ class ClusterFeatures(Cache):
             return encoder.encode(texts, progress)
         key = encoder.identity, hash(tuple(texts))
         if key not in self.known:
-            self.known[key] = self._spread(encoder, texts, progress)
+            self.known[key] = self._by_workers(encoder, texts, progress)
         return self.known[key]
 
-    def _spread(
+    def _by_workers(
         self, encoder: Encoder, texts: Sequence[str], progress: Progress
     ) -> NDArray[np.float32]:
         assert self.cluster is not None

@@ -234,7 +234,7 @@ HERE = Placement()
 
 
 @dataclass(frozen=True)
-class Spread:
+class ClusterRun:
     """The outcome of a run over many workers."""
 
     path: Path
@@ -266,7 +266,7 @@ def predict(
     functions: Sequence[str | Path] = (),
     placement: Placement = HERE,
     progress: Progress = SILENT,
-) -> Spread:
+) -> ClusterRun:
     """Label every row of a Parquet file or a folder of them; each keeps its columns and its place.
 
     `data` may also be a daft frame or a Ray Dataset, which is written to Parquet first, its rows in any order.
@@ -286,7 +286,7 @@ def encode(
     functions: Sequence[str | Path] = (),
     placement: Placement = HERE,
     progress: Progress = SILENT,
-) -> Spread:
+) -> ClusterRun:
     """Every row with a model's features as one more column."""
     columns = Columns(text, id, on_bad_row)
     return _by_model("encoding", model, data, out, columns, functions, placement, progress)
@@ -301,7 +301,7 @@ def _by_model(
     functions: Sequence[str | Path],
     placement: Placement,
     progress: Progress,
-) -> Spread:
+) -> ClusterRun:
     path, target = Path(model).resolve(), Path(out)
     if not path.is_file():
         raise InputError("there is no such model file", where=Where(str(model)))
@@ -320,7 +320,7 @@ def vote(
     on_bad_row: OnBadRow = "keep",
     placement: Placement = HERE,
     progress: Progress = SILENT,
-) -> Spread:
+) -> ClusterRun:
     """The votes of a project's rules on every row: ids, and one column for each source."""
     from unruly.project.project import Project
 
@@ -341,7 +341,7 @@ def _run(
     placement: Placement,
     progress: Progress,
     what: str,
-) -> Spread:
+) -> ClusterRun:
     _check_output(out)
     plan = planned(_as_files(data, out), placement.part_rows, columns.on_bad_row == "skip")
     plan.check(columns)
@@ -362,7 +362,7 @@ class Done:
     counts: list[Counts]
     fresh: int
 
-    def summed(self, out: Path, workers: int, plan: Plan, resumed: int) -> Spread:
+    def summed(self, out: Path, workers: int, plan: Plan, resumed: int) -> ClusterRun:
         """All counts together; refuses to lose a row."""
         totals = {
             name: sum(counts.get(name, 0) for counts in self.counts)
@@ -384,7 +384,7 @@ class Done:
                 labels[name] = labels.get(name, 0) + count
         words = [str(bad) for bad in plan.broken]
         words += [counts[BROKEN] for counts in self.counts if BROKEN in counts]
-        return Spread(
+        return ClusterRun(
             out,
             workers=workers,
             parts=len(plan.parts),

@@ -91,13 +91,12 @@ class Fitted:
     ) -> Features:
         """Features of new documents, made as those of the training documents were."""
         given = documents.features
-        if given is None and self.encoder is None:
-            raise InputError(
-                "this model was fitted on features, not on texts: give it features of the same kind"
-            )
         if given is None:
+            if self.encoder is None:
+                raise InputError(
+                    "this model was fitted on features, not on texts: give it features of the same kind"
+                )
             assert documents.corpus is not None
-            assert self.encoder is not None
             given = self.encoder.features(documents.corpus, cache, progress, keyed=keyed)
         if given.width != self.width:
             by = f" ({self.encoder.name} gives them)" if self.encoder else ""
