@@ -226,11 +226,11 @@ def problem_lines(problems: Sequence[Problem], name: str) -> list[str]:
         lines.append(
             f"{name}: {plural(len(odd), 'label')} set aside: not a class of the project ({names})"
         )
-    if fights := [p for p in problems if isinstance(p, Contradiction)]:
-        first = fights[0]
+    if contradictions := [p for p in problems if isinstance(p, Contradiction)]:
+        first = contradictions[0]
         shown = ", ".join(f"{by or 'unnamed'} {label}" for by, label in first.labels)
         lines.append(
-            f"{name}: {plural(len(fights), 'document')} set aside until annotators agree ({first.id}: {shown})"
+            f"{name}: {plural(len(contradictions), 'document')} set aside until annotators agree ({first.id}: {shown})"
         )
     return lines
 

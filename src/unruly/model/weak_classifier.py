@@ -382,7 +382,7 @@ class WeakClassifier:
         labels: Labels | None = None,
         progress: Progress = SILENT,
     ) -> tuple[Critique, ...]:
-        """What is wrong with the rules on these documents: words to drop, sources that hurt, repeat or fight."""
+        """What is wrong with the rules on these documents: weak words; weak, redundant and conflicting sources."""
         from unruly.model.advice import critique_rules, known_accuracies
 
         corpus, answers, known = self._judged(X, votes, labels, progress)

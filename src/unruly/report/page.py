@@ -129,9 +129,8 @@ def _groups(sections: dict[str, str]) -> list[str]:
         if row is None or not sections.keys() >= set(row):
             made.append(text)
         elif name == row[0]:
-            wide = any('class="wide chart"' in sections[other] for other in row)
             inside = "\n".join(sections[other] for other in row)
-            made.append(inside if wide else f'<div class="pair">{inside}</div>')
+            made.append(f'<div class="pair">{inside}</div>')
     return made
 
 
