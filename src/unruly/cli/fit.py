@@ -200,8 +200,8 @@ def fit(
         model.save(output)
         screen.answer({**model.summary_.to_plain(), "output": str(output)})
         screen.say(str(model.summary_))
-        for line in opened.unused():
-            screen.remark(line)
+        if opened.unused_prior:
+            screen.remark(unused_by_paper("the project's prior"))
         return
     fitted = opened.fit(screen.progress(), score=score, excerpts=not no_excerpts, sample=sample)
     fitted.model.save(output)
@@ -285,7 +285,7 @@ def evaluate(
 
 def _by_labels(model: WeakClassifier, data: Path, on_bad_row: str, screen: Screen) -> None:
     """The accuracy on the training documents of a project, from its labels."""
-    from unruly.labelling.answers import problem_lines
+    from unruly.labelling.answers import problem_lines, problems_to_plain
 
     if not is_project(data):
         raise InputError(f"{data}: --labels are those of a project: name its folder")
@@ -295,10 +295,10 @@ def _by_labels(model: WeakClassifier, data: Path, on_bad_row: str, screen: Scree
     labels = project.labels(corpus)
     found = model.estimate_accuracy(labels, corpus, progress=screen.progress())
     ledger = model.ledger_.add(found.gold.use, found.gold.labels, found.gold.origin)
-    remarks = problem_lines(labels.problems, labels.origin)
-    screen.answer({**found.to_plain(), "ledger": ledger.to_plain(), "remarks": remarks})
+    problems = problems_to_plain(labels.problems, labels.origin)
+    screen.answer({**found.to_plain(), "ledger": ledger.to_plain(), "problems": problems})
     screen.say(f"{found}\n{ledger}")
-    for line in remarks:
+    for line in problem_lines(labels.problems, labels.origin):
         screen.remark(line)
 
 

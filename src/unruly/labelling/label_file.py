@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from unruly.errors import InputError, Where
 from unruly.files import written_whole
@@ -98,6 +98,7 @@ class Answer:
 class UnreadableLine:
     """A line that is not an answer: cut short, or without an id or a label."""
 
+    kind: ClassVar[str] = "unreadable_line"
     line: int
     text: str
 

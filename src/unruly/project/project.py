@@ -12,7 +12,7 @@ import numpy as np
 
 from unruly.errors import InputError, ProjectError, SettingsError, UnrulyError, Where
 from unruly.files import check_name
-from unruly.labelling.answers import Labelled, labelled, problem_lines
+from unruly.labelling.answers import Labelled, labelled, problem_lines, problems_to_plain
 from unruly.labelling.label_file import FILE_NAME as LABELS
 from unruly.labelling.label_file import LabelFile
 from unruly.model.settings import MethodSettings, settings_for
@@ -236,7 +236,7 @@ class Project:
         return WeakClassifier(
             encoder=encoder_from(self.encoder, self.folder),
             method=self.method,
-            class_prior=self.prior if self.method == "default" else None,  # see `unused`
+            class_prior=self.prior if self.method == "default" else None,  # see `unused_prior`
             seed=self.seed,
             settings=self.settings,
         )
@@ -249,10 +249,10 @@ class Project:
                 "of this project, or fit it again"
             )
 
-    def unused(self) -> list[str]:
-        """What the project states and its method does not use, a line for each."""
-        stated = parse_prior(self.prior, self.classes) is not None
-        return [unused_by_paper("the project's prior")] if stated and self.method == "paper" else []
+    @property
+    def unused_prior(self) -> bool:
+        """Whether the project states a prior that its method does not use."""
+        return self.method == "paper" and parse_prior(self.prior, self.classes) is not None
 
     def sample(self, most: int = SAMPLE, progress: Progress = SILENT) -> Corpus:
         """The training documents or, of more than `most`, so many drawn at random and all that people labelled; 0: all.
@@ -320,10 +320,8 @@ class FittedProject:
 
     def remarks(self) -> list[str]:
         """What is odd about the labels, and what was not used, a line for each kind."""
-        return [
-            *problem_lines(self.labels.problems, self.labels.origin),
-            *self.project.unused(),
-        ]
+        unused = [unused_by_paper("the project's prior")] if self.project.unused_prior else []
+        return [*problem_lines(self.labels.problems, self.labels.origin), *unused]
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -331,7 +329,8 @@ class FittedProject:
             **self.model.summary_.to_plain(),
             "scored_on": self.scored_on,
             "evaluation": self.evaluation.to_plain() if self.evaluation else None,
-            "remarks": self.remarks(),
+            "problems": problems_to_plain(self.labels.problems, self.labels.origin),
+            "unused_prior": self.project.unused_prior,
         }
 
     def __str__(self) -> str:
