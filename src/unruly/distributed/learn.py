@@ -142,7 +142,7 @@ class DrawJob:
 
 
 def votes_file(documents: Path) -> Path:
-    """Where the votes on drawn documents stand, beside them."""
+    """The file with the votes on drawn documents, beside them."""
     return documents.with_name(f"_votes-{documents.name}")
 
 

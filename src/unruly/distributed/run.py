@@ -158,7 +158,7 @@ class PartWork:
 
 
 def counts_file(folder: Path, part: Part) -> Path:
-    """Where the counts of a part stand, once it is done."""
+    """The file with the counts of a part that is done."""
     return folder / f".{part.name}.json"
 
 

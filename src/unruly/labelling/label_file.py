@@ -180,10 +180,10 @@ class LabelFile:
         return self.append(*new) if new else self
 
     def standing(self) -> dict[str, tuple[Answer, ...]]:
-        """id -> the answers that stand, whatever the order of the lines.
+        """id -> the answers that are valid, whatever the order of the lines.
 
         Of each annotator the latest counts, and none that was withdrawn; several that were written at the same time
-        (or without one) stand beside each other.
+        (or without one) are all valid.
 
         >>> answers = Answer("4", "ham", "2026-01-02"), Answer("4", "spam", "2026-01-01")
         >>> [answer.label for answer in LabelFile(Path("labels.csv"), answers).standing()["4"]]
@@ -280,7 +280,7 @@ class Line:
 
 @dataclass(frozen=True)
 class LineLayout:
-    """The columns of a file in their order, and what stands between them."""
+    """The columns of a file in their order, and their separator."""
 
     columns: tuple[str, ...] = COLUMNS
     separator: str = ","

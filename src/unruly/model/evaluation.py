@@ -184,7 +184,7 @@ class Evaluation:
     denoiser: Scores | None  # the two heads alone; the denoiser on covered documents
     classifier: Scores
     agreement: float  # of the two heads, on covered documents
-    repeats: int  # documents whose text also stands among the training documents
+    repeats: int  # documents that are also training documents
     unlabelled: int  # documents without a gold label, left out
     ledger: Ledger
     shares: tuple[float, ...] | None = None  # of the classes, as the model uses them

@@ -330,8 +330,8 @@ def _words(fitted: Fitted, corpus: Corpus | None, label: int, count: int) -> tup
 def _asked(fitted: Fitted, corpus: Corpus) -> Asked:
     """The classifier alone, as a function of variants of one text; other columns stay as they are.
 
-    But for the columns that say where in the text the two entities of a relation stand: without a word
-    they no longer hold, so the entities are looked for.
+    Except those with the positions of the two entities of a relation: they are wrong once a word is missing,
+    so the entities are searched for.
     """
     columns = (
         corpus.columns if corpus.relation is None else corpus.columns.drop(_PLACES, strict=False)

@@ -52,7 +52,7 @@ from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import near_file
 
-# Kinds that are read from a model as from a project file: all that they need stands in the table.
+# Kinds that are read from a model as from a project file: the table has all that they need.
 _CARRIED = frozenset(
     ("keywords", "pattern", "sequence", "length", "polarity", "subjectivity", "vader", "field", "column")
 )  # fmt: skip
@@ -281,7 +281,7 @@ class SavedRules:
         return replace(votes, matrix=matrix, sources=names)
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON has it; what stood in files is copied in."""
+        """As JSON has it; the contents of files are copied in."""
         sources = [
             {"name": source.name, "rule": [_rule_to_plain(rule) for rule in source.rules]}
             for source in self.sources.sources
@@ -341,7 +341,7 @@ def function_files(sources: Sources, folder: Path) -> tuple[Path, ...]:
 
 
 def _conditions_in(condition: Condition) -> Iterator[Condition]:
-    """A condition, and all that stand in it."""
+    """A condition, and all conditions inside it."""
     yield condition
     match condition:
         case AllOf(conditions=parts) | AnyOf(conditions=parts):
@@ -352,7 +352,7 @@ def _conditions_in(condition: Condition) -> Iterator[Condition]:
 
 
 def _rule_to_plain(rule: Rule) -> dict[str, Any]:
-    """As JSON has it; what stood in files is copied in."""
+    """As JSON has it; the contents of files are copied in."""
     several = rule.label is not None and not isinstance(rule.label, str)
     plain = {
         "label": list(rule.label or ()) if several else rule.label,
@@ -364,7 +364,7 @@ def _rule_to_plain(rule: Rule) -> dict[str, Any]:
 
 
 def _condition_to_plain(condition: Condition) -> dict[str, Any]:
-    """Condition to plain values; what stands in files is written out."""
+    """Condition to plain values; the contents of files are copied in."""
     match condition:
         case AllOf(conditions=parts):
             return {"all": [_condition_to_plain(part) for part in parts]}
@@ -534,7 +534,7 @@ def _lookup(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Cond
     )
 
 
-# Kinds that stand in a model in another form than in a project file.
+# Kinds that a model has in another form than a project file.
 _READERS: dict[str, Callable[[Mapping[str, object], Place, Allowed], Condition]] = {
     "carried_function": _function,
     "carried_entity": _entity,

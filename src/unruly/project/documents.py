@@ -245,7 +245,7 @@ class LabellingTask:
     def balance(self, file: LabelFile) -> BalanceEstimate | None:
         """The class shares as the labels tell them.
 
-        A model that has learnt from labels cannot help to tell what they say: then the votes stand for it.
+        Predictions that were learnt from labels are no independent control variate: then the votes are used.
         """
         unseen = self.model is not None and not self.model.ledger_.used_for(Use.TRAINING)
         proba = self.proba if unseen and self.proba is not None else from_votes(self.votes)

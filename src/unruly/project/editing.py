@@ -372,7 +372,7 @@ def _rule(text: str, source: str, number: int) -> tuple[tuple[str, int, str, int
 
 
 def _rule_places(text: str, source: str) -> tuple[tuple[str, int, str], int]:
-    """Where a source's rules stand, and how many there are."""
+    """The place of a source's rules, and how many there are."""
     index = _source(text, source)
     return ("source", index, "rule"), len(_values(text)["source"][index]["rule"])
 

@@ -291,7 +291,7 @@ def to_toml(project: Project) -> str:
     """The text of the project file: only what differs from the defaults."""
     document = tomlkit.document()
     if project.encoder != "auto" and not isinstance(project.encoder, Mapping):
-        document.add("encoder", toml_item(project.encoder))  # bare keys stand before all tables
+        document.add("encoder", toml_item(project.encoder))  # bare keys come before all tables
     document.add("task", _task(project))
     if project.data != DataFiles():
         document.add("data", _table(_given(project.data)))
@@ -333,7 +333,7 @@ def _sources_to_toml(project: Project) -> AoT:
     blocks = tomlkit.aot()
     for source in project.sources.with_disabled:
         if descriptions_of(source) is not None:
-            continue  # it stands in [task.describe]
+            continue  # it is in [task.describe]
         plain = dict(source_to_plain(source))
         rules = plain.pop("rule", ())
         block = _table(plain)
@@ -423,7 +423,7 @@ def look_at(path: Path) -> DataLook:
 
 
 def _may_be_id(series: pl.Series) -> bool:
-    """Called like a column of ids, and no value of the first rows is missing or stands there twice."""
+    """Whether a column has the name of ids, and no missing or repeated value in the first rows."""
     called = re.search(r"(?:^|[^a-zA-Z])(?:id|uuid|guid|key)$|[a-z]I[dD]$", series.name, re.I)
     return bool(called) and not series.null_count() and series.n_unique() == len(series)
 

@@ -47,7 +47,7 @@ SPLITS = ("train", "valid", "test")
 class DataFiles:
     """`[data]`: paths relative to the project's folder, and column names; what is not there is None.
 
-    A folder in WRENCH's layout may stand for a file: each split is read from it.
+    A folder in WRENCH's layout may be named in place of a file: each split is read from it.
     """
 
     train: str | None = None
@@ -386,7 +386,7 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def data_keys() -> tuple[str, ...]:
-    """What may stand in `[data]`."""
+    """The keys of `[data]`."""
     return tuple(field.name for field in fields(DataFiles))
 
 

@@ -1,7 +1,7 @@
 """What can be done about a critique of the rules: drop a word, disable a source, merge two; or keep things as they are.
 
-A remedy is an edit of `unruly.toml`, from text to text, with comments and layout kept. Remedies that somebody refused
-stand in `kept.csv` in the project's folder, one line each, and the critique behind them is not shown again.
+A remedy is an edit of `unruly.toml`, from text to text, with comments and layout kept. Refused remedies are kept in
+`kept.csv` in the project's folder, one line each, and the critique behind them is not shown again.
 """
 
 from __future__ import annotations

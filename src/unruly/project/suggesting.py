@@ -2,7 +2,7 @@
 
 The critique of the old rules comes with them, and what can be done about it (`unruly.project.remedies`).
 What was shown last is kept in the cache folder, so that a suggestion can be accepted by its number at once, and
-only as long as the project file is the one that it was made for. Refusals stand in `refused.csv` in the project's
+only as long as the project file is the one that it was made for. Refusals are kept in `refused.csv` in the project's
 folder, one line each: the class, and the condition as JSON.
 """
 
@@ -250,7 +250,7 @@ def fitted_now(
     labels: NDArray[np.int64] | None,
     progress: Progress = SILENT,
 ) -> tuple[WeakClassifier, Predictions, str | None]:
-    """A model that is fitted for this, its answers, and the class without rules that was stood in for.
+    """A model that is fitted for this, its predictions, and the class without rules that has a stand-in.
 
     Where all classes but one have votes, documents without votes stand in for that one: as votes of a weak
     source, so that words which known classes lack can be found for it.

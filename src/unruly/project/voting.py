@@ -202,7 +202,7 @@ class Checked:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What stands in the way, a sentence each, the worst first."""
+        """What is wrong, a sentence each, the worst first."""
         return (*self._about_votes(), *self._about_rules(), *self._about_texts())
 
     def _about_votes(self) -> list[str]:
@@ -344,7 +344,7 @@ def _starred(project: Project) -> Iterator[tuple[str, str]]:
 
 
 def _other_files(project: Project) -> bool:
-    """Whether labels may stand in a file of their own: training texts often have none."""
+    """Whether another file may have the labels: training texts often have none."""
     return project.data.test is not None or project.data.valid is not None
 
 

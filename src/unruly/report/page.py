@@ -377,5 +377,5 @@ SECTIONS: dict[str, tuple[str, Callable[[Facts], str]]] = {
     "documents": ("Documents", lambda facts: documents_section(facts, GIVE_DATA)),
     "advice": ("Advice", advice_section),
 }
-# Sections that stand side by side where there is room.
+# Sections side by side, where there is room.
 TOGETHER = (("agreement", "weights"), ("training", "confusion"))

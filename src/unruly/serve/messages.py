@@ -292,7 +292,7 @@ def whole_number(value: object) -> int | None:
 
 
 def _kind(value: object) -> str:
-    """What stands there, without repeating what may be somebody's text."""
+    """The kind of a value, without repeating what may be somebody's text."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, int | float):
