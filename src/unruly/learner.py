@@ -40,10 +40,10 @@ class Heads:
         """(n,): the final class of each document."""
         return np.asarray(self.combined.argmax(axis=1))
 
-    @property
-    def agreement(self) -> float:
-        """The share of documents on which both heads name the same class."""
-        return float((self.decided_by == BOTH).mean()) if len(self.decided_by) else 1.0
+    def agreement(self, rows: NDArray[np.bool_]) -> float | None:
+        """The share of these documents on which both heads predict the same class; None where there are none."""
+        same = self.denoiser.argmax(axis=1) == self.classifier.argmax(axis=1)
+        return float(same[rows].mean()) if rows.any() else None
 
     @classmethod
     def concat(cls, parts: Sequence[Heads]) -> Heads:

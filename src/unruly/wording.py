@@ -29,6 +29,15 @@ def listed(names: Iterable[str], most: int = 12) -> str:
     return (", ".join(known[:most]) + more) or "none"
 
 
+def counted(names: Iterable[str], counts: Iterable[int]) -> str:
+    """How many there are of each.
+
+    >>> counted(["ham", "spam"], [1200, 3])
+    'ham 1,200, spam 3'
+    """
+    return ", ".join(f"{name} {count:,}" for name, count in zip(names, counts, strict=True))
+
+
 def shortened(text: str, most: int = 18) -> str:
     """A text on one line of at most `most` characters, cut between words if possible.
 

@@ -103,6 +103,12 @@ def test_odd_labels_are_one_line_each_and_kept_apart(unruly: Unruly, spam: Path)
     assert "999" in odd[1]
     assert "eggs" in odd[2]
     assert "ada spam, bob ham" in odd[3]
+    plain = json.loads(unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "--json").out)
+    found = {one["kind"]: one for one in plain["problems"]}
+    assert found["unreadable_line"]["line"] == 6
+    assert found["unknown_id"]["id"] == "999"
+    assert found["unknown_class"]["label"] == "eggs"
+    assert found["contradiction"]["labels"] == [["ada", "spam"], ["bob", "ham"]]
 
 
 def test_a_file_of_labels_that_is_named_must_be_there(unruly: Unruly, spam: Path) -> None:
@@ -176,8 +182,12 @@ def test_a_prior_of_the_file_that_the_method_does_not_use_is_told(
     args = ("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "--json")
     paper = ("--method", "paper", "--epochs", "2", "--hidden", "4")
     told = "the project's prior is not used by the method paper"
-    assert told in unruly(*args, *paper).out
-    assert told not in unruly(*args).out
+    done = unruly(*args, *paper)
+    assert told in done.err
+    assert json.loads(done.out)["unused_prior"]
+    done = unruly(*args)
+    assert told not in done.err
+    assert not json.loads(done.out)["unused_prior"]
 
 
 def test_no_excerpts(unruly: Unruly, spam: Path) -> None:

@@ -19,7 +19,7 @@ from tests.cli.conftest import Unruly, command_line
 
 from unruly import __version__
 from unruly.cli import main
-from unruly.cli.main import COMMANDS, GROUP, Installed, installed, run
+from unruly.cli.main import COMMANDS, GROUP, installed, run
 from unruly.errors import ExampleError, InputError
 
 
@@ -209,7 +209,7 @@ def test_commands_of_other_packages_are_listed_and_run(
     unruly: Unruly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry = EntryPoint("completion2", "unruly.cli.main:completion", GROUP)
-    monkeypatch.setattr("unruly.cli.main.installed", lambda: {"completion2": Installed(entry)})
+    monkeypatch.setattr("unruly.cli.main.installed", lambda: {"completion2": entry})
     assert "completion2" in unruly("--help").out
     assert "_UNRULY_COMPLETE" in unruly("completion2", "bash").out
 

@@ -267,9 +267,11 @@ def test_a_merged_source(unruly: Unruly, criticised: Path) -> None:
 def test_a_remedy_is_for_no_class(unruly: Unruly, criticised: Path) -> None:
     plain = json.loads(unruly("suggest", criticised, "-n", "1", "--json").out)
     number = next(one["number"] for one in plain["critique"] if one["remedy"])
-    done = unruly("suggest", criticised, "--accept", f"{number}=fun")
+    before = (criticised / "unruly.toml").read_bytes()
+    done = unruly("suggest", criticised, "--accept", f"1,{number}=fun")
     assert done.code == 2
     assert "is for no class: leave =fun out" in done.err
+    assert (criticised / "unruly.toml").read_bytes() == before, "none of them, not the first one"
 
 
 def test_a_spoilt_file_of_refused_remedies(unruly: Unruly, criticised: Path) -> None:

@@ -14,10 +14,11 @@ from tests.distributed.conftest import ROWS, Here, Place, use
 
 from unruly.distributed.run import Placement, encode, planned, predict, unfinished, vote
 from unruly.errors import InputError, MissingExtraError
-from unruly.model.predictions import encode_file, predict_file
+from unruly.model.predictions import encode_stream, predict_file
 from unruly.model.weak_classifier import load
 from unruly.project.project import Project
 from unruly.project.voting import vote_split
+from unruly.texts.corpus import Corpus
 from unruly.votes.files import write_votes
 
 SMALL = Placement(part_rows=30)
@@ -47,7 +48,8 @@ def test_predictions_are_those_of_one_process(here: Here, made: Place, tmp_path:
 
 def test_features_are_those_of_one_process(here: Here, made: Place, tmp_path: Path) -> None:
     encode(made.model, made.data, tmp_path / "out", text="comment", id="id", placement=SMALL)
-    encode_file(load(made.model), made.data, tmp_path / "one.parquet", text="comment", id="id")
+    stream = Corpus.scan(made.data, text="comment", id="id")
+    encode_stream(load(made.model), stream, tmp_path / "one.parquet")
     assert_frame_equal(pl.read_parquet(tmp_path / "out"), pl.read_parquet(tmp_path / "one.parquet"))
 
 

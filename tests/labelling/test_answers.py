@@ -20,6 +20,7 @@ from unruly.labelling.answers import (
     import_labels,
     labelled,
     problem_lines,
+    problems_to_plain,
     written_id,
 )
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED, Answer, LabelFile, UnreadableLine
@@ -77,6 +78,14 @@ def test_each_kind_of_problem_is_one_line() -> None:
         "labels.csv: 1 label set aside: not a class of the project (eggs)",
         "labels.csv: 1 document set aside until annotators agree (0: ada spam, unnamed ham)",
     ]
+    plain = problems_to_plain(problems, "labels.csv")
+    assert {one["kind"] for one in plain} == {
+        "unreadable_line",
+        "unknown_id",
+        "unknown_class",
+        "contradiction",
+    }
+    assert {one["file"] for one in plain} == {"labels.csv"}
 
 
 def test_who_cannot_tell_is_not_asked_again_and_who_skips_is() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.model.planted import texts
 
 from unruly.errors import InputError
-from unruly.model.predictions import Predictions, encode_file, predict_file
+from unruly.model.predictions import Predictions, predict_file
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.texts.corpus import Corpus
 
@@ -98,10 +98,6 @@ def test_a_file_is_not_written_over_itself(model: WeakClassifier, data: Path) ->
     for out in (data, link):
         with pytest.raises(InputError, match="one of the inputs"):
             predict_file(model, data, out, text="comment")
-    features = data.with_suffix(".parquet")
-    pl.read_csv(data).write_parquet(features)
-    with pytest.raises(InputError, match="one of the inputs"):
-        encode_file(model, features, features, text="comment")
     assert data.read_bytes() == before
 
 

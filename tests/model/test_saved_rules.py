@@ -16,8 +16,7 @@ from tests.model.planted import quick
 import unruly
 from unruly.errors import InputError, ModelFileError, RuleError, UnrulyError
 from unruly.facts import DocumentsGivenUp
-from unruly.model.fitted import RuleBook
-from unruly.model.saved_rules import Absent, Allowed, function_files
+from unruly.model.saved_rules import Absent, Allowed, SavedRules, function_files
 from unruly.model.storage import open_container, to_json, write_container
 from unruly.model.summary import sentence
 from unruly.model.weak_classifier import WeakClassifier
@@ -51,10 +50,10 @@ TABLES = [
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> RuleBook:
+def book(tmp_path: Path) -> SavedRules:
     (tmp_path / "words.txt").write_text("subscri\nchannel\n")
     (tmp_path / "names.csv").write_text("who,why\nzed,spams\nyan,spams\n")
-    return RuleBook(Sources(CLASSES, [source_from_plain(t, CLASSES, tmp_path) for t in TABLES]))
+    return SavedRules(Sources(CLASSES, [source_from_plain(t, CLASSES, tmp_path) for t in TABLES]))
 
 
 @pytest.fixture
@@ -76,12 +75,12 @@ def documents() -> Corpus:
     return Corpus.from_frame(frame, text="text")
 
 
-def carried(book: RuleBook) -> RuleBook:
-    return RuleBook.from_plain(json.loads(json.dumps(book.to_plain())), Allowed())
+def carried(book: SavedRules) -> SavedRules:
+    return SavedRules.from_plain(json.loads(json.dumps(book.to_plain())), Allowed())
 
 
 def test_carried_rules_vote_as_the_originals(
-    book: RuleBook, documents: Corpus, tmp_path: Path
+    book: SavedRules, documents: Corpus, tmp_path: Path
 ) -> None:
     expected = book.vote(documents)
     again = carried(book)
@@ -121,7 +120,7 @@ def test_last_names_in_a_lookup_are_carried(tmp_path: Path) -> None:
         "either_order": True,
     }
     table = {"name": "kb", "rule": [{"label": "spam", "lookup": lookup}]}
-    book = RuleBook(Sources(CLASSES, [source_from_plain(table, CLASSES, tmp_path)]))
+    book = SavedRules(Sources(CLASSES, [source_from_plain(table, CLASSES, tmp_path)]))
     frame = pl.DataFrame(
         {"text": ["Jo Lee met Di Lee.", "Jo Lee met Di Ray."], "entity1": ["Jo Lee"] * 2, "entity2": ["Di Lee", "Di Ray"]}
     )  # fmt: skip
@@ -130,7 +129,7 @@ def test_last_names_in_a_lookup_are_carried(tmp_path: Path) -> None:
     assert carried(book).vote(corpus).matrix.tolist() == [[1], [-1]]
 
 
-def test_sources_without_their_column_abstain_with_a_warning(book: RuleBook) -> None:
+def test_sources_without_their_column_abstain_with_a_warning(book: SavedRules) -> None:
     plain = Corpus.from_texts(["Subscribe!", "nice song"])
     with pytest.warns(
         UserWarning, match=r"'stars' \(and 2 other sources\) abstains: .* no column 'stars'"
@@ -154,13 +153,13 @@ def test_all_sources_without_their_column_leave_the_text_to_decide(documents: Co
 def test_votes_know_the_rules_behind_them(
     model: WeakClassifier, sources: Sources, corpus: Corpus
 ) -> None:
-    found = RuleBook.behind(sources.vote(corpus))
+    found = SavedRules.behind(sources.vote(corpus))
     assert found is not None
     assert found.sources == sources
-    sliced = RuleBook.behind(sources.vote(corpus)[::2])  # as scikit-learn splits them
+    sliced = SavedRules.behind(sources.vote(corpus)[::2])  # as scikit-learn splits them
     assert sliced is not None
     assert sliced.sources == sources
-    assert RuleBook.behind(Votes.from_array(sources.vote(corpus).matrix)) is None
+    assert SavedRules.behind(Votes.from_array(sources.vote(corpus).matrix)) is None
     assert model.predictions(["click my channel"]).voters == [["advert", "short"]]
 
 
@@ -185,7 +184,7 @@ def test_what_was_matched_for_fitting_is_not_matched_again(
     sources: Sources, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     votes = sources.vote(corpus, cache=Cache(tmp_path))
-    book = RuleBook.behind(votes)
+    book = SavedRules.behind(votes)
     assert book is not None
     ran: list[object] = []
     match = Matcher._match
@@ -263,7 +262,7 @@ def test_the_patterns_of_a_model_are_bounded_together(engine: str) -> None:
     rule = {"label": "spam", "when": {"any": patterns}, "examples": [], "counter_examples": []}
     plain = {"classes": CLASSES, "sources": [{"name": "bombs", "rule": [rule]}]}
     with pytest.raises(RuleError, match="source 'bombs': the patterns of all rules together are"):
-        RuleBook.from_plain(plain, Allowed())
+        SavedRules.from_plain(plain, Allowed())
 
 
 CODE = """
@@ -360,7 +359,7 @@ def test_nothing_is_opened(
     monkeypatch.setattr(builtins, "open", watched)
     monkeypatch.setattr(Path, "open", watched)
     with pytest.raises((ModelFileError, RuleError), match="source 's'"):
-        RuleBook.from_plain(payload(AROUND[around](KINDS[kind](folder))), Allowed())
+        SavedRules.from_plain(payload(AROUND[around](KINDS[kind](folder))), Allowed())
     assert not (folder / "ran").exists()
     assert not [name for name in opened if "secret" in name or "rules.py" in name]
 
@@ -369,7 +368,7 @@ def test_nothing_is_opened(
 @pytest.mark.parametrize("name", ["rules.py", "../rules.py", "/etc/passwd", ""])
 def test_a_function_by_name_is_left_absent(name: str, label: str | None, folder: Path) -> None:
     facts = {"carried_function": {"name": "shouting", "file": name, "digest": None}}
-    book = RuleBook.from_plain(payload(facts, label), Allowed())
+    book = SavedRules.from_plain(payload(facts, label), Allowed())
     with pytest.raises(RuleError, match="a model file carries no code: name the file"):
         book.vote(Corpus.from_texts(["HEY"]))
     assert not (folder / "ran").exists()
@@ -382,10 +381,10 @@ def test_an_entity_waits_for_the_callers_word(around: str) -> None:
     with pytest.raises(
         RuleError, match=r"needs the spaCy model antigravity.*--functions antigravity"
     ):
-        RuleBook.from_plain(plain, Allowed()).vote(Corpus.from_texts(["Ann"]))
+        SavedRules.from_plain(plain, Allowed()).vote(Corpus.from_texts(["Ann"]))
     with pytest.raises(RuleError, match="needs the spaCy model antigravity"):
-        RuleBook.from_plain(plain, Allowed.of("en_core_web_sm")).vote(Corpus.from_texts(["Ann"]))
-    allowed = RuleBook.from_plain(plain, Allowed.of("antigravity"))
+        SavedRules.from_plain(plain, Allowed.of("en_core_web_sm")).vote(Corpus.from_texts(["Ann"]))
+    allowed = SavedRules.from_plain(plain, Allowed.of("antigravity"))
     assert allowed.to_plain() == plain
     with pytest.raises(UnrulyError) as caught:  # it is looked for, and is no spaCy model
         allowed.vote(Corpus.from_texts(["Ann"]))
@@ -396,10 +395,10 @@ def test_the_callers_own_folder_is_the_one_that_is_opened(folder: Path) -> None:
     """A model that names another folder of the same name does not get it."""
     mine = folder / "pipeline"
     facts = {"carried_entity": {"type": "PERSON", "model": "/elsewhere/pipeline"}}
-    book = RuleBook.from_plain(payload(facts), Allowed.of(mine))
+    book = SavedRules.from_plain(payload(facts), Allowed.of(mine))
     assert isinstance(book.sources.sources[0].rules[0].when, Absent)
     facts = {"carried_entity": {"type": "PERSON", "model": "pipeline"}}
-    book = RuleBook.from_plain(payload(facts), Allowed.of(mine))
+    book = SavedRules.from_plain(payload(facts), Allowed.of(mine))
     assert book.sources.sources[0].rules[0].when == Entity("PERSON", str(mine))
 
 
@@ -416,7 +415,7 @@ def test_the_callers_own_folder_is_the_one_that_is_opened(folder: Path) -> None:
 )  # fmt: skip
 def test_nonsense_is_an_error_of_one_line(plain: dict[str, Any]) -> None:
     with pytest.raises(UnrulyError) as caught:
-        RuleBook.from_plain(plain, Allowed())
+        SavedRules.from_plain(plain, Allowed())
     assert "\n" not in str(caught.value)
 
 
@@ -425,7 +424,7 @@ def test_conditions_without_end() -> None:
     for _ in range(500):
         deep = {"not": deep}
     with pytest.raises(ModelFileError, match="too deep"):
-        RuleBook.from_plain(payload(deep), Allowed())
+        SavedRules.from_plain(payload(deep), Allowed())
 
 
 def test_a_rule_of_thousands_of_conditions_is_refused_before_it_is_made() -> None:
@@ -433,7 +432,7 @@ def test_a_rule_of_thousands_of_conditions_is_refused_before_it_is_made() -> Non
     for _ in range(12):
         wide = {"any": [wide, wide]}
     with pytest.raises(ModelFileError, match="a rule of more than 2,000 conditions"):
-        RuleBook.from_plain(payload(wide), Allowed())
+        SavedRules.from_plain(payload(wide), Allowed())
 
 
 def test_what_stands_in_files_is_copied_in_and_no_path_is_left(folder: Path) -> None:
@@ -453,7 +452,7 @@ def test_what_stands_in_files_is_copied_in_and_no_path_is_left(folder: Path) -> 
             Source("d", [Rule("spam", Entity("PERSON", str(folder / "pipeline")))]),
         ],
     )
-    carried = json.dumps(RuleBook(sources).to_plain())
+    carried = json.dumps(SavedRules(sources).to_plain())
     assert str(folder) not in carried
     assert "click" in carried
     assert "ann" in carried

@@ -71,7 +71,7 @@ def test_no_documents_at_all() -> None:
     learner, features, votes = trained(SHORT)
     heads = learner.heads(features.take(np.arange(0)), votes.take(np.arange(0)))
     assert heads.combined.shape == (0, 3)
-    assert heads.agreement == 1.0
+    assert heads.agreement(np.zeros(0, dtype=np.bool_)) is None
 
 
 def test_a_class_that_a_source_never_said_in_training_is_heard() -> None:

@@ -28,7 +28,7 @@ def test_without_a_model_votes_draw_and_no_gold_is_shown(project: Project) -> No
     assert all(task.shown(question.row).gold is None for question in session.questions)
     session = session.answer("spam")
     assert task.changed(session.file) is None
-    assert task.labelled().labels == 1
+    assert task.labelled(task.project.label_file()).labels == 1
     assert task.numbered
 
 

@@ -147,18 +147,16 @@ def test_the_writer_of_these_tests_writes_what_it_means(case: tuple[Project, str
 
 
 @laws
-@given(written(), sources, st.data())
-def test_add_source(case: tuple[Project, str], source: Source, data: st.DataObject) -> None:
+@given(written(), sources)
+def test_add_source(case: tuple[Project, str], source: Source) -> None:
     project, text = case
     many = list(project.sources.with_disabled)
     if source.name in [s.name for s in many]:
         with pytest.raises(ProjectError, match="already"):
             editing.add_source(text, source)
         return
-    at = data.draw(st.none() | st.integers(0, len(many)))
-    new = editing.add_source(text, source, at)
-    many.insert(len(many) if at is None else at, source)
-    assert parse_project(new, FILE) == with_sources(project, many)
+    new = editing.add_source(text, source)
+    assert parse_project(new, FILE) == with_sources(project, [*many, source])
     assert remarks(new) == remarks(text)
 
 

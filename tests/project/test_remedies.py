@@ -16,13 +16,14 @@ from unruly.model.advice import (
     WeakSource,
     WeakWord,
 )
+from unruly.project.editing import ProjectText, write_edit
 from unruly.project.file import make_starter
+from unruly.project.project import Project
 from unruly.project.remedies import (
     DisableSource,
     DropWord,
     MergeSource,
     Remedy,
-    apply_remedy,
     keep,
     read_kept,
     remedy_from_plain,
@@ -75,11 +76,16 @@ def test_refused_remedies_take_their_critique_with_them() -> None:
 
 def test_remedies_are_written(tmp_path: Path) -> None:
     folder = make_starter(tmp_path / "spam")
-    assert apply_remedy(folder, DisableSource("link")).sources.disabled == ("link",)
-    project = apply_remedy(folder, DropWord("money", 1, "cash"))
+
+    def applied(remedy: Remedy) -> Project:
+        before = ProjectText.read(folder)
+        return write_edit(before, remedy.applied(before.text))
+
+    assert applied(DisableSource("link")).sources.disabled == ("link",)
+    project = applied(DropWord("money", 1, "cash"))
     assert "cash" not in project.sources.words()
     assert "money" in project.sources.words()
-    merged = apply_remedy(folder, MergeSource("money", "my_things"))
+    merged = applied(MergeSource("money", "my_things"))
     assert "money" not in merged.sources.names
     assert "money" in merged.sources.words()
 

@@ -55,7 +55,7 @@ def test_rules_outside_what_can_be_compared() -> None:
     bad, best = measured(0.3), measured(1.0)
     assert bad.labels is None
     assert bad.sentence == "these rules are worth fewer than 10 hand labels"
-    assert len(bad.rungs) == 3  # no need to go on
+    assert len(bad.curve) == 3  # no need to go on
     assert best.labels is None
     assert best.sentence == (
         "these rules are worth more than the 150 hand labels there are to compare with"
@@ -66,10 +66,10 @@ def test_the_ledger_and_the_plain_form() -> None:
     worth = measured(0.85)
     assert worth.ledger.gold_free
     assert worth.ledger.used_for(Use.SCORING) == 400
-    assert worth.ledger.used_for(Use.COMPARISON) == worth.rungs[-1].labels
+    assert worth.ledger.used_for(Use.COMPARISON) == worth.curve[-1].labels
     plain = json.loads(json.dumps(worth.to_plain(), allow_nan=False))
     assert plain["labels"] == worth.labels
-    assert [rung["labels"] for rung in plain["hand_labels"]] == [r.labels for r in worth.rungs]
+    assert [point["labels"] for point in plain["hand_labels"]] == [r.labels for r in worth.curve]
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:

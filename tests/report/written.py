@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import cast
 
@@ -83,11 +84,12 @@ class Written:
             ledger=Ledger(),
             learner=SimpleNamespace(history=()),
             commonest=commonest_class(votes),
-            rules=None if self.rules is None else SimpleNamespace(sources=self.rules),
+            rule_sources=self.rules,
             numbered=False,
+            digests=np.empty(0, dtype=np.uint64),
             predictions=lambda *_: Predictions(heads, votes),
-            repeats=lambda _: np.zeros(votes.n, dtype=np.bool_),
         )
+        model.evaluate = partial(Fitted.evaluate, cast(Fitted, model))
         return gather("model.unruly", cast(Fitted, model), corpus)
 
     def page(self, gold: bool = True) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from unruly.cli.options import (
     PATH,
+    Command,
     bad_row_option,
-    check_engine,
     check_output,
     check_same_task,
     data_file,
@@ -26,6 +26,7 @@ from unruly.cli.options import (
     load_model,
     open_project,
     output_option,
+    placement_of,
     quiet_option,
     split_option,
     text_options,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from unruly.project.project import Project
 
 
-Command = TypeVar("Command", bound=Callable[..., object])
 _TYPED = "unruly.settings"  # where the command's context keeps them
 
 
@@ -177,7 +177,7 @@ def fit(
 
     screen = Screen(quiet, as_json)
     check_output(output)
-    check_engine(engine, address, workers)
+    placement = placement_of(engine, address, workers)
     opened = open_project(project, encoder, on_bad_row)
     check_not_input(output, opened.inputs())
     opened = _with_options(opened, method, seed, typed_settings(context))
@@ -185,12 +185,10 @@ def fit(
         if opened.method == "paper":
             raise InputError(unused_by_paper("--prior"))
         opened = replace(opened, prior=prior)
-    if engine == "ray":
+    if placement is not None:
         from unruly.distributed.learn import fit as fit_on_cluster
-        from unruly.distributed.run import Placement
 
         room = Path(f"{output.absolute()}.unfinished")
-        placement = Placement(address, workers)
         model = fit_on_cluster(
             opened,
             room,
@@ -202,8 +200,8 @@ def fit(
         model.save(output)
         screen.answer({**model.summary_.to_plain(), "output": str(output)})
         screen.say(str(model.summary_))
-        for line in opened.unused():
-            screen.remark(line)
+        if opened.unused_prior:
+            screen.remark(unused_by_paper("the project's prior"))
         return
     fitted = opened.fit(screen.progress(), score=score, excerpts=not no_excerpts, sample=sample)
     fitted.model.save(output)
@@ -272,7 +270,6 @@ def evaluate(
       unruly evaluate spam.unruly test.csv --label is_spam
       unruly evaluate spam.unruly spam --labels
     """
-
     screen = Screen(quiet, as_json)
     loaded = load_model(model, functions, data)
     check_same_task(loaded.class_names, data)
@@ -288,24 +285,20 @@ def evaluate(
 
 def _by_labels(model: WeakClassifier, data: Path, on_bad_row: str, screen: Screen) -> None:
     """The accuracy on the training documents of a project, from its labels."""
-    from unruly.labelling.answers import problem_lines
+    from unruly.labelling.answers import problem_lines, problems_to_plain
 
     if not is_project(data):
         raise InputError(f"{data}: --labels are those of a project: name its folder")
     project = open_project(data, on_bad_row=on_bad_row)
-    if model.class_names != project.classes:
-        raise InputError(
-            f"the model's classes are {', '.join(model.class_names)}, the project's "
-            f"{', '.join(project.classes)}: name the model of this project"
-        )
+    project.check_model(model)
     corpus = project.corpus("train")
     labels = project.labels(corpus)
     found = model.estimate_accuracy(labels, corpus, progress=screen.progress())
     ledger = model.ledger_.add(found.gold.use, found.gold.labels, found.gold.origin)
-    remarks = problem_lines(labels.problems, labels.origin)
-    screen.answer({**found.to_plain(), "ledger": ledger.to_plain(), "remarks": remarks})
+    problems = problems_to_plain(labels.problems, labels.origin)
+    screen.answer({**found.to_plain(), "ledger": ledger.to_plain(), "problems": problems})
     screen.say(f"{found}\n{ledger}")
-    for line in remarks:
+    for line in problem_lines(labels.problems, labels.origin):
         screen.remark(line)
 
 
@@ -338,7 +331,7 @@ def worth(project: Path, encoder: tuple[str, ...], draws: int, as_json: bool, qu
     screen = Screen(quiet, as_json)
     worth = project_worth(open_project(project, encoder), draws, screen.progress())
     screen.answer(worth.to_plain())
-    rows = [(f"{r.labels:,}", f"{r.accuracy:.1%}", f"± {r.deviation:.1%}") for r in worth.rungs]
+    rows = [(f"{r.labels:,}", f"{r.accuracy:.1%}", f"± {r.deviation:.1%}") for r in worth.curve]
     rows.append(("the rules", f"{worth.rules.value:.1%}", ""))
     screen.table(table_of(("hand labels", "accuracy", "spread over draws"), rows, last=True))
     screen.say(worth.sentence)

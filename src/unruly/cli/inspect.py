@@ -162,7 +162,6 @@ def explain(
       unruly explain spam.unruly --data test.csv --id 17
       unruly explain spam.unruly --data tickets.csv --id T-1042 --id-column number
     """
-
     screen = Screen(quiet, as_json)
     if (text is None) == (data is None) or (data is None) != (id_ is None):
         raise click.UsageError("give either a TEXT, or --data and --id")

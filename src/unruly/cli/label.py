@@ -133,7 +133,7 @@ def _reader(as_json: bool) -> Keyboard | Lines:
 
 
 def _import(project: Project, path: Path, screen: Screen) -> None:
-    from unruly.labelling.answers import import_labels, problem_lines
+    from unruly.labelling.answers import import_labels, problem_lines, problems_to_plain
     from unruly.labelling.label_file import LabelFile
 
     if not path.exists():
@@ -143,12 +143,13 @@ def _import(project: Project, path: Path, screen: Screen) -> None:
     corpus = project.corpus("train")
     theirs = LabelFile.open(path, file.names)
     done = import_labels(file, theirs, corpus.ids.to_list(), project.classes)
-    remarks = problem_lines(done.problems, path.name)
-    remarks += problem_lines(project.labels(corpus).problems, file.path.name)
-    screen.answer({"added": done.added, "file": str(file.path), "remarks": remarks})
+    found = [(done.problems, path.name), (project.labels(corpus).problems, file.path.name)]
+    problems = [plain for some, name in found for plain in problems_to_plain(some, name)]
+    screen.answer({"added": done.added, "file": str(file.path), "problems": problems})
     screen.say(f"{file.path}: {plural(done.added, 'answer')} added from {path}")
-    for line in remarks:
-        screen.remark(line)
+    for some, name in found:
+        for line in problem_lines(some, name):
+            screen.remark(line)
 
 
 def _nothing_left(screen: Screen, task: LabellingTask, session: Session, by: str) -> None:
@@ -175,7 +176,7 @@ def _begin(screen: Screen, task: LabellingTask, session: Session) -> None:
 
 def _end(screen: Screen, task: LabellingTask, session: Session, project: Path) -> None:
     """A summary of the answers, and the next step."""
-    from unruly.labelling.answers import problem_lines
+    from unruly.labelling.answers import problems_to_plain
 
     labels = task.labelled(session.file)
     balance = task.balance(session.file) if session.labels else None
@@ -188,7 +189,7 @@ def _end(screen: Screen, task: LabellingTask, session: Session, project: Path) -
             "file": str(session.file.path),
             "balance": None if balance is None else balance.to_plain(),
             "changed": changed,
-            "remarks": problem_lines(labels.problems, session.file.path.name),
+            "problems": problems_to_plain(labels.problems, session.file.path.name),
         }
     )
     screen.say(

@@ -28,9 +28,7 @@ _POOL = "abcdefghijklmnoprstuvwxyz0123456789"  # without q
 _DIGITS = "1234567890"
 _SENTENCE_EVERY = 5  # labels
 MANY_CLASSES = 20  # more are listed before the first document, and when asked for
-_LINES_AROUND = (
-    6  # of the screen: the votes on the last document, the head, what is left, the cursor
-)
+_LINES_AROUND = 6  # of the screen: the last document's votes, the head, what is left, the cursor
 _LEAST_LINES = 5
 _COMMANDS = (
     ("space", "skip"),
@@ -168,9 +166,8 @@ class Keyboard:
             termios.tcsetattr(self.handle, termios.TCSADRAIN, before)
 
     def _key(self) -> str:
-        select.select(
-            [self.handle], [], []
-        )  # ends by Ctrl-C; a read goes on after signals that polars handles
+        # Ctrl-C ends the waiting; a read would go on after signals that polars handles.
+        select.select([self.handle], [], [])
         first = os.read(self.handle, 1)
         if not first:
             return "\x04"  # the terminal is gone

@@ -101,32 +101,19 @@ class Lazy(click.Group):
             formatter.write_dl([(name, entry.about) for name, entry in COMMANDS.items()])
         if ctx.obj != ALONE and (more := installed()):
             with formatter.section("Commands of other packages"):
-                formatter.write_dl([(name, more[name].dist_name) for name in more])
+                formatter.write_dl(
+                    [
+                        (name, f"From {one.dist.name}." if one.dist else "")
+                        for name, one in more.items()
+                    ]
+                )
 
 
-@dataclass(frozen=True)
-class Installed:
-    """A command that another distribution brings."""
-
-    entry: EntryPoint
-
-    @property
-    def dist_name(self) -> str:
-        """Who brings it."""
-        return f"From {self.entry.dist.name}." if self.entry.dist is not None else ""
-
-    def load(self) -> click.Command:
-        """The command itself."""
-        command = self.entry.load()
-        assert isinstance(command, click.Command)
-        return command
-
-
-def installed() -> dict[str, Installed]:
+def installed() -> dict[str, EntryPoint]:
     """Commands that other distributions register, by name."""
     from importlib.metadata import entry_points
 
-    return {entry.name: Installed(entry) for entry in entry_points(group=GROUP)}
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
 def _check_known(name: str, ctx: click.Context) -> None:
@@ -364,14 +351,14 @@ def _warn(
     line: str | None = None,
 ) -> None:
     """A warning is one line, too, once for each command, and none when it is to be quiet."""
-    said = "warning: " + " ".join(str(message).splitlines())
+    text = "warning: " + " ".join(str(message).splitlines())
     context = click.get_current_context(silent=True)
     if context is not None:
         before: set[str] = context.meta.setdefault(_WARNED, set())
-        if context.params.get("quiet") or said in before:
+        if context.params.get("quiet") or text in before:
             return
-        before.add(said)
-    click.echo(said, err=True)
+        before.add(text)
+    click.echo(text, err=True)
 
 
 def _usage(error: click.ClickException) -> str:

@@ -20,6 +20,7 @@ from unruly.files import check_no_device, check_no_folder, check_not_input, temp
 from unruly.wording import listed
 
 if TYPE_CHECKING:
+    from unruly.distributed.run import Placement
     from unruly.model.weak_classifier import WeakClassifier
     from unruly.project.project import Project
     from unruly.texts.corpus import Corpus
@@ -35,28 +36,28 @@ BAD_ROWS = ("error", "skip", "keep")
 LABEL_NAMES = ("label", "gold", "target", "class")
 
 
-def quiet_option(command: Command) -> Command:
-    """`--quiet`, the same on every command."""
-    return click.option(
-        "-q", "--quiet", is_flag=True, help="Print results and errors only: no bar, no remarks."
-    )(command)
-
-
-def json_option(command: Command) -> Command:
-    """`--json`, the same on every command that has it."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")(
-        command
-    )
-
-
-def functions_option(command: Command) -> Command:
-    """`--functions`, the same on every command that reads a model."""
-    return click.option(
-        "--functions",
-        type=PATH,
-        multiple=True,
-        help="A Python file with the model's rule functions: models carry no code.",
-    )(command)
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="Print results and errors only: no bar, no remarks."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+functions_option = click.option(
+    "--functions",
+    type=PATH,
+    multiple=True,
+    help="A Python file with the model's rule functions: models carry no code.",
+)
+label_option = click.option(
+    "--label",
+    help="The column with the gold labels; if left out, label, gold, target or class, where there is one.",
+)
+split_option = click.option(
+    "--split", type=click.Choice(SPLITS), default="test", help="Of a project: which file."
+)
+encoder_option = click.option(
+    "--encoder",
+    multiple=True,
+    help="What reads the texts: auto, lsa, minilm, a folder or a hub name. Several may be given.",
+)
 
 
 def text_options(command: Command) -> Command:
@@ -64,21 +65,6 @@ def text_options(command: Command) -> Command:
     text = click.option("--text", help="The column with the texts, where that is not obvious.")
     ids = click.option("--id", "id_", help="The column with the ids.")
     return text(ids(command))
-
-
-def label_option(command: Command) -> Command:
-    """`--label`, where gold labels are used."""
-    return click.option(
-        "--label",
-        help="The column with the gold labels; if left out, label, gold, target or class, where there is one.",
-    )(command)
-
-
-def split_option(command: Command) -> Command:
-    """`--split`, where the data may be a project."""
-    return click.option(
-        "--split", type=click.Choice(SPLITS), default="test", help="Of a project: which file."
-    )(command)
 
 
 def bad_row_option(command: Command) -> Command:
@@ -134,27 +120,23 @@ def engine_options(command: Command) -> Command:
     return engine(address(workers(command)))
 
 
-def check_engine(engine: str, address: str | None, workers: int | None) -> None:
-    """Refuse options of a cluster where there is none.
+def placement_of(engine: str, address: str | None, workers: int | None) -> Placement | None:
+    """Where workers are, by the `engine_options`; None: the work is done here.
 
-    >>> check_engine("local", "auto", None)
+    >>> placement_of("local", "auto", None)
     Traceback (most recent call last):
     ...
     unruly.errors.InputError: --address and --workers are options of --engine ray: add it, or leave them out
     """
-    if engine != "ray" and (address is not None or workers is not None):
+    if engine == "ray":
+        from unruly.distributed.run import Placement
+
+        return Placement(address, workers)
+    if address is not None or workers is not None:
         raise InputError(
             "--address and --workers are options of --engine ray: add it, or leave them out"
         )
-
-
-def encoder_option(command: Command) -> Command:
-    """`--encoder`; it may be given several times."""
-    return click.option(
-        "--encoder",
-        multiple=True,
-        help="What reads the texts: auto, lsa, minilm, a folder or a hub name. Several may be given.",
-    )(command)
+    return None
 
 
 def output_option(help: str, required: bool = True) -> Callable[[Command], Command]:
@@ -227,20 +209,6 @@ class DataFile:
                 f"name the one with the gold labels by --label (there are {', '.join(columns)})"
             )
         return replace(self, label=found)
-
-    @contextmanager
-    def as_file(self, classes: Sequence[str], split: str = "test") -> Iterator[DataFile]:
-        """The same as one file that can be read in batches: a WRENCH folder or `-` is written to one."""
-        if self.path == STREAM:
-            from unruly.texts.table import Pipe
-
-            with _kept(Pipe(sys.stdin.buffer)) as path:
-                yield replace(self, path=path)
-        elif self.is_wrench:
-            with self._wrench_file(classes, split) as file:
-                yield file
-        else:
-            yield self
 
     @contextmanager
     def stream(

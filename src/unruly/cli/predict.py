@@ -17,7 +17,6 @@ from unruly.cli.options import (
     TABLES,
     DataFile,
     bad_row_option,
-    check_engine,
     check_output,
     data_file,
     engine_options,
@@ -26,17 +25,18 @@ from unruly.cli.options import (
     json_option,
     load_model,
     output_option,
+    placement_of,
     quiet_option,
     split_option,
     text_options,
 )
 from unruly.cli.rules import show_asked
-from unruly.cli.screen import Screen, show_spread
+from unruly.cli.screen import Screen, show_cluster_run
 from unruly.files import temporary_folder
-from unruly.wording import listed, plural
+from unruly.wording import counted, listed, plural
 
 if TYPE_CHECKING:
-    from unruly.distributed.run import Placement, Spread
+    from unruly.distributed.run import ClusterRun, Placement
     from unruly.texts.stream import CorpusStream
 
 
@@ -120,19 +120,18 @@ def predict(
     from unruly.model.predictions import predict_stream
 
     screen = Screen(quiet, as_json)
-    check_engine(engine, address, workers)
-    if engine == "ray":
+    placement = placement_of(engine, address, workers)
+    if placement is not None:
         if output is None or STREAM in (data, output):
             raise click.UsageError("--engine ray reads and writes files: name the folder by -o")
         if ask or defuse or missing != "label" or skipped is not None:
             raise click.UsageError(
                 "--ask, --defuse, --missing and --skipped work without --engine ray only"
             )
-        from unruly.distributed.run import Placement, predict
+        from unruly.distributed.run import predict
 
-        placement = Placement(address, workers)
         documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
-        _spread(predict, model, documents, output, functions, placement, screen)
+        _on_cluster(predict, model, documents, output, functions, placement, screen)
         return
     if output is None and data != STREAM:
         raise click.UsageError("name the file to write by -o, or - for standard output")
@@ -186,7 +185,7 @@ def predict(
             "columns": written.columns,
         }
     )
-    labels = ", ".join(f"{name} {count:,}" for name, count in written.labels.items())
+    labels = counted(written.labels, written.labels.values())
     if text is None and documents.text is None:
         screen.remark(f"text column: {listed([written.text])}")
     if written.missing:
@@ -262,29 +261,20 @@ def encode(
       unruly encode spam.unruly comments.csv -o features.parquet
       unruly encode spam.unruly comments/ -o features/ --engine ray --workers 8
     """
-    from unruly.model.predictions import encode_file
+    from unruly.model.predictions import encode_stream
 
     screen = Screen(quiet, as_json)
-    check_engine(engine, address, workers)
+    placement = placement_of(engine, address, workers)
     found = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
-    if engine == "ray":
-        from unruly.distributed.run import Placement, encode
+    if placement is not None:
+        from unruly.distributed.run import encode
 
-        placement = Placement(address, workers)
-        _spread(encode, model, found, output, functions, placement, screen)
+        _on_cluster(encode, model, found, output, functions, placement, screen)
         return
     check_output(output, (".parquet",), (model, *functions, *inputs_of(data)))
     loaded = load_model(model, functions, data)
-    with found.as_file(loaded.class_names, split) as file:
-        done = encode_file(
-            loaded,
-            file.path,
-            output,
-            text=file.text,
-            id=file.id,
-            on_bad_row=on_bad_row,  # type: ignore[arg-type]
-            progress=screen.progress(),
-        )
+    with found.stream(loaded.class_names, split) as stream:
+        done = encode_stream(loaded, stream, output, screen.progress())
     screen.answer(
         {
             "output": str(done.path),
@@ -301,8 +291,8 @@ def encode(
     )
 
 
-def _spread(
-    run: Callable[..., Spread],
+def _on_cluster(
+    run: Callable[..., ClusterRun],
     model: Path,
     data: DataFile,
     output: Path,
@@ -311,7 +301,7 @@ def _spread(
     screen: Screen,
 ) -> None:
     """The same over many workers, from Parquet to a folder of Parquet files."""
-    spread = run(
+    done = run(
         model,
         data.path,
         output,
@@ -322,4 +312,4 @@ def _spread(
         placement=placement,
         progress=screen.progress(),
     )
-    show_spread(spread, screen)
+    show_cluster_run(done, screen)

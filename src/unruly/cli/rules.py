@@ -16,16 +16,16 @@ from unruly.cli.options import (
     SPLITS,
     TABLES,
     bad_row_option,
-    check_engine,
     check_output,
     data_file,
     engine_options,
     json_option,
     open_project,
     output_option,
+    placement_of,
     quiet_option,
 )
-from unruly.cli.screen import Screen, show_spread, source_table
+from unruly.cli.screen import Screen, show_cluster_run, source_table
 from unruly.errors import ExampleError, UnrulyError
 from unruly.files import check_not_input
 from unruly.project.file import make_starter
@@ -201,25 +201,25 @@ def vote(
     from unruly.votes.files import write_votes
 
     screen = Screen(quiet, as_json)
-    check_engine(engine, address, workers)
+    placement = placement_of(engine, address, workers)
     cache = None if no_cache else Cache.default()
     if plan:
         show_plans(plan_split(open_project(project, on_bad_row=on_bad_row), split, cache), screen)
         return
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
-    if engine == "ray":
-        from unruly.distributed.run import Placement, vote
+    if placement is not None:
+        from unruly.distributed.run import vote
 
-        spread = vote(
+        done = vote(
             project,
             data or data_file(project, split).path,
             output,
             on_bad_row=on_bad_row,  # type: ignore[arg-type]
-            placement=Placement(address, workers),
+            placement=placement,
             progress=screen.progress(),
         )
-        show_spread(spread, screen)
+        show_cluster_run(done, screen)
         return
     if data is not None:
         raise click.UsageError("--data is an option of --engine ray")
@@ -261,7 +261,7 @@ def vote(
 
 
 def show_asked(asked: Sequence[Asked], screen: Screen) -> None:
-    """What asking came to, source by source; a failure is shown even where few lines are wanted."""
+    """The outcome of asking, source by source; a failure is shown even with --quiet."""
     from unruly.project.voting import asked_line
 
     for one in asked:

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from unruly.progress import SILENT, Progress
-from unruly.wording import plural
+from unruly.wording import counted, plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.table import Table
 
-    from unruly.distributed.run import Spread
+    from unruly.distributed.run import ClusterRun
     from unruly.votes.summary import Summary
 
 
@@ -181,33 +181,19 @@ class Stage:
     done: int = 0
 
 
-def show_spread(spread: Spread, screen: Screen) -> None:
+def show_cluster_run(done: ClusterRun, screen: Screen) -> None:
     """One object, or a few lines."""
-    screen.answer(
-        {
-            "output": str(spread.path),
-            "documents": spread.documents,
-            "covered": spread.covered,
-            "missing": spread.missing,
-            "skipped": spread.skipped,
-            "labels": spread.labels,
-            "broken": list(spread.broken),
-            "workers": spread.workers,
-            "parts": spread.parts,
-            "resumed": spread.resumed,
-            "cpu": spread.cpu,
-        }
-    )
-    if spread.resumed:
-        screen.remark(f"{plural(spread.resumed, 'part')} of {spread.parts:,} were done before")
-    if spread.skipped:
-        screen.remark(f"{plural(spread.skipped, 'row')} skipped as unusable")
-    for words in spread.broken:
+    screen.answer(done.to_plain())
+    if done.resumed:
+        screen.remark(f"{plural(done.resumed, 'part')} of {done.parts:,} were done before")
+    if done.skipped:
+        screen.remark(f"{plural(done.skipped, 'row')} skipped as unusable")
+    for words in done.broken:
         screen.remark(f"left out: {words}")
-    labels = ", ".join(f"{name} {count:,}" for name, count in spread.labels.items())
-    told = f"{spread.path}: {plural(spread.documents, 'document')}"
-    told += f" in {plural(spread.parts, 'part')} by {plural(spread.workers, 'worker')}"
-    screen.remark(f"{told}: {labels}" if labels else told)
+    labels = counted(done.labels, done.labels.values())
+    line = f"{done.path}: {plural(done.documents, 'document')}"
+    line += f" in {plural(done.parts, 'part')} by {plural(done.workers, 'worker')}"
+    screen.remark(f"{line}: {labels}" if labels else line)
 
 
 class Bars:

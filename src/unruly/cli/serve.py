@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from unruly.cli.options import (
     PATH,
+    Command,
     functions_option,
     json_option,
     output_option,
@@ -17,8 +18,9 @@ from unruly.cli.options import (
 )
 from unruly.cli.screen import Screen
 
-if TYPE_CHECKING:
-    pass
+
+def _limit(flag: str, default: int, help: str) -> Callable[[Command], Command]:
+    return click.option(flag, type=click.IntRange(1), default=default, show_default=True, help=help)
 
 
 @click.command()
@@ -43,34 +45,10 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="The variable of the environment with the token that clients must send.",
 )
-@click.option(
-    "--max-body",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="The largest request, in MB.",
-)
-@click.option(
-    "--max-texts",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    help="Texts in one request.",
-)
-@click.option(
-    "--max-characters",
-    type=click.IntRange(1),
-    default=100_000,
-    show_default=True,
-    help="Characters in one text.",
-)
-@click.option(
-    "--max-waiting",
-    type=click.IntRange(1),
-    default=4000,
-    show_default=True,
-    help="Texts that wait; more are turned away with 429.",
-)
+@_limit("--max-body", 10, "The largest request, in MB.")
+@_limit("--max-texts", 1000, "Texts in one request.")
+@_limit("--max-characters", 100_000, "Characters in one text.")
+@_limit("--max-waiting", 4000, "Texts that wait; more are turned away with 429.")
 @click.option(
     "--log",
     type=click.Choice(["none", "requests", "texts"]),

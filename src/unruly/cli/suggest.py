@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from unruly.project.proposals import Proposals
     from unruly.project.suggesting import Place, Suggestions
     from unruly.prompts.asking import Plan
+    from unruly.rules.source import Rule
 
 REJECTED = 5  # proposals that cannot be rules, shown
 
@@ -100,7 +101,7 @@ def suggest(
       unruly suggest spam --accept 1,4=ham --refuse 2
     """
     from unruly.project.proposals import LlmSuggester, language_model
-    from unruly.project.suggesting import Kept, suggest
+    from unruly.project.suggesting import LastSuggestions, suggest
 
     screen = Screen(quiet, as_json)
     opened = open_project(project, on_bad_row=on_bad_row)
@@ -120,7 +121,7 @@ def suggest(
         found = suggester.suggest(most, screen.progress())
     else:
         found = suggest(opened, most, judge, screen.progress())
-    Kept.of(opened, found).write(opened)
+    LastSuggestions.of(opened, found).write(opened)
     screen.answer(found.to_plain())
     _show(found, screen)
     if found.proposals is not None:
@@ -167,47 +168,26 @@ def with_classes(given: str | None, classes: tuple[str, ...]) -> dict[int, str |
 def _decide(
     project: Project, accepted: dict[int, str | None], refused: list[int], screen: Screen
 ) -> None:
-    from unruly.model.suggestions import Refused
     from unruly.project.project import Project
-    from unruly.project.remedies import apply_remedy, keep, remedy_to_plain
-    from unruly.project.suggesting import Kept, accept, for_class, refuse
-    from unruly.rules.source import rule_to_plain
+    from unruly.project.remedies import KEPT
+    from unruly.project.suggesting import REFUSED, decide
 
-    if both := sorted(set(accepted) & set(refused)):
-        raise InputError(f"suggestion {both[0]} is both accepted and refused: choose one")
-    kept = Kept.read(project)
-    wanted = list(zip(kept.taken(project, list(accepted)), accepted.items(), strict=True))
-    unwanted = kept.taken(project, refused)
+    decided = decide(project, accepted, refused)
+    screen.answer(decided.to_plain())
+    for one in decided.accepted:
+        line = _rule_line(one[0]) + f", in {one[1]}" if isinstance(one, tuple) else one
+        screen.say(f"accepted: {line}")
+    for rule in decided.refused_rules:
+        screen.say(f"refused: {_rule_line(rule)}, kept in {REFUSED}")
+    for remedy in decided.refused_remedies:
+        screen.say(f"refused: {remedy}, kept in {KEPT}")
     assert project.file is not None
-    done, left = list[dict[str, Any]](), list[dict[str, Any]]()
-    for one, (number, label) in wanted:
-        if isinstance(one, tuple):
-            rule, place = for_class(*one, label)
-            accept(project.file, rule, place)
-            done.append({"rule": rule_to_plain(rule), "into": vars(place)})
-            screen.say(f"accepted: {rule.when.reason()} for {rule.label}, in {place}")
-        elif label is not None:
-            raise InputError(f"suggestion {number} ({one}) is for no class: leave ={label} out")
-        else:
-            apply_remedy(project.file, one)
-            done.append({"remedy": remedy_to_plain(one)})
-            screen.say(f"accepted: {one}")
-    rules = [one[0] for one in unwanted if isinstance(one, tuple)]
-    if rules:
-        path = refuse(project.folder, [Refused.of(rule) for rule in rules])
-        for rule in rules:
-            left.append({"rule": rule_to_plain(rule)})
-            screen.say(f"refused: {rule.when.reason()} for {rule.label}, kept in {path.name}")
-    remedies = [one for one in unwanted if not isinstance(one, tuple)]
-    if remedies:
-        path = keep(project.folder, remedies)
-        for remedy in remedies:
-            left.append({"remedy": remedy_to_plain(remedy)})
-            screen.say(f"refused: {remedy}, kept in {path.name}")
     for failure in Project.read(project.file).sources.check_examples():
         screen.remark(f"{failure}: correct the example, or the rule")
-    kept.renewed(project, accepted).write(project)
-    screen.answer({"accepted": done, "refused": left})
+
+
+def _rule_line(rule: Rule) -> str:
+    return f"{rule.when.reason()} for {rule.label}"
 
 
 def _show(found: Suggestions, screen: Screen) -> None:
@@ -232,11 +212,11 @@ def _show(found: Suggestions, screen: Screen) -> None:
     if found.critique:
         screen.say("\nabout the rules that exist")
     numbers = {remedy: number for number, remedy in found.remedies}
-    for critique, told in advice_sentences(found.critique):
+    for critique, line in advice_sentences(found.critique):
         remedy = remedy_of(critique)
         mark = " - " if remedy is None else f"{numbers[remedy]:>2}."
         screen.say(
-            f"{mark} {told}" + (f" To {remedy}, accept {numbers[remedy]}." if remedy else "")
+            f"{mark} {line}" + (f" To {remedy}, accept {numbers[remedy]}." if remedy else "")
         )
 
 

@@ -1,4 +1,4 @@
-"""A Ray cluster: found or started on this machine, every node of it with the same versions, and a pool of workers that survives kills."""
+"""A Ray cluster: connected to or started here, the same versions on every node, and workers that survive kills."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Cluster:
 
 @contextmanager
 def connected(address: str | None = None, workers: int | None = None) -> Iterator[Cluster]:
-    """A cluster at an address (`auto`: the one that this machine belongs to); without one, a local cluster that ends with the block.
+    """The cluster at an address (`auto`: the one of this machine); without one, a local cluster for this block.
 
     Where the caller is connected already, that connection is used and left open.
     """
@@ -106,9 +106,7 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
 def _connect(ray: Any, address: str | None, workers: int | None) -> None:
     quietly = {"logging_level": logging.ERROR, "log_to_driver": False}
     environment = {"env_vars": ONE_THREAD}
-    os.environ.setdefault(
-        "RAY_BACKEND_LOG_LEVEL", "fatal"
-    )  # Ray's own messages are of no use to the user
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # Ray's own messages help nobody
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if address is None:
         processors = workers or os.cpu_count() or 1
@@ -129,7 +127,7 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
 
 
 def _check_listening(address: str) -> None:
-    """Refuse at once an address where nothing listens, or something else (the dashboard, say): Ray itself keeps trying."""
+    """Refuse at once an address where Ray does not listen: Ray itself would keep trying."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not port.isdecimal():
         return  # "auto", "local"

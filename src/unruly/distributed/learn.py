@@ -115,7 +115,7 @@ def _label(room: Path, label: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class DrawJob:
-    """Documents drawn by their numbers, or because people labelled them, and the votes of a project's rules on them."""
+    """Draws documents by number, and those that people labelled, and votes on them by a project's rules."""
 
     folder: str
     columns: Columns
@@ -142,13 +142,13 @@ class DrawJob:
 
 
 def votes_file(documents: Path) -> Path:
-    """Where the votes on drawn documents stand, beside them."""
+    """The file with the votes on drawn documents, beside them."""
     return documents.with_name(f"_votes-{documents.name}")
 
 
 @dataclass(frozen=True)
 class ClusterFeatures(Cache):
-    """Takes the place of the feature cache: texts are encoded by the workers, and their features kept until the end."""
+    """A feature cache that lets the workers encode, and keeps the features until the end."""
 
     cluster: Cluster | None = None
     known: dict[tuple[str | None, int], NDArray[np.float32]] = field(default_factory=dict)
@@ -167,10 +167,10 @@ class ClusterFeatures(Cache):
             return encoder.encode(texts, progress)
         key = encoder.identity, hash(tuple(texts))
         if key not in self.known:
-            self.known[key] = self._spread(encoder, texts, progress)
+            self.known[key] = self._by_workers(encoder, texts, progress)
         return self.known[key]
 
-    def _spread(
+    def _by_workers(
         self, encoder: Encoder, texts: Sequence[str], progress: Progress
     ) -> NDArray[np.float32]:
         assert self.cluster is not None

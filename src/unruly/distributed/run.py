@@ -1,8 +1,8 @@
-"""`predict`, `encode` and `vote` on a cluster: a folder of Parquet files, whole or not there, its rows in the order of the data.
+"""`predict`, `encode` and `vote` on a cluster: a folder of Parquet files, whole or not at all, rows in the data's order.
 
-The data is cut into parts of so many rows. A worker predicts, encodes or votes on a part, writes one file, whole, and reports what it
-counted. Parts are written into `<out>.unfinished` as they are done, and that folder is renamed at the end. A run that was stopped, with
-this process or the whole cluster, goes on where it was when it is started again with the same model, data and options.
+The data is cut into parts. A worker takes a part, writes one file and reports its counts. Parts are written into
+`<out>.unfinished`, which is renamed at the end. A run that was stopped resumes when it is started again with the same
+model, data and options.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import polars as pl
 
@@ -103,7 +103,7 @@ def planned(data: Path, rows: int = ROWS, skip: bool = False) -> Plan:
     return Plan(tuple(parts), first, opened.broken, str(data), opened.tables[0].schema)
 
 
-Counts = dict[str, Any]  # what a part came to: numbers, and words for what went wrong
+Counts = dict[str, Any]  # of a part: numbers, and words for what went wrong
 Write = Callable[[CorpusStream, Path], Counts]  # documents and a path in, counts out
 PROBLEM, BROKEN = "problem", "broken"
 
@@ -158,56 +158,37 @@ class PartWork:
 
 
 def counts_file(folder: Path, part: Part) -> Path:
-    """Where the counts of a part stand, once it is done."""
+    """The file with the counts of a part that is done."""
     return folder / f".{part.name}.json"
 
 
 @dataclass(frozen=True)
-class PredictJob:
-    """Every row with its predictions."""
+class ModelJob:
+    """Every row with a model's predictions, or with its features."""
 
-    what: ClassVar[str] = "labelling"
     folder: str
     columns: Columns
+    what: Literal["labelling", "encoding"]
     model: str  # its path, which every machine sees
     functions: tuple[str, ...] = ()
 
     def begin(self) -> PartWork:
         """Load the model."""
-        from unruly.model.predictions import predict_stream
+        from unruly.model.predictions import encode_stream, predict_stream
         from unruly.model.weak_classifier import load
 
         model = load(self.model, self.functions or None)
 
-        def write(stream: CorpusStream, target: Path) -> Counts:
+        def features(stream: CorpusStream, target: Path) -> Counts:
+            done = encode_stream(model, stream, target)
+            return {"documents": done.documents, "skipped": len(done.skipped)}
+
+        def predictions(stream: CorpusStream, target: Path) -> Counts:
             done = predict_stream(model, stream, target)
             counted = ("documents", "covered", "missing", "labels")
             return {**{name: getattr(done, name) for name in counted}, "skipped": len(done.skipped)}
 
-        return PartWork(self.folder, self.columns, write)
-
-
-@dataclass(frozen=True)
-class EncodeJob:
-    """Every row with a model's features."""
-
-    what: ClassVar[str] = "encoding"
-    folder: str
-    columns: Columns
-    model: str
-    functions: tuple[str, ...] = ()
-
-    def begin(self) -> PartWork:
-        """Load the model."""
-        from unruly.model.predictions import encode_stream
-        from unruly.model.weak_classifier import load
-
-        model = load(self.model, self.functions or None)
-
-        def write(stream: CorpusStream, target: Path) -> Counts:
-            done = encode_stream(model, stream, target)
-            return {"documents": done.documents, "skipped": len(done.skipped)}
-
+        write = features if self.what == "encoding" else predictions
         return PartWork(self.folder, self.columns, write)
 
 
@@ -242,7 +223,7 @@ class VoteJob:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the work is done: a cluster's address (None: this machine), how many workers, how many rows for each at a time."""
+    """Where the work is done: a cluster's address (None: this machine), its workers, and the rows of one part."""
 
     address: str | None = None
     workers: int | None = None  # None: one for each processor of the cluster
@@ -253,8 +234,8 @@ HERE = Placement()
 
 
 @dataclass(frozen=True)
-class Spread:
-    """What a run over many workers came to."""
+class ClusterRun:
+    """The outcome of a run over many workers."""
 
     path: Path
     documents: int
@@ -268,6 +249,11 @@ class Spread:
     labels: dict[str, int] = field(default_factory=dict)
     broken: tuple[str, ...] = ()  # files, or ends of files, that could not be read
 
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        plain = asdict(self)
+        return {"output": str(plain.pop("path")), **plain}
+
 
 def predict(
     model: str | Path,
@@ -280,14 +266,13 @@ def predict(
     functions: Sequence[str | Path] = (),
     placement: Placement = HERE,
     progress: Progress = SILENT,
-) -> Spread:
+) -> ClusterRun:
     """Label every row of a Parquet file or a folder of them; each keeps its columns and its place.
 
     `data` may also be a daft frame or a Ray Dataset, which is written to Parquet first, its rows in any order.
     """
-    return _by_model(
-        PredictJob, model, data, out, Columns(text, id, on_bad_row), functions, placement, progress
-    )
+    columns = Columns(text, id, on_bad_row)
+    return _by_model("labelling", model, data, out, columns, functions, placement, progress)
 
 
 def encode(
@@ -301,15 +286,14 @@ def encode(
     functions: Sequence[str | Path] = (),
     placement: Placement = HERE,
     progress: Progress = SILENT,
-) -> Spread:
+) -> ClusterRun:
     """Every row with a model's features as one more column."""
-    return _by_model(
-        EncodeJob, model, data, out, Columns(text, id, on_bad_row), functions, placement, progress
-    )
+    columns = Columns(text, id, on_bad_row)
+    return _by_model("encoding", model, data, out, columns, functions, placement, progress)
 
 
 def _by_model(
-    make: type[PredictJob | EncodeJob],
+    what: Literal["labelling", "encoding"],
     model: str | Path,
     data: Any,
     out: str | Path,
@@ -317,13 +301,13 @@ def _by_model(
     functions: Sequence[str | Path],
     placement: Placement,
     progress: Progress,
-) -> Spread:
+) -> ClusterRun:
     path, target = Path(model).resolve(), Path(out)
     if not path.is_file():
         raise InputError("there is no such model file", where=Where(str(model)))
     names = tuple(str(Path(name).resolve()) for name in functions)
-    job = make(str(unfinished(target)), columns, str(path), names)
-    return _run(job, sha256(path), data, target, columns, placement, progress, make.what)
+    job = ModelJob(str(unfinished(target)), columns, what, str(path), names)
+    return _run(job, sha256(path), data, target, columns, placement, progress, what)
 
 
 def vote(
@@ -336,7 +320,7 @@ def vote(
     on_bad_row: OnBadRow = "keep",
     placement: Placement = HERE,
     progress: Progress = SILENT,
-) -> Spread:
+) -> ClusterRun:
     """The votes of a project's rules on every row: ids, and one column for each source."""
     from unruly.project.project import Project
 
@@ -357,13 +341,13 @@ def _run(
     placement: Placement,
     progress: Progress,
     what: str,
-) -> Spread:
+) -> ClusterRun:
     _check_output(out)
     plan = planned(_as_files(data, out), placement.part_rows, columns.on_bad_row == "skip")
     plan.check(columns)
     folder = unfinished(out)
     with connected(placement.address, placement.workers) as cluster:
-        _begin(folder, {"job": type(job).__name__, "by": made_by, **asdict(columns)}, plan)
+        _begin(folder, {"job": what, "by": made_by, **asdict(columns)}, plan)
         done = work_through(cluster, job, plan, folder, progress, what)
     resumed = len(plan.parts) - done.fresh
     _finish(folder, out)
@@ -378,7 +362,7 @@ class Done:
     counts: list[Counts]
     fresh: int
 
-    def summed(self, out: Path, workers: int, plan: Plan, resumed: int) -> Spread:
+    def summed(self, out: Path, workers: int, plan: Plan, resumed: int) -> ClusterRun:
         """All counts together; refuses to lose a row."""
         totals = {
             name: sum(counts.get(name, 0) for counts in self.counts)
@@ -400,7 +384,7 @@ class Done:
                 labels[name] = labels.get(name, 0) + count
         words = [str(bad) for bad in plan.broken]
         words += [counts[BROKEN] for counts in self.counts if BROKEN in counts]
-        return Spread(
+        return ClusterRun(
             out,
             workers=workers,
             parts=len(plan.parts),
@@ -434,7 +418,7 @@ def unfinished(out: Path) -> Path:
 
 
 def _as_files(data: Any, out: Path) -> Path:
-    """A path as it is; a frame that can write itself as a folder of Parquet files (daft, Ray Data), written beside `out`."""
+    """A path as it is; a frame that can write Parquet files (daft, Ray Data) is written beside `out` first."""
     if isinstance(data, str | Path):
         return Path(data)
     if not hasattr(data, "write_parquet"):

@@ -1,4 +1,4 @@
-"""A model as a folder for other programs: the model file, ONNX, config.json, a Dockerfile and, with --card, a model card in Markdown."""
+"""A model as a folder for other programs: the model file, ONNX, config.json, a Dockerfile, and a model card."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from unruly.files import folder_written_whole
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
 from unruly.model.storage import load
-from unruly.model.summary import SourceLine, sentence
+from unruly.model.summary import sentence
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
-from unruly.wording import plural
+from unruly.wording import counted, plural
 
 CHECKED = 1_000  # documents on which the graph is compared with the model
 CLOSE = 1e-5  # largest difference of a probability
@@ -147,7 +147,7 @@ def _graph(fitted: Fitted, source: Path) -> tuple[bytes, int, float]:
 
 
 def _write_pipeline(fitted: Fitted, folder: Path, source: Path) -> None:
-    """For models that read texts by minilm alone: token ids to probabilities, compared with the model; and its tokenizer."""
+    """Of a model with minilm alone: the graph from token ids to probabilities, compared with it, and its tokenizer."""
     learner, near = fitted.learner, fitted.neighbourhood
     assert isinstance(learner, DenoisedModel)
     encoding, rules = fitted.encoder, fitted.rules
@@ -173,10 +173,9 @@ def check_documents(fitted: Fitted) -> tuple[Features, Votes]:
     if fitted.encoder is not None and fitted.rules is not None and near.snippets:
         corpus = Corpus.from_texts(near.snippets[:CHECKED], name="the training documents")
         documents = Documents(corpus, None)
-        return fitted.features(documents), fitted.votes(documents, None)
+        return fitted.features(documents), fitted.votes(documents)
     rng = np.random.default_rng(0)
-    width = sum(width for _, width in fitted.blocks)
-    values = rng.normal(size=(CHECKED, width)).astype(np.float32)
+    values = rng.normal(size=(CHECKED, fitted.width)).astype(np.float32)
     numbers = rng.integers(-1, len(fitted.classes), (CHECKED, len(fitted.sources)))
     votes = Votes.from_array(numbers, classes=fitted.classes, sources=fitted.sources)
     return Features.from_array(values), votes
@@ -207,7 +206,9 @@ def _keys(plain: Any) -> Iterator[str]:
 
 
 def dockerfile(name: str, extras: Sequence[str], functions: Sequence[str] = ()) -> str:
-    """A Dockerfile that serves the model, everything installed from wheels beside it; `name` is a plain file name, `extras` what the model needs, `functions` files with its rule functions.
+    """A Dockerfile that serves the model and installs everything from wheels beside it.
+
+    `name` is a plain file name, `extras` what the model needs, `functions` are files with its rule functions.
 
     >>> print(dockerfile("spam", ["serve"]).splitlines()[-1])
     CMD ["unruly", "serve", "/model/spam.unruly", "--host", "0.0.0.0", "--port", "8080"]
@@ -274,7 +275,7 @@ def model_card(fitted: Fitted, name: str, checked: int | None, difference: float
     if checked is not None:
         parts.append(
             _ONNX.format(
-                width=sum(width for _, width in fitted.blocks),
+                width=fitted.width,
                 encoder=summary.encoder,
                 sources=len(fitted.sources),
                 checked=checked,
@@ -292,9 +293,7 @@ def _gold(fitted: Fitted) -> str:
 
 def _training(fitted: Fitted) -> str:
     summary = fitted.summary
-    shares = ", ".join(
-        f"{_plain(c)} {count:,}" for c, count in zip(summary.classes, summary.labels, strict=True)
-    )
+    shares = counted(map(_plain, summary.classes), summary.labels)
     lines = [
         "## Training",
         "",
@@ -313,20 +312,14 @@ def _sources(fitted: Fitted) -> str:
         "| source | votes | coverage | estimated accuracy |",
         "|---|---|---|---|",
     ]
-    rows = [
-        f"| {_plain(line.name)} | {line.votes:,} | {line.coverage:.1%} | {_accuracy(line)} |"
-        for line in fitted.summary.sources
-    ]
+    rows = []
+    for line in fitted.summary.sources:
+        name, votes, coverage, *_, accuracy = line.cells()
+        rows.append(f"| {_plain(name)} | {votes} | {coverage} | {accuracy} |")
     labels = fitted.ledger.used_for(Use.TRAINING)
     gold = f"and {plural(labels, 'true label')}" if labels else "without true labels"
     how = f"Accuracies are estimated by the text and the other sources, {gold}, with 95% intervals."
     return "\n".join([*head, *rows, "", how, ""])
-
-
-def _accuracy(line: SourceLine) -> str:
-    if line.accuracy is None or line.accuracy_low is None or line.accuracy_high is None:
-        return "-"
-    return f"{line.accuracy:.1%} ({line.accuracy_low:.1%} to {line.accuracy_high:.1%})"
 
 
 def _limits(fitted: Fitted) -> str:

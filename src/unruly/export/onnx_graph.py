@@ -1,6 +1,7 @@
 """A model as an ONNX graph: the default's two heads alone, or all of a minilm model but its tokenizer and its rules.
 
-The heads take features and votes and give probabilities; -1 is an abstention. Classes that no vote names have the probability 0, as in the model.
+The heads take features and votes and give probabilities; -1 is an abstention. Classes that no vote names have the
+probability 0, as in the model.
 
     lp = log softmax(sum_e w_e log softmax(scale_e (x_e - centre_e) W_e + bias_e))        the text
     ev = sum over sources of opinion[j, vote_j]                                           the denoiser
@@ -198,9 +199,8 @@ def pipeline_difference(
     """The largest difference of a probability from the model's own, text by text."""
     runtime = runtime_library()
     options = runtime.SessionOptions()
-    options.graph_optimization_level = (
-        runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    )  # as the encoder runs
+    level = runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC  # as the encoder runs
+    options.graph_optimization_level = level
     session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     most = 0.0
     for row, ids in enumerate(token_ids(encoder.tokenizer, texts, encoder.max_tokens)):

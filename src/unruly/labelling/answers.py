@@ -29,8 +29,8 @@ from __future__ import annotations
 import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -50,6 +50,7 @@ _REWRITTEN = r"^[\s\x1c-\x1f]|[\s\x1c-\x1f]$|[\n\r\x0b\x0c\x1c-\x1e\x{85}\x{2028
 class UnknownId:
     """A label of a document that is not, or no longer, in the data."""
 
+    kind: ClassVar[str] = "unknown_id"
     id: str
 
 
@@ -57,6 +58,7 @@ class UnknownId:
 class UnknownClass:
     """A label that is not a class of the task."""
 
+    kind: ClassVar[str] = "unknown_class"
     id: str
     label: str
 
@@ -65,6 +67,7 @@ class UnknownClass:
 class Contradiction:
     """A document to which people gave different labels."""
 
+    kind: ClassVar[str] = "contradiction"
     id: str
     labels: tuple[tuple[str, str], ...]  # (annotator, label)
 
@@ -205,6 +208,15 @@ def _everywhere(answer: Answer) -> bool:
     return answer.reason in EVERYWHERE or not answer.why
 
 
+def problems_to_plain(problems: Sequence[Problem], name: str) -> list[dict[str, Any]]:
+    """The problems of a file as JSON has them.
+
+    >>> problems_to_plain([UnknownId("7")], "labels.csv")
+    [{'file': 'labels.csv', 'kind': 'unknown_id', 'id': '7'}]
+    """
+    return [{"file": name, "kind": problem.kind, **asdict(problem)} for problem in problems]
+
+
 def problem_lines(problems: Sequence[Problem], name: str) -> list[str]:
     """One line for each kind of problem.
 
@@ -226,11 +238,11 @@ def problem_lines(problems: Sequence[Problem], name: str) -> list[str]:
         lines.append(
             f"{name}: {plural(len(odd), 'label')} set aside: not a class of the project ({names})"
         )
-    if fights := [p for p in problems if isinstance(p, Contradiction)]:
-        first = fights[0]
+    if contradictions := [p for p in problems if isinstance(p, Contradiction)]:
+        first = contradictions[0]
         shown = ", ".join(f"{by or 'unnamed'} {label}" for by, label in first.labels)
         lines.append(
-            f"{name}: {plural(len(fights), 'document')} set aside until annotators agree ({first.id}: {shown})"
+            f"{name}: {plural(len(contradictions), 'document')} set aside until annotators agree ({first.id}: {shown})"
         )
     return lines
 

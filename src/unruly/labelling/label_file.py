@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from unruly.errors import InputError, Where
 from unruly.files import written_whole
@@ -98,6 +98,7 @@ class Answer:
 class UnreadableLine:
     """A line that is not an answer: cut short, or without an id or a label."""
 
+    kind: ClassVar[str] = "unreadable_line"
     line: int
     text: str
 
@@ -179,10 +180,10 @@ class LabelFile:
         return self.append(*new) if new else self
 
     def standing(self) -> dict[str, tuple[Answer, ...]]:
-        """id -> the answers that stand, whatever the order of the lines.
+        """id -> the answers that are valid, whatever the order of the lines.
 
         Of each annotator the latest counts, and none that was withdrawn; several that were written at the same time
-        (or without one) stand beside each other.
+        (or without one) are all valid.
 
         >>> answers = Answer("4", "ham", "2026-01-02"), Answer("4", "spam", "2026-01-01")
         >>> [answer.label for answer in LabelFile(Path("labels.csv"), answers).standing()["4"]]
@@ -279,7 +280,7 @@ class Line:
 
 @dataclass(frozen=True)
 class LineLayout:
-    """The columns of a file in their order, and what stands between them."""
+    """The columns of a file in their order, and their separator."""
 
     columns: tuple[str, ...] = COLUMNS
     separator: str = ","

@@ -1,9 +1,8 @@
-"""What to change in the rules, found without true labels, and as sentences for people.
+"""Advice on rules, found without true labels: typed findings, and a sentence for each.
 
-A source has the accuracy that the fit has estimated for it, with the fit's interval. Some of its votes, as those on one
-word of a list, are judged in the same way (`unruly.denoising.accuracy`): by text and the other sources, with votes that
-err together and what the class balance leaves open in the interval. Where the method estimates no accuracies, the model's
-probabilities P(y | document) stand for them. A model that is wrong misjudges its rules all the same.
+The accuracy of a source is the fit's own estimate. Subsets of its votes, such as those on one keyword, are estimated
+in the same way (`unruly.denoising.accuracy`); for methods without such estimates, the model's probabilities are used.
+Where the model is wrong, so is the advice.
 """
 
 from __future__ import annotations
@@ -45,9 +44,7 @@ class WeakSource:
     votes: int
     accuracy: Share
     measured: bool  # against true labels; else estimated
-    chance: (
-        float | None
-    )  # accuracy of the same votes on random documents; None when shares are unknown
+    chance: float | None  # accuracy of such votes on random documents; None: shares are unknown
 
     @property
     def below_chance(self) -> bool:
@@ -230,7 +227,7 @@ class VoteJudge:
 def known_accuracies(
     votes: Votes, judge: VoteJudge, summary: FitSummary | None
 ) -> tuple[Share | None, ...]:
-    """The accuracy of each source as its fit has estimated it; of one that has other votes by now, as judged here."""
+    """The accuracy of each source as the fit estimated it; judged here where its votes have changed since."""
     lines = {} if summary is None else {line.name: line for line in summary.sources}
     found = []
     for j, name in enumerate(votes.sources):
@@ -256,11 +253,11 @@ def critique_rules(
 ) -> tuple[Critique, ...]:
     """What is wrong with the rules, worst kind first.
 
-    `accuracies` are those of the sources (`known_accuracies`), `judge` judges some of their votes; without them the
-    posteriors serve. `measured` names the sources whose accuracy is measured against true labels. `shares` are the class
-    shares, where they are known and not only assumed. `texts` and `rules` are needed to judge the words of lists.
-    `labels` are true classes (-1: unknown): words with enough of them are measured. `scored` are true classes that decide
-    nothing, and only stand beside the estimates.
+    `accuracies` are those of the sources (`known_accuracies`), and `judge` estimates those of some of their votes;
+    without them, the posteriors are used. `measured` names the sources whose accuracy is measured against true
+    labels. `shares` are the class shares, where they are known and not only assumed. `texts` and `rules` are needed
+    to judge keywords. `labels` are true classes (-1: unknown): words with enough of them are measured. `scored` are
+    true classes that decide nothing and are only reported beside the estimates.
 
     >>> votes = Votes.from_array([[0, 1], [0, 0], [0, 1]] * 10, sources=["a", "b"])
     >>> certain = np.tile([[1.0, 0.0]], (30, 1))
@@ -348,8 +345,8 @@ def weak_words(
 ) -> list[WeakWord]:
     """Words of keyword lists that are clearly worse than the rest of their list, the worst first.
 
-    A vote belongs to a word where the source votes for the rule's class on a text that holds the word. Where enough of a
-    word's votes have true labels, and of the others', these measure both.
+    A vote counts for a word where the source votes for the rule's class on a text with the word. Where enough votes of
+    the word and of the rest have true labels, both are measured.
     """
     found = []
     for source, number, label, words in keyword_lists(rules):
@@ -358,10 +355,8 @@ def weak_words(
         j, r = votes.sources.index(source), votes.classes.index(label)
         rows = np.flatnonzero(votes.hard[:, j] == r)
         rows = rows[sample_rows(len(rows), MOST_DOCUMENTS)]
-        numbers = text_numbers([texts[int(row)] for row in rows])
-        column = pl.DataFrame(
-            {"text": [texts[int(row)] for row in rows]}, schema={"text": pl.String}
-        )
+        column = pl.Series("text", [texts[int(row)] for row in rows], dtype=pl.String).to_frame()
+        numbers = text_numbers(column["text"])
         for word in words.words:
             holds = Keywords((word,), words.match).on(pl.col("text")).fill_null(value=False)
             there = column.select(holds).to_series().to_numpy()
@@ -369,7 +364,7 @@ def weak_words(
                 continue
             weak = _weak_word(judge, source, r, rows[there], rows[~there], labels)
             if weak is not None:
-                count, checked = int(there.sum()), _measured(scored, rows[there], r)
+                count, checked = int(there.sum()), measured_share(scored, rows[there], r)
                 found.append(WeakWord(source, number, word, label, count, *weak, checked))
     return sorted(found, key=lambda weak: weak.accuracy.value)
 
@@ -382,10 +377,10 @@ def _weak_word(
     rest: NDArray[np.intp],
     labels: NDArray[np.int64] | None,
 ) -> tuple[Share, Share, bool] | None:
-    """The accuracy on the rows with the word, on the others, and whether both are measured; None where it is no worse."""
+    """Accuracy with the word, accuracy without it, and whether both are measured; None where the word is no worse."""
     if not len(rest):
         return None
-    one, other = _measured(labels, rows, r), _measured(labels, rest, r)
+    one, other = measured_share(labels, rows, r), measured_share(labels, rest, r)
     measured = one is not None and other is not None and min(one.n, other.n) >= FEW
     if not measured:
         onehot = np.eye(judge.posteriors.shape[1])[r]
@@ -398,7 +393,7 @@ def _weak_word(
     return (one, other, measured) if worse else None
 
 
-def _measured(truth: NDArray[np.int64] | None, rows: NDArray[np.intp], r: int) -> Share | None:
+def measured_share(truth: NDArray[np.int64] | None, rows: NDArray[np.intp], r: int) -> Share | None:
     """How many of these rows are of class r, of those whose class is known; None where none is."""
     known = np.empty(0, np.int64) if truth is None else truth[rows]
     known = known[known >= 0]
@@ -487,14 +482,14 @@ def _named(votes: Votes, r: int) -> NDArray[np.bool_]:
 
 
 def advice_sentences(found: Sequence[Critique]) -> list[tuple[Critique, str]]:
-    """Each criticism with its sentence; many classes that one source each votes for are told in one."""
+    """Each finding with its sentence; many classes with one source each share a sentence."""
     lone = [one for one in found if isinstance(one, UncoveredClass) and len(one.sources) == 1]
     if len(lone) < _MANY_CLASSES:
         return [(one, advice_sentence(one)) for one in found]
     names = listed(one.label for one in lone)
-    told = f"{names}: only one source votes for each, so no other source can confirm a vote."
+    together = f"{names}: only one source votes for each, so no other source can confirm a vote."
     return [
-        (one, told if one is lone[0] else advice_sentence(one))
+        (one, together if one is lone[0] else advice_sentence(one))
         for one in found
         if one is lone[0] or one not in lone
     ]

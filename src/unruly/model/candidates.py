@@ -36,11 +36,9 @@ _MARKUP = re.compile(
 MOST_EVERYWHERE = 0.5  # of the documents: a word in more of them tells nothing
 STEM = 5  # letters that the words of a family share at least
 ENDING = 5  # letters that nearly all words of a family have beyond these at most
-ALMOST = (
-    0.9  # of a family's documents: one word or a narrower family that has so many is named instead
-)
+ALMOST = 0.9  # of a family's documents in one word, or in a narrower family: that is named instead
 SEQUENCE_WORDS = 120  # the words that sequences are made of: those that go most with a class
-GAP = 4  # words that may stand between the two of a sequence
+GAP = 4  # words allowed between the two of a sequence
 MOST_VALUES = 30  # of a column, above which its values are not looked at one by one
 LENGTHS = (3, 5, 8, 12, 20, 40, 80, 160)  # words
 # English words that hold sentences together: alone they say nothing that a person would write as a rule.
@@ -179,9 +177,7 @@ def _families(texts: Sequence[str], least: int) -> Found:
             forms[word[:end]].append(word)
     found: Found = []
     for stem, own in forms.items():
-        narrower: dict[str, set[int]] = defaultdict(
-            set
-        )  # by the next letter; none: the stem itself
+        narrower: dict[str, set[int]] = defaultdict(set)  # by the next letter, "" for the stem
         for word in own:
             narrower[word[len(stem) : len(stem) + 1]] |= holding[word]
         rows = set[int]().union(*narrower.values())

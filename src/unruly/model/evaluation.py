@@ -1,4 +1,4 @@
-"""How good predictions are, beside majority vote, on covered and uncovered documents apart; metrics, and scorers for scikit-learn."""
+"""Scores against gold labels, beside majority vote, for covered and uncovered documents; metrics; scikit-learn scorers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from unruly.votes.votes import PickedRows, Votes
 from unruly.wording import plural
 
 Labels = NDArray[np.integer[Any]]
-_FAR = 0.05  # between two shares of a class, from which it is told
+_FAR = 0.05  # difference of two shares of a class that is worth a line
 
 
 def paired_gain(differences: NDArray[np.floating[Any]]) -> Share:
@@ -152,7 +152,7 @@ class Part:
 
 @dataclass(frozen=True)
 class BetterConstant:
-    """A class that is right more often than the model where it is predicted throughout."""
+    """A class whose constant prediction would be right more often than the model."""
 
     label: str
     accuracy: float
@@ -163,14 +163,14 @@ class BetterConstant:
 
 @dataclass(frozen=True)
 class OtherShare:
-    """A class whose share among the true labels is clearly not the one that the model goes by."""
+    """A class whose share among the true labels clearly differs from the one that the model uses."""
 
     label: str
     used: float
     true: Share
 
     def __str__(self) -> str:
-        return f"The model goes by a share of {self.used:.1%} for {self.label}; of the true labels here it has {self.true}."
+        return f"The model uses a share of {self.used:.1%} for {self.label}; among the true labels here it is {self.true}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,10 +184,10 @@ class Evaluation:
     denoiser: Scores | None  # the two heads alone; the denoiser on covered documents
     classifier: Scores
     agreement: float  # of the two heads, on covered documents
-    repeats: int  # documents whose text also stands among the training documents
+    repeats: int  # documents that are also training documents
     unlabelled: int  # documents without a gold label, left out
     ledger: Ledger
-    shares: tuple[float, ...] | None = None  # of the classes, that the model goes by
+    shares: tuple[float, ...] | None = None  # of the classes, as the model uses them
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -196,7 +196,7 @@ class Evaluation:
 
     @property
     def better_constant(self) -> BetterConstant | None:
-        """The commonest true class, where naming it throughout would do better than the model."""
+        """The commonest true class, where always predicting it would do better than the model."""
         counts = self.everything.model.confusion.sum(axis=1)  # (m,)
         share = float(counts.max() / counts.sum())
         if share <= self.everything.model.accuracy.value:
@@ -306,7 +306,7 @@ def evaluate(
     """Score what the heads say of n documents against their gold labels (-1: none known).
 
     `commonest` is the class that majority vote gives to documents without votes; `repeats` marks
-    documents that also stand among the training documents; `shares` are those of the classes that the model goes by.
+    documents that are also training documents; `shares` are the class shares that the model uses.
     """
     if len(gold) != votes.n:
         raise InputError(f"{plural(votes.n, 'document')}, but {plural(len(gold), 'gold label')}")
@@ -318,6 +318,7 @@ def evaluate(
     majority = majority_shares(votes, commonest)[known]
     truth, covered = gold[known].astype(np.int64), votes.covered[known]
     ours, denoiser = heads.combined[known], heads.denoiser[known]
+    agreement = heads.agreement(votes.covered)
 
     def part(name: str, rows: NDArray[np.bool_]) -> Part | None:
         return _part(name, truth[rows], ours[rows], majority[rows]) if rows.any() else None
@@ -329,7 +330,7 @@ def evaluate(
         uncovered=part("uncovered", ~covered),
         denoiser=scores(truth[covered], denoiser[covered]) if covered.any() else None,
         classifier=scores(truth, heads.classifier[known]),
-        agreement=_agreement(heads, votes.covered),
+        agreement=1.0 if agreement is None else agreement,
         repeats=int(repeats[known].sum()) if repeats is not None else 0,
         unlabelled=int((~known).sum()),
         ledger=ledger,
@@ -388,13 +389,6 @@ def _figures(table: NDArray[np.float64], error: float | None) -> Scores:
         calibration_error=error,
         confusion=table,
     )
-
-
-def _agreement(heads: Heads, covered: NDArray[np.bool_]) -> float:
-    if not covered.any():
-        return 1.0
-    same = heads.denoiser.argmax(axis=1) == heads.classifier.argmax(axis=1)
-    return float(same[covered].mean())
 
 
 def _plain(value: float | None) -> float | None:
@@ -465,7 +459,7 @@ class GoldScorer:
         return dict(zip(self.ids, labels, strict=True))
 
     def _of(self, votes: Votes) -> list[Any]:
-        """Labels by row number. Where the votes know their rows, ids that only look like row numbers are told."""
+        """Labels by row number; ids that only look like row numbers are refused, where the votes know their rows."""
         labels, rows = np.asarray(self.gold), votes.ids.to_list()
         numbers = all(isinstance(row, int) and 0 <= row < len(labels) for row in rows)
         made = votes.provenance

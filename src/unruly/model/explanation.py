@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -80,11 +80,7 @@ class Opinion:
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {
-            "label": self.label,
-            "confidence": self.confidence,
-            "probabilities": dict(self.probabilities),
-        }
+        return {**vars(self), "probabilities": dict(self.probabilities)}
 
     def __str__(self) -> str:
         return f"{self.label} ({self.confidence:.1%})"
@@ -98,12 +94,8 @@ class Explanation:
     answer: Opinion
     decided_by: str  # 'denoiser', 'classifier', 'both' where they agree, 'together' where neither alone would
     votes: tuple[Vote, ...]
-    majority: tuple[
-        str, ...
-    ]  # the classes with most votes; several when they tie, none without votes
-    pseudo_label: tuple[
-        str, ...
-    ]  # by global reliability (Eq. 2); several when they tie; none for the default
+    majority: tuple[str, ...]  # classes with most votes; several in a tie, none without votes
+    pseudo_label: tuple[str, ...]  # by global reliability (Eq. 2), likewise; none for the default
     denoiser: Opinion | None  # None without votes
     classifier: Opinion
     neighbours: tuple[Neighbour, ...]
@@ -132,7 +124,7 @@ class Explanation:
             "denoiser": self.denoiser.to_plain() if self.denoiser else None,
             "classifier": self.classifier.to_plain(),
             "neighbours": [neighbour.to_plain() for neighbour in self.neighbours],
-            "words": [word.to_plain() for word in self.words],
+            "words": [asdict(word) for word in self.words],
             "ledger": self.ledger.to_plain(),
             "gold_free": self.ledger.gold_free,
         }
@@ -151,10 +143,9 @@ class Explanation:
             for start, end in vote.spans
         ]
         text = "" if self.text is None else f"<p>{marked_html(self.text, spans)}</p>"
-        names = ["weight", "odds", "accuracy"] if self._with_odds else ["weight", "overall"]
         votes = html_table(
-            ["source", "vote", *names, "why"],
-            [(v.source, v.label, *_cells(v, self._with_odds), _why(v)) for v in self.votes],
+            ["source", "vote", *self._columns, "why"],
+            [(v.source, v.label, *self._cells(v), _why(v)) for v in self.votes],
         )
         words = html_table(
             ["word", f"effect on {self.label}"],
@@ -195,16 +186,19 @@ class Explanation:
         width = max(len("source"), *(len(vote.source) for vote in self.votes))
         labels = [shortened(vote.label, _LONGEST_LABEL) for vote in self.votes]
         votes_width = max(len("vote"), *map(len, labels))
-        header, figures = self._figures()
-        head = f"{'source':{width}}  {'vote':{votes_width}}  {header}  why"
-        rows = [
-            f"{v.source:{width}}  {label:{votes_width}}  {figure}  {_why(v)}"
-            for v, label, figure in zip(self.votes, labels, figures, strict=True)
+        rows = [("source", "vote", tuple(self._columns), "why")]
+        rows += [
+            (v.source, label, self._cells(v), _why(v))
+            for v, label in zip(self.votes, labels, strict=True)
         ]
+        lines = []
+        for source, label, cells, why in rows:
+            pairs = zip(cells, self._columns.values(), strict=True)
+            figures = "  ".join(f"{cell:>{size}}" for cell, size in pairs)
+            lines.append(f"{source:{width}}  {label:{votes_width}}  {figures}  {why}")
         by = f"; by reliability {_winners(self.pseudo_label)}" if self.pseudo_label else ""
         return [
-            head,
-            *(row.rstrip() for row in rows),
+            *(line.rstrip() for line in lines),
             LEGEND_OF_ODDS if self._with_odds else LEGEND,
             f"majority vote {_winners(self.majority)}{by}",
         ]
@@ -214,21 +208,23 @@ class Explanation:
         """Whether the method knows by how much each vote moves the odds."""
         return any(vote.odds is not None for vote in self.votes)
 
-    def _figures(self) -> tuple[str, list[str]]:
-        """The columns of figures: their header, and a line for each vote.
+    @property
+    def _columns(self) -> dict[str, int]:
+        """The figures of each vote, and how wide their columns are.
 
-        Where votes move odds, a source that is mostly wrong counts against its class: much weight goes with a low
-        accuracy, so the two are shown as what they are.
+        Where votes move odds, a source that is mostly wrong counts against its class: much weight goes with a
+        low accuracy, so both are shown.
         """
+        odds = {"weight": 6, "odds": 7, "accuracy": 8}
+        return odds if self._with_odds else {"here": 5, "overall": 7}
+
+    def _cells(self, vote: Vote) -> tuple[str, ...]:
+        """One vote under `_columns`."""
         if not self._with_odds:
-            lines = [f"{v.conditional:>5.2f}  {v.overall:>7.2f}" for v in self.votes]
-            return f"{'here':>5}  {'overall':>7}", lines
-        lines = [
-            f"{v.conditional:>6.2f}  {'' if v.odds is None else times(v.odds):>7}  "
-            f"{'-' if v.accuracy is None else f'{v.accuracy:.0%}':>8}"
-            for v in self.votes
-        ]
-        return f"{'weight':>6}  {'odds':>7}  {'accuracy':>8}", lines
+            return f"{vote.conditional:.2f}", f"{vote.overall:.2f}"
+        odds = "" if vote.odds is None else times(vote.odds)
+        accuracy = "-" if vote.accuracy is None else f"{vote.accuracy:.0%}"
+        return f"{vote.conditional:.2f}", odds, accuracy
 
 
 def is_empty(text: str | None) -> bool:
@@ -253,14 +249,6 @@ def decision(decided_by: str) -> str:
             return "a compromise: neither denoiser nor classifier prefers it alone"
         case _:
             return f"the {decided_by} decides"
-
-
-def _cells(vote: Vote, with_odds: bool) -> list[str]:
-    if not with_odds:
-        return [f"{vote.conditional:.2f}", f"{vote.overall:.2f}"]
-    odds = "" if vote.odds is None else times(vote.odds)
-    accuracy = "-" if vote.accuracy is None else f"{vote.accuracy:.0%}"
-    return [f"{vote.conditional:.2f}", odds, accuracy]
 
 
 def times(odds: float) -> str:
@@ -291,10 +279,6 @@ class Word:
     end: int
     effect: float  # probability of the class with the word, minus without it
 
-    def to_plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {"text": self.text, "start": self.start, "end": self.end, "effect": self.effect}
-
 
 _PLACES = ["tokens", "span1", "span2", "span1_tok", "span2_tok"]
 MOST_WORDS = 200  # of one text; longer texts are taken in equal runs of words
@@ -307,7 +291,7 @@ Asked = Callable[[Sequence[str]], NDArray[np.float32]]  # texts -> (n, m) probab
 def explain(
     fitted: Fitted,
     documents: Documents,
-    given: Votes | None,
+    given: object = None,
     *,
     words: int = 8,
     neighbours: int = 5,
@@ -323,7 +307,7 @@ def explain(
         answer=_opinion(heads.combined[0], fitted.classes),
         decided_by=DECIDED[int(heads.decided_by[0])],
         votes=_votes(fitted, votes, heads, features, text),
-        majority=_majority(votes),
+        majority=majority_classes(votes),
         pseudo_label=_pseudo_label(fitted, votes) if fitted.method == "paper" else (),
         denoiser=_opinion(heads.denoiser[0], fitted.classes) if cast else None,
         classifier=_opinion(heads.classifier[0], fitted.classes),
@@ -343,11 +327,11 @@ def _words(fitted: Fitted, corpus: Corpus | None, label: int, count: int) -> tup
     return telling_words(corpus.texts[0], _asked(fitted, corpus), label, count)
 
 
-def _asked(fitted: Fitted, corpus: Corpus) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+def _asked(fitted: Fitted, corpus: Corpus) -> Asked:
     """The classifier alone, as a function of variants of one text; other columns stay as they are.
 
-    But for the columns that say where in the text the two entities of a relation stand: without a word
-    they no longer hold, so the entities are looked for.
+    Except those with the positions of the two entities of a relation: they are wrong once a word is missing,
+    so the entities are searched for.
     """
     columns = (
         corpus.columns if corpus.relation is None else corpus.columns.drop(_PLACES, strict=False)
@@ -400,7 +384,8 @@ def _votes(
     return tuple(vote(j) for j in sorted(cast, key=lambda j: (-float(here[j]), j)))
 
 
-def _majority(votes: Votes) -> tuple[str, ...]:
+def majority_classes(votes: Votes) -> tuple[str, ...]:
+    """The classes with most votes on the first document; none without votes."""
     counts = votes.counts()[0]
     if not counts.any():
         return ()

@@ -1,22 +1,21 @@
-"""A fitted model: everything that the file keeps, the rules and a sample of the training documents among it, and how it answers."""
+"""A fitted model: all that its file keeps, how it predicts, and the training documents nearest to a new one."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, RuleError, Where
-from unruly.facts import Ledger
-from unruly.features.encoder import Features, FittedSpace
+from unruly.errors import InputError
+from unruly.facts import Ledger, Use
+from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
 from unruly.learner import Heads, Learner
+from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.inputs import (
     Documents,
     Labels,
@@ -27,26 +26,14 @@ from unruly.model.inputs import (
     silence,
 )
 from unruly.model.predictions import Predictions
-from unruly.model.saved_rules import (
-    Absent,
-    Allowed,
-    Plainly,
-    conditions_in,
-    rule_from_plain,
-    rule_to_plain,
-)
+from unruly.model.saved_rules import SavedRules
 from unruly.model.settings import MethodSettings
 from unruly.model.summary import FitSummary
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
-from unruly.rules.condition import AllOf, AnyOf, Condition, Not, Place
-from unruly.rules.matching import Cache as VoteCache
-from unruly.rules.prompt import Prompt
-from unruly.rules.similar import Described, Similar
-from unruly.rules.source import Source
 from unruly.rules.sources import Sources
-from unruly.texts.corpus import Corpus, digest_numbers, text_digests
-from unruly.votes.votes import ABSTAIN, Votes
+from unruly.texts.corpus import digest_numbers, text_digests
+from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
@@ -57,7 +44,7 @@ SNIPPET = 160  # characters of a text that are kept
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What fitting came to. Immutable; `storage` writes it down and reads it back."""
+    """All that a model is after fitting. Immutable; `storage` writes and reads it."""
 
     learner: Learner
     method: str
@@ -67,7 +54,7 @@ class Fitted:
     numbered: bool  # classes go by number: only a matrix of votes was given
     blocks: tuple[tuple[str, int], ...]  # name and width of each block of features
     encoder: Encoding | None  # None when features were given
-    rules: RuleBook | None  # None when only votes were given
+    rules: SavedRules | None  # None when only votes were given
     ledger: Ledger
     summary: FitSummary
     neighbourhood: Neighbourhood
@@ -84,6 +71,16 @@ class Fitted:
         """Source names, in the order of the votes' columns."""
         return self.learner.sources
 
+    @property
+    def width(self) -> int:
+        """How many features a document has."""
+        return sum(width for _, width in self.blocks)
+
+    @property
+    def rule_sources(self) -> Sources | None:
+        """The rules that it carries; None when only votes were given."""
+        return None if self.rules is None else self.rules.sources
+
     def features(
         self,
         documents: Documents,
@@ -94,35 +91,29 @@ class Fitted:
     ) -> Features:
         """Features of new documents, made as those of the training documents were."""
         given = documents.features
-        if given is None and self.encoder is None:
-            raise InputError(
-                "this model was fitted on features, not on texts: give it features of the same kind"
-            )
         if given is None:
+            if self.encoder is None:
+                raise InputError(
+                    "this model was fitted on features, not on texts: give it features of the same kind"
+                )
             assert documents.corpus is not None
-            assert self.encoder is not None
             given = self.encoder.features(documents.corpus, cache, progress, keyed=keyed)
-        widths = sum(width for _, width in self.blocks)
-        if given.width != widths:
+        if given.width != self.width:
             by = f" ({self.encoder.name} gives them)" if self.encoder else ""
             raise InputError(
-                f"X has {given.width} features, but WeakClassifier is expecting {widths} features as input{by}: "
+                f"X has {given.width} features, but WeakClassifier is expecting {self.width} features as input{by}: "
                 "give those that it was fitted on"
             )
         return given
 
     def votes(
-        self, documents: Documents, given: Votes | None, progress: Progress = SILENT
+        self, documents: Documents, given: object = None, progress: Progress = SILENT
     ) -> Votes:
         """The votes on new documents: as given, else by the model's own rules, else none."""
-        if given is not None:
-            check_rows(documents, given)
-            return aligned(given, self.classes, self.sources)
-        if self.rules is not None and documents.corpus is not None:
-            return aligned(self.rules.vote(documents.corpus, progress), self.classes, self.sources)
-        return silence(documents.ids, self.classes, self.sources)
+        cast = self._named_votes(documents, given)
+        return votes_on(documents, cast, self.rules, self.classes, self.sources, progress)
 
-    def named_votes(self, documents: Documents, votes: object) -> Votes | None:
+    def _named_votes(self, documents: Documents, votes: object) -> Votes | None:
         """Votes on new documents, with the model's names when only a matrix is given."""
         if votes is None or isinstance(votes, Votes):
             return votes
@@ -151,7 +142,7 @@ class Fitted:
         self, documents: Documents, votes: object, cache: Cache | None = None
     ) -> float:
         """The share of the votes cast that name the class which the classifier predicts from features."""
-        cast = self.votes(documents, self.named_votes(documents, votes))
+        cast = self.votes(documents, votes)
         heads = self.learner.heads(self.features(documents, cache), cast)
         predicted = heads.classifier.argmax(axis=1)  # (n,)
         if not cast.covered.any():
@@ -161,25 +152,25 @@ class Fitted:
     def predictions(
         self,
         documents: Documents,
-        given: Votes | None = None,
+        given: object = None,
         cache: Cache | None = None,
         progress: Progress = SILENT,
     ) -> Predictions:
-        """Everything that the model says of these documents."""
+        """Labels, probabilities, deciding heads and votes for these documents."""
         votes = self.votes(documents, given, progress)
         features = self.features(documents, cache, progress, keyed=False)
         return Predictions(self.heads(documents, features, votes), votes)
 
     def heads(self, documents: Documents, features: Features, votes: Votes) -> Heads:
-        """The answers of both heads; a document without a text or a vote gets the class shares of the training labels."""
+        """The predictions of both heads; documents without text and votes get the predicted class shares of training."""
         heads = self.learner.heads(features, votes)
         counts = np.array(self.summary.labels, dtype=np.float32)  # (m,)
         shares = np.divide(counts, max(self.summary.documents, 1), dtype=np.float32)
         return with_shares(heads, without_evidence(documents, votes), shares)
 
     def check(self) -> None:
-        """Answer blank documents, one for each class: raises where the parts of a model do not fit together."""
-        m, k, d = len(self.classes), len(self.sources), sum(width for _, width in self.blocks)
+        """Predict blank documents, one for each class: raises where the parts of a model do not fit together."""
+        m, k, d = len(self.classes), len(self.sources), self.width
         blank = Features.from_array(np.zeros((m, d), dtype=np.float32))
         cast = np.repeat(np.arange(m, dtype=np.int64)[:, None], k, axis=1)  # all sources agree
         votes = Votes.from_array(cast, classes=self.classes, sources=self.sources)
@@ -192,9 +183,37 @@ class Fitted:
         self.neighbourhood.check(d, m, k)
         str(self.summary), str(self.ledger)  # can they be shown?
 
-    def repeats(self, documents: Documents) -> NDArray[np.bool_]:
-        """(n,): which documents also stand among the training documents."""
-        return repeated(digests_of(documents), self.digests)
+    def evaluate(
+        self, documents: Documents, answers: Predictions, gold: NDArray[np.int64], origin: str
+    ) -> Evaluation:
+        """Score the answers to these documents against gold labels (-1: unknown), which come from `origin`."""
+        return evaluate(
+            answers.heads,
+            answers.votes,
+            gold,
+            ledger=self.ledger.add(Use.SCORING, int((gold >= 0).sum()), origin),
+            commonest=self.commonest,
+            repeats=repeated(digests_of(documents), self.digests),
+            shares=self.summary.shares,
+        )
+
+
+def votes_on(
+    documents: Documents,
+    given: Votes | None,
+    rules: SavedRules | None,
+    classes: tuple[str, ...],
+    sources: tuple[str, ...],
+    progress: Progress,
+) -> Votes:
+    """Votes with these classes and sources: as given, else by the rules, else none."""
+    if given is not None:
+        check_rows(documents, given)
+    elif rules is not None and documents.corpus is not None:
+        given = rules.vote(documents.corpus, progress)
+    else:
+        return silence(documents.ids, classes, sources)
+    return aligned(given, classes, sources)
 
 
 def without_evidence(documents: Documents, votes: Votes) -> NDArray[np.bool_]:
@@ -217,7 +236,7 @@ def with_shares(heads: Heads, rows: NDArray[np.bool_], shares: NDArray[np.float3
 
 
 def digests_of(documents: Documents) -> NDArray[np.uint64]:
-    """(n,): what a document is recognised by."""
+    """(n,): a hash of each document's text, or of its features."""
     if documents.corpus is not None:
         return text_digests(documents.corpus.texts.to_list())
     assert documents.features is not None
@@ -235,7 +254,7 @@ def row_digests(features: NDArray[np.float32]) -> NDArray[np.uint64]:
 
 
 def repeated(digests: NDArray[np.uint64], training: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """(n,): which of the digests stand among those of the training documents."""
+    """(n,): which of the digests are among those of the training documents."""
     return np.asarray(np.isin(digests, training))
 
 
@@ -246,7 +265,7 @@ class Neighbour:
     id: object
     similarity: float  # cosine of the features, at most 1
     text: str | None  # its beginning, where texts are kept
-    label: str  # what the model says of it
+    label: str  # as predicted
     votes: tuple[tuple[str, str], ...]  # (source, class or classes) for each vote on it
 
     def to_plain(self) -> dict[str, Any]:
@@ -261,7 +280,7 @@ class Neighbourhood:
     directions: NDArray[np.float16]  # (s, d)
     votes: NDArray[np.int8]  # (s, k)
     sets: Mapping[int, NDArray[np.bool_]]  # source -> (s, m): the classes of its partial votes
-    labels: NDArray[np.int16]  # (s,): the model's own answers
+    labels: NDArray[np.int16]  # (s,): as predicted
     ids: tuple[object, ...]
     snippets: tuple[str, ...] | None
 
@@ -339,132 +358,3 @@ def unit_length(features: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     values = np.asarray(features, dtype=np.float32)
     length = np.linalg.norm(values, axis=1, keepdims=True)
     return np.asarray(values / np.where(length > 0, length, 1), dtype=np.float32)
-
-
-@dataclass(frozen=True)
-class RuleBook:
-    """Sources that vote on new documents as they did on the training documents.
-
-    Votes that came through a cache leave it here: what was matched for fitting is not matched again.
-    """
-
-    sources: Sources
-    cache: VoteCache | None = field(default=None, compare=False, repr=False)
-
-    @classmethod
-    def of(cls, sources: Sources, keep: bool) -> RuleBook:
-        """The sources, their votes kept in the user's cache or not."""
-        return cls(sources, VoteCache.default() if keep else None)
-
-    @classmethod
-    def behind(cls, votes: object) -> RuleBook | None:
-        """The rules behind votes that still know them, else None."""
-        matcher = getattr(getattr(votes, "provenance", None), "matcher", None)
-        if matcher is None:
-            return None
-        return cls(Sources(matcher.classes, matcher.sources), matcher.cache)
-
-    def within(self, encoder: Encoding | None) -> RuleBook:
-        """The same rules, whose comparisons of texts go by the model's encoder where it is the same as theirs."""
-        if encoder is None:
-            return self
-        return replace(self, sources=self._with(lambda when: _with_encoder(when, encoder)))
-
-    def with_key(self, key_env: str | None) -> Sources:
-        """The sources, whose prompts find their key in this environment variable; as they are without one."""
-        if key_env is None:
-            return self.sources
-        return self._with(lambda when: _with_key(when, key_env))
-
-    def _with(self, changed: Callable[[Condition], Condition]) -> Sources:
-        """The sources, with another condition in the place of each rule's."""
-        sources = [
-            Source(s.name, [replace(rule, when=changed(rule.when)) for rule in s.rules])
-            for s in self.sources.sources
-        ]
-        return Sources(self.sources.classes, sources)
-
-    def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
-        """Each source's votes on these documents.
-
-        A source that reads a column which these documents do not have abstains, with a warning:
-        votes that a vendor gave on the training documents are not to be had for new ones.
-        """
-        for source in self.sources.sources:
-            for one in (one for rule in source.rules for one in conditions_in(rule.when)):
-                if isinstance(one, Absent):
-                    raise RuleError(one.problem(source.name))
-        lacking = {
-            s.name: column for s in self.sources.sources if (column := _lacks(s, corpus, self))
-        }
-        if not lacking:
-            return self.sources.vote(corpus, progress, self.cache)
-        name, column = next(iter(lacking.items()))
-        more = f" (and {len(lacking) - 1} other sources)" if len(lacking) > 1 else ""
-        warnings.warn(
-            f"the source {name!r}{more} abstains: {corpus.name} has no column {column!r}",
-            stacklevel=2,
-        )
-        return self._vote_without(set(lacking), corpus, progress)
-
-    def _vote_without(self, silent: set[str], corpus: Corpus, progress: Progress) -> Votes:
-        names = self.sources.names
-        matrix = np.full((len(corpus), len(names)), ABSTAIN, dtype=np.int8)
-        voting = [source for source in self.sources.sources if source.name not in silent]
-        if not voting:
-            return Votes(matrix, names, tuple(self.sources.classes), corpus.ids.alias("id"))
-        votes = Sources(self.sources.classes, voting).vote(corpus, progress, self.cache)
-        matrix[:, [names.index(name) for name in votes.sources]] = votes.matrix
-        return replace(votes, matrix=matrix, sources=names)
-
-    def to_plain(self) -> Plainly:
-        """As JSON has it; what stood in files is copied in."""
-        sources = [
-            {"name": source.name, "rule": [rule_to_plain(rule) for rule in source.rules]}
-            for source in self.sources.sources
-        ]
-        return {"classes": list(self.sources.classes), "sources": sources}
-
-    @classmethod
-    def from_plain(
-        cls, plain: Mapping[str, Any], allowed: Allowed, encoder: Encoding | None = None
-    ) -> RuleBook:
-        """Back from JSON, opening nothing but what is allowed; `encoder` is the model's."""
-        space = None if encoder is None else FittedSpace(encoder.first)
-        classes = tuple(plain["classes"])
-        sources = []
-        anywhere = Place(lambda path: Where(), classes, Path("."), files=False, space=space)
-        for source in plain["sources"]:
-            place = anywhere.named(Where(source=str(source["name"])))
-            rules = [rule_from_plain(rule, place, allowed) for rule in source["rule"]]
-            sources.append(Source(source["name"], rules))
-        return cls(Sources(classes, sources))
-
-
-def _lacks(source: Source, corpus: Corpus, book: RuleBook) -> str | None:
-    """A column that the source reads and the documents do not have."""
-    needs = source.needs(tuple(book.sources.classes))
-    wanted = [*needs.columns, *(column for measure in needs.measures for column in measure.reads)]
-    there = {*corpus.columns.columns, corpus.texts.name}
-    return next((column for column in wanted if column not in there), None)
-
-
-def _with_key(condition: Condition, key_env: str) -> Condition:
-    if not isinstance(condition, Prompt):
-        return condition
-    return replace(condition, endpoint=replace(condition.endpoint, key_env=key_env))
-
-
-def _with_encoder(condition: Condition, encoder: Encoding) -> Condition:
-    """The condition with the model's encoder in place of an equal one, and all that it has learnt written out."""
-    match condition:
-        case AllOf(conditions=parts):
-            return AllOf(tuple(_with_encoder(part, encoder) for part in parts))
-        case AnyOf(conditions=parts):
-            return AnyOf(tuple(_with_encoder(part, encoder) for part in parts))
-        case Not(condition=part):
-            return Not(_with_encoder(part, encoder))
-        case Similar(space=space) | Described(space=space) if space is not None:
-            if space.identity is not None and space.identity == encoder.first().identity:
-                return replace(condition.resolved(), space=FittedSpace(encoder.first))
-    return condition

@@ -30,25 +30,24 @@ from unruly.model.fitted import (
     SNIPPET,
     Fitted,
     Neighbourhood,
-    RuleBook,
     digests_of,
     plain_ids,
     unit_length,
+    votes_on,
     with_shares,
     without_evidence,
 )
 from unruly.model.inputs import (
     Documents,
     aligned,
-    check_rows,
     corpus_gold,
     labels_of,
     refuse_true_labels,
-    silence,
     votes_of,
 )
+from unruly.model.saved_rules import SavedRules
 from unruly.model.settings import MethodSettings
-from unruly.model.summary import summarise
+from unruly.model.summary import FitSummary, summarise
 from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, unused_by_paper
 from unruly.progress import SILENT, Progress
@@ -63,15 +62,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Validation:
-    """Documents with true labels, for choosing the epoch or for calibration when that is asked for."""
-
-    documents: Documents
-    votes: Votes | None
-    gold: NDArray[np.int64]  # (n,): -1 where unknown
-
-
-@dataclass(frozen=True, eq=False)
 class FitRequest:
     """All that a fit is asked for."""
 
@@ -82,16 +72,16 @@ class FitRequest:
     settings: MethodSettings
     seed: int
     encoder: Encoding | None  # fitted; None when features are given
-    rules: RuleBook | None
+    rules: SavedRules | None
     balance: StatedBalance | None
     labels: Labelled | None  # true ones, of some documents
-    valid: Validation | None
+    valid: Any  # documents with true labels, as `WeakClassifier.fit` takes them; None without
     keep_documents: int
     cache: Cache | None
 
 
 def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Features]:
-    """Encode, train, and gather what the model is to remember; the features of the training documents as well."""
+    """Encode, train, and summarise: the fitted model, and the features of the training documents."""
     votes, labels, settings = request.votes, request.labels, request.settings
     if isinstance(settings, PaperSettings) and request.balance is not None:
         raise SettingsError(unused_by_paper("class_prior"), option="class_prior")
@@ -105,13 +95,12 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
         balance=request.balance,
         clean=None if labels is None else labels.numbers,
         label_weights=None if labels is None else labels.weights,
-        valid=_valid(request, progress),
+        valid=_validation(request, progress),
         progress=progress,
     )
     heads = _training_heads(request, learner, features)
     origin = "" if labels is None else labels.origin
     ledger = Ledger.of(replace(use, origin=use.origin or origin) for use in learner.gold_used)
-    encoder = request.encoder.name if request.encoder else plural(features.width, "given feature")
     fitted = Fitted(
         learner=learner,
         method=request.method,
@@ -123,22 +112,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
         encoder=request.encoder,
         rules=None if request.rules is None else request.rules.within(request.encoder),
         ledger=ledger,
-        summary=summarise(
-            learner,
-            heads,
-            votes,
-            encoder=encoder,
-            method=request.method,
-            balance=next((n for n in learner.notes if isinstance(n, ClassBalance)), None),
-            notes=(
-                *(note for note in learner.notes if not isinstance(note, ClassBalance)),
-                *(request.encoder.notes() if request.encoder else ()),
-                *given_up(votes),
-                *_unasked(votes),
-                *_about_texts(request.documents.corpus),
-            ),
-            ledger=ledger,
-        ),
+        summary=_summary(request, learner, heads, features.width, ledger),
         neighbourhood=_neighbourhood(request, features, heads),
         digests=np.unique(digests_of(request.documents)),
         commonest=commonest_class(votes),
@@ -146,8 +120,30 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
     return fitted, features
 
 
+def _summary(
+    request: FitRequest, learner: Learner, heads: Heads, width: int, ledger: Ledger
+) -> FitSummary:
+    encoder, votes = request.encoder, request.votes
+    return summarise(
+        learner,
+        heads,
+        votes,
+        encoder=encoder.name if encoder else plural(width, "given feature"),
+        method=request.method,
+        balance=next((n for n in learner.notes if isinstance(n, ClassBalance)), None),
+        notes=(
+            *(note for note in learner.notes if not isinstance(note, ClassBalance)),
+            *(encoder.notes() if encoder else ()),
+            *given_up(votes),
+            *_unasked(votes),
+            *_about_texts(request.documents.corpus),
+        ),
+        ledger=ledger,
+    )
+
+
 def _refuse_one_class(votes: Votes, labels: Labelled | None) -> None:
-    """Where every vote and label names one class, any model would answer that throughout, and find itself right."""
+    """Refuse votes and labels that all name one class: every model would predict it everywhere."""
     named = votes.counts().max(axis=0, initial=0) > 0  # (m,)
     if labels is not None:
         named[labels.numbers[labels.numbers >= 0]] = True
@@ -172,7 +168,7 @@ def train(
     valid: tuple[Features, Votes, NDArray[np.int64]] | None = None,
     progress: Progress,
 ) -> Learner:
-    """The mathematics: by the method that the settings belong to."""
+    """Train by the method that the settings belong to."""
     if isinstance(settings, PaperSettings):
         from unruly.paper.cotraining import cotrain
 
@@ -203,7 +199,7 @@ def refit(
 ) -> Learner:
     """Another learner, trained as this model's was but on these documents and labels.
 
-    Of the paper's method no epoch is chosen and nothing is calibrated by gold: the labels for that are not at hand.
+    The paper's method then neither selects an epoch by gold nor calibrates: there are no validation labels.
     """
     settings = fitted.settings
     if isinstance(settings, PaperSettings):
@@ -248,7 +244,7 @@ def _training_heads(request: FitRequest, learner: Learner, features: Features) -
 
 
 def cast_votes(
-    documents: Documents, votes: Any, rules: RuleBook | None, progress: Progress = SILENT
+    documents: Documents, votes: Any, rules: SavedRules | None, progress: Progress = SILENT
 ) -> tuple[Votes, bool]:
     """The votes to learn from, given or cast by the rules; and whether classes go by number."""
     if votes is not None:
@@ -263,27 +259,6 @@ def cast_votes(
     return rules.vote(documents.corpus, progress), False
 
 
-def encoding_of(
-    encoder: Any, documents: Documents, cache: Cache | None, progress: Progress = SILENT
-) -> Encoding | None:
-    """The encoder, fitted to the texts; None where features are given."""
-    if documents.corpus is None:
-        return None
-    return Encoding.fitted(encoder, documents.corpus, cache, progress)
-
-
-def validation_of(valid: Any, classes: tuple[str, ...], numbered: bool) -> Validation:
-    """Validation documents from a corpus with gold, `(X, gold)` or `(X, votes, gold)`."""
-    if isinstance(valid, Corpus):
-        return Validation(Documents.of(valid), None, corpus_gold(valid, classes, numbered))
-    if not isinstance(valid, tuple) or len(valid) not in (2, 3):
-        raise InputError("valid must be a corpus with gold labels, (X, gold), or (X, votes, gold)")
-    documents = Documents.of(valid[0])
-    gold = labels_of(valid[-1], classes, documents.ids, "validation labels")
-    votes = votes_of(valid[1], documents.ids)[0] if len(valid) == 3 else None
-    return Validation(documents, votes, gold)
-
-
 def _features(request: FitRequest, documents: Documents, progress: Progress) -> Features:
     if documents.features is not None:
         return documents.features
@@ -293,12 +268,12 @@ def _features(request: FitRequest, documents: Documents, progress: Progress) -> 
     return request.encoder.features(documents.corpus, request.cache, progress)
 
 
-def _valid(
+def _validation(
     request: FitRequest, progress: Progress
 ) -> tuple[Features, Votes, NDArray[np.int64]] | None:
     """Validation documents as training takes them; refused where nothing uses their labels."""
-    settings = request.settings
-    if request.valid is None:
+    settings, valid = request.settings, request.valid
+    if valid is None:
         return None
     if not isinstance(settings, PaperSettings):
         raise InputError(
@@ -310,16 +285,18 @@ def _valid(
             'validation labels are given, but nothing uses them: set selection="gold" or calibrate=True in '
             "PaperSettings, or score with evaluate() after fitting"
         )
-    documents, given = request.valid.documents, request.valid.votes
     classes, sources = request.votes.classes, request.votes.sources
-    if given is not None:
-        check_rows(documents, given)
-        votes = aligned(given, classes, sources)
-    elif request.rules is not None and documents.corpus is not None:
-        votes = aligned(request.rules.vote(documents.corpus, progress), classes, sources)
+    given = None
+    if isinstance(valid, Corpus):
+        documents, gold = Documents.of(valid), corpus_gold(valid, classes, request.numbered)
+    elif isinstance(valid, tuple) and len(valid) in (2, 3):
+        documents = Documents.of(valid[0])
+        gold = labels_of(valid[-1], classes, documents.ids, "validation labels")
+        given = votes_of(valid[1], documents.ids)[0] if len(valid) == 3 else None
     else:
-        votes = silence(documents.ids, classes, sources)
-    return _features(request, documents, progress), votes, request.valid.gold
+        raise InputError("valid must be a corpus with gold labels, (X, gold), or (X, votes, gold)")
+    votes = votes_on(documents, given, request.rules, classes, sources, progress)
+    return _features(request, documents, progress), votes, gold
 
 
 def _unasked(votes: Votes) -> tuple[DocumentsUnasked, ...]:
@@ -332,7 +309,7 @@ def _unasked(votes: Votes) -> tuple[DocumentsUnasked, ...]:
 
 
 def _about_texts(corpus: Corpus | None) -> Iterator[Note]:
-    """Where half of the texts or more are blank (most likely the wrong column), and where they are a sample of more."""
+    """Notes on texts: half or more are blank (probably the wrong column), or they are a sample of more."""
     if corpus is None:
         return
     blank = int((corpus.texts.str.strip_chars() == "").sum())

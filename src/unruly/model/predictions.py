@@ -1,4 +1,4 @@
-"""What a model says of documents, as a table or a file: label, confidence, probabilities, who decided, who voted; or their features."""
+"""Predictions as a table or a file: label, confidence, probabilities, deciding head, voters. Features to a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from unruly.texts.frame_table import files_of
 from unruly.texts.stream import FLAT, Batch, CorpusStream, RowWriter, format_of
 from unruly.texts.table import BadRow, OnBadRow
 from unruly.votes.votes import Votes
-from unruly.wording import plural
+from unruly.wording import counted, plural
 
 ROWS = 10  # that a notebook shows
 CONTAINERS = ("default", "pandas", "polars")
@@ -80,7 +80,7 @@ class Predictions:
 
     def _counts(self) -> str:
         counts = np.bincount(self.numbers, minlength=len(self.classes))
-        return ", ".join(f"{c} {n:,}" for c, n in zip(self.classes, counts, strict=True))
+        return counted(self.classes, counts.tolist())
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class Predictions:
 
     @property
     def decided_by(self) -> list[str]:
-        """Which head had the last word: 'denoiser', 'classifier', or 'both' where they agree."""
+        """Which head decided: 'denoiser', 'classifier', 'both' where they agree, 'together' where neither alone would."""
         return [DECIDED[int(code)] for code in self.heads.decided_by]
 
     @property
@@ -268,15 +268,10 @@ def predict_file(
     """
     target = Path(out)
     format_of(target)
-    _check_target(target, data)
-    stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
-    return predict_stream(model, stream, target, missing=missing, defuse=defuse, progress=progress)
-
-
-def _check_target(target: Path, data: str | Path) -> None:
-    """Refuse, before any work, a folder, and the data itself."""
     check_no_folder(target)
     check_not_input(target, files_of(Path(data)))
+    stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
+    return predict_stream(model, stream, target, missing=missing, defuse=defuse, progress=progress)
 
 
 def predict_stream(
@@ -289,10 +284,10 @@ def predict_stream(
     form: str = "",
     progress: Progress = SILENT,
 ) -> Written:
-    """The same for a file that has been looked through already, for a part of one, or for a pipe as it comes.
+    """The same for documents that are opened already: a file, a part of one, or a pipe.
 
-    `target` may be an open stream, to which rows are written batch by batch: then `form` tells the format, .csv, .tsv or
-    .jsonl.
+    `target` may be an open stream, to which rows are written batch by batch; `form` is then its format: .csv,
+    .tsv or .jsonl.
     """
     added = added_schema(model.class_names)
     names = free_names(added, stream.table.schema)
@@ -303,7 +298,7 @@ def predict_stream(
 
     def labelled(corpus: Corpus) -> pl.DataFrame:
         nonlocal covered, without
-        with warnings.catch_warnings():  # said once, for all batches
+        with warnings.catch_warnings():  # warned once, for all batches
             warnings.simplefilter("ignore", GaveUpWarning)
             answers = model.predictions(corpus, cached=False)
         for fact in given_up(answers.votes):
@@ -379,27 +374,10 @@ class Encoded:
     text: str = ""  # the column that was read as the text
 
 
-def encode_file(
-    model: Encodes,
-    data: str | Path,
-    out: str | Path,
-    *,
-    text: str | None = None,
-    id: str | None = None,
-    batch_rows: int = BATCH_ROWS,
-    on_bad_row: OnBadRow = "keep",
-    progress: Progress = SILENT,
-) -> Encoded:
-    """Write every row of `data` with a model's features as one more column, a list of numbers, to Parquet."""
-    _check_target(Path(out), data)
-    stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
-    return encode_stream(model, stream, Path(out), progress)
-
-
 def encode_stream(
     model: Encodes, stream: CorpusStream, target: Path, progress: Progress = SILENT
 ) -> Encoded:
-    """The same for a file that has been looked through already, or for a part of one."""
+    """Write every row with a model's features as one more column, a list of numbers, to Parquet."""
     if target.suffix.lower() != ".parquet":
         raise InputError("features are written as .parquet only", where=Where(str(target)))
     name = free_names([COLUMN], stream.table.schema)[COLUMN]

@@ -11,16 +11,20 @@ names a file, is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from unruly.errors import ModelFileError, RuleError, Where
 from unruly.features.encoder import FittedSpace
+from unruly.features.stack import Encoding
 from unruly.files import sha256
+from unruly.progress import SILENT, Progress
 from unruly.rules.classifier import Classifier
 from unruly.rules.condition import (
     NOTHING,
@@ -35,15 +39,17 @@ from unruly.rules.condition import (
 from unruly.rules.field import Lookup
 from unruly.rules.function import Function, source_file
 from unruly.rules.keywords import Keywords
+from unruly.rules.matching import Cache
 from unruly.rules.prompt import Prompt
 from unruly.rules.similar import Described, Similar
-from unruly.rules.source import Rule, condition_from_plain
+from unruly.rules.source import Rule, Source, condition_from_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Entity
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import near_file
 
-Plainly = dict[str, Any]
-# Kinds that are read from a model as from a project file: all that they need stands in the table.
+# Kinds that are read from a model as from a project file: the table has all that they need.
 _CARRIED = frozenset(
     ("keywords", "pattern", "sequence", "length", "polarity", "subjectivity", "vader", "field", "column")
 )  # fmt: skip
@@ -83,7 +89,7 @@ class Absent:
     def meaning(self) -> Plain | None:
         return None
 
-    def to_plain(self) -> Plainly:
+    def to_plain(self) -> dict[str, Any]:
         """As a model holds it."""
         if self.kind == "entity":
             return {"carried_entity": {"type": self.name, "model": self.file}}
@@ -140,7 +146,7 @@ class Allowed:
     def function(self, wanted: Absent, place: Place) -> Condition:
         """The function from the file with the digest that the model remembers, if it was named."""
         files = [path for path in self.names if path.suffix == ".py" or path.is_file()]
-        problem: RuleError | None = None
+        problem: RuleError | None = None  # of one of the files: another may have the function
         for path in files:
             if not path.is_file():
                 hint = near_file(path)
@@ -154,14 +160,11 @@ class Allowed:
                 try:
                     function = Function.from_plain(table, there)
                 except RuleError as error:
-                    problem = error  # another of the files may have it
-                else:
-                    # What was given in Python has no file of its own: it is found by its name.
-                    return (
-                        function
-                        if wanted.digest
-                        else replace(function, file=wanted.file, digest=None)
-                    )
+                    problem = error
+                    continue
+                if wanted.digest:
+                    return function
+                return replace(function, file=wanted.file, digest=None)  # given in Python
         if problem is not None:
             raise problem
         same = [path for path in files if path.name == Path(wanted.file or "").name]
@@ -192,6 +195,135 @@ class Allowed:
         return wanted
 
 
+@dataclass(frozen=True)
+class SavedRules:
+    """The rules of a model, which vote on new documents as they did on the training documents.
+
+    With the cache of the votes that they were fitted on, documents that were matched then are not matched again.
+    """
+
+    sources: Sources
+    cache: Cache | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, sources: Sources, keep: bool) -> SavedRules:
+        """The sources, their votes kept in the user's cache or not."""
+        return cls(sources, Cache.default() if keep else None)
+
+    @classmethod
+    def behind(cls, votes: object) -> SavedRules | None:
+        """The rules behind votes that still know them, else None."""
+        matcher = getattr(getattr(votes, "provenance", None), "matcher", None)
+        if matcher is None:
+            return None
+        return cls(Sources(matcher.classes, matcher.sources), matcher.cache)
+
+    def within(self, encoder: Encoding | None) -> SavedRules:
+        """The same rules, whose comparisons of texts go by the model's encoder where it is the same as theirs."""
+        if encoder is None:
+            return self
+        return replace(self, sources=self._with(lambda when: _with_encoder(when, encoder)))
+
+    def with_key(self, key_env: str | None) -> Sources:
+        """The sources, whose prompts find their key in this environment variable; as they are without one."""
+        if key_env is None:
+            return self.sources
+        return self._with(lambda when: _with_key(when, key_env))
+
+    def _with(self, changed: Callable[[Condition], Condition]) -> Sources:
+        """The sources, with another condition in the place of each rule's."""
+        sources = [
+            Source(s.name, [replace(rule, when=changed(rule.when)) for rule in s.rules])
+            for s in self.sources.sources
+        ]
+        return Sources(self.sources.classes, sources)
+
+    def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
+        """Each source's votes on these documents.
+
+        A source that reads a column which these documents do not have abstains, with a warning:
+        votes that a vendor gave on the training documents are not to be had for new ones.
+        """
+        for source in self.sources.sources:
+            for one in (one for rule in source.rules for one in _conditions_in(rule.when)):
+                if isinstance(one, Absent):
+                    raise RuleError(one.problem(source.name))
+        classes = tuple(self.sources.classes)
+        found = {s.name: _lacks(s, corpus, classes) for s in self.sources.sources}
+        lacking = {name: column for name, column in found.items() if column is not None}
+        if not lacking:
+            return self.sources.vote(corpus, progress, self.cache)
+        name, column = next(iter(lacking.items()))
+        more = f" (and {len(lacking) - 1} other sources)" if len(lacking) > 1 else ""
+        warnings.warn(
+            f"the source {name!r}{more} abstains: {corpus.name} has no column {column!r}",
+            stacklevel=2,
+        )
+        return self._vote_without(set(lacking), corpus, progress)
+
+    def _vote_without(self, silent: set[str], corpus: Corpus, progress: Progress) -> Votes:
+        names = self.sources.names
+        matrix = np.full((len(corpus), len(names)), ABSTAIN, dtype=np.int8)
+        voting = [source for source in self.sources.sources if source.name not in silent]
+        if not voting:
+            return Votes(matrix, names, tuple(self.sources.classes), corpus.ids.alias("id"))
+        votes = Sources(self.sources.classes, voting).vote(corpus, progress, self.cache)
+        matrix[:, [names.index(name) for name in votes.sources]] = votes.matrix
+        return replace(votes, matrix=matrix, sources=names)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it; the contents of files are copied in."""
+        sources = [
+            {"name": source.name, "rule": [_rule_to_plain(rule) for rule in source.rules]}
+            for source in self.sources.sources
+        ]
+        return {"classes": list(self.sources.classes), "sources": sources}
+
+    @classmethod
+    def from_plain(
+        cls, plain: Mapping[str, Any], allowed: Allowed, encoder: Encoding | None = None
+    ) -> SavedRules:
+        """Back from JSON, opening nothing but what is allowed; `encoder` is the model's."""
+        space = None if encoder is None else FittedSpace(encoder.first)
+        classes = tuple(plain["classes"])
+        sources = []
+        anywhere = Place(lambda path: Where(), classes, Path("."), files=False, space=space)
+        for source in plain["sources"]:
+            place = anywhere.named(Where(source=str(source["name"])))
+            rules = [_rule_from_plain(rule, place, allowed) for rule in source["rule"]]
+            sources.append(Source(source["name"], rules))
+        return cls(Sources(classes, sources))
+
+
+def _lacks(source: Source, corpus: Corpus, classes: tuple[str, ...]) -> str | None:
+    """A column that the source reads and the documents do not have."""
+    needs = source.needs(classes)
+    wanted = [*needs.columns, *(column for measure in needs.measures for column in measure.reads)]
+    there = {*corpus.columns.columns, corpus.texts.name}
+    return next((column for column in wanted if column not in there), None)
+
+
+def _with_key(condition: Condition, key_env: str) -> Condition:
+    if not isinstance(condition, Prompt):
+        return condition
+    return replace(condition, endpoint=replace(condition.endpoint, key_env=key_env))
+
+
+def _with_encoder(condition: Condition, encoder: Encoding) -> Condition:
+    """The condition with the model's encoder in place of an equal one, and all that it has learnt written out."""
+    match condition:
+        case AllOf(conditions=parts):
+            return AllOf(tuple(_with_encoder(part, encoder) for part in parts))
+        case AnyOf(conditions=parts):
+            return AnyOf(tuple(_with_encoder(part, encoder) for part in parts))
+        case Not(condition=part):
+            return Not(_with_encoder(part, encoder))
+        case Similar(space=space) | Described(space=space) if space is not None:
+            if space.identity is not None and space.identity == encoder.first().identity:
+                return replace(condition.resolved(), space=FittedSpace(encoder.first))
+    return condition
+
+
 def function_files(sources: Sources, folder: Path) -> tuple[Path, ...]:
     """The Python files that rules name: what is to be allowed where a model of theirs is loaded."""
     conditions = (rule.when for source in sources.sources for rule in source.rules)
@@ -199,38 +331,38 @@ def function_files(sources: Sources, folder: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(folder / file for file in files if file))
 
 
-def conditions_in(condition: Condition) -> Iterator[Condition]:
-    """A condition, and all that stand in it."""
+def _conditions_in(condition: Condition) -> Iterator[Condition]:
+    """A condition, and all conditions inside it."""
     yield condition
     match condition:
         case AllOf(conditions=parts) | AnyOf(conditions=parts):
             for part in parts:
-                yield from conditions_in(part)
+                yield from _conditions_in(part)
         case Not(condition=part):
-            yield from conditions_in(part)
+            yield from _conditions_in(part)
 
 
-def rule_to_plain(rule: Rule) -> Plainly:
-    """As JSON has it; what stood in files is copied in."""
+def _rule_to_plain(rule: Rule) -> dict[str, Any]:
+    """As JSON has it; the contents of files are copied in."""
     several = rule.label is not None and not isinstance(rule.label, str)
     plain = {
         "label": list(rule.label or ()) if several else rule.label,
-        "when": _condition(rule.when),
+        "when": _condition_to_plain(rule.when),
         "examples": list(rule.examples),
         "counter_examples": list(rule.counter_examples),
     }
     return plain if rule.not_label is None else {**plain, "not_label": rule.not_label}
 
 
-def _condition(condition: Condition) -> Plainly:
-    """Condition to plain values; what stands in files is written out."""
+def _condition_to_plain(condition: Condition) -> dict[str, Any]:
+    """Condition to plain values; the contents of files are copied in."""
     match condition:
         case AllOf(conditions=parts):
-            return {"all": [_condition(part) for part in parts]}
+            return {"all": [_condition_to_plain(part) for part in parts]}
         case AnyOf(conditions=parts):
-            return {"any": [_condition(part) for part in parts]}
+            return {"any": [_condition_to_plain(part) for part in parts]}
         case Not(condition=part):
-            return {"not": _condition(part)}
+            return {"not": _condition_to_plain(part)}
         case Keywords():
             return dict(replace(condition, file=None).to_plain())
         case Lookup():
@@ -271,13 +403,13 @@ def _condition(condition: Condition) -> Plainly:
     return dict(condition.to_plain())
 
 
-def rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: Allowed) -> Rule:
+def _rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: Allowed) -> Rule:
     """Back from JSON, opening nothing but what is allowed."""
     if _count(plain["when"]) > _MOST:
         raise _refused(place, f"the model file holds a rule of more than {_MOST:,} conditions")
     return Rule(
-        _label_again(plain["label"], place),
-        _condition_again(plain["when"], place, allowed),
+        _label_from_plain(plain["label"], place),
+        _condition_from_plain(plain["when"], place, allowed),
         place.texts(plain["examples"]),
         place.texts(plain["counter_examples"]),
         None if plain.get("not_label") is None else place.label(plain["not_label"]),
@@ -296,7 +428,9 @@ def _count(plain: object) -> int:
     return found
 
 
-def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int = 0) -> Condition:
+def _condition_from_plain(
+    plain: object, place: Place, allowed: Allowed, depth: int = 0
+) -> Condition:
     """Plain values to condition. Every kind is on the list, or refused."""
     table = place.table(plain)
     kinds = [key for key in table if key not in _BESIDE]
@@ -309,69 +443,63 @@ def _condition_again(plain: object, place: Place, allowed: Allowed, depth: int =
             listed = table[kind]
             if not isinstance(listed, Sequence) or isinstance(listed, str):
                 raise _refused(place, f"{kind} holds no list of conditions")
-            parts = tuple(_condition_again(part, place, allowed, depth + 1) for part in listed)
+            parts = tuple(_condition_from_plain(part, place, allowed, depth + 1) for part in listed)
             return AllOf(parts) if kind == "all" else AnyOf(parts)
         case "not":
-            return Not(_condition_again(table[kind], place, allowed, depth + 1))
-        case "carried_lookup":
-            return _lookup_again(place.table(table[kind]), place)
-        case "carried_function":
-            inner = place.table(table[kind])
-            name, file, digest = (inner[key] for key in ("name", "file", "digest"))
-            wanted = Absent("function", place.text(name), _optional(file), _optional(digest))
-            return allowed.function(wanted, place)
-        case "carried_entity":
-            inner = place.table(table[kind])
-            return allowed.entity(
-                Absent("entity", place.text(inner["type"]), place.text(inner["model"]))
-            )
-        case "carried_classifier":
-            inner = place.table(table[kind])
-            pairs = inner["map"]
-            if not isinstance(pairs, list) or not all(
-                isinstance(pair, list) and len(pair) == 2 for pair in pairs
-            ):
-                raise _refused(place, "the classifier's map is damaged")
-            mapped = tuple((place.text(name), place.label(target)) for name, target in pairs)
-            wanted = Absent(
-                "classifier",
-                place.text(inner["name"]),
-                None,
-                _optional(inner["digest"]),
-                mapped,
-                place.number(inner["above"]),
-            )
-            return allowed.classifier(wanted)
-        case "carried_encoder":
-            return Absent("encoder", place.text(place.table(table[kind])["name"]))
-        case "carried_similar":
-            inner = place.table(table[kind])
-            if not {"to", "above"} <= set(inner) <= {"to", "unlike", "above"}:
-                raise _refused(place, "the examples to be like are not in the model file")
-            examples, above = place.texts(inner["to"]), place.number(inner["above"])
-            unlike = place.texts(inner.get("unlike", ()))
-            return Similar(examples, above, unlike=unlike, space=place.space)
-        case "carried_prompt":
-            inner = place.table(table[kind])
-            about = place.table(inner["about"])
-            if "key_env" in place.table(inner["prompt"]):
-                raise _refused(place, "the model file names a key to send: do not trust it")
-            known = {place.label(name): place.text(text) for name, text in about.items()}
-            return Prompt.from_plain(
-                {"prompt": inner["prompt"]}, replace(place, descriptions=known)
-            )
-        case "carried_describe":
-            return _described_again(place.table(table[kind]), place)
-    if kind not in _CARRIED:
-        raise _refused(
-            place,
-            f"a rule of the kind {kind!r} does not belong in a model file, which opens no other "
-            "file: do not trust this model, or fit it again",
-        )
-    return condition_from_plain(table, place)
+            return Not(_condition_from_plain(table[kind], place, allowed, depth + 1))
+        case _ if kind in _READERS:
+            return _READERS[kind](place.table(table[kind]), place, allowed)
+        case _ if kind in _CARRIED:
+            return condition_from_plain(table, place)
+    raise _refused(
+        place,
+        f"a rule of the kind {kind!r} does not belong in a model file, which opens no other "
+        "file: do not trust this model, or fit it again",
+    )
 
 
-def _described_again(inner: Mapping[str, object], place: Place) -> Described:
+def _function(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    name, file, digest = (inner[key] for key in ("name", "file", "digest"))
+    wanted = Absent("function", place.text(name), _optional(file), _optional(digest))
+    return allowed.function(wanted, place)
+
+
+def _entity(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    return allowed.entity(Absent("entity", place.text(inner["type"]), place.text(inner["model"])))
+
+
+def _classifier(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    pairs = inner["map"]
+    if not isinstance(pairs, list) or not all(
+        isinstance(pair, list) and len(pair) == 2 for pair in pairs
+    ):
+        raise _refused(place, "the classifier's map is damaged")
+    mapped = tuple((place.text(name), place.label(target)) for name, target in pairs)
+    name, digest = place.text(inner["name"]), _optional(inner["digest"])
+    above = place.number(inner["above"])
+    return allowed.classifier(Absent("classifier", name, None, digest, mapped, above))
+
+
+def _encoder(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    return Absent("encoder", place.text(inner["name"]))
+
+
+def _similar(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    if not {"to", "above"} <= set(inner) <= {"to", "unlike", "above"}:
+        raise _refused(place, "the examples to be like are not in the model file")
+    examples, unlike = place.texts(inner["to"]), place.texts(inner.get("unlike", ()))
+    return Similar(examples, place.number(inner["above"]), unlike=unlike, space=place.space)
+
+
+def _prompt(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+    if "key_env" in place.table(inner["prompt"]):
+        raise _refused(place, "the model file names a key to send: do not trust it")
+    about = place.table(inner["about"])
+    known = {place.label(name): place.text(text) for name, text in about.items()}
+    return Prompt.from_plain({"prompt": inner["prompt"]}, replace(place, descriptions=known))
+
+
+def _described(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
     names = tuple(place.label(name) for name in place.texts(inner["classes"]))
     texts = place.texts(inner["descriptions"])
     moments = [inner["mean"], inner["deviation"]]
@@ -382,13 +510,7 @@ def _described_again(inner: Mapping[str, object], place: Place) -> Described:
     return Described(dict(zip(names, texts, strict=True)), (mean, deviation), place.space)
 
 
-def _label_again(value: object, place: Place) -> str | tuple[str, ...] | None:
-    if isinstance(value, list):
-        return tuple(place.label(item) for item in value)
-    return None if value is None else place.label(value)
-
-
-def _lookup_again(inner: Mapping[str, object], place: Place) -> Lookup:
+def _lookup(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
     known = place.texts(inner["known"])
     if not known or not set(inner) <= {*_LOOKUP, "known"}:
         raise _refused(place, "the table to look up is not in the model file")
@@ -401,6 +523,25 @@ def _lookup_again(inner: Mapping[str, object], place: Place) -> Lookup:
         ignore_case=place.flag(inner.get("ignore_case", False)),
         known=frozenset(known),
     )
+
+
+# Kinds that a model has in another form than a project file.
+_READERS: dict[str, Callable[[Mapping[str, object], Place, Allowed], Condition]] = {
+    "carried_function": _function,
+    "carried_entity": _entity,
+    "carried_classifier": _classifier,
+    "carried_encoder": _encoder,
+    "carried_similar": _similar,
+    "carried_prompt": _prompt,
+    "carried_describe": _described,
+    "carried_lookup": _lookup,
+}
+
+
+def _label_from_plain(value: object, place: Place) -> str | tuple[str, ...] | None:
+    if isinstance(value, list):
+        return tuple(place.label(item) for item in value)
+    return None if value is None else place.label(value)
 
 
 def _refused(place: Place, problem: str) -> ModelFileError:

@@ -36,8 +36,8 @@ from unruly.features.registry import Permitted, named_by_file
 from unruly.features.stack import Encoding
 from unruly.files import written_whole
 from unruly.learner import Learner
-from unruly.model.fitted import Fitted, Neighbourhood, RuleBook
-from unruly.model.saved_rules import Allowed
+from unruly.model.fitted import Fitted, Neighbourhood
+from unruly.model.saved_rules import Allowed, SavedRules
 from unruly.model.settings import SETTINGS
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
@@ -67,9 +67,6 @@ class Container:
     path: Path
     versions: Mapping[str, str]
     members: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-
-    def __contains__(self, member: str) -> bool:
-        return member in self.members
 
     def read(self, member: str) -> bytes:
         """The bytes of one member."""
@@ -221,8 +218,8 @@ def _other_format(place: Path, found: int, versions: Mapping[str, object]) -> Mo
     return ModelFileError(f"{place}: {made}, but this version reads format {FORMAT}: {remedy}")
 
 
-# What Python raises over values that are not what they ought to be.
-NONSENSE = (
+# What Python raises over values of the wrong kind.
+MALFORMED = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -276,31 +273,36 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
     """Read a model; its encoder is only read when a text is to be encoded.
 
     `functions` is the Python file with the rules of kind `function`, where the model has any: a model
-    file carries their names and the file's digest, never code. `encoders` is what its texts are read with, where that
-    is not unruly's own: a model's name, or a class.
+    file carries their names and the file's digest, never code. `encoders` is the encoder, where that is not
+    unruly's own: a model's name, or a class.
     """
     container = open_container(path)
     try:
         return _loaded(container, functions, encoders)
-    except (*NONSENSE, SafetensorError, SettingsError) as error:
+    except (*MALFORMED, SafetensorError, SettingsError) as error:
         what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise ModelFileError(
-            f"{path}: the file is whole, but its contents are not understood ({what}): it was written by unruly {container.versions.get('unruly', '?')}, this is "
-            f"{unruly.__version__}"
+            f"{path}: the file is whole, but its contents are not understood ({what}): it was written by unruly "
+            f"{container.versions.get('unruly', '?')}, this is {unruly.__version__}"
         ) from error
 
 
 def _loaded(container: Container, functions: Functions, encoders: object) -> Loaded:
     facts = container.read_json("model.json")
     training = container.read_json("training.json")
-    arrays = _unpack(container.read("training.safetensors"))
+    arrays = load_arrays(container.read("training.safetensors"))
     learner = restore(
         facts["learner"],
-        _unpack(container.read("learner.safetensors")),
+        load_arrays(container.read("learner.safetensors")),
         container.read_json("learner.json"),
     )
-    snippets = training["snippets"]
-    encoder = _encoding(container, facts["encoder"], encoders)
+    snippets, encoder, rules = training["snippets"], None, None
+    if facts["encoder"] is not None:
+        place, members = str(container.path), container.members
+        encoder = Encoding.from_plain(facts["encoder"], members, place, encoders)
+    if "rules.json" in container.members:
+        plain = container.read_json("rules.json")
+        rules = SavedRules.from_plain(plain, Allowed.of(functions), encoder)
     fitted = Fitted(
         learner=learner,
         method=facts["method"],
@@ -310,7 +312,7 @@ def _loaded(container: Container, functions: Functions, encoders: object) -> Loa
         numbered=facts["numbered"],
         blocks=tuple((name, width) for name, width in facts["blocks"]),
         encoder=encoder,
-        rules=_rules(container, functions, encoder),
+        rules=rules,
         ledger=Ledger.from_plain(facts["ledger"]),
         summary=FitSummary.from_plain(container.read_json("summary.json")),
         neighbourhood=Neighbourhood(
@@ -382,23 +384,3 @@ def _versions() -> dict[str, str]:
 
 def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return bytes(save_arrays({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
-
-
-def _unpack(data: bytes) -> dict[str, NDArray[Any]]:
-    return dict(load_arrays(data))
-
-
-def _encoding(
-    container: Container, plain: Mapping[str, Any] | None, encoders: object
-) -> Encoding | None:
-    return (
-        None
-        if plain is None
-        else Encoding.from_plain(plain, container.members, str(container.path), encoders)
-    )
-
-
-def _rules(container: Container, functions: Functions, encoder: Encoding | None) -> RuleBook | None:
-    if "rules.json" not in container.members:
-        return None
-    return RuleBook.from_plain(container.read_json("rules.json"), Allowed.of(functions), encoder)

@@ -30,7 +30,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.model.advice import MOST_DOCUMENTS, keyword_lists, known_truth, text_numbers
+from unruly.model.advice import (
+    MOST_DOCUMENTS,
+    keyword_lists,
+    known_truth,
+    measured_share,
+    text_numbers,
+)
 from unruly.model.candidates import find_candidates
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.condition import Condition, Table, spans_of
@@ -39,7 +45,7 @@ from unruly.rules.matching import MatchFrame
 from unruly.rules.source import Rule, Source, rule_to_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Length
-from unruly.statistics import Share, clopper_pearson, sample_rows, wilson
+from unruly.statistics import Share, clopper_pearson, sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 
@@ -402,9 +408,7 @@ def _suggestion(
     one: _Figures, documents: _Documents, labels: NDArray[np.int64] | None
 ) -> RuleSuggestion:
     votes, p = documents.votes, documents.truth[one.rows]  # (v, m)
-    r = votes.classes.index(str(one.rule.label))
-    known = np.empty(0, np.int64) if labels is None else labels[one.rows]
-    known = known[known >= 0]
+    r = one.number
     given, order = p.argmax(axis=1), np.argsort(-p[:, r], kind="stable")
     frame = MatchFrame.of(documents.corpus).frame
 
@@ -429,7 +433,7 @@ def _suggestion(
         uncovered=int((~documents.covered[one.rows]).sum()),
         changed=one.changed,
         accuracy=replace(clopper_pearson(one.share * evidence, evidence), n=len(one.rows)),
-        measured=wilson(int((known == r).sum()), len(known)) if len(known) else None,
+        measured=measured_share(labels, one.rows, r),
         usual=float(documents.usual[r]),
         fits=shown(i for i in order.tolist() if given[i] == r),
         misfits=shown(i for i in order[::-1].tolist() if given[i] != r),

@@ -1,4 +1,4 @@
-"""What a fit came to: documents, coverage, each source's reliability, how far the two heads agree; its notes as sentences."""
+"""The summary of a fit: coverage, each source's reliability, agreement of the two heads; its notes as sentences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from unruly.html import escape, html_table
 from unruly.learner import Heads, Learner
 from unruly.statistics import Share
 from unruly.votes.votes import Votes
-from unruly.wording import listed, plural
+from unruly.wording import counted, listed, plural
 
 AGREEMENT = "agreement: how many of its votes match the final label"
 LEGEND = f"reliability: the source's share of all weight; {AGREEMENT}"  # of the paper's method
@@ -39,6 +39,8 @@ LEGEND_OF_ESTIMATES = (
     f"{AGREEMENT}; estimated accuracy: by the text, the other sources and the class shares below, wrong where "
     "these are"
 )
+HEADER = ("source", "votes", "coverage", "reliability", "agreement", "estimated accuracy")
+WIDTHS = (9, 8, 11, 9, 24)  # of the columns behind the source's name
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,16 @@ class SourceLine:
             return None
         return Share(self.accuracy, self.accuracy_low, self.accuracy_high, self.votes)
 
-    def to_plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return asdict(self)
+    def cells(self) -> tuple[str, ...]:
+        """Its row in a table, under `HEADER`."""
+        return (
+            self.name,
+            f"{self.votes:,}",
+            f"{self.coverage:.1%}",
+            f"{self.reliability:.3f}",
+            "-" if self.agreement is None else f"{self.agreement:.1%}",
+            "-" if self.estimated is None else str(self.estimated),
+        )
 
 
 @dataclass(frozen=True)
@@ -102,7 +111,7 @@ class FitSummary:
             "coverage": self.coverage,
             "classes": list(self.classes),
             "labels": list(self.labels),
-            "sources": [line.to_plain() for line in self.sources],
+            "sources": [asdict(line) for line in self.sources],
             "agreement": self.agreement,
             "encoder": self.encoder,
             "epochs": self.epochs,
@@ -140,20 +149,9 @@ class FitSummary:
         )
 
     def _repr_html_(self) -> str:
-        rows = [
-            (
-                line.name,
-                f"{line.votes:,}",
-                f"{line.coverage:.1%}",
-                f"{line.reliability:.3f}",
-                _percent(line.agreement),
-                _estimate(line),
-            )
-            for line in self.sources
-        ]
-        header = ["source", "votes", "coverage", "reliability", "agreement", "estimated accuracy"]
-        labels = ", ".join(f"{c} {n:,}" for c, n in zip(self.classes, self.labels, strict=True))
-        table = html_table(header, rows, f"{plural(self.documents, 'document')}: {labels}")
+        rows = [line.cells() for line in self.sources]
+        labels = counted(self.classes, self.labels)
+        table = html_table(HEADER, rows, f"{plural(self.documents, 'document')}: {labels}")
         return table + "".join(
             f"<p>{escape(line)}</p>" for line in (*self._sentences, str(self.ledger))
         )
@@ -165,9 +163,6 @@ class FitSummary:
         return [*balance, *(sentence(note) for note in self.notes)]
 
     def __str__(self) -> str:
-        shares = ", ".join(
-            f"{c} {count:,}" for c, count in zip(self.classes, self.labels, strict=True)
-        )
         agree = (
             "no document has a vote"
             if self.agreement is None
@@ -177,7 +172,7 @@ class FitSummary:
         epochs = f", {plural(self.epochs, 'epoch')}{kept}" if self.epochs else ""
         lines = [
             f"documents   {self.documents:,}, of which {self.covered:,} ({self.coverage:.1%}) have votes",
-            f"predicted   {shares}",
+            f"predicted   {counted(self.classes, self.labels)}",
             f"encoder     {self.encoder}",
             f"method      {self.method}{epochs}",
             f"heads       {agree}",
@@ -200,18 +195,16 @@ def summarise(
     notes: tuple[Note, ...],
     ledger: Ledger,
 ) -> FitSummary:
-    """The summary of a fit, from what the trained heads say of the training documents."""
+    """The summary of a fit, from the predictions of both heads for the training documents."""
     final = heads.predicted  # (n,)
     agrees = votes.agrees(final)  # (n, k)
-    same = heads.denoiser.argmax(axis=1) == heads.classifier.argmax(axis=1)
-    covered = votes.covered
     return FitSummary(
         documents=votes.n,
-        covered=int(covered.sum()),
+        covered=int(votes.covered.sum()),
         classes=votes.classes,
         labels=tuple(np.bincount(final, minlength=votes.m).tolist()),
         sources=tuple(_line(j, learner, votes, agrees) for j in range(votes.k)),
-        agreement=float(same[covered].mean()) if covered.any() else None,
+        agreement=heads.agreement(votes.covered),
         encoder=encoder,
         epochs=len(learner.history),
         kept_epoch=next((epoch.number for epoch in learner.history if epoch.kept), None),
@@ -225,14 +218,13 @@ def summarise(
 def _line(j: int, learner: Learner, votes: Votes, agrees: NDArray[np.bool_]) -> SourceLine:
     cast = votes.voted[:, j]
     count = int(cast.sum())
-    borne_out = float(agrees[cast, j].mean()) if count else None
     estimate, low, high = estimated_accuracy(learner, j)
     return SourceLine(
         name=votes.sources[j],
         votes=count,
         coverage=count / votes.n if votes.n else 0.0,
         reliability=float(learner.reliability[j]),
-        agreement=borne_out,
+        agreement=float(agrees[cast, j].mean()) if count else None,
         accuracy=estimate,
         accuracy_low=low,
         accuracy_high=high,
@@ -256,28 +248,15 @@ def _balance(plain: Mapping[str, Any]) -> ClassBalance:
 
 
 def _table(sources: tuple[SourceLine, ...]) -> list[str]:
-    width = max([len(line.name) for line in sources] + [len("source")])
-    estimates = any(line.accuracy is not None for line in sources)
-    head = (
-        f"{'source':{width}}  {'votes':>9}  {'coverage':>8}  {'reliability':>11}  {'agreement':>9}"
-    )
-    head += f"  {'estimated accuracy':>24}" if estimates else ""
-    rows = [
-        f"{line.name:{width}}  {line.votes:>9,}  {line.coverage:>8.1%}  {line.reliability:>11.3f}"
-        f"  {_percent(line.agreement):>9}" + (f"  {_estimate(line):>24}" if estimates else "")
-        for line in sources
+    """Lines of text; without estimates, the last column is left out."""
+    names = max(len(line.name) for line in sources) if sources else 0
+    widths = WIDTHS if any(line.accuracy is not None for line in sources) else WIDTHS[:-1]
+    return [
+        "  ".join(
+            [f"{name:{max(names, 6)}}", *(f"{c:>{w}}" for c, w in zip(cells, widths, strict=False))]
+        )
+        for name, *cells in (HEADER, *(line.cells() for line in sources))
     ]
-    return [head, *rows]
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
-
-
-def _estimate(line: SourceLine) -> str:
-    if line.accuracy is None:
-        return "-"
-    return f"{line.accuracy:.1%} ({_percent(line.accuracy_low)} to {_percent(line.accuracy_high)})"
 
 
 _MOST_SHARES = 12  # in one line
@@ -296,11 +275,11 @@ def sentence(note: Note) -> str:
             return _balance_sentence(note)
         case ClassesWithoutVotes(classes=names):
             it, them = ("it is", "it") if len(names) == 1 else ("they are", "each of them")
-            told = " or ".join(names) if len(names) < 4 else listed(names)
-            return f"No source votes for {told}, so {it} never predicted: add a rule for {them}."
+            some = " or ".join(names) if len(names) < 4 else listed(names)
+            return f"No source votes for {some}, so {it} never predicted: add a rule for {them}."
         case ClassesAlike(groups=groups):
-            told = listed((" and ".join(group) for group in groups), 6)
-            return f"No vote tells {told} apart: every rule names all of them or none. Add a rule for one alone."
+            some = listed((" and ".join(group) for group in groups), 6)
+            return f"No vote tells {some} apart: every rule names all of them or none. Add a rule for one alone."
         case SharesAgainstVotes():
             return (
                 f"{note.label} has votes on {note.voted:.1%} of the documents but a stated share of {note.share:.1%}, so most "
@@ -343,24 +322,19 @@ def sentence(note: Note) -> str:
 def _balance_sentence(note: ClassBalance) -> str:
     shares = shares_of(note.classes, note.shares)
     if note.origin is BalanceOrigin.STATED:
-        first = f"Class shares: {shares}, as stated."
-        if note.left_open:
-            between = (
-                " and ".join(note.left_open) if len(note.left_open) < 3 else listed(note.left_open)
-            )
-            first = (
-                f"{first[:-1]}; the rest is divided between {between} in proportion to their votes."
-            )
+        first = f"Class shares: {shares}, as stated"
+        if few := note.left_open:
+            between = " and ".join(few) if len(few) < 3 else listed(few)
+            first += f"; the rest is divided between {between} in proportion to their votes"
         if 0.0 in note.shares:
-            first = f"{first[:-1]}, but for classes without votes, whose share the others get."
+            first += ", but for classes without votes, whose share the others get"
     elif note.origin is BalanceOrigin.LABELS:
-        first = (
-            f"Class shares: {shares}, estimated from {plural(note.labels, 'label')}{_joined(note)}."
-        )
+        labels = plural(note.labels, "label")
+        first = f"Class shares: {shares}, estimated from {labels}{_joined(note)}"
     else:
-        first = f"Class shares are not known; assumed: {shares}."
+        first = f"Class shares are not known; assumed: {shares}"
     if note.depends is None:
-        return first
+        return f"{first}."
     other = "Shares near these" if note.origin is BalanceOrigin.STATED else "Other plausible shares"
     second = f"{other} would change {note.depends:.1%} of the predictions"
     if note.origin is BalanceOrigin.ASSUMED:
@@ -369,7 +343,7 @@ def _balance_sentence(note: ClassBalance) -> str:
         )
     elif note.origin is BalanceOrigin.LABELS:
         second += "; more labels (`unruly label`) make it fewer"
-    return f"{first}\n{second}."
+    return f"{first}.\n{second}."
 
 
 def _joined(note: ClassBalance) -> str:

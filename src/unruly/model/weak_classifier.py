@@ -16,18 +16,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, SettingsError, not_fitted
-from unruly.facts import Ledger, Use
+from unruly.facts import Ledger
 from unruly.features.registry import plain_spec
 from unruly.features.stack import Encoding
 from unruly.files import check_not_input
 from unruly.labelling.answers import Labelled
 from unruly.learner import Epoch
 from unruly.model import explanation, storage
-from unruly.model.evaluation import Evaluation, evaluate, warn_of_votes
+from unruly.model.evaluation import Evaluation, warn_of_votes
 from unruly.model.explanation import Explanation
-from unruly.model.fitted import Fitted, RuleBook
+from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents, Labels, check_rows, labels_of
 from unruly.model.predictions import Predictions, checked_container, contained
+from unruly.model.saved_rules import SavedRules
 from unruly.model.settings import (
     MethodSettings,
     changed,
@@ -128,10 +129,10 @@ class WeakClassifier:
         texts; `votes` may then be left out.
 
         `clean` holds the true labels of some documents: names or numbers in order with None or -1
-        where unknown, a map from ids, or what `Project.labels` gives, which knows how they were drawn. `valid` is a corpus with gold, `(X, gold)` or
-        `(X, votes, gold)`; only `method="paper"` uses it, and only when its settings ask for it, by
-        `selection="gold"` or `calibrate=True`. A bar shows the progress in notebooks; pass
-        `unruly.progress.SILENT` for none.
+        where unknown, a map from ids, or what `Project.labels` gives, which knows how they were drawn.
+        `valid` is a corpus with gold, `(X, gold)` or `(X, votes, gold)`; only `method="paper"` uses it, and
+        only with `selection="gold"` or `calibrate=True` in its settings. A bar shows the progress in
+        notebooks; pass `unruly.progress.SILENT` for none.
         """
         from unruly.model import fitting  # what only fitting needs is not imported to predict
 
@@ -139,13 +140,15 @@ class WeakClassifier:
         settings = self._checked_settings()
         documents = Documents.of(X)
         rules = (
-            RuleBook.behind(votes)
+            SavedRules.behind(votes)
             if sources is None
-            else RuleBook.of(sources, self.cache is not False)
+            else SavedRules.of(sources, self.cache is not False)
         )
         cast, numbered = fitting.cast_votes(documents, votes, rules, progress)
         check_rows(documents, cast)
-        encoder = fitting.encoding_of(self.encoder, documents, self._cache(), progress)
+        encoder = None
+        if documents.corpus is not None:
+            encoder = Encoding.fitted(self.encoder, documents.corpus, self._cache(), progress)
         request = fitting.FitRequest(
             documents=documents,
             votes=cast,
@@ -157,7 +160,7 @@ class WeakClassifier:
             rules=rules,
             balance=parse_prior(self.class_prior, cast.classes),
             labels=None if clean is None else _labelled(clean, cast),
-            valid=None if valid is None else fitting.validation_of(valid, cast.classes, numbered),
+            valid=valid,
             keep_documents=self.keep_documents,
             cache=self._cache(),
         )
@@ -172,9 +175,9 @@ class WeakClassifier:
     ) -> tuple[Asked, ...]:
         """Ask the language models among the model's sources about these documents, within their budgets.
 
-        Nothing else that a model does sends a text anywhere: without this, prediction goes by the answers
-        that are on this machine already, and by the other sources. `key_env` names the environment variable
-        with the endpoint's key, which a loaded model does not know.
+        Nothing else that a model does sends a text anywhere: without this, prediction uses the answers that
+        are on this machine already, and the other sources. `key_env` names the environment variable with
+        the endpoint's key, which a loaded model does not know.
         """
         fitted, documents = self._fitted(), Documents.of(X)
         if fitted.rules is None or documents.corpus is None:
@@ -215,14 +218,13 @@ class WeakClassifier:
         Votes are taken as given; without them the model's own rules are applied to texts. With `cached=False`
         the features are not kept on disk, as for a stream of documents that nobody reads twice.
         """
-        fitted, given = self._fitted(), Documents.of(documents)
-        cast = fitted.named_votes(given, votes)
-        return fitted.predictions(given, cast, self._cache() if cached else None, progress)
+        cache = self._cache() if cached else None
+        return self._fitted().predictions(Documents.of(documents), votes, cache, progress)
 
     @property
     def feature_width(self) -> int:
         """How many numbers a document becomes before it is classified."""
-        return sum(width for _, width in self._fitted().blocks)
+        return self._fitted().width
 
     def encode(self, X: Any, *, cached: bool = True, progress: Progress = SILENT) -> Any:
         """(n, d): the features that the model reads of these documents, as float32."""
@@ -265,15 +267,7 @@ class WeakClassifier:
         gold = fitted.gold(documents, y)
         answers = self.predictions(documents, votes, progress=progress)
         name = Path(documents.corpus.name).name if documents.corpus is not None else ""
-        return evaluate(
-            answers.heads,
-            answers.votes,
-            gold,
-            ledger=fitted.ledger.add(Use.SCORING, int((gold >= 0).sum()), origin or name),
-            commonest=fitted.commonest,
-            repeats=fitted.repeats(documents),
-            shares=fitted.summary.shares,
-        )
+        return fitted.evaluate(documents, answers, gold, origin or name)
 
     def denoise(self, X: Any = None, votes: Any = None) -> NDArray[np.float32]:
         """(n, m): soft labels from votes and features together; of the training documents by default.
@@ -296,9 +290,9 @@ class WeakClassifier:
     ) -> Questions:
         """Which documents to label next; by default of the training documents.
 
-        `by` is "balance" (spread over predicted classes and confidences, for everything), "doubt", "random", "source:NAME" or
-        "class:NAME"; documents in `labels` are not asked about again. The ids come with the probability with which
-        each was drawn, which estimates from the labels need.
+        `by` is "balance" (spread over predicted classes and confidences, for everything), "doubt", "random",
+        "source:NAME" or "class:NAME"; documents in `labels` are not asked about again. Each id comes with the
+        probability with which it was drawn, which estimates from the labels need.
         """
         from unruly.labelling.queue import ask
 
@@ -346,8 +340,7 @@ class WeakClassifier:
     ) -> Explanation:
         """Why one document gets its label: a text, a corpus of one, or one row of features."""
         fitted, documents = self._fitted(), Documents.one(X)
-        cast = fitted.named_votes(documents, votes)
-        return explanation.explain(fitted, documents, cast, words=words, neighbours=neighbours)
+        return explanation.explain(fitted, documents, votes, words=words, neighbours=neighbours)
 
     def suggest_rules(
         self,
@@ -369,13 +362,12 @@ class WeakClassifier:
         from unruly.model.suggestions import suggest_rules
 
         corpus, answers, known = self._judged(X, votes, labels, progress)
-        rules = self._fitted().rules
         return suggest_rules(
             corpus,
             answers.votes,
             answers.proba,
             n=n,
-            rules=None if rules is None else rules.sources,
+            rules=self._fitted().rule_sources,
             labels=known,
             refused=refused,
             candidates=candidates,
@@ -390,12 +382,11 @@ class WeakClassifier:
         labels: Labels | None = None,
         progress: Progress = SILENT,
     ) -> tuple[Critique, ...]:
-        """What is wrong with the rules on these documents: words to drop, sources that hurt, repeat or fight."""
+        """What is wrong with the rules on these documents: weak words; weak, redundant and conflicting sources."""
         from unruly.model.advice import critique_rules, known_accuracies
 
         corpus, answers, known = self._judged(X, votes, labels, progress)
         fitted, judge = self._fitted(), self.judge(answers)
-        rules = fitted.rules
         return critique_rules(
             answers.votes,
             answers.proba,
@@ -403,11 +394,11 @@ class WeakClassifier:
             accuracies=known_accuracies(answers.votes, judge, fitted.summary),
             labels=known,
             texts=corpus.texts.to_list(),
-            rules=None if rules is None else rules.sources,
+            rules=fitted.rule_sources,
         )
 
     def judge(self, answers: Predictions) -> VoteJudge:
-        """What estimates the accuracy of any votes on these documents, by the model's answers to them."""
+        """Estimates the accuracy of any votes on these documents, from the model's predictions for them."""
         from unruly.model.advice import VoteJudge
 
         return VoteJudge(answers.proba, answers.votes, self._fitted().learner)
@@ -525,14 +516,14 @@ class WeakClassifier:
         fitted = self._fitted()
         if X is not None:
             documents = Documents.of(X)
-            cast = fitted.votes(documents, fitted.named_votes(documents, votes), progress)
+            cast = fitted.votes(documents, votes, progress)
             return fitted.features(documents, self._cache(), progress), cast
         if self._training_features is None or self._training_votes is None:
             raise InputError(
                 "a loaded model no longer has its training documents: pass them, as in denoise(corpus, votes)"
             )
         documents = Documents(None, self._training_features)
-        given = self._training_votes if votes is None else fitted.named_votes(documents, votes)
+        given = self._training_votes if votes is None else votes
         return self._training_features, fitted.votes(documents, given)
 
     def _checked_settings(self) -> MethodSettings:
@@ -569,7 +560,7 @@ class WeakClassifier:
         return fitted
 
     def _adopt(self, fitted: Fitted) -> None:
-        """Take a fitted model as one's own: everything that ends in an underscore."""
+        """Set the learned attributes, which end in an underscore."""
         names = list(range(len(fitted.classes))) if fitted.numbered else list(fitted.classes)
         self._fitted_model = fitted
         self.classes_: NDArray[Any] = np.array(names)
@@ -581,7 +572,7 @@ class WeakClassifier:
         self.settings_: MethodSettings = fitted.settings
         self.encoder_: Encoding | None = fitted.encoder
         if fitted.encoder is None:
-            self.n_features_in_: int = sum(width for _, width in fitted.blocks)
+            self.n_features_in_: int = fitted.width
 
     def _plain_parameters(self) -> dict[str, Any]:
         """The parameters that the fitted model does not hold, as JSON can."""
@@ -595,7 +586,7 @@ class WeakClassifier:
 
 
 def _labelled(clean: Labels | Labelled, votes: Votes) -> Labelled:
-    """Labels as a fit takes them; all alike where nobody knows how they were drawn."""
+    """Labels as a fit takes them; all of the same weight where nobody knows how they were drawn."""
     if not isinstance(clean, Labelled):
         return Labelled.alike(labels_of(clean, votes.classes, votes.ids, "clean labels"))
     if len(clean.numbers) != votes.n:
@@ -623,8 +614,8 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
     >>> loved = Source("loved", [Rule("good", Keywords(["lovely", "great"]))])
     >>> hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
     >>> words = ["film", "plot", "cast", "score", "scene", "ending"]
-    >>> said = ["a lovely {}", "great {}, great fun", "an awful {}", "boring {}, so awful", "a {}"]
-    >>> texts = [text.format(word) for word in words for text in said]
+    >>> forms = ["a lovely {}", "great {}, great fun", "an awful {}", "boring {}, so awful", "a {}"]
+    >>> texts = [text.format(word) for word in words for text in forms]
     >>> model = WeakClassifier("lsa", cache=False)
     >>> path = Path(tempfile.mkdtemp()) / "films.unruly"
     >>> model.fit(texts, sources=Sources(["bad", "good"], [loved, hated])).save(path)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.model.summary import shares_of
+from unruly.labelmodels.majority_vote import majority_vote
+from unruly.model.summary import SourceLine, shares_of
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.rules.source import source_to_plain
@@ -34,9 +35,7 @@ class SourceChange:
     kind: str  # "added", "removed", "edited", "same"
     votes_before: int | None
     votes_after: int | None
-    changed: (
-        int | None
-    )  # documents on which it votes otherwise; None where the two voted on different ones
+    changed: int | None  # documents on which its vote differs; None without common documents
     reliability_before: float | None = None
     reliability_after: float | None = None
 
@@ -45,10 +44,6 @@ class SourceChange:
         """Whether the votes are as before, but the reliability is another."""
         before, after = self.reliability_before, self.reliability_after
         return before is not None and after is not None and abs(before - after) >= _MOVED
-
-    def to_plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -71,29 +66,16 @@ class Difference:
     @property
     def same(self) -> bool:
         """Whether nothing changed."""
-        counts = (
-            (self.documents_before, self.covered_before),
-            (
-                self.documents_after,
-                self.covered_after,
-            ),
-        )
+        before = self.documents_before, self.covered_before
+        after = self.documents_after, self.covered_after
         changed = any(map(_differs, self.sources)) or self.labels or self.majority or self.settings
-        return not changed and counts[0] == counts[1]
+        return not changed and before == after
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {
-            "sources": [change.to_plain() for change in self.sources],
-            "file": self.file,
-            "documents_before": self.documents_before,
-            "documents_after": self.documents_after,
-            "covered_before": self.covered_before,
-            "covered_after": self.covered_after,
-            "labels": self.labels,
-            "majority": self.majority,
-            "settings": {name: list(pair) for name, pair in self.settings.items()},
-        }
+        sources = [asdict(change) for change in self.sources]
+        settings = {name: list(pair) for name, pair in self.settings.items()}
+        return {**vars(self), "sources": sources, "settings": settings}
 
     def __str__(self) -> str:
         if self.same:
@@ -134,9 +116,9 @@ def compare_projects(
         for name in ("prior", "encoder", "method", "seed", "settings")
         if getattr(old, name) != getattr(new, name)
     }
-    winners = [_winner(votes) for votes in cast]
+    winners = [majority_vote(votes) for votes in cast]
     return Difference(
-        sources=_changes(old.sources, new.sources, before, after),
+        sources=_changes([_plain(project.sources) for project in (old, new)], cast),
         file=Path(corpus.name).name,
         documents_before=before.n,
         documents_after=after.n,
@@ -162,7 +144,7 @@ def compare_models(
         answers = [model.predictions(corpus) for model in pair]
         labels = int((np.array(answers[0].labels) != np.array(answers[1].labels)).sum())
         if all(model._fitted().rules is not None for model in pair):
-            cast = (answers[0].votes, answers[1].votes)
+            cast = [answer.votes for answer in answers]
     counts = [(model.summary_.documents, model.summary_.covered) for model in pair]
     if cast is not None:
         counts = [(votes.n, int(votes.covered.sum())) for votes in cast]
@@ -179,7 +161,11 @@ def compare_models(
         key: (settings[0].get(key), settings[1].get(key)) for key in {**settings[0], **settings[1]}
     }
     return Difference(
-        sources=_model_changes(old, new, cast),
+        sources=_changes(
+            [_rules_of(model) for model in pair],
+            cast,
+            [{line.name: line for line in model.summary_.sources} for model in pair],
+        ),
         file=None if corpus is None or cast is None else Path(corpus.name).name,
         documents_before=counts[0][0],
         documents_after=counts[1][0],
@@ -191,34 +177,38 @@ def compare_models(
     )
 
 
-def _model_changes(
-    old: WeakClassifier, new: WeakClassifier, cast: tuple[Votes, Votes] | None
+def _changes(
+    rules: Sequence[Mapping[str, Any]],
+    cast: Sequence[Votes] | None,
+    lines: Sequence[Mapping[str, SourceLine]] = ({}, {}),
 ) -> tuple[SourceChange, ...]:
-    """The sources of two models; `cast` are their votes on the same documents."""
-    before, after = ({line.name: line for line in model.summary_.sources} for model in (old, new))
-    plain = [_rules_of(model) for model in (old, new)]
+    """Each source before and after: `rules` as plain values by source, `cast` the votes on the same documents.
+
+    `lines` are the sources as fits summarise them; their votes count where there are no common documents.
+    """
     changes = []
-    for name in dict.fromkeys([*before, *after]):
-        first, second = before.get(name), after.get(name)
-        votes = (first.votes if first else None, second.votes if second else None)
+    for name in dict.fromkeys([*rules[0], *rules[1]]):
+        there = [name in side for side in rules]
+        known = [side.get(name) for side in lines]
+        votes = [None if line is None else line.votes for line in known]
         changed = None
         if cast is not None:
-            columns = [_column(voted, name) for voted in cast]
-            votes = (
-                int((columns[0] >= 0).sum()) if first else None,
-                int((columns[1] >= 0).sum()) if second else None,
-            )
+            columns = [_column(side, name) for side in cast]
+            votes = [
+                int((column >= 0).sum()) if here else None
+                for column, here in zip(columns, there, strict=True)
+            ]
             changed = int((columns[0] != columns[1]).sum())
-        same = plain[0].get(name) == plain[1].get(name)
+        same = rules[0].get(name) == rules[1].get(name)
         changes.append(
             SourceChange(
                 source=name,
-                kind=_kind(name in before, name in after, same),
+                kind=_kind(there[0], there[1], same),
                 votes_before=votes[0],
                 votes_after=votes[1],
                 changed=changed,
-                reliability_before=first.reliability if first else None,
-                reliability_after=second.reliability if second else None,
+                reliability_before=None if known[0] is None else known[0].reliability,
+                reliability_after=None if known[1] is None else known[1].reliability,
             )
         )
     return tuple(changes)
@@ -231,33 +221,16 @@ def _column(votes: Votes, name: str) -> NDArray[np.integer[Any]]:
     return votes.matrix[:, votes.sources.index(name)]
 
 
-def _changes(old: Sources, new: Sources, before: Votes, after: Votes) -> tuple[SourceChange, ...]:
-    plain = [{s.name: source_to_plain(s) for s in sources.sources} for sources in (old, new)]
-    found = []
-    for name in dict.fromkeys([*plain[0], *plain[1]]):
-        first, second = _column(before, name), _column(after, name)
-        found.append(
-            SourceChange(
-                source=name,
-                kind=_kind(
-                    name in plain[0], name in plain[1], plain[0].get(name) == plain[1].get(name)
-                ),
-                votes_before=int((first >= 0).sum()) if name in before.sources else None,
-                votes_after=int((second >= 0).sum()) if name in after.sources else None,
-                changed=int((first != second).sum()),
-            )
-        )
-    return tuple(found)
-
-
 def _shares(model: WeakClassifier) -> str | None:
     """The class shares that a fit used, in words."""
     known = model.summary_.balance
-    return (
-        None
-        if known is None
-        else f"{shares_of(known.classes, known.shares)} ({known.origin.value})"
-    )
+    if known is None:
+        return None
+    return f"{shares_of(known.classes, known.shares)} ({known.origin.value})"
+
+
+def _plain(sources: Sources) -> dict[str, Any]:
+    return {source.name: source_to_plain(source) for source in sources.sources}
 
 
 def _rules_of(model: WeakClassifier) -> dict[str, Any]:
@@ -311,14 +284,6 @@ def _change(change: SourceChange) -> str:
             f"reliability {change.reliability_before:.3f} -> {change.reliability_after:.3f}"
         )
     return ", ".join(pieces)
-
-
-def _winner(votes: Votes) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """(n,): the class with most votes, -1 where there is none or several tie."""
-    counts = votes.counts()
-    best = counts.max(axis=1, keepdims=True)
-    tied = (counts == best).sum(axis=1) > 1
-    return np.where(votes.covered & ~tied, counts.argmax(axis=1), -1)
 
 
 def _same_classes(old: tuple[str, ...], new: tuple[str, ...]) -> None:

@@ -1,8 +1,4 @@
-"""Documents shown to a person: those behind a figure, and training documents to be labelled.
-
-Behind a figure are those that a source votes on, that two disagree about, that nobody covers. Of documents to be labelled: what
-to show, what to ask, and what the answers tell.
-"""
+"""Documents shown to a person: those behind a figure (`show`), and those to be labelled (`LabellingTask`)."""
 
 from __future__ import annotations
 
@@ -62,11 +58,11 @@ class ShownDocument:
                 joined.append([start, end])
         return tuple((start, end) for start, end in joined)
 
-    def marked(self, before: str = "[", after: str = "]") -> str:
-        """The text with a mark before and after each matched part."""
+    def marked(self) -> str:
+        """The text with each matched part in brackets."""
         pieces, last = [], 0
         for start, end in self.spans:
-            pieces += [self.text[last:start], before, self.text[start:end], after]
+            pieces += [self.text[last:start], "[", self.text[start:end], "]"]
             last = end
         return "".join([*pieces, self.text[last:]])
 
@@ -217,11 +213,8 @@ class LabellingTask:
         on_disk = OnDisk.of(project)
         corpus = project.corpus("train")
         votes = project.vote(corpus, progress)
-        if model is not None and model.class_names != project.classes:
-            raise InputError(
-                f"the model's classes are {', '.join(model.class_names)}, the project's "
-                f"{', '.join(project.classes)}: fit the project again, or leave the model out"
-            )
+        if model is not None:
+            project.check_model(model)
         proba = None if model is None else model.predictions(corpus, progress=progress).proba
         return cls(project, corpus, votes, model, proba, on_disk)
 
@@ -230,9 +223,8 @@ class LabellingTask:
         """Whether documents go by their row, having no ids of their own."""
         return self.project.data.id is None
 
-    def labelled(self, file: LabelFile | None = None) -> Labelled:
+    def labelled(self, file: LabelFile) -> Labelled:
         """The labels so far."""
-        file = self.project.label_file() if file is None else file
         return labelled(file, self.corpus.ids, self.project.classes)
 
     def session(self, n: int = 20, by: str = "balance", whom: str = "") -> Session:
@@ -253,7 +245,7 @@ class LabellingTask:
     def balance(self, file: LabelFile) -> BalanceEstimate | None:
         """The class shares as the labels tell them.
 
-        A model that has learnt from labels cannot help to tell what they say: then the votes stand for it.
+        Predictions that were learnt from labels are no independent control variate: then the votes are used.
         """
         unseen = self.model is not None and not self.model.ledger_.used_for(Use.TRAINING)
         proba = self.proba if unseen and self.proba is not None else from_votes(self.votes)

@@ -83,8 +83,8 @@ def write_edit(before: ProjectText, text: str, *, may_be_empty: bool = False) ->
     return project
 
 
-def add_source(text: str, source: GivenSource, at: int | None = None) -> str:
-    """A new source: the last one, or the one at the place `at`, counted from 0.
+def add_source(text: str, source: GivenSource) -> str:
+    """A new source, behind the others.
 
     >>> text = '[task]\\nclasses = ["ham", "spam"]\\n[[source]]\\nname = "a"\\n'
     >>> text += '[[source.rule]]\\nlabel = "spam"\\nkeywords = ["buy"]  # and more\\n'
@@ -98,17 +98,8 @@ def add_source(text: str, source: GivenSource, at: int | None = None) -> str:
     keywords = ["song"]
     <BLANKLINE>
     """
-    text = _whole_lines(text)
     plain = source_to_plain(source) if isinstance(source, Source) else source
-    names = source_names(text)
-    _check_new(plain.get("name"), names)
-    if is_list(text, SOURCES):
-        text = add_items(text, SOURCES, [plain])
-    elif not names:
-        text = f"{text}\n{_block_of(plain)}"
-    else:
-        text = insert_after(text, (*SOURCES, len(names) - 1), _block_of(plain))
-    return text if at is None else _moved(text, SOURCES, len(names), at, len(names) + 1)
+    return add_source_text(text, _block_of(plain))
 
 
 def remove_source(text: str, name: str, *, may_be_empty: bool = False) -> str:
@@ -220,7 +211,7 @@ def replace_source_text(text: str, name: str, new: str) -> str:
 
 
 def add_source_text(text: str, new: str) -> str:
-    """One more source, behind the others, in the lines that it is given in."""
+    """A new source, behind the others, in the lines that it is given in."""
     text, new = _whole_lines(text), _whole_lines(new)
     names = source_names(text)
     (fresh,) = source_names(new)
@@ -381,7 +372,7 @@ def _rule(text: str, source: str, number: int) -> tuple[tuple[str, int, str, int
 
 
 def _rule_places(text: str, source: str) -> tuple[tuple[str, int, str], int]:
-    """Where a source's rules stand, and how many there are."""
+    """The place of a source's rules, and how many there are."""
     index = _source(text, source)
     return ("source", index, "rule"), len(_values(text)["source"][index]["rule"])
 

@@ -176,7 +176,7 @@ def _space(
     from unruly.features.encoder import TextSpace
 
     folder = file.parent
-    # A bad row is said, or not, where the documents themselves are read.
+    # Bad rows are reported where the documents themselves are read.
     kind = replace(data, on_bad_row="skip")
     return TextSpace(encoder, lambda: kind.read("train", folder, classes), folder, kept=True)
 
@@ -251,8 +251,8 @@ PLAIN_NAMES = ("auto", "lsa", "minilm")  # nothing to check, so nothing heavy to
 def _encoder(document: Table, folder: Path) -> EncoderSpec:
     """A name, a table with a name and options, or a list of these, held against what the encoders know.
 
-    What only this machine lacks (a library, a network, a file) is no mistake in the project file: it
-    is said when features are wanted.
+    What only this machine lacks (a library, a network, a file) is no mistake in the project file: it is
+    reported when features are needed.
     """
     found: Any = document.values.get("encoder", "auto")
     several = isinstance(found, list)
@@ -291,7 +291,7 @@ def to_toml(project: Project) -> str:
     """The text of the project file: only what differs from the defaults."""
     document = tomlkit.document()
     if project.encoder != "auto" and not isinstance(project.encoder, Mapping):
-        document.add("encoder", toml_item(project.encoder))  # bare keys stand before all tables
+        document.add("encoder", toml_item(project.encoder))  # bare keys come before all tables
     document.add("task", _task(project))
     if project.data != DataFiles():
         document.add("data", _table(_given(project.data)))
@@ -333,7 +333,7 @@ def _sources_to_toml(project: Project) -> AoT:
     blocks = tomlkit.aot()
     for source in project.sources.with_disabled:
         if descriptions_of(source) is not None:
-            continue  # it stands in [task.describe]
+            continue  # it is in [task.describe]
         plain = dict(source_to_plain(source))
         rules = plain.pop("rule", ())
         block = _table(plain)
@@ -423,7 +423,7 @@ def look_at(path: Path) -> DataLook:
 
 
 def _may_be_id(series: pl.Series) -> bool:
-    """Called like a column of ids, and no value of the first rows is missing or stands there twice."""
+    """Whether a column has the name of ids, and no missing or repeated value in the first rows."""
     called = re.search(r"(?:^|[^a-zA-Z])(?:id|uuid|guid|key)$|[a-z]I[dD]$", series.name, re.I)
     return bool(called) and not series.null_count() and series.n_unique() == len(series)
 
@@ -476,5 +476,5 @@ def begin_project(
         folder.mkdir(exist_ok=True)
     data = DataFiles(train=train, text=text, id=id, label=label)
     project = Project(Sources(tuple(c.strip() for c in classes if c.strip()), ()), data)
-    data.read("train", folder, project.classes)  # the columns are what they were said to be
+    data.read("train", folder, project.classes)  # refused where a column is not there
     return project.write(folder)

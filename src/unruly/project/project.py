@@ -12,7 +12,7 @@ import numpy as np
 
 from unruly.errors import InputError, ProjectError, SettingsError, UnrulyError, Where
 from unruly.files import check_name
-from unruly.labelling.answers import Labelled, labelled, problem_lines
+from unruly.labelling.answers import Labelled, labelled, problem_lines, problems_to_plain
 from unruly.labelling.label_file import FILE_NAME as LABELS
 from unruly.labelling.label_file import LabelFile
 from unruly.model.settings import MethodSettings, settings_for
@@ -28,7 +28,7 @@ from unruly.texts.stream import CorpusStream
 from unruly.texts.table import OnBadRow, check_on_bad_row
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import MOST_CLASSES, Votes
-from unruly.wording import did_you_mean
+from unruly.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
     from unruly.model.evaluation import Evaluation
@@ -47,7 +47,7 @@ SPLITS = ("train", "valid", "test")
 class DataFiles:
     """`[data]`: paths relative to the project's folder, and column names; what is not there is None.
 
-    A folder in WRENCH's layout may stand for a file: each split is read from it.
+    A folder in WRENCH's layout may be named in place of a file: each split is read from it.
     """
 
     train: str | None = None
@@ -236,15 +236,23 @@ class Project:
         return WeakClassifier(
             encoder=encoder_from(self.encoder, self.folder),
             method=self.method,
-            class_prior=self.prior if self.method == "default" else None,  # see `unused`
+            class_prior=self.prior if self.method == "default" else None,  # see `unused_prior`
             seed=self.seed,
             settings=self.settings,
         )
 
-    def unused(self) -> list[str]:
-        """What the project states and its method does not use, a line for each."""
-        stated = parse_prior(self.prior, self.classes) is not None
-        return [unused_by_paper("the project's prior")] if stated and self.method == "paper" else []
+    def check_model(self, model: WeakClassifier) -> None:
+        """Refuse a model with other classes than the project's, or with these in another order."""
+        if model.class_names != self.classes:
+            raise InputError(
+                f"the model's classes are {listed(model.class_names)}, the project's {listed(self.classes)}: name a model "
+                "of this project, or fit it again"
+            )
+
+    @property
+    def unused_prior(self) -> bool:
+        """Whether the project states a prior that its method does not use."""
+        return self.method == "paper" and parse_prior(self.prior, self.classes) is not None
 
     def sample(self, most: int = SAMPLE, progress: Progress = SILENT) -> Corpus:
         """The training documents or, of more than `most`, so many drawn at random and all that people labelled; 0: all.
@@ -312,10 +320,8 @@ class FittedProject:
 
     def remarks(self) -> list[str]:
         """What is odd about the labels, and what was not used, a line for each kind."""
-        return [
-            *problem_lines(self.labels.problems, self.labels.origin),
-            *self.project.unused(),
-        ]
+        unused = [unused_by_paper("the project's prior")] if self.project.unused_prior else []
+        return [*problem_lines(self.labels.problems, self.labels.origin), *unused]
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -323,7 +329,8 @@ class FittedProject:
             **self.model.summary_.to_plain(),
             "scored_on": self.scored_on,
             "evaluation": self.evaluation.to_plain() if self.evaluation else None,
-            "remarks": self.remarks(),
+            "problems": problems_to_plain(self.labels.problems, self.labels.origin),
+            "unused_prior": self.project.unused_prior,
         }
 
     def __str__(self) -> str:
@@ -379,7 +386,7 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def data_keys() -> tuple[str, ...]:
-    """What may stand in `[data]`."""
+    """The keys of `[data]`."""
     return tuple(field.name for field in fields(DataFiles))
 
 

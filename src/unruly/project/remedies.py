@@ -1,30 +1,28 @@
 """What can be done about a critique of the rules: drop a word, disable a source, merge two; or keep things as they are.
 
-A remedy is an edit of `unruly.toml`, from text to text, with comments and layout kept. Remedies that somebody refused
-stand in `kept.csv` in the project's folder, one line each, and the critique behind them is not shown again.
+A remedy is an edit of `unruly.toml`, from text to text, with comments and layout kept. Refused remedies are kept in
+`kept.csv` in the project's folder, one line each, and the critique behind them is not shown again.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from io import StringIO
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from unruly.errors import InputError, Where
 from unruly.files import written_whole
 from unruly.model.advice import Critique, RepeatedSource, SilentSource, WeakSource, WeakWord
 from unruly.project.editing import (
-    ProjectText,
     drop_words,
     merge_source,
     switch_source,
-    write_edit,
 )
-from unruly.project.project import Project
 
+Row = TypeVar("Row")
 KEPT = "kept.csv"
 HEADER = ("kind", "source", "rule", "word", "into")
 
@@ -126,28 +124,10 @@ def remedy_from_plain(plain: Mapping[str, Any]) -> Remedy:
     return kind(**values)
 
 
-def apply_remedy(project: str | Path, remedy: Remedy) -> Project:
-    """Write a remedy into the project file, comments and layout kept."""
-    before = ProjectText.read(project)
-    return write_edit(before, remedy.applied(before.text))
-
-
 def read_kept(folder: Path) -> tuple[Remedy, ...]:
     """The remedies that were refused, from the project's folder."""
-    path = folder / KEPT
-    if not path.is_file():
-        return ()
-    found: list[Remedy] = []
-    rows = csv.DictReader(StringIO(path.read_bytes().decode("utf-8-sig")))
-    for number, row in enumerate(rows, start=2):
-        try:
-            found.append(remedy_from_plain(row))
-        except (KeyError, TypeError, ValueError):
-            raise InputError(
-                f"not a refused remedy: the columns are {', '.join(HEADER)}; correct the line, or delete it",
-                where=Where(str(path), number),
-            ) from None
-    return tuple(found)
+    problem = f"not a refused remedy: the columns are {', '.join(HEADER)}"
+    return read_rows(folder / KEPT, remedy_from_plain, problem)
 
 
 def keep(folder: Path, refused: Iterable[Remedy]) -> Path:
@@ -158,11 +138,30 @@ def keep(folder: Path, refused: Iterable[Remedy]) -> Path:
 
 def write_kept(folder: Path, refused: Sequence[Remedy]) -> Path:
     """These refusals and no others."""
-    path = folder / KEPT
+    return write_rows(folder / KEPT, HEADER, map(remedy_to_plain, refused))
+
+
+def read_rows(path: Path, parse: Callable[[dict[str, str]], Row], problem: str) -> tuple[Row, ...]:
+    """The lines of a small CSV file that people may edit, none where it is not there; `problem` of a line that is no row."""
+    if not path.is_file():
+        return ()
+    found: list[Row] = []
+    rows = csv.DictReader(StringIO(path.read_bytes().decode("utf-8-sig")))
+    for number, row in enumerate(rows, start=2):
+        try:
+            found.append(parse(row))
+        except (KeyError, TypeError, ValueError):
+            where = Where(str(path), number)
+            raise InputError(f"{problem}; correct the line, or delete it", where=where) from None
+    return tuple(found)
+
+
+def write_rows(path: Path, header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Path:
+    """These lines and no others, whole or not at all."""
     with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, HEADER, restval="", lineterminator="\n")
+        writer = csv.DictWriter(file, header, restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(remedy_to_plain(one) for one in refused)
+        writer.writerows(rows)
     return path
 
 

@@ -2,19 +2,17 @@
 
 The critique of the old rules comes with them, and what can be done about it (`unruly.project.remedies`).
 What was shown last is kept in the cache folder, so that a suggestion can be accepted by its number at once, and
-only as long as the project file is the one that it was made for. Refusals stand in `refused.csv` in the project's
+only as long as the project file is the one that it was made for. Refusals are kept in `refused.csv` in the project's
 folder, one line each: the class, and the condition as JSON.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where
+from unruly.errors import InputError
 from unruly.facts import Note, SharesAgainstVotes, note_to_plain
 from unruly.files import cache_folder, written_whole
 from unruly.model.advice import (
@@ -40,11 +38,14 @@ from unruly.project.editing import ProjectText, add_source, add_words, source_na
 from unruly.project.project import Project
 from unruly.project.remedies import (
     Remedy,
+    keep,
     read_kept,
+    read_rows,
     remedy_from_plain,
     remedy_of,
     remedy_to_plain,
     without_kept,
+    write_rows,
 )
 from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords, WordSequence
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from unruly.project.proposals import Proposals
 
 REFUSED = "refused.csv"
-HEADER = ("label", "condition")
 REST = "(documents without votes)"  # the source that stands in for a class without rules
 LIST = 3  # words from which a source is a list of its kind, and not a rule for these words
 TOGETHER = 0.1  # cosine of a word's documents and a list's, from which the word goes into the list
@@ -90,9 +90,7 @@ class Suggestions:
     labels: int  # true labels that both rankings used
     stand_in: str | None  # the class without rules that documents without votes stand in for
     proposals: Proposals | None = None  # where a language model was asked for rules
-    notes: tuple[
-        Note, ...
-    ] = ()  # the class shares that the model goes by, and what speaks against them
+    notes: tuple[Note, ...] = ()  # the model's class shares, and what speaks against them
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -162,7 +160,7 @@ def suggest_on(
     n: int = 20,
     progress: Progress = SILENT,
 ) -> Suggestions:
-    """The same on documents that are at hand; without a model, one is fitted for this."""
+    """The same on documents that are already read; without a model, one is fitted for this."""
     judged = judge_on(project, corpus, votes, model, progress)
     return ranked(project, judged, n, progress=progress)
 
@@ -171,17 +169,12 @@ def judge(
     project: Project, model: WeakClassifier | None = None, progress: Progress = SILENT
 ) -> Judged:
     """The training documents of a project, judged by a model, or by one that is fitted now."""
-    (
-        read_refused(project.folder),
-        read_kept(project.folder),
-    )  # damaged files are told before the work
+    read_refused(project.folder)  # a damaged file is reported before the work
+    read_kept(project.folder)
     corpus = project.corpus("train")
     votes = project.vote(corpus, progress)
-    if model is not None and model.class_names != project.classes:
-        raise InputError(
-            f"the model's classes are {listed(model.class_names)}, the project's {listed(project.classes)}: "
-            "name a model of this project, or leave --model out"
-        )
+    if model is not None:
+        project.check_model(model)
     return judge_on(project, corpus, votes, model, progress)
 
 
@@ -192,7 +185,7 @@ def judge_on(
     model: WeakClassifier | None,
     progress: Progress = SILENT,
 ) -> Judged:
-    """The same on documents that are at hand."""
+    """The same on documents that are already read."""
     labels = _labels(project, corpus)
     if model is not None:
         answers, stand_in, now = model.predictions(corpus, progress=progress), None, False
@@ -257,7 +250,7 @@ def fitted_now(
     labels: NDArray[np.int64] | None,
     progress: Progress = SILENT,
 ) -> tuple[WeakClassifier, Predictions, str | None]:
-    """A model that is fitted for this, its answers, and the class without rules that was stood in for.
+    """A model that is fitted for this, its predictions, and the class without rules that has a stand-in.
 
     Where all classes but one have votes, documents without votes stand in for that one: as votes of a weak
     source, so that words which known classes lack can be found for it.
@@ -396,12 +389,6 @@ def for_class(rule: Rule, place: Place, label: str | None) -> tuple[Rule, Place]
     return replace(rule, label=label), Place(name_of(rule.when), None)
 
 
-def accept(project: str | Path, rule: Rule, place: Place) -> Project:
-    """Write a suggested rule into the project file, comments and layout kept."""
-    before = ProjectText.read(project)
-    return write_edit(before, accepted_text(before.text, rule, place))
-
-
 def accepted_text(text: str, rule: Rule, place: Place) -> str:
     """The project file's text with a suggested rule in its place."""
     if place.rule is None:
@@ -411,26 +398,76 @@ def accepted_text(text: str, rule: Rule, place: Place) -> str:
     return add_words(text, place.source, place.rule, rule.when.words)
 
 
+@dataclass(frozen=True)
+class Decided:
+    """Suggestions that were accepted and refused, as they are written now."""
+
+    accepted: tuple[tuple[Rule, Place] | Remedy, ...]
+    refused_rules: tuple[Rule, ...]
+    refused_remedies: tuple[Remedy, ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "accepted": [
+                {"rule": rule_to_plain(one[0]), "into": vars(one[1])}
+                if isinstance(one, tuple)
+                else {"remedy": remedy_to_plain(one)}
+                for one in self.accepted
+            ],
+            "refused": [
+                *({"rule": rule_to_plain(rule)} for rule in self.refused_rules),
+                *({"remedy": remedy_to_plain(remedy)} for remedy in self.refused_remedies),
+            ],
+        }
+
+
+def decide(project: Project, accepted: Mapping[int, str | None], refused: Sequence[int]) -> Decided:
+    """Accept and refuse suggestions by the numbers that were shown last; an accepted rule may be for another class.
+
+    The project file is written once, with all that was accepted or, where some of it cannot be, not at all.
+    """
+    if both := sorted(set(accepted) & set(refused)):
+        raise InputError(f"suggestion {both[0]} is both accepted and refused: choose one")
+    last = LastSuggestions.read(project)
+    wanted: list[tuple[Rule, Place] | Remedy] = []
+    for one, (number, label) in zip(
+        last.taken(project, list(accepted)), accepted.items(), strict=True
+    ):
+        if label is not None and not isinstance(one, tuple):
+            raise InputError(f"suggestion {number} ({one}) is for no class: leave ={label} out")
+        wanted.append(for_class(*one, label) if isinstance(one, tuple) else one)
+    unwanted = last.taken(project, refused)
+    rules = [one[0] for one in unwanted if isinstance(one, tuple)]
+    remedies = [one for one in unwanted if not isinstance(one, tuple)]
+    assert project.file is not None
+    before = ProjectText.read(project.file)
+    text = before.text
+    for one in wanted:
+        text = accepted_text(text, *one) if isinstance(one, tuple) else one.applied(text)
+    if wanted:
+        write_edit(before, text)
+    if rules:
+        refuse(project.folder, [Refused.of(rule) for rule in rules])
+    if remedies:
+        keep(project.folder, remedies)
+    last.renewed(project, accepted).write(project)
+    return Decided(tuple(wanted), tuple(rules), tuple(remedies))
+
+
 def read_refused(folder: Path) -> tuple[Refused, ...]:
     """The rules that were refused, from the project's folder."""
-    path = folder / REFUSED
-    if not path.is_file():
-        return ()
-    found: list[Refused] = []
-    rows = csv.DictReader(StringIO(path.read_bytes().decode("utf-8-sig")))
-    for number, row in enumerate(rows, start=2):
-        try:
-            condition = json.loads(row["condition"] or "")
-            if not isinstance(condition, dict):
-                raise ValueError
-            found.append(Refused(str(row["label"]), condition))
-        except (KeyError, TypeError, ValueError):
-            raise InputError(
-                f"not a refused rule: the columns are {' and '.join(HEADER)}, a class and a condition as JSON; "
-                "correct the line, or delete it",
-                where=Where(str(path), number),
-            ) from None
-    return tuple(found)
+    problem = (
+        "not a refused rule: the columns are label and condition, a class and a condition as JSON"
+    )
+    return read_rows(folder / REFUSED, _refused, problem)
+
+
+def _refused(row: Mapping[str, str]) -> Refused:
+    condition = json.loads(row["condition"] or "")
+    if not isinstance(condition, dict):
+        raise ValueError("a condition is an object")
+    return Refused(str(row["label"]), condition)
 
 
 def refuse(folder: Path, refused: Sequence[Refused]) -> Path:
@@ -441,18 +478,15 @@ def refuse(folder: Path, refused: Sequence[Refused]) -> Path:
 
 def write_refused(folder: Path, refused: Sequence[Refused]) -> Path:
     """These refusals and no others."""
-    path = folder / REFUSED
-    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEADER)
-        writer.writerows(
-            (one.label, json.dumps(one.condition, ensure_ascii=False)) for one in refused
-        )
-    return path
+    rows = [
+        {"label": one.label, "condition": json.dumps(one.condition, ensure_ascii=False)}
+        for one in refused
+    ]
+    return write_rows(folder / REFUSED, ("label", "condition"), rows)
 
 
 @dataclass(frozen=True)
-class Kept:
+class LastSuggestions:
     """What was shown last, by number, and the project file that it was made for: rules first, then remedies."""
 
     rules: tuple[tuple[Rule, Place], ...]
@@ -461,7 +495,7 @@ class Kept:
     accepted: tuple[int, ...] = ()  # numbers that were accepted since
 
     @classmethod
-    def read(cls, project: Project) -> Kept:
+    def read(cls, project: Project) -> LastSuggestions:
         """What was shown last for a project."""
         path = _kept_path(project)
         if not path.is_file():
@@ -476,7 +510,7 @@ class Kept:
         return cls(tuple(rules), remedies, plain["digest"], tuple(plain.get("accepted", ())))
 
     @classmethod
-    def of(cls, project: Project, found: Suggestions) -> Kept:
+    def of(cls, project: Project, found: Suggestions) -> LastSuggestions:
         """The suggestions that are shown now."""
         pairs = zip((one.rule for one in found.suggestions), found.places, strict=True)
         remedies = tuple(remedy for _, remedy in found.remedies)
@@ -497,12 +531,12 @@ class Kept:
             }
             part.write_text(json.dumps(plain), encoding="utf-8")
 
-    def renewed(self, project: Project, accepted: Iterable[int] = ()) -> Kept:
+    def renewed(self, project: Project, accepted: Iterable[int] = ()) -> LastSuggestions:
         """The same after an edit of one's own: the other numbers still count."""
         return replace(self, digest=_digest(project), accepted=(*self.accepted, *accepted))
 
     def taken(self, project: Project, numbers: Sequence[int]) -> list[tuple[Rule, Place] | Remedy]:
-        """Those with these numbers; refused where the project file is another one by now."""
+        """Those with these numbers; refused where the project file has changed."""
         if self.digest != _digest(project):
             raise InputError(
                 "unruly.toml has changed since the suggestions were shown: run `unruly suggest` again"

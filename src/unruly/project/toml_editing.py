@@ -85,7 +85,7 @@ def set_key(text: str, table: Place, key: str, value: object) -> str:
 
 
 def drop_key(text: str, place: Place) -> str:
-    """Remove a key and its value, with whatever else stands on its lines; no word when it is not there."""
+    """Remove a key and its value, with whatever else is on its lines; nothing happens where it is not there."""
     layout = TomlLayout.of(text)
     if place in layout.spans:
         if any(place[:i] in layout.spans for i in range(1, len(place))):
@@ -156,9 +156,9 @@ class Block:
 
 
 def block(text: str, place: Place) -> Block:
-    """Where a table stands that is written under a header, all that is inside it included.
+    """The lines of a table that is written under a header, with all that is inside it.
 
-    Comments that stand apart, with a blank line between, belong to nobody and stay where they are.
+    Comments that are set apart by a blank line belong to nobody and stay where they are.
     """
     layout = TomlLayout.of(text)
     begin = layout.headers[place]
@@ -196,7 +196,7 @@ def insert_after(text: str, place: Place, new: str) -> str:
 
 
 def order_tables(text: str, place: Place, order: Sequence[int]) -> str:
-    """The tables, or items, of a list in another order; what stands between them stays in its place."""
+    """The tables, or items, of a list in another order; what is between them stays in its place."""
     layout = TomlLayout.of(text)
     spans = [(s.start, s.end) for s in _items(layout, place)]
     if not spans:
@@ -210,7 +210,7 @@ def order_tables(text: str, place: Place, order: Sequence[int]) -> str:
 
 
 def is_list(text: str, place: Place) -> bool:
-    """Whether the value there stands in brackets or braces after an equals sign, not under [[headers]]."""
+    """Whether the value there is in brackets or braces after an equals sign, not under [[headers]]."""
     return place in TomlLayout.of(text).spans
 
 
@@ -249,7 +249,7 @@ def _dropped_from_braces(text: str, layout: TomlLayout, place: Place) -> str:
 
 
 def _comma(text: str, at: int) -> int | None:
-    """Where the comma stands that follows an item, if one does."""
+    """The offset of the comma that follows an item, if one does."""
     blank = _BLANK.match(text, at)
     after = blank.end() if blank else at
     return after if text.startswith(",", after) else None

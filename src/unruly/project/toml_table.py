@@ -1,6 +1,6 @@
 """A TOML file that knows its lines: values read by type, strange keys refused with a suggestion.
 
-The standard parser does not say on which line a key or a list item stands, so a scanner of the same text does.
+The standard parser does not give the line of a key or a list item, so the text is scanned for it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Table:
             ) from None
 
     def where(self, *steps: str | int) -> Where:
-        """File and line of what stands there, or of the nearest thing around it that has a line."""
+        """File and line of a place, or of the nearest one around it that has a line."""
         place = (*self.place, *steps)
         while place and place not in self.lines:
             place = place[:-1]
@@ -232,7 +232,7 @@ def lines_of(text: str) -> dict[Place, int]:
 
 @dataclass(frozen=True)
 class Span:
-    """Where a pair or a list item stands in the text, as offsets."""
+    """Where a pair or a list item is in the text, as offsets."""
 
     start: int  # of the key, or of the item
     value: int  # where the value begins
@@ -241,7 +241,7 @@ class Span:
 
 @dataclass(frozen=True)
 class TomlLayout:
-    """Where everything stands in a TOML document that is known to be valid.
+    """Where everything is in a TOML document that is known to be valid.
 
     >>> layout = TomlLayout.of('[task]\\nclasses = ["ham"]')
     >>> layout.spans["task", "classes"], layout.headers
@@ -249,7 +249,7 @@ class TomlLayout:
     """
 
     spans: Mapping[Place, Span]  # of pairs and list items
-    headers: Mapping[Place, int]  # `[a]` and `[[a]]`: the table -> where its bracket stands
+    headers: Mapping[Place, int]  # `[a]` and `[[a]]`: the table -> the offset of its bracket
 
     @classmethod
     def of(cls, text: str) -> TomlLayout:

@@ -59,20 +59,16 @@ def vote_split(
 ) -> Voted:
     """Match all rules against all documents of a split, in the order of the file."""
     with project.blamed():
-        return _voted(project, split, progress, cache)
-
-
-def _voted(project: Project, split: str, progress: Progress, cache: Cache | None) -> Voted:
-    if is_wrench(project.data.path(split, project.folder)):
-        return _whole(project, project.corpus(split), progress, cache)
-    stream = project.scan(split)
-    if stream.rows is not None and stream.rows <= SMALL:
-        return _whole(project, stream.read(progress), progress, cache)
-    noted = _Noted(stream)
-    parts = list(project.sources.vote_stream(noted, progress, cache, stream.rows))
-    if not parts:
-        return _whole(project, stream.read(), progress, cache)
-    return Voted(Votes.concat(parts), noted.gold(), noted.counts())
+        if is_wrench(project.data.path(split, project.folder)):
+            return _whole(project, project.corpus(split), progress, cache)
+        stream = project.scan(split)
+        if stream.rows is not None and stream.rows <= SMALL:
+            return _whole(project, stream.read(progress), progress, cache)
+        noted = _Noted(stream)
+        parts = list(project.sources.vote_stream(noted, progress, cache, stream.rows))
+        if not parts:
+            return _whole(project, stream.read(), progress, cache)
+        return Voted(Votes.concat(parts), noted.gold(), noted.counts())
 
 
 def _whole(project: Project, corpus: Corpus, progress: Progress, cache: Cache | None) -> Voted:
@@ -206,7 +202,11 @@ class Checked:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What stands in the way, a sentence each, the worst first."""
+        """What is wrong, a sentence each, the worst first."""
+        return (*self._about_votes(), *self._about_rules(), *self._about_texts())
+
+    def _about_votes(self) -> list[str]:
+        """Classes that cannot be learnt."""
         found = []
         if self.not_asked:
             have = "has" if len(self.not_asked) == 1 else "have"
@@ -231,8 +231,13 @@ class Checked:
         if self.alike:
             from unruly.model.summary import sentence
 
-            told = sentence(ClassesAlike(self.alike))
-            found.append(told[0].lower() + told[1:])
+            line = sentence(ClassesAlike(self.alike))
+            found.append(line[0].lower() + line[1:])
+        return found
+
+    def _about_rules(self) -> list[str]:
+        """Rules that probably do not do what was meant."""
+        found = []
         if self.summary.total.polarity and self.never_vote:
             none = "matches" if len(self.never_vote) == 1 else "match"
             found.append(
@@ -245,7 +250,11 @@ class Checked:
                 f"keyword {word!r} of {source}{more}: a star is taken as it stands; for all words that begin so, write "
                 f"pattern = '\\b{word[:-1]}'"
             )
-        found += [str(fact) for fact in self.too_frequent]
+        return [*found, *map(str, self.too_frequent)]
+
+    def _about_texts(self) -> list[str]:
+        """The file of documents."""
+        found = []
         if self.no_labels is not None:
             found.append(
                 f"there are no labels in a column {self.no_labels!r}, so nothing is scored: correct label = ... under "
@@ -265,7 +274,7 @@ class Checked:
             found.append(
                 f"{plural(self.texts.skipped, 'row')} of the file {_are(self.texts.skipped)} skipped as unusable"
             )
-        return tuple(found)
+        return found
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -335,7 +344,7 @@ def _starred(project: Project) -> Iterator[tuple[str, str]]:
 
 
 def _other_files(project: Project) -> bool:
-    """Whether labels may stand in a file of their own: training texts often have none."""
+    """Whether another file may have the labels: training texts often have none."""
     return project.data.test is not None or project.data.valid is not None
 
 
@@ -384,7 +393,7 @@ def ask_split(
 
 
 def asked_line(asked: Asked) -> str:
-    """What asking one source came to, in a line."""
+    """The outcome of asking one source, in a line."""
     parts = [f"{plural(asked.answered, 'answer')} received", f"{asked.cached:,} known before"]
     if asked.unasked:
         parts.append(f"{asked.unasked:,} not asked {_why_unasked(asked)} to go on")

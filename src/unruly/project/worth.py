@@ -103,8 +103,8 @@ FEWEST = 20  # labels in the pool, and documents to score on
 
 
 @dataclass(frozen=True)
-class Rung:
-    """The classifier trained on so many hand labels."""
+class CurvePoint:
+    """A point of the learning curve: the classifier trained on so many hand labels."""
 
     labels: int
     accuracy: float  # mean over draws
@@ -113,25 +113,25 @@ class Rung:
 
 @dataclass(frozen=True)
 class Worth:
-    """What the rules are worth; None for an end that lies outside what was tried."""
+    """What the rules are worth in hand labels, read off the learning curve of a classifier; None: outside the curve."""
 
     rules: Share  # accuracy of the model that has rules only
-    rungs: tuple[Rung, ...]
+    curve: tuple[CurvePoint, ...]
     labels: float | None
-    low: float | None  # None: fewer than the first rung
-    high: float | None  # None: more than the last rung
+    low: float | None  # None: fewer than the first point
+    high: float | None  # None: more than the last point
     draws: int
     ledger: Ledger
 
     @property
     def sentence(self) -> str:
         """The answer in words."""
-        first, last = self.rungs[0].labels, self.rungs[-1].labels
+        first, last = self.curve[0].labels, self.curve[-1].labels
         low = f"{first:,} or fewer" if self.low is None else f"{_round(self.low):,}"
         high = f"more than {last:,}" if self.high is None else f"{_round(self.high):,}"
         if self.labels is not None:
             return f"these rules are worth about {plural(_round(self.labels), 'hand label')} ({low} to {high})"
-        if self.rules.value >= self.rungs[-1].accuracy:
+        if self.rules.value >= self.curve[-1].accuracy:
             return f"these rules are worth more than the {plural(last, 'hand label')} there are to compare with"
         return f"these rules are worth fewer than {plural(first, 'hand label')}"
 
@@ -148,7 +148,7 @@ class Worth:
             "draws": self.draws,
             "hand_labels": [
                 {"labels": r.labels, "accuracy": r.accuracy, "deviation": r.deviation}
-                for r in self.rungs
+                for r in self.curve
             ],
             "ledger": self.ledger.to_plain(),
             "gold_free": self.ledger.gold_free,
@@ -174,13 +174,24 @@ def measure_worth(
     `scored` and `gold` are those s documents; `pool` and `labels` other documents, all with a label.
     `ledger` is that of the model.
     """
+    from unruly.denoising.hand_labels import fit_hand_labels
+
+    def hit(size: int, draw: int) -> Hits:
+        """(s,): whether a classifier trained on so many labels is right."""
+        chosen = np.random.default_rng([seed, draw]).permutation(len(labels))[:size]
+        with threadpool_limits(1):  # more threads make small products slower
+            model = fit_hand_labels(pool.take(chosen), labels[chosen], m, seed)
+        right = model.log_proba(scored).argmax(axis=1) == gold
+        progress.advance(1, plural(size, "label"))
+        return np.asarray(right)
+
     _check(gold, labels)
     steps = list(sizes(len(labels)))
     hits: list[NDArray[np.bool_]] = []  # each (draws, s)
     above = 0
     with stage(progress, "training on hand labels", len(steps) * draws, "classifiers"):
         for place, size in enumerate(steps):
-            hits.append(_drawn(size, scored, gold, pool, labels, m, draws, seed, progress))
+            hits.append(np.array([hit(size, draw) for draw in range(draws)]))
             above += bool(hits[-1].mean() > rules_hit.mean())
             if above > _BEYOND:
                 steps = steps[: place + 1]
@@ -189,8 +200,8 @@ def measure_worth(
     means = [float(hit.mean()) for hit in hits]
     return Worth(
         rules=wilson(float(rules_hit.sum()), len(rules_hit)),
-        rungs=tuple(
-            Rung(size, mean, float(hit.mean(axis=1).std()))
+        curve=tuple(
+            CurvePoint(size, mean, float(hit.mean(axis=1).std()))
             for size, mean, hit in zip(steps, means, hits, strict=True)
         ),
         labels=_inside(crossing(steps, means, float(rules_hit.mean())), steps),
@@ -238,30 +249,6 @@ def crossing(steps: list[int], accuracies: list[float], rules: float) -> float:
         return float(steps[after])
     share = (rules - curve[after - 1]) / (curve[after] - curve[after - 1])
     return float(np.exp(np.log(steps[after - 1]) * (1 - share) + np.log(steps[after]) * share))
-
-
-def _drawn(
-    size: int,
-    scored: Features,
-    gold: Labels,
-    pool: Features,
-    labels: Labels,
-    m: int,
-    draws: int,
-    seed: int,
-    progress: Progress,
-) -> NDArray[np.bool_]:
-    """(draws, s): whether classifiers trained on so many labels are right."""
-    from unruly.denoising.hand_labels import fit_hand_labels
-
-    rows = []
-    for draw in range(draws):
-        chosen = np.random.default_rng([seed, draw]).permutation(len(labels))[:size]
-        with threadpool_limits(1):  # more threads make small products slower
-            model = fit_hand_labels(pool.take(chosen), labels[chosen], m, seed)
-        rows.append(model.log_proba(scored).argmax(axis=1) == gold)
-        progress.advance(1, plural(size, "label"))
-    return np.array(rows)
 
 
 def _interval(

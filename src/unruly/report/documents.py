@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.html import escape
+from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import Heads
+from unruly.model.explanation import majority_classes
 from unruly.report.markup import HUES, badge, lacking, paragraph, percent, section
-from unruly.votes.votes import Match, Votes
+from unruly.votes.votes import ABSTAIN, Match, Votes
 
 if TYPE_CHECKING:
     from unruly.report.facts import Facts
@@ -71,9 +73,8 @@ def documents_to_show(
     gold: NDArray[np.int64] | None = None,
 ) -> tuple[ShownDocument, ...]:
     """The foremost documents of each group, a third each as far as there are enough."""
-    counts, confidence = votes.counts(), heads.combined.max(axis=1)  # (n, m), (n,)
-    clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
-    against = votes.covered & clear & (counts.argmax(axis=1) != heads.predicted)
+    majority, confidence = majority_vote(votes), heads.combined.max(axis=1)  # (n,), (n,)
+    against = (majority != ABSTAIN) & (majority != heads.predicted)
     groups = {
         AGAINST: _ordered(against, -confidence),
         UNCOVERED: _ordered(~votes.covered & (confidence >= SURE), -confidence),
@@ -118,14 +119,12 @@ def shown_document(
 ) -> ShownDocument:
     """One document with its votes, the heaviest first, and its matched spans."""
     why = votes.matches(row) if votes.provenance else ()
-    counts = votes.take([row]).counts()[0]  # (m,)
-    leading = np.flatnonzero(counts == counts.max()) if counts.any() else ()
     return ShownDocument(
         id=str(votes.ids[row]),
         group=group,
         pieces=excerpt(texts[row], _spans(row, why, votes)),
         votes=_votes(row, why, votes, heads),
-        majority=tuple(votes.classes[r] for r in leading),
+        majority=majority_classes(votes.take([row])),
         label=votes.classes[heads.predicted[row]],
         confidence=float(heads.combined[row].max()),
         gold=None if gold is None or gold[row] < 0 else votes.classes[gold[row]],

@@ -14,6 +14,7 @@ from unruly.facts import BalanceOrigin, ClassBalance, Ledger, Use, note_to_plain
 from unruly.features.cache import Cache
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate
+from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import Epoch, Heads
 from unruly.model.advice import (
     Critique,
@@ -23,10 +24,11 @@ from unruly.model.advice import (
     count_pairs,
     critique_rules,
 )
-from unruly.model.evaluation import Evaluation, evaluate
+from unruly.model.evaluation import Evaluation
 from unruly.model.fitted import Fitted
 from unruly.model.fitting import accuracy_by_labels
 from unruly.model.inputs import Documents, corpus_gold
+from unruly.model.predictions import Predictions
 from unruly.model.suggestions import RuleSuggestion, suggest_rules
 from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
@@ -36,7 +38,7 @@ from unruly.report.sources import SourceFacts, Weights, source_facts, source_wei
 from unruly.report.verdict import Removal, removals
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import Votes
+from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
 
 SUGGESTIONS = 15  # new rules that the page shows
@@ -83,7 +85,6 @@ class Answers:
     votes: Votes
     heads: Heads
     gold: NDArray[np.int64] | None  # (n,): -1 where unknown; None when no document has any
-    repeats: NDArray[np.bool_]  # (n,): which are also training documents
 
     @property
     def predicted(self) -> NDArray[np.intp]:
@@ -115,9 +116,7 @@ class KeyFigures:
     scored_on: ScoredOn | None  # behind the evaluation, and all that is measured
     evaluation: Evaluation | None
     labels: int  # by hand, that were given
-    by_labels: (
-        AccuracyEstimate | None
-    )  # the accuracy that they tell; None where none was drawn from all documents
+    by_labels: AccuracyEstimate | None  # from these; None where none was drawn from all documents
     never_predicted: tuple[str, ...]  # classes that no document is given
     with_majority: float | None  # documents with a clear majority of votes that get its class
     sources: tuple[SourceFacts, ...]
@@ -183,11 +182,9 @@ def gather(
     if documents is None:
         return _from_sample(model, fitted)
     seen = answers(fitted, documents, votes, cache, progress)
-    held_out = seen if scored is None else answers(fitted, scored, scored_votes, cache, progress)
-    if held_out.gold is None:
-        held_out = seen
-    known = _by_labels(fitted, seen, held_out, labels, cache, progress)
-    return _from_answers(model, fitted, seen, held_out, labels, known)
+    held_out = None if scored is None else answers(fitted, scored, scored_votes, cache, progress)
+    figures = _key_figures(model, fitted, seen, held_out, labels, cache, progress)
+    return _all_facts(figures, fitted, seen, _scored(seen, held_out))
 
 
 def key_figures(
@@ -201,26 +198,13 @@ def key_figures(
 ) -> KeyFigures:
     """The same as far as the verdict and the main charts need it: seconds where all of it takes a minute."""
     seen = answers(fitted, documents, cache=cache)
-    held_out = seen if scored is None else answers(fitted, scored, cache=cache)
-    if held_out.gold is None:
-        held_out = seen
-    known = _by_labels(fitted, seen, held_out, labels, cache)
-    return _key_figures(model, fitted, seen, held_out, labels, known)
+    held_out = None if scored is None else answers(fitted, scored, cache=cache)
+    return _key_figures(model, fitted, seen, held_out, labels, cache)
 
 
-def _by_labels(
-    fitted: Fitted,
-    seen: Answers,
-    held_out: Answers,
-    labels: Labelled | None,
-    cache: Cache | None,
-    progress: Progress = SILENT,
-) -> AccuracyEstimate | None:
-    """The accuracy by labels that were drawn from all documents, where no gold tells it."""
-    if held_out.gold is not None or labels is None or not len(labels.rows):
-        return None
-    features = fitted.features(Documents.of(seen.corpus), cache, progress)
-    return accuracy_by_labels(fitted, features, seen.votes, labels, progress)
+def _scored(seen: Answers, held_out: Answers | None) -> Answers:
+    """The documents that are scored: those held out, where they have true labels."""
+    return seen if held_out is None or held_out.gold is None else held_out
 
 
 def answers(
@@ -231,8 +215,7 @@ def answers(
     progress: Progress = SILENT,
 ) -> Answers:
     """Take the given votes, else those of the model's own rules, and apply both heads."""
-    documents = Documents.of(corpus)
-    found = fitted.predictions(documents, given, cache, progress)
+    found = fitted.predictions(Documents.of(corpus), given, cache, progress)
     known = corpus.gold is not None and bool((corpus.gold >= 0).any())
     return Answers(
         name=Path(corpus.name).name,
@@ -240,7 +223,6 @@ def answers(
         votes=found.votes,
         heads=found.heads,
         gold=corpus_gold(corpus, fitted.classes, fitted.numbered) if known else None,
-        repeats=fitted.repeats(documents),
     )
 
 
@@ -248,13 +230,21 @@ def _key_figures(
     model: str,
     fitted: Fitted,
     seen: Answers,
-    held_out: Answers,
+    other: Answers | None,
     labels: Labelled | None,
-    by_labels: AccuracyEstimate | None,
+    cache: Cache | None,
+    progress: Progress = SILENT,
 ) -> KeyFigures:
-    gold = held_out.gold
+    held_out = _scored(seen, other)
+    gold, evaluation, by_labels = held_out.gold, None, None
+    if gold is not None:
+        predictions = Predictions(held_out.heads, held_out.votes)
+        documents = Documents.of(held_out.corpus)
+        evaluation = fitted.evaluate(documents, predictions, gold, held_out.name)
+    elif labels is not None and len(labels.rows):
+        features = fitted.features(Documents.of(seen.corpus), cache, progress)
+        by_labels = accuracy_by_labels(fitted, features, seen.votes, labels, progress)
     sources = source_facts(fitted.summary, seen.votes, held_out.votes, gold)
-    evaluation = None if gold is None else _evaluation(fitted, held_out, gold)
     return KeyFigures(
         model=model,
         classes=fitted.classes,
@@ -275,18 +265,9 @@ def _key_figures(
     )
 
 
-def _from_answers(
-    model: str,
-    fitted: Fitted,
-    seen: Answers,
-    held_out: Answers,
-    labels: Labelled | None,
-    by_labels: AccuracyEstimate | None,
-) -> Facts:
-    gold, rules = held_out.gold, _rules(fitted)
+def _all_facts(figures: KeyFigures, fitted: Fitted, seen: Answers, held_out: Answers) -> Facts:
+    gold, rules, sources = held_out.gold, fitted.rule_sources, figures.sources
     noisy = seen if seen.gold is not None else held_out
-    figures = _key_figures(model, fitted, seen, held_out, labels, by_labels)
-    sources = figures.sources
     texts = seen.corpus.texts.to_list()
     return Facts(
         **vars(figures),
@@ -346,7 +327,7 @@ def _from_sample(model: str, fitted: Fitted) -> Facts:
     predicted = near.labels.astype(np.int64)
     certain = np.eye(votes.m)[predicted]
     sources = source_facts(fitted.summary, votes)
-    texts, rules = near.snippets, _rules(fitted)
+    texts, rules = near.snippets, fitted.rule_sources
     absent = [c for c, n in zip(fitted.classes, fitted.summary.labels, strict=True) if not n]
     kept = CountedOn(votes.n, None)
     return Facts(
@@ -391,10 +372,6 @@ def _from_labels(
     return tuple(replace(one, changed=None) for one in found)
 
 
-def _rules(fitted: Fitted) -> Sources | None:
-    return None if fitted.rules is None else fitted.rules.sources
-
-
 def _known_shares(summary: FitSummary, gold: NDArray[np.int64] | None) -> Sequence[float] | None:
     """The class shares where they are known: by gold, by the user, or by labels; never as assumed."""
     if gold is not None:
@@ -406,18 +383,6 @@ def _known_shares(summary: FitSummary, gold: NDArray[np.int64] | None) -> Sequen
     return balance.shares
 
 
-def _evaluation(fitted: Fitted, held_out: Answers, gold: NDArray[np.int64]) -> Evaluation:
-    return evaluate(
-        held_out.heads,
-        held_out.votes,
-        gold,
-        ledger=fitted.ledger.add(Use.SCORING, int((gold >= 0).sum()), held_out.name),
-        commonest=fitted.commonest,
-        repeats=held_out.repeats,
-        shares=fitted.summary.shares,
-    )
-
-
 def _absent(classes: tuple[str, ...], *predicted: NDArray[np.integer]) -> tuple[str, ...]:
     given = {int(r) for some in predicted for r in np.unique(some)}
     return tuple(name for r, name in enumerate(classes) if r not in given)
@@ -425,7 +390,6 @@ def _absent(classes: tuple[str, ...], *predicted: NDArray[np.integer]) -> tuple[
 
 def _with_majority(votes: Votes, predicted: NDArray[np.integer]) -> float | None:
     """The share of documents with a clear majority that are given the majority's class."""
-    counts = votes.counts()
-    clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
-    rows = votes.covered & clear
-    return float((counts.argmax(axis=1) == predicted)[rows].mean()) if rows.any() else None
+    majority = majority_vote(votes)
+    rows = majority != ABSTAIN
+    return float((majority == predicted)[rows].mean()) if rows.any() else None

@@ -1,4 +1,4 @@
-"""The parts of the page: figures with description and numbers, tables, matrices as boards of squares, sections, badges, notes on missing data."""
+"""The parts of the page: figures, tables, matrices as boards of squares, sections, badges, notes on missing data."""
 
 from __future__ import annotations
 

@@ -79,10 +79,10 @@ def report(
     """Write the report of a model, whole or not at all, and give the numbers in it.
 
     `documents` are what the model is applied to, preferably its training documents; `scored` are
-    documents with true labels, where `documents` carry none or these are to be held out. True labels
-    score the model, and the advice names sources that they find wrong; the ledger says so. `labels` are people's labels of
-    `documents`, which estimate the accuracy where there are no others. Without documents the report shows what the model file alone holds.
-    `votes` and `scored_votes` are the votes on these documents, for a model that carries no rules.
+    documents with true labels, where `documents` have none or others are to be scored. True labels score
+    the model and its sources; the ledger says so. `labels` are people's labels of `documents`, which
+    estimate the accuracy where there are no others. Without documents, the report shows what the model
+    file alone holds. `votes` and `scored_votes` are for a model that carries no rules.
     """
     check_no_folder(Path(output))
     facts = gather(
@@ -129,9 +129,8 @@ def _groups(sections: dict[str, str]) -> list[str]:
         if row is None or not sections.keys() >= set(row):
             made.append(text)
         elif name == row[0]:
-            wide = any('class="wide chart"' in sections[other] for other in row)
             inside = "\n".join(sections[other] for other in row)
-            made.append(inside if wide else f'<div class="pair">{inside}</div>')
+            made.append(f'<div class="pair">{inside}</div>')
     return made
 
 
@@ -169,7 +168,7 @@ def _estimates(facts: Facts) -> str:
         return "The estimate is the share of its votes that are the final label."
     labels = facts.ledger.used_for(Use.TRAINING)
     gold = f"with {plural(labels, 'true label')}" if labels else "without true labels"
-    message = f"The estimate goes by the text and the other sources, {gold}, with a 95% interval"
+    message = f"The estimate uses the text and the other sources, {gold}, with a 95% interval"
     if facts.balance is not None and facts.balance.origin is BalanceOrigin.ASSUMED:
         return message + "; it rests on class shares that are assumed, and is wrong where they are."
     return message + "."
@@ -378,5 +377,5 @@ SECTIONS: dict[str, tuple[str, Callable[[Facts], str]]] = {
     "documents": ("Documents", lambda facts: documents_section(facts, GIVE_DATA)),
     "advice": ("Advice", advice_section),
 }
-# Sections that stand side by side where there is room.
+# Sections side by side, where there is room.
 TOGETHER = (("agreement", "weights"), ("training", "confusion"))

@@ -205,7 +205,7 @@ def free_place(
     inside: Box,
     others: Sequence[Point] = (),
 ) -> Point | None:
-    """Where the middle of a name may stand around a point, free or nearly; None when nowhere.
+    """A free place for the middle of a name around a point; None where there is none.
 
     A name must be nearer to its own point than to any of the `others`, so that it is read with it.
     """

@@ -1,4 +1,4 @@
-"""What the page concludes: the verdict (how good the model is beside majority vote, how sure that is, what it rests on), and advice on rules."""
+"""The verdict (accuracy beside majority vote, how certain it is, what it depends on), and advice on rules."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _are(count: int) -> str:
 
 
 def _about_answers(facts: KeyFigures) -> list[str]:
-    """What can be told of the answers without true labels."""
+    """What is known of the predictions without true labels."""
     sentences = _balance(facts)
     if facts.never_predicted:
         few = facts.never_predicted
@@ -312,7 +312,7 @@ def removals(
 ) -> tuple[Removal, ...]:
     """Each source taken away in turn.
 
-    Documents without votes get the class `commonest`, or, where the votes that are left have another commonest class, that.
+    Documents without votes get the class `commonest`, or the commonest class of the votes that are left.
 
     >>> removals(Votes.from_array([[0, -1], [0, 1], [1, 1]]))[0]
     Removal(source='source_0', votes=3, uncovered=1, changed=1, adds=None)
@@ -345,7 +345,28 @@ def removals(
 
 def advice_section(facts: Facts) -> str:
     """Criticism of the rules, new ones, and what each source contributes."""
-    groups: tuple[tuple[str, tuple[type[Critique], ...], str], ...] = (
+    parts = []
+    for title, kinds, none in _advice_groups(facts):
+        found = advice_sentences([one for one in facts.critique if isinstance(one, kinds)])
+        message = [sentence_ for _, sentence_ in found]
+        if message and WeakSource in kinds:
+            message += _not_judged(facts)
+        parts.append(
+            f"<div><h3>{escape(title)}</h3>{listed(message) if message else paragraph(none)}</div>"
+        )
+    return section(
+        "advice",
+        "Advice",
+        paragraph(_basis(facts)),
+        '<div class="columns">' + "".join(parts) + "</div>",
+        _suggestions(facts),
+        _removals(facts),
+    )
+
+
+def _advice_groups(facts: Facts) -> tuple[tuple[str, tuple[type[Critique], ...], str], ...]:
+    """Titles, the findings under each, and the sentence where there are none."""
+    return (
         (
             "Sources that are often wrong",
             (WeakSource,),
@@ -373,27 +394,10 @@ def advice_section(facts: Facts) -> str:
             f"they have no class in common, on {CONFLICT:.0%} of the votes of one.",
         ),
     )
-    parts = []
-    for title, kinds, none in groups:
-        told = advice_sentences([one for one in facts.critique if isinstance(one, kinds)])
-        message = [sentence_ for _, sentence_ in told]
-        if message and WeakSource in kinds:
-            message += _not_judged(facts)
-        parts.append(
-            f"<div><h3>{escape(title)}</h3>{listed(message) if message else paragraph(none)}</div>"
-        )
-    return section(
-        "advice",
-        "Advice",
-        paragraph(_basis(facts)),
-        '<div class="columns">' + "".join(parts) + "</div>",
-        _suggestions(facts),
-        _removals(facts),
-    )
 
 
 def _no_weak_source(facts: Facts) -> str:
-    """What can be said where no source is named."""
+    """The sentence where no source is weak."""
     many = sum(s.votes >= FEW for s in facts.sources)
     if not many:
         return f"Not judged: no source has {FEW} votes."

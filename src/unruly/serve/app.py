@@ -113,7 +113,13 @@ class Pages:
 
     async def predict(self, request: Request) -> Response:
         """One text or many, in Hugging Face's form or ours."""
+        return await self._predictions(request)
+
+    async def _predictions(self, request: Request, lists: bool = False) -> Response:
+        """The answers; with `lists` one for each text, even for a text alone."""
         asked, form = predict_request(await self._json(request), self.service.settings.limits)
+        if lists and isinstance(form, HuggingFace):
+            form = HuggingFace(False, form.top_k)
         answers = await self._predict(request, asked)
         return plain(answers.to_plain(form), headers={"X-Model": answers.checksum[:12]})
 
@@ -121,11 +127,7 @@ class Pages:
         """Where Hugging Face's own client posts to, which expects a list for each text, also for one alone."""
         if request.method != "POST":
             return await self.docs(request)
-        asked, form = predict_request(await self._json(request), self.service.settings.limits)
-        if isinstance(form, HuggingFace):
-            form = HuggingFace(False, form.top_k)
-        answers = await self._predict(request, asked)
-        return plain(answers.to_plain(form), headers={"X-Model": answers.checksum[:12]})
+        return await self._predictions(request, lists=True)
 
     async def explain(self, request: Request) -> Response:
         """Why one document gets its label."""

@@ -1,8 +1,8 @@
-"""What clients send and get, as small typed values: requests and answers in Hugging Face's form, ours, or the Open Inference Protocol's.
+"""Requests and answers as typed values: in Hugging Face's form, ours, or the Open Inference Protocol's.
 
-Requests are checked against the limits; an error has a status, a kind for programs and a sentence for people. The protocol
-(version 2, paths `/v2/…`, https://github.com/kserve/open-inference-protocol) takes texts as a tensor of BYTES and gives labels and
-probabilities as tensors; a model goes by the name of its file.
+Requests are checked against the limits; an error has a status, a kind for programs and a sentence for people. The
+protocol (version 2, paths `/v2/…`, https://github.com/kserve/open-inference-protocol) takes texts as a tensor of BYTES
+and gives labels and probabilities as tensors; a model goes by the name of its file.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ class Limits:
     characters: int = 100_000  # of one text
     waiting: int = 4_000  # texts that wait for a batch; more are turned away with 429
     batch: int = 256  # texts predicted together
-    batch_characters: int = (
-        500_000  # and no more characters than these, unless one request has more
-    )
+    batch_characters: int = 500_000  # predicted together, unless one request has more
     explanations: int = 16  # that wait
     seconds: float = 30.0  # for a client to send its request, and for requests to end when stopping
 
@@ -294,7 +292,7 @@ def whole_number(value: object) -> int | None:
 
 
 def _kind(value: object) -> str:
-    """What stands there, without repeating what may be somebody's text."""
+    """The kind of a value, without repeating what may be somebody's text."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, int | float):

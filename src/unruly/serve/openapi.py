@@ -1,6 +1,6 @@
 """The OpenAPI document of a server, and the documentation page that is made from it.
 
-Every path with what it takes, what it gives, and an example of each. The page is one HTML file that loads nothing from elsewhere.
+The page is one HTML file that loads nothing from elsewhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Serving: a socket that listens, one process or several on it, and an end that finishes what it has."""
+"""Run the server: the listening socket, one or several worker processes, and a graceful stop."""
 
 from __future__ import annotations
 

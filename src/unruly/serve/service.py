@@ -1,8 +1,7 @@
-"""What the server does, without HTTP: predict in batches, explain one by one, describe itself, count; and reload its model.
+"""The server without HTTP: predictions in batches, explanations, metrics, and reloading the model.
 
-Micro-batching: requests that arrive while a batch is predicted make up the next one. Nobody waits for company: a text that
-comes alone is predicted at once, and the more requests come together, the larger the batches grow by themselves. One thread
-predicts; the event loop reads and writes meanwhile.
+Micro-batching: requests that arrive while a batch is predicted form the next one. A lone text is predicted at once,
+and batches grow with the load. One thread predicts, while the event loop reads and writes.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class ServeSettings:
 
     @property
     def name(self) -> str:
-        """What the model goes by in answers: its file's name.
+        """The model's name in answers: that of its file.
 
         >>> ServeSettings(Path("models/spam.unruly")).name
         'spam'
@@ -214,7 +213,6 @@ class Service:
         return explain(
             self.file.served.fitted,
             documents_of(request.asked),
-            None,
             words=request.words,
             neighbours=request.neighbours,
         )
