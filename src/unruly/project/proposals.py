@@ -303,16 +303,15 @@ class LlmSuggester:
             if request.key in answers
             for item in (request.proposed(answers[request.key]) or ())[:MOST]
         ]
-        rules: dict[str, Rule] = {}
+        rules: dict[Rule, None] = {}  # in the order of the answers, each once
         rejected: list[Rejected] = []
         for item in items:
             try:
-                rule = Rule(item.label, condition_of(item))
-                rules.setdefault(f"{item.label} {rule.when.reason()}", rule)
+                rules[Rule(item.label, condition_of(item))] = None
             except RuleError as error:
                 rejected.append(Rejected(item.label, _safe_to_print(str(item.item)), error.message))
         proposals = Proposals(
-            self.llm.model, self.llm.endpoint.host, asked, tuple(rules.values()), tuple(rejected)
+            self.llm.model, self.llm.endpoint.host, asked, tuple(rules), tuple(rejected)
         )
         return ranked(self.project, self.judged, n, proposals, progress)
 
