@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -157,3 +158,16 @@ def test_without_time_nothing_is_asked() -> None:
     with Watch(0) as watch:
         assert watch.over
         assert watch.ask([pl.col("a")], pl.DataFrame({"a": [1]})) is None
+
+
+def test_the_other_process_runs_no_module_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("json", "io", "polars", "encodings"):
+        (tmp_path / f"{module}.py").write_text("open('ran', 'w').close()")
+    monkeypatch.chdir(tmp_path)
+    with Watch(60.0) as watch:
+        answer = watch.ask([pl.col("a") + 1], pl.DataFrame({"a": [1]}))
+    assert answer is not None
+    assert answer["a"].to_list() == [2]
+    assert not (tmp_path / "ran").exists()

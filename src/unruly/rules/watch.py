@@ -136,7 +136,12 @@ class TimedProcess:
         self._answers = queue.Queue()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM],
+                [
+                    sys.executable,
+                    "-I",
+                    "-c",
+                    _PROGRAM,
+                ],  # -I: modules of the current folder are not run
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
