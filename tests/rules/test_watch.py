@@ -60,6 +60,17 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
         if seconds != watch_module._PATIENCE:
             time.use_up(seconds)
 
+    def find(
+        self: TimedProcess,
+        pattern: str,
+        ignore_case: bool,
+        text: str,
+        seconds: float,
+        most: int = 0,
+    ) -> None:
+        time.use_up(seconds)
+
+    monkeypatch.setattr(TimedProcess, "find", find)
     monkeypatch.setattr(pattern_module, "_compiled", lambda pattern, ignore_case: Endless())
     monkeypatch.setattr(TimedProcess, "begin", lambda self: True)
     monkeypatch.setattr(TimedProcess, "ask", ask)

@@ -2,7 +2,8 @@
 
 No pattern keeps a run waiting, in either engine, and Ctrl-C works at once. The linear engine takes at most size × length
 steps, some 20 million a second: within that the matcher has it match all texts at once, and a longer text in another
-process. Python's engine has a clock of its own. Where the time of the source is over for a document, the rule abstains
+process. Python's engine has a clock of its own, at which it looks seldom: `a++b` takes half a minute for a million
+letters. So it matches long texts in another process as well. Where the time of the source is over for a document, the rule abstains
 there, and the matcher counts the document.
 """
 
@@ -33,7 +34,7 @@ from unruly.rules.expressions import (
     short,
     spans_between,
 )
-from unruly.rules.watch import MOST_SECONDS, SECONDS, STEPS, Watch
+from unruly.rules.watch import LONG, MOST_SECONDS, SECONDS, STEPS, TimedProcess, Watch
 
 _EMPTY = pl.lit("")  # and not null: polars matches what stands behind a null, too
 
@@ -196,25 +197,34 @@ class TimedPattern:
 
     def compute_within(self, frame: pl.DataFrame, left: NDArray[np.float64]) -> pl.Series:
         """Null where the time was over."""
-        compiled = self.compiled()
         found: list[bool | None] = []
-        for row, text in enumerate(frame[TEXT]):
-            seconds = min(self.seconds, float(left[row]))
-            if seconds <= 0:
-                found.append(None)
-                continue
-            start = time.monotonic()
-            try:
-                found.append(compiled.search(text or "", timeout=seconds) is not None)
-            except TimeoutError:
-                found.append(None)
-            left[row] -= time.monotonic() - start
+        with TimedProcess() as process:
+            for row, text in enumerate(frame[TEXT]):
+                seconds = min(self.seconds, float(left[row]))
+                if seconds <= 0 or (len(text or "") > LONG and not process.begin()):
+                    found.append(None)
+                    continue
+                start = time.monotonic()
+                found.append(self._occurs(text or "", seconds, process))
+                left[row] -= time.monotonic() - start
         return pl.Series(self.name, found, dtype=pl.Boolean)
+
+    def _occurs(self, text: str, seconds: float, process: TimedProcess) -> bool | None:
+        """None where the time was over."""
+        if len(text) > LONG:
+            spans = process.find(self.pattern, self.ignore_case, text, seconds, most=1)
+            return None if spans is None else bool(spans)
+        try:
+            return self.compiled().search(text, timeout=seconds) is not None
+        except TimeoutError:
+            return None
 
     def spans(self, text: str, watch: Watch) -> tuple[Span, ...]:
         """The character ranges of its matches; none when that takes too long."""
         if watch.over:
             return ()
+        if len(text) > LONG:
+            return tuple(watch.find(self.pattern, self.ignore_case, text) or ())
         try:
             with watch.running():
                 found = self.compiled().finditer(text, timeout=watch.left)
