@@ -44,6 +44,13 @@ if TYPE_CHECKING:
     help="The variable of the environment with the token that clients must send.",
 )
 @click.option(
+    "--allow-host",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="A name that a proxy on this machine calls the server by; others are refused on 127.0.0.1.",
+)
+@click.option(
     "--max-body",
     type=click.IntRange(1),
     default=10,
@@ -86,6 +93,7 @@ def serve(
     port: int,
     workers: int,
     token_env: str | None,
+    names: tuple[str, ...],
     max_body: int,
     max_texts: int,
     max_characters: int,
@@ -121,6 +129,7 @@ def serve(
         functions=tuple(functions),
         host=host,
         port=port,
+        names=tuple(names),
         workers=workers,
         token=None if token_env is None else _token(token_env),
         limits=limits,
