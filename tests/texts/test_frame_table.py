@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import tempfile
 import zipfile
 from pathlib import Path
@@ -53,6 +54,36 @@ def test_a_sheet_is_read(tmp_path: Path) -> None:
     corpus = Corpus.read(path)
     assert corpus.texts.to_list() == ["subscribe", "a song"]
     assert corpus.columns["note"].to_list() == ["007", "+49"]
+
+
+def test_a_sheet_with_two_cells_far_apart_is_refused(tmp_path: Path) -> None:
+    """The library would make room for 17 billion cells, and end the process."""
+    pytest.importorskip("fastexcel")
+    path = workbook(tmp_path / "x.xlsx", [["text"], ["a"]])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    far = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            given = content.replace(b"</sheetData>", b" " * (1 << 20) + far)
+            archive.writestr(name, given if name == sheet else content)
+    with pytest.raises(InputError, match=r"a sheet of 17,179,869,184 cells, most of them empty"):
+        Corpus.read(path)
+
+
+@pytest.mark.parametrize("name", ["x.json.gz", "x.parquet.gz", "x.xlsx.gz"])
+def test_a_gzipped_file_that_is_not_read_in_pieces(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"[]"))
+    with pytest.raises(
+        InputError, match=rf"only \.csv, .* are read: unpack it, e\.g\. gunzip {name}"
+    ):
+        Corpus.read(tmp_path / name)
+
+
+def test_an_ending_in_capitals_is_unzipped_too(tmp_path: Path) -> None:
+    (tmp_path / "X.CSV.GZ").write_bytes(gzip.compress(b"text\na song\n"))
+    assert Corpus.read(tmp_path / "X.CSV.GZ").texts.to_list() == ["a song"]
 
 
 def test_an_array_is_read(tmp_path: Path) -> None:

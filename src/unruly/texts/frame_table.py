@@ -5,6 +5,7 @@ read in batches; JSON arrays and Excel sheets, read whole.
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -33,6 +34,8 @@ from unruly.texts.table import (
 )
 from unruly.wording import listed
 
+MOST_CELLS = 50_000_000  # of a sheet, empty ones included
+_CELL = re.compile(rb"""\br\s*=\s*["']([A-Z]{1,4})([0-9]{1,9})["']""")
 LARGEST = 1 << 30  # bytes, once unpacked: larger files are for formats that can be read in pieces
 SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 PARQUET = (".parquet", ".pq")
@@ -136,6 +139,7 @@ def sheet_table(path: Path) -> FrameTable:
     _check_size(path, path.stat().st_size)
     if zipfile.is_zipfile(path):
         _check_size(path, _unpacked(path))
+        _check_cells(path)
     with polars_errors(path, "Excel"), panics_of("fastexcel", str(path)):
         try:
             frame = library.read_excel(path).load_sheet(0).to_polars()
@@ -152,6 +156,47 @@ def _unpacked(path: Path) -> int:
             return sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError):
         raise InputError("damaged: it cannot be unpacked", where=Where(str(path))) from None
+
+
+def _check_cells(path: Path) -> None:
+    """Refuse a sheet whose cells lie so far apart that the room between them, which the library makes, is too large."""
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            if re.fullmatch(r"xl/worksheets/[^/]+\.xml", entry.filename):
+                with archive.open(entry) as file:
+                    cells = _cells(iter(lambda: file.read(1 << 20), b""))
+                if cells > MOST_CELLS:
+                    raise InputError(
+                        f"a sheet of {cells:,} cells, most of them empty: save it as CSV or Parquet",
+                        where=Where(str(path)),
+                    )
+
+
+def _cells(pieces: Iterator[bytes]) -> int:
+    """From the first row and column to the last that a sheet names.
+
+    >>> _cells(iter([b'<c r="A2"/><c r="C', b'10"/>']))
+    30
+    """
+    rows = columns = 0
+    before = b""
+    for piece in pieces:
+        for letters, row in _CELL.findall(before + piece):
+            columns, rows = max(columns, _column(letters)), max(rows, int(row))
+        before = piece[-64:]
+    return max(rows, 1) * max(columns, 1)
+
+
+def _column(letters: bytes) -> int:
+    """The number of a column, from 1.
+
+    >>> _column(b"A"), _column(b"AA")
+    (1, 27)
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number
 
 
 def _check_size(path: Path, size: int) -> None:
