@@ -41,7 +41,7 @@ from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.rules.condition import AllOf, AnyOf, Condition, Not, Place
 from unruly.rules.matching import Cache as VoteCache
-from unruly.rules.prompt import Prompt
+from unruly.rules.prompt import Prompt, prompt_of
 from unruly.rules.similar import Described, Similar
 from unruly.rules.source import Source
 from unruly.rules.sources import Sources
@@ -369,6 +369,12 @@ class RuleBook:
         if encoder is None:
             return self
         return replace(self, sources=self._with(lambda when: _with_encoder(when, encoder)))
+
+    def hosts(self) -> tuple[str, ...]:
+        """The other machines that its prompts would send texts to."""
+        prompts = [prompt_of(source) for source in self.sources.sources]
+        away = [p.endpoint.host for p in prompts if p is not None and not p.endpoint.local]
+        return tuple(dict.fromkeys(away))
 
     def with_key(self, key_env: str | None) -> Sources:
         """The sources, whose prompts find their key in this environment variable; as they are without one."""
