@@ -7,6 +7,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError
 from unruly.texts import frame_table
+from unruly.texts.columns import Layout
 from unruly.texts.corpus import Corpus
-from unruly.texts.frame_table import FolderTable, parquet_files
+from unruly.texts.frame_table import MOST_BYTES, FolderTable, parquet_files, parquet_table
 
 SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -216,3 +218,13 @@ def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
     (folder / "a.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match="none of its 1 Parquet files can be read"):
         Corpus.read(folder, on_bad_row="skip")
+
+
+def test_one_long_text_named_many_times_is_not_written_out_at_once(tmp_path: Path) -> None:
+    """Three kilobytes of Parquet that are a gigabyte of texts."""
+    text = pl.Series("text", ["x" * 1_000_000], dtype=pl.Categorical)
+    pl.DataFrame({"text": pl.concat([text] * 1000)}).write_parquet(tmp_path / "x.parquet")
+    table = parquet_table(tmp_path / "x.parquet")
+    rows = list(table.batches(Layout("text"), 100_000))
+    assert max(part.frame.height for part in rows) <= MOST_BYTES // 1_000_000
+    assert np.concatenate([part.numbers for part in rows]).tolist() == list(range(1000))

@@ -36,6 +36,7 @@ from unruly.wording import listed
 
 MOST_CELLS = 50_000_000  # of a sheet, empty ones included
 _CELL = re.compile(rb"""\br\s*=\s*["']([A-Z]{1,4})([0-9]{1,9})["']""")
+MOST_BYTES = 1 << 28  # of the texts of one batch, each written out
 LARGEST = 1 << 30  # bytes, once unpacked: larger files are for formats that can be read in pieces
 SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 PARQUET = (".parquet", ".pq")
@@ -59,17 +60,38 @@ class FrameTable:
             raise InputError(f"{empty}: add documents", where=Where(str(path)))
 
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
-        """All rows in order."""
+        """All rows in order; fewer at once where their texts are long."""
         for start in range(0, self.rows, rows):
             with polars_errors(self.name, self._kind):
                 frame = self._scan.slice(start, rows).collect()
-            yield Rows(frame, frame, start + np.arange(frame.height, dtype=np.int64))
+                few = max(1, frame.height * MOST_BYTES // max(MOST_BYTES, _spelt_out(frame)))
+            for at in range(0, max(1, frame.height), few):
+                part = frame.slice(at, few)
+                numbers = start + at + np.arange(part.height, dtype=np.int64)
+                yield Rows(part, part, numbers)
 
     def where(self, row: int) -> Where:
         """Where the user finds the row of this number: the line of a sheet, else the row."""
         if self._line is None:
             return Where(self.name, row=row)
         return Where(self.name, line=row + self._line)
+
+
+def _spelt_out(frame: pl.DataFrame) -> int:
+    """The bytes of its texts, each written out: a file of some kilobytes may name one text a million times.
+
+    >>> _spelt_out(pl.DataFrame({"text": pl.Series(["ab", "ab", None], dtype=pl.Categorical)}))
+    4
+    """
+    total = 0
+    for column in frame.iter_columns():
+        if column.dtype == pl.String:
+            total += int(column.str.len_bytes().sum())
+        elif column.dtype in (pl.Categorical, pl.Enum):
+            counted = column.drop_nulls().alias("text").value_counts()
+            sizes = counted["text"].cast(pl.String).str.len_bytes().cast(pl.Int64)
+            total += int((sizes * counted["count"]).sum())
+    return total
 
 
 def parquet_table(path: Path) -> FrameTable:
