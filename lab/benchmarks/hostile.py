@@ -299,6 +299,9 @@ def _tokenizer(rng: random.Random) -> dict[str, Any]:
             {"type": "Sequence", "normalizers": grow},
             {"type": "Replace", "pattern": {"Regex": "(a+)+b"}, "content": "x"},
             {"type": "Replace", "pattern": {"String": " "}, "content": "y" * 3_000_000},
+            {"type": "Replace", "pattern": {"String": ""}, "content": "y" * 60},
+            {"type": "Sequence", "normalizers": [step for _ in range(5) for step in _folded()]},
+            {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}] * 30},
         ]
     )
     split: Any = rng.choice(
@@ -313,11 +316,35 @@ def _tokenizer(rng: random.Random) -> dict[str, Any]:
         ]
     )
     vocabulary: dict[str, int] = {"[UNK]": 0, "a": 1, "song": rng.choice([2, 10**9])}
+    model: Any = rng.choice(
+        [
+            {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"},
+            {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[none]"},
+            {
+                "type": "WordPiece",
+                "vocab": {"[UNK]": 0, "a": 1, "##a": 2},
+                "unk_token": "[UNK]",
+                "continuing_subword_prefix": "##",
+                "max_input_chars_per_word": 10**9,
+            },
+            {"type": "Unigram", "vocab": [["[UNK]", 0.0], ["a", -1.0], ["a" * 3000, -1.0]], "unk_id": 0},
+        ]
+    )  # fmt: skip
+    text = {"Sequence": {"id": "A", "type_id": 0}}
+    repeated = {"type": "TemplateProcessing", "single": [text] * 100_000, "pair": [text], "special_tokens": {}}  # fmt: skip
     return {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": normalizer,
-        "pre_tokenizer": split, "post_processor": None, "decoder": None,
-        "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"},
+        "pre_tokenizer": split, "post_processor": rng.choice([None, repeated]), "decoder": None, "model": model,
     }  # fmt: skip
+
+
+def _folded() -> list[dict[str, Any]]:
+    """Replacements that grow, and the steps that make of each what the next one replaces."""
+    fold = {"type": "Lowercase"}
+    return [
+        {"type": "Replace", "pattern": {"String": "a"}, "content": "B" * 60}, fold,
+        {"type": "Replace", "pattern": {"String": "b"}, "content": "A" * 60}, fold,
+    ]  # fmt: skip
 
 
 def _encoders(members: Members, rng: random.Random, room: Path) -> bytes:

@@ -40,6 +40,11 @@ def test_places_that_will_not(tmp_path: Path, name: str, message: str) -> None:
         check_output(tmp_path / name, TABLES)
 
 
+def test_one_ending_alone_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"files: use \.parquet$"):
+        check_output(tmp_path / "a.npy", [".parquet"])
+
+
 def test_a_read_only_folder_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: False)
     with pytest.raises(InputError, match="is read-only"):

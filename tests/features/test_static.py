@@ -196,7 +196,11 @@ def replace(pattern: str, content: str, kind: str = "String") -> dict[str, Any]:
 
 def tokenizer(*normalizers: dict[str, Any], **parts: Any) -> str:
     sequence = {"type": "Sequence", "normalizers": list(normalizers)}
-    return json.dumps({"normalizer": sequence, "model": {"type": "WordPiece"}, **parts})
+    return json.dumps({"normalizer": sequence, "model": model("WordPiece"), **parts})
+
+
+def model(kind: str, **options: Any) -> dict[str, Any]:
+    return {"type": kind, "unk_token": "[UNK]", "vocab": {"[UNK]": 0}, **options}
 
 
 def char_map(*strings: bytes) -> dict[str, Any]:
@@ -217,6 +221,16 @@ def char_map(*strings: bytes) -> dict[str, Any]:
         tokenizer(char_map(b"x" * 1_000_000)),
         tokenizer(pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+$"}}),
         tokenizer(model={"type": "Evil"}),
+        tokenizer(replace("", "b" * 60)),
+        tokenizer(replace("a", "B" * 60), {"type": "Lowercase"}, replace("b", "A" * 60)),
+        tokenizer(replace(" ", "!"), replace("!", " ! "), replace(" ", "!"), replace("!", " ! ")),
+        tokenizer(replace(" ", "A"), {"type": "Lowercase"}, replace("a", " a ")),
+        tokenizer(*[{"type": "Prepend", "prepend": "b" * 60}] * 3000),
+        tokenizer(char_map(b"xx"), char_map(b"xx")),
+        tokenizer(*[{"type": "ByteLevel"}] * 30),
+        tokenizer(model=model("WordPiece", max_input_chars_per_word=10**9)),
+        tokenizer(model=model("WordPiece", unk_token="[none]")),
+        tokenizer(model=model("Unigram", unk_id=0, vocab=[["[UNK]", 0.0], ["a" * 3000, -1.0]])),
         tokenizer(pre_tokenizer="Split"),
         tokenizer({}),
         "[]",
@@ -244,6 +258,30 @@ def test_what_real_models_have_is_taken() -> None:
     check_tokenizer(tokenizer({"type": "Lowercase"}, *spaced, replace(r"\s+", " ", "Regex")), "x")
     check_tokenizer(tokenizer({"type": "Prepend", "prepend": "▁"}, replace(" ", "▁")), "x")
     check_tokenizer(tokenizer(char_map(b"x" * LONGEST, b"", b"fi")), "x")
+    check_tokenizer(tokenizer(replace("``", '"'), replace("''", '"'), {"type": "NFKD"}), "x")
+
+
+def test_what_gives_a_text_no_tokens_is_left_out(static_folder: Path) -> None:
+    path = static_folder / "tokenizer.json"
+    before = Static.open(static_folder).encode(TEXTS)
+    plain = json.loads(path.read_text())
+    text = {"Sequence": {"id": "A", "type_id": 0}}
+    plain["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [text] * 100_000,
+        "pair": [text, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {},
+    }
+    plain["padding"] = {
+        "strategy": {"Fixed": 500_000_000},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "[UNK]",
+    }
+    path.write_text(json.dumps(plain))
+    assert np.array_equal(Static.open(static_folder).encode(TEXTS), before)
 
 
 def test_a_bomb_in_a_folder_is_refused_too(static_folder: Path) -> None:

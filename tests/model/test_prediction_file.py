@@ -116,6 +116,7 @@ def test_a_failure_half_way_leaves_the_old_file_and_no_other(
         """Fails on the second batch."""
 
         class_names = ("ham", "spam")
+        feature_width = model.feature_width
         batches = 0
 
         def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
@@ -132,6 +133,23 @@ def test_a_failure_half_way_leaves_the_old_file_and_no_other(
     assert sorted(path.name for path in data.parent.iterdir() if path.name != "cache") == [
         "in.csv", "out.parquet"
     ]  # fmt: skip
+
+
+def test_wide_features_are_made_of_fewer_rows_at_once(model: WeakClassifier, data: Path) -> None:
+    sizes = list[int]()
+
+    class Wide:
+        """A model of ten million features, as a file of some megabytes may hold."""
+
+        class_names = model.class_names
+        feature_width = 10_000_000
+
+        def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
+            sizes.append(len(documents))
+            return model.predictions(documents, cached=cached)
+
+    predict_file(Wide(), data, data.with_name("out.csv"), text="comment")
+    assert set(sizes) <= {1, 2}
 
 
 def test_a_missing_text_is_kept_counted_or_named_with_its_line(

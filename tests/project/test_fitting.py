@@ -87,3 +87,17 @@ def test_the_order_of_rows_changes_no_label(tmp_path: Path) -> None:
     )
     np.testing.assert_allclose(other, one[order], atol=1e-5)
     assert (other.argmax(axis=1) == one[order].argmax(axis=1)).all()
+
+
+def test_rows_that_are_skipped_or_without_a_text_are_counted(tmp_path: Path) -> None:
+    project = Project.read(make_starter(tmp_path / "spam"))
+    with (project.folder / "comments.csv").open("a") as file:
+        file.write(",1\none,too,many\n")
+    skipping = replace(project, data=replace(project.data, on_bad_row="skip"), encoder="lsa")
+    fitted = skipping.fit(score=False)
+    assert fitted.to_plain()["skipped"] == 2
+    assert any("2 rows skipped: " in line and "line 75" in line for line in fitted.remarks())
+    (project.folder / "comments.csv").write_text("comment,is_spam\nfree money,1\na song,0\n,0\n")
+    kept = replace(project, encoder="lsa").fit(score=False)
+    assert (kept.to_plain()["missing"], kept.to_plain()["skipped"]) == (1, 0)
+    assert "1 row without a text" in kept.remarks()

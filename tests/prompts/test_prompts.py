@@ -11,6 +11,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -816,3 +817,23 @@ def test_a_model_names_no_key_so_that_a_strangers_file_cannot_send_one_away(
     assert "Authorization" not in server.headers[-1]
     (found,) = again.ask_prompts(["a song"], key_env="STAND_IN_KEY")
     assert found.answered == 1
+
+
+def test_a_model_sends_texts_and_key_to_no_other_machine_that_the_user_did_not_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUR_KEY", "sk-very-secret")
+    sent = list[str]()
+    monkeypatch.setattr(Endpoint, "connection", lambda self, seconds: sent.append(self.host))
+    far = Prompt(Endpoint("https://far.example/v1"), "m", "Spam? {text}", budget=Budget(calls=5))
+    rule = Source("song", [Rule("ham", Keywords(["song"])), Rule("spam", Keywords(["subscribe"]))])
+    given = Sources(["ham", "spam"], [Source("llm", [Rule(None, far)]), rule])
+    unruly.WeakClassifier(encoder="lsa").fit(TEXTS, sources=given).save(tmp_path / "m.unruly")
+    again = unruly.load(tmp_path / "m.unruly")
+    for hosts in ((), ("other.example",)):
+        with pytest.raises(InputError, match=r"go to far\.example, .* --endpoint far\.example"):
+            again.ask_prompts(["a song"], key_env="OUR_KEY", hosts=hosts)
+    assert not sent
+    with suppress(Exception):  # there is no connection
+        again.ask_prompts(["a song"], key_env="OUR_KEY", hosts=["far.example"])
+    assert set(sent) == {"far.example"}

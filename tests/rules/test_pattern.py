@@ -19,7 +19,7 @@ from unruly.rules.matching import given_up
 from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.rules.timeouts import TimedProcess
+from unruly.rules.timeouts import LONG, TimedProcess
 from unruly.texts.corpus import Corpus
 
 LINEAR = Pattern("(a{1,99}){1,50}b", seconds=0.5)  # 4951 parts
@@ -258,3 +258,22 @@ def test_many_texts_below_the_limit_can_be_interrupted_too() -> None:
     assert matcher._rows(matcher.sources, frame) < 50
     light = sources_of(Keywords(["a"]))._matcher(None)
     assert light._rows(light.sources, frame) == 250_000
+
+
+@pytest.mark.parametrize("pattern", ["a++b", "(?>a+)+b"])
+def test_python_s_engine_is_stopped_where_it_does_not_look_at_its_clock(pattern: str) -> None:
+    rule = Pattern(pattern, engine="python", seconds=0.2)
+    begun = time.process_time()
+    with pytest.warns(UserWarning, match="timed out on 1 document"):
+        votes = sources_of(rule).vote(Corpus.from_texts(["a" * 300_000, "ab"]))
+    assert votes.covered.tolist() == [False, True]
+    assert time.process_time() - begun < 2  # in this process; the other one was ended
+    assert spans_of(rule, {TEXT: "a" * 300_000}) == ()
+
+
+def test_python_s_engine_finds_the_same_in_a_long_text() -> None:
+    rule = Pattern(r"(?<!un)Subscribe", ignore_case=True, engine="python")
+    long = "é" * LONG + "unsubscribe, SUBSCRIBE"
+    votes = sources_of(rule).vote(Corpus.from_texts([long, long[:-11], "x"]))
+    assert votes.covered.tolist() == [True, False, False]
+    assert spans_of(rule, {TEXT: long}) == ((LONG + 13, LONG + 22),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -58,6 +59,17 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
         if seconds != timeouts._PATIENCE:
             time.use_up(seconds)
 
+    def find(
+        self: TimedProcess,
+        pattern: str,
+        ignore_case: bool,
+        text: str,
+        seconds: float,
+        most: int = 0,
+    ) -> None:
+        time.use_up(seconds)
+
+    monkeypatch.setattr(TimedProcess, "find", find)
     monkeypatch.setattr(pattern_module, "_compiled", lambda pattern, ignore_case: Endless())
     monkeypatch.setattr(TimedProcess, "begin", lambda self: True)
     monkeypatch.setattr(TimedProcess, "ask", ask)
@@ -156,3 +168,16 @@ def test_without_time_nothing_is_asked() -> None:
     with Countdown(0) as countdown:
         assert countdown.over
         assert countdown.ask([pl.col("a")], pl.DataFrame({"a": [1]})) is None
+
+
+def test_the_other_process_runs_no_module_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("json", "io", "polars", "encodings"):
+        (tmp_path / f"{module}.py").write_text("open('ran', 'w').close()")
+    monkeypatch.chdir(tmp_path)
+    with Countdown(60.0) as countdown:
+        answer = countdown.ask([pl.col("a") + 1], pl.DataFrame({"a": [1]}))
+    assert answer is not None
+    assert answer["a"].to_list() == [2]
+    assert not (tmp_path / "ran").exists()

@@ -118,7 +118,9 @@ def test_bad_requests_are_json_errors_and_the_server_goes_on(server: Running) ->
 
 def test_a_body_without_end_is_cut_off(server: Running) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
-        client.sendall(b"POST /predict HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        client.sendall(
+            b"POST /predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
         pieces = (b"100000\r\n" + b"a" * 0x100000 + b"\r\n") * 500
         with pytest.raises(OSError):
             client.sendall(pieces)
@@ -128,14 +130,14 @@ def test_a_body_without_end_is_cut_off(server: Running) -> None:
 def test_expect_continue_is_refused_before_the_body(server: Running) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.sendall(
-            b"POST /predict HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 50000000\r\n\r\n"
+            b"POST /predict HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 50000000\r\n\r\n"
         )
         assert client.recv(1000).startswith(b"HTTP/1.1 413")
 
 
 def test_clients_that_hang_up_or_crawl_harm_nobody(server: Running) -> None:
     body = json.dumps({"texts": TEXTS}).encode()
-    head = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body)
+    head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
     for sent in (head, head + body[:20], head + body):
         with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
             client.sendall(sent)  # and gone, without reading
@@ -179,6 +181,18 @@ def test_token_log_and_end(start: Start, model: Path) -> None:
     assert "hello" not in said  # no text of a document
     assert "s3cret" not in said
     assert said.rstrip().endswith("stopped")
+
+
+def test_a_web_page_whose_name_points_here_reads_nothing(start: Start, model: Path) -> None:
+    running = start(model, "--allow-host", "models.example")
+    body = {"text": "check out my channel"}
+    for name in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "a@b", "[::1"):
+        host = {"Host": f"{name}:{running.port}"}
+        refused = running.ask("POST", "/explain", body, host)
+        assert (refused.status, refused.json["error_type"]) == (421, "wrong_host")
+        assert running.get("/info", host).status == 421
+    for name in ("localhost", "127.0.0.1", "[::1]", "models.example"):
+        assert running.ask("POST", "/explain", body, {"Host": f"{name}:80"}).status == 200
 
 
 def test_texts_are_logged_when_asked_for(start: Start, model: Path) -> None:
@@ -307,7 +321,9 @@ def test_a_client_that_hangs_up_is_no_error_of_the_server(server: Running) -> No
     gone = 'unruly_requests_total{path="/predict",status="499"}'
     before = server.metric(gone)
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
-        client.sendall(b'POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"texts"')
+        client.sendall(
+            b'POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"texts"'
+        )
     wait_for(lambda: server.metric(gone) == before + 1, "the request to be counted")
     assert server.metric('unruly_requests_total{path="/predict",status="500"}') == 0
 

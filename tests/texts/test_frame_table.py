@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import tempfile
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -13,8 +15,9 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError
 from unruly.texts import frame_table
+from unruly.texts.columns import Layout
 from unruly.texts.corpus import Corpus
-from unruly.texts.frame_table import FolderTable, parquet_files
+from unruly.texts.frame_table import MOST_BYTES, FolderTable, parquet_files, parquet_table
 
 SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -53,6 +56,36 @@ def test_a_sheet_is_read(tmp_path: Path) -> None:
     corpus = Corpus.read(path)
     assert corpus.texts.to_list() == ["subscribe", "a song"]
     assert corpus.columns["note"].to_list() == ["007", "+49"]
+
+
+def test_a_sheet_with_two_cells_far_apart_is_refused(tmp_path: Path) -> None:
+    """The library would make room for 17 billion cells, and end the process."""
+    pytest.importorskip("fastexcel")
+    path = workbook(tmp_path / "x.xlsx", [["text"], ["a"]])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    far = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            given = content.replace(b"</sheetData>", b" " * (1 << 20) + far)
+            archive.writestr(name, given if name == sheet else content)
+    with pytest.raises(InputError, match=r"a sheet of 17,179,869,184 cells, most of them empty"):
+        Corpus.read(path)
+
+
+@pytest.mark.parametrize("name", ["x.json.gz", "x.parquet.gz", "x.xlsx.gz"])
+def test_a_gzipped_file_that_is_not_read_in_pieces(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"[]"))
+    with pytest.raises(
+        InputError, match=rf"only \.csv, .* are read: unpack it, e\.g\. gunzip {name}"
+    ):
+        Corpus.read(tmp_path / name)
+
+
+def test_an_ending_in_capitals_is_unzipped_too(tmp_path: Path) -> None:
+    (tmp_path / "X.CSV.GZ").write_bytes(gzip.compress(b"text\na song\n"))
+    assert Corpus.read(tmp_path / "X.CSV.GZ").texts.to_list() == ["a song"]
 
 
 def test_an_array_is_read(tmp_path: Path) -> None:
@@ -185,3 +218,13 @@ def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
     (folder / "a.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match="none of its 1 Parquet files can be read"):
         Corpus.read(folder, on_bad_row="skip")
+
+
+def test_one_long_text_named_many_times_is_not_written_out_at_once(tmp_path: Path) -> None:
+    """Three kilobytes of Parquet that are a gigabyte of texts."""
+    text = pl.Series("text", ["x" * 1_000_000], dtype=pl.Categorical)
+    pl.DataFrame({"text": pl.concat([text] * 1000)}).write_parquet(tmp_path / "x.parquet")
+    table = parquet_table(tmp_path / "x.parquet")
+    rows = list(table.batches(Layout("text"), 100_000))
+    assert max(part.frame.height for part in rows) <= MOST_BYTES // 1_000_000
+    assert np.concatenate([part.numbers for part in rows]).tolist() == list(range(1000))

@@ -309,6 +309,8 @@ def run(args: Sequence[str]) -> int:
         if type(error).__name__ == "PanicException":  # polars', which is no Exception
             first = next(iter(str(error).splitlines()), "")
             return _fail(f"polars cannot work with this data: {first}", BAD_INPUT)
+        if isinstance(error, MemoryError):
+            return _fail(f"not enough memory: {error or 'give it more, or less data'}", BAD_INPUT)
         if _interrupted(error):
             return _fail("interrupted: nothing half-written is left", INTERRUPTED, prefix="")
         if debug:

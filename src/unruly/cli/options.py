@@ -153,7 +153,7 @@ def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path]
     unruly.errors.InputError: votes.xlsx: cannot write '.xlsx' files: use .parquet, .csv, .tsv or .jsonl
     """
     if endings and path.suffix.lower() not in endings:
-        known = " or ".join([", ".join(endings[:-1]), endings[-1]])
+        known = " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
         what = f"{path.suffix!r} files" if path.suffix else "a file without an ending"
         raise InputError(f"{path}: cannot write {what}: use {known}")
     check_no_folder(path)

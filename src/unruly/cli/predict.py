@@ -75,6 +75,13 @@ if TYPE_CHECKING:
 @click.option(
     "--key-env", help="With --ask: the environment variable that holds the endpoint's key."
 )
+@click.option(
+    "--endpoint",
+    "hosts",
+    metavar="HOST",
+    multiple=True,
+    help="With --ask: a machine other than this one that the texts, and the key, may be sent to.",
+)
 @engine_options
 @json_option
 @quiet_option
@@ -92,6 +99,7 @@ def predict(
     functions: tuple[Path, ...],
     ask: bool,
     key_env: str | None,
+    hosts: tuple[str, ...],
     engine: str,
     address: str | None,
     workers: int | None,
@@ -157,7 +165,8 @@ def predict(
                 screen.remark(f"asking {planned.model} at {planned.host}")
                 if planned.leaves:
                     screen.warn(planned.leaves)
-            show_asked(loaded.ask_prompts(corpus, key_env, screen.progress()), screen)
+            asked = loaded.ask_prompts(corpus, key_env, screen.progress(), hosts=hosts)
+            show_asked(asked, screen)
         into, form = _destination(target, stream)
         with into as destination:
             written = predict_stream(

@@ -45,6 +45,13 @@ def _limit(flag: str, default: int, help: str) -> Callable[[Command], Command]:
     metavar="NAME",
     help="The variable of the environment with the token that clients must send.",
 )
+@click.option(
+    "--allow-host",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="A name that a proxy on this machine calls the server by; others are refused on 127.0.0.1.",
+)
 @_limit("--max-body", 10, "The largest request, in MB.")
 @_limit("--max-texts", 1000, "Texts in one request.")
 @_limit("--max-characters", 100_000, "Characters in one text.")
@@ -64,6 +71,7 @@ def serve(
     port: int,
     workers: int,
     token_env: str | None,
+    names: tuple[str, ...],
     max_body: int,
     max_texts: int,
     max_characters: int,
@@ -99,6 +107,7 @@ def serve(
         functions=tuple(functions),
         host=host,
         port=port,
+        names=tuple(names),
         workers=workers,
         token=None if token_env is None else _token(token_env),
         limits=limits,

@@ -6,8 +6,9 @@ and `tokenizer.json`, or the name of one on the Hugging Face hub.
 Most of the time goes into tokenising. Where a tokenizer reads each word by itself, as BERT's do, the distinct words of some
 thousand texts are tokenised once each: the same bits as model2vec's, in a fraction of the time.
 
-The tokenizer is JSON of the library `tokenizers`. Its regular expressions can backtrack without limit, and its replacements
-can make gigabytes of a short text, so `check_tokenizer` allows only known parts, whose time and memory grow with the text.
+The tokenizer is JSON of the library `tokenizers`. Its regular expressions can backtrack without limit, its replacements
+can make gigabytes of a short text, and its models can take the cube of a word's length. So `check_tokenizer` allows only known
+parts, whose time and memory grow with the text, and `_needed` leaves out those that give a text no tokens.
 """
 
 from __future__ import annotations
@@ -59,7 +60,11 @@ EXPRESSIONS = frozenset(
     )
 )
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
-LONGEST = 64  # characters that one character may become
+LONGEST = 64  # characters that one character may become in a map of characters, or that stand before a text
+STEPS = 64  # of a tokenizer, all parts together
+ONCE = ("ByteLevel", "Precompiled")  # steps that make a text longer each time they are taken
+LONGEST_WORD = 200  # characters: WordPiece takes the cube of it for a word that it does not know
+LONGEST_PIECE = 128  # characters: Unigram takes so many steps for each character of a text
 FEW = 32  # texts: with fewer, distinct words are not collected
 REMEMBERED = 100_000  # words whose tokens are kept
 # Pieces between ASCII blanks and punctuation, where BERT's tokenizers always cut.
@@ -223,7 +228,7 @@ class Static(Pretrained):
         tokenizers = need("tokenizers", extra="static", purpose="static features")
         try:
             with panics_of("tokenizers", self.name):
-                tokenizer = tokenizers.Tokenizer.from_str(self.tokenizer)
+                tokenizer = tokenizers.Tokenizer.from_str(_needed(self.tokenizer))
         except Exception as error:  # the library raises nothing more precise
             raise InputError(f"{self.name}: its tokenizer cannot be read: {error}") from None
         return library.StaticModel(
@@ -291,17 +296,22 @@ def check_tokenizer(content: str, where: str) -> None:
     """
     try:
         plain = json.loads(content)
-        steps = [step for part in PARTS if plain.get(part) for step in _steps(plain[part])]
-        growing = [_check_step(step, where) for step in steps]
+        parts = {part: list(_steps(plain[part])) for part in PARTS if plain.get(part)}
+        for part, steps in parts.items():
+            _check_steps(part, steps, where)
+        _check_model(plain["model"], where)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{where}: its tokenizer.json is not a tokenizer ({error})") from None
-    before = ""
-    for pattern, text in (step for step in growing if step is not None):
-        if len(text) > len(pattern) and set(pattern) & set(before):
-            raise _refused(where, f"replaces {pattern!r} in what it has put in before")
-        before += text if len(text) > len(pattern) else ""
+    if sum(map(len, parts.values())) > STEPS:
+        raise _refused(where, f"has more than {STEPS} steps")
+
+
+def _needed(content: str) -> str:
+    """The tokenizer without what a text's own tokens do not need: special tokens, padding, and the way back to texts."""
+    unused = dict.fromkeys(("truncation", "padding", "post_processor", "decoder"))
+    return json.dumps(json.loads(content) | unused)
 
 
 def _check_numbers(tokenizer: Mapping[str, Any], vectors: int, where: str) -> None:
@@ -336,22 +346,54 @@ def _steps(part: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any
             yield from _steps(step, depth + 1)
 
 
-def _check_step(step: Mapping[str, Any], where: str) -> tuple[str, str] | None:
-    """Check a step; returns what it replaces, and with what, if it replaces anything."""
-    kind = step["type"]
-    if kind not in TYPES:
-        raise _refused(where, f"has a part of the kind {str(kind)[:60]!r}")
-    text = str(step.get("content") or step.get("prepend") or step.get("replacement") or "")
-    if len(text) > LONGEST:
-        raise _refused(where, f"puts {len(text)} characters in the place of a few")
-    if kind == "Precompiled":
-        _check_map(base64.b64decode(step["precompiled_charsmap"]), where)
-    pattern = step.get("pattern")
-    if not isinstance(pattern, Mapping):
-        return None
-    if "Regex" in pattern and pattern["Regex"] not in EXPRESSIONS:
-        raise _refused(where, f"has the pattern {str(pattern['Regex'])[:60]!r}")
-    return str(pattern.get("String", " ")), text
+def _check_steps(part: str, steps: Sequence[Mapping[str, Any]], where: str) -> None:
+    """Refuse a kind that is not on the list, and whatever makes a text much longer."""
+    for step in steps:
+        kind = step["type"]
+        if kind not in TYPES:
+            raise _refused(where, f"has a part of the kind {str(kind)[:60]!r}")
+        text = str(step.get("content") or step.get("prepend") or step.get("replacement") or "")
+        if len(text) > LONGEST:
+            raise _refused(where, f"puts {len(text)} characters in the place of a few")
+        if kind == "Precompiled":
+            _check_map(base64.b64decode(step["precompiled_charsmap"]), where)
+    _check_patterns([step for step in steps if isinstance(step.get("pattern"), Mapping)], where)
+    kinds = [step["type"] for step in steps]
+    twice = next((kind for kind in ONCE if kinds.count(kind) > 1), None)
+    if twice is not None:
+        raise _refused(where, f"has {twice} twice in its {part}")
+
+
+def _check_patterns(steps: Sequence[Mapping[str, Any]], where: str) -> None:
+    """Refuse an unknown expression, and replacements that make a text longer and longer.
+
+    Blanks may be put around a character, as model2vec does. Anything else that grows, and anything that such blanks could
+    become, would be replaced again by a later step, once Lowercase or NFKD have made of it what that step looks for.
+    """
+    pairs = []
+    for pattern, text in ((step["pattern"], str(step.get("content", ""))) for step in steps):
+        if "Regex" in pattern and pattern["Regex"] not in EXPRESSIONS:
+            raise _refused(where, f"has the pattern {str(pattern['Regex'])[:60]!r}")
+        pairs.append((str(pattern.get("String", " ")), text))
+    growing = [(replaced, text) for replaced, text in pairs if len(text) > len(replaced)]
+    for replaced, text in growing:
+        if text.strip(" ") != replaced or not replaced or len(text) > len(replaced) + 2:
+            raise _refused(where, f"puts {len(text)} characters in the place of {replaced[:60]!r}")
+    rest = [text for replaced, text in pairs if len(text) <= len(replaced)]
+    if growing and any(text not in ("", " ", "▁") for text in rest):
+        raise _refused(where, f"puts blanks around {growing[0][0]!r} and replaces others")
+
+
+def _check_model(model: Mapping[str, Any], where: str) -> None:
+    """Refuse a model that takes longer, the longer a word is, or that has no token for what it does not know."""
+    kind, vocabulary = model["type"], model.get("vocab", {})
+    longest = int(model.get("max_input_chars_per_word", 100)) if kind == "WordPiece" else 0
+    if longest > LONGEST_WORD:
+        raise _refused(where, f"reads words of up to {longest:,} characters")
+    if kind == "Unigram" and any(len(str(piece)) > LONGEST_PIECE for piece, _ in vocabulary):
+        raise _refused(where, f"has a token of more than {LONGEST_PIECE} characters")
+    if kind in ("WordPiece", "WordLevel") and model.get("unk_token", "[UNK]") not in vocabulary:
+        raise _refused(where, "has no token for words that it does not know")
 
 
 def _check_map(data: bytes, where: str) -> None:

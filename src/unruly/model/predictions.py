@@ -35,6 +35,7 @@ DECIDED = {
     TOGETHER: "together",
 }
 BATCH_ROWS = 20_000
+MOST_NUMBERS = 20_000_000  # of the features of one batch
 Missing = Literal["label", "empty"]  # what a row without a text gets
 _DECIDERS = [DECIDED[code] for code in sorted(DECIDED)]  # by code
 
@@ -221,6 +222,10 @@ class Predictor(Protocol):
     def class_names(self) -> tuple[str, ...]:
         """The classes, in the order of the probabilities."""
 
+    @property
+    def feature_width(self) -> int:
+        """How many numbers a document becomes."""
+
     def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
         """Everything it says of these documents; `cached`: features may be kept on disk."""
 
@@ -289,6 +294,7 @@ def predict_stream(
     `target` may be an open stream, to which rows are written batch by batch; `form` is then its format: .csv,
     .tsv or .jsonl.
     """
+    stream = _bounded(stream, model.feature_width)
     added = added_schema(model.class_names)
     names = free_names(added, stream.table.schema)
     flat = (format_of(target) if isinstance(target, Path) else form) in FLAT
@@ -322,6 +328,11 @@ def predict_stream(
     text, facts = stream.layout.text, tuple(slow.values())
     warn_given_up(facts)
     return Written(path, documents, covered, labels, names, without, skipped, text, facts)
+
+
+def _bounded(stream: CorpusStream, width: int) -> CorpusStream:
+    """The same file in batches of so few rows that features of this width do not take much memory."""
+    return replace(stream, batch_rows=min(stream.batch_rows, max(1, MOST_NUMBERS // max(1, width))))
 
 
 def _write(
@@ -380,6 +391,7 @@ def encode_stream(
     """Write every row with a model's features as one more column, a list of numbers, to Parquet."""
     if target.suffix.lower() != ".parquet":
         raise InputError("features are written as .parquet only", where=Where(str(target)))
+    stream = _bounded(stream, model.feature_width)
     name = free_names([COLUMN], stream.table.schema)[COLUMN]
     kind = pl.Array(pl.Float32, model.feature_width)
 

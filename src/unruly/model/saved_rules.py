@@ -40,7 +40,7 @@ from unruly.rules.field import Lookup
 from unruly.rules.function import Function, source_file
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Cache
-from unruly.rules.prompt import Prompt
+from unruly.rules.prompt import Prompt, prompt_of
 from unruly.rules.similar import Described, Similar
 from unruly.rules.source import Rule, Source, condition_from_plain
 from unruly.rules.sources import Sources
@@ -223,6 +223,12 @@ class SavedRules:
         if encoder is None:
             return self
         return replace(self, sources=self._with(lambda when: _with_encoder(when, encoder)))
+
+    def hosts(self) -> tuple[str, ...]:
+        """The other machines that its prompts would send texts to."""
+        prompts = [prompt_of(source) for source in self.sources.sources]
+        away = [p.endpoint.host for p in prompts if p is not None and not p.endpoint.local]
+        return tuple(dict.fromkeys(away))
 
     def with_key(self, key_env: str | None) -> Sources:
         """The sources, whose prompts find their key in this environment variable; as they are without one."""

@@ -171,17 +171,28 @@ class WeakClassifier:
         return self
 
     def ask_prompts(
-        self, X: Any, key_env: str | None = None, progress: Progress = SILENT
+        self,
+        X: Any,
+        key_env: str | None = None,
+        progress: Progress = SILENT,
+        *,
+        hosts: Collection[str] = (),
     ) -> tuple[Asked, ...]:
         """Ask the language models among the model's sources about these documents, within their budgets.
 
         Nothing else that a model does sends a text anywhere: without this, prediction uses the answers that
         are on this machine already, and the other sources. `key_env` names the environment variable with
-        the endpoint's key, which a loaded model does not know.
+        the endpoint's key, which a loaded model does not know. A model file may come from a stranger, so texts
+        and key go to this machine alone and to the `hosts` that you name.
         """
         fitted, documents = self._fitted(), Documents.of(X)
         if fitted.rules is None or documents.corpus is None:
             return ()
+        if unnamed := [host for host in fitted.rules.hosts() if host not in hosts]:
+            raise InputError(
+                f"the texts would go to {unnamed[0]}, which the model names and you do not: allow it, by "
+                f"--endpoint {unnamed[0]} or hosts={unnamed[:1]!r}"
+            )
         return fitted.rules.with_key(key_env).ask(documents.corpus, progress)
 
     def plan_prompts(self, X: Any) -> tuple[Plan, ...]:

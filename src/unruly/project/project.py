@@ -25,10 +25,10 @@ from unruly.rules.sources import Sources
 from unruly.texts.corpus import UNKNOWN, Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import OnBadRow, check_on_bad_row
+from unruly.texts.table import BadRow, OnBadRow, check_on_bad_row
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import MOST_CLASSES, Votes
-from unruly.wording import did_you_mean, listed
+from unruly.wording import did_you_mean, listed, plural
 
 if TYPE_CHECKING:
     from unruly.model.evaluation import Evaluation
@@ -294,10 +294,14 @@ class Project:
         )
         documents = self.corpus("test") if self.data.test else corpus
         if not score or documents.gold is None or not (documents.gold >= 0).any():
-            return FittedProject(self, model, None, None, labels)
+            return FittedProject(
+                self, model, None, None, labels, corpus.skipped, corpus.missing_count
+            )
         split = "test" if self.data.test else "train"
         evaluation = model.evaluate(documents, progress=progress)
-        return FittedProject(self, model, split, evaluation, labels)
+        return FittedProject(
+            self, model, split, evaluation, labels, corpus.skipped, corpus.missing_count
+        )
 
     def _validation(self) -> Corpus | None:
         """The validation file, only when the settings ask for its labels."""
@@ -317,11 +321,19 @@ class FittedProject:
     scored_on: str | None  # the split: "test", "train", or none
     evaluation: Evaluation | None
     labels: Labelled  # that it was trained on
+    skipped: tuple[BadRow, ...] = ()  # rows of the training file that could not be used
+    missing: int = 0  # rows of it without a text
 
     def remarks(self) -> list[str]:
-        """What is odd about the labels, and what was not used, a line for each kind."""
+        """What is odd about rows and labels, and what was not used, a line for each kind."""
+        skipped, missing = len(self.skipped), self.missing
         unused = [unused_by_paper("the project's prior")] if self.project.unused_prior else []
-        return [*problem_lines(self.labels.problems, self.labels.origin), *unused]
+        return [
+            *([f"{plural(skipped, 'row')} skipped: {self.skipped[0]}"] if skipped else ()),
+            *([f"{plural(missing, 'row')} without a text"] if missing else ()),
+            *problem_lines(self.labels.problems, self.labels.origin),
+            *unused,
+        ]
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -331,6 +343,8 @@ class FittedProject:
             "evaluation": self.evaluation.to_plain() if self.evaluation else None,
             "problems": problems_to_plain(self.labels.problems, self.labels.origin),
             "unused_prior": self.project.unused_prior,
+            "skipped": len(self.skipped),
+            "missing": self.missing,
         }
 
     def __str__(self) -> str:

@@ -2,7 +2,8 @@
 
 No pattern can hang a run, in either engine, and Ctrl-C works at once. The linear engine takes at most size × length steps,
 some 20 million a second: short texts are matched all at once, long ones in another process. Python's engine has a timeout of
-its own. Where a source runs out of time on a document, the rule abstains, and the matcher counts the document.
+its own, which it checks too seldom (`a++b` takes half a minute for a million letters), so it matches long texts in another
+process as well. Where a source runs out of time on a document, the rule abstains, and the matcher counts the document.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from unruly.rules.expressions import (
     short,
     spans_between,
 )
-from unruly.rules.timeouts import MOST_SECONDS, SECONDS, STEPS, Countdown
+from unruly.rules.timeouts import LONG, MOST_SECONDS, SECONDS, STEPS, Countdown, TimedProcess
 
 _EMPTY = pl.lit("")  # not null: polars also matches the bytes behind a null
 
@@ -191,25 +192,34 @@ class TimedPattern:
 
     def compute_within(self, frame: pl.DataFrame, left: NDArray[np.float64]) -> pl.Series:
         """Null where the time was over."""
-        compiled = self.compiled()
         found: list[bool | None] = []
-        for row, text in enumerate(frame[TEXT]):
-            seconds = min(self.seconds, float(left[row]))
-            if seconds <= 0:
-                found.append(None)
-                continue
-            start = time.monotonic()
-            try:
-                found.append(compiled.search(text or "", timeout=seconds) is not None)
-            except TimeoutError:
-                found.append(None)
-            left[row] -= time.monotonic() - start
+        with TimedProcess() as process:
+            for row, text in enumerate(frame[TEXT]):
+                seconds = min(self.seconds, float(left[row]))
+                if seconds <= 0 or (len(text or "") > LONG and not process.begin()):
+                    found.append(None)
+                    continue
+                start = time.monotonic()
+                found.append(self._occurs(text or "", seconds, process))
+                left[row] -= time.monotonic() - start
         return pl.Series(self.name, found, dtype=pl.Boolean)
+
+    def _occurs(self, text: str, seconds: float, process: TimedProcess) -> bool | None:
+        """None where the time was over."""
+        if len(text) > LONG:
+            spans = process.find(self.pattern, self.ignore_case, text, seconds, most=1)
+            return None if spans is None else bool(spans)
+        try:
+            return self.compiled().search(text, timeout=seconds) is not None
+        except TimeoutError:
+            return None
 
     def spans(self, text: str, countdown: Countdown) -> tuple[Span, ...]:
         """The character ranges of its matches; none when that takes too long."""
         if countdown.over:
             return ()
+        if len(text) > LONG:
+            return tuple(countdown.find(self.pattern, self.ignore_case, text) or ())
         try:
             with countdown.running():
                 found = self.compiled().finditer(text, timeout=countdown.left)

@@ -74,9 +74,10 @@ class Sources:
 
     def _check(self) -> None:
         if not 2 <= len(self.classes) <= MOST_CLASSES:
+            few = "name the class of the other documents, too"
+            remedy = few if len(self.classes) < 2 else "put rare ones into one class"
             raise RuleError(
-                f"a task needs 2 to {MOST_CLASSES} classes, not {len(self.classes)}: "
-                "name the class of the other documents, too"
+                f"a task needs 2 to {MOST_CLASSES} classes, not {len(self.classes)}: {remedy}"
             )
         if len(set(self.classes)) != len(self.classes):
             twice = next(c for c in self.classes if self.classes.count(c) > 1)

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import polars as pl
@@ -26,9 +26,14 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError, Where
 
+if TYPE_CHECKING:
+    from unruly.rules.condition import Span
+
 SECONDS = 1.0  # for one source and document, unless a rule says otherwise
 MOST_SECONDS = 10.0  # for one document, all sources together; no rule may ask for more
 SMALL = 100  # parts: such patterns need no time limit, however long the text
+LONG = 10_000  # characters: Python's engine looks at its clock too seldom for a longer text
+MOST_SPANS = 10_000  # of one text
 STEPS = 20_000_000  # parts × bytes that are matched at once, about a second
 _TOGETHER = 1 << 20  # bytes of long texts that the other process is given at once
 _PATIENCE = 2.0  # seconds that it may take for them; after that, they are given one by one
@@ -76,20 +81,34 @@ class Countdown:
         with self.running():
             return self._process.ask(expressions, frame, self.left)
 
+    def find(self, pattern: str, ignore_case: bool, text: str) -> list[Span] | None:
+        """Where Python's engine finds the pattern, by the other process; None when the time is over."""
+        if self.over or not self._process.begin():
+            return None
+        with self.running():
+            return self._process.find(pattern, ignore_case, text, self.left)
+
 
 _PROGRAM = """
 import json, sys
 from io import BytesIO
 sys.path[:] = json.loads(sys.stdin.buffer.readline())
 import polars as pl
+import regex
 def read():
     return sys.stdin.buffer.read(int.from_bytes(sys.stdin.buffer.read(8), 'big'))
 def write(data):
     sys.stdout.buffer.write(len(data).to_bytes(8, 'big') + data)
     sys.stdout.buffer.flush()
 write(b'ready')
+def find(pattern, ignore_case, most, text):
+    matches = regex.compile(pattern, regex.IGNORECASE if ignore_case else 0).finditer(text)
+    return [match.span() for match, _ in zip(matches, range(most))]
 while count := sys.stdin.buffer.read(8):
     try:
+        if not int.from_bytes(count, 'big'):
+            write(b'a' + json.dumps(find(*json.loads(read()))).encode())
+            continue
         expressions = [pl.Expr.deserialize(BytesIO(read())) for _ in range(int.from_bytes(count, 'big'))]
         frame = pl.read_ipc(BytesIO(read()))
         answer = BytesIO()
@@ -125,7 +144,12 @@ class TimedProcess:
         self._answers = queue.Queue()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM],
+                [
+                    sys.executable,
+                    "-I",
+                    "-c",
+                    _PROGRAM,
+                ],  # -I: modules of the current folder are not run
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -153,8 +177,21 @@ class TimedProcess:
         data = BytesIO()
         frame.select(sorted(used) or frame.columns[:1]).write_ipc(data)
         parts = [*(each.meta.serialize() for each in expressions), data.getvalue()]
+        answer = self._answer(len(expressions), parts, seconds)
+        return None if answer is None else pl.read_ipc(BytesIO(answer))
+
+    def find(
+        self, pattern: str, ignore_case: bool, text: str, seconds: float, most: int = MOST_SPANS
+    ) -> list[Span] | None:
+        """Where Python's engine finds the pattern, the first `most` times; None when the time is over."""
+        if not self.begin():
+            return None
+        answer = self._answer(0, [json.dumps([pattern, ignore_case, most, text]).encode()], seconds)
+        return None if answer is None else [(start, end) for start, end in json.loads(answer)]
+
+    def _answer(self, count: int, parts: Sequence[bytes], seconds: float) -> bytes | None:
         try:
-            self._write(len(expressions).to_bytes(8, "big"))
+            self._write(count.to_bytes(8, "big"))
             for part in parts:
                 self._write(len(part).to_bytes(8, "big") + part)
             answer = self._answers.get(timeout=max(seconds, 0.001))
@@ -165,7 +202,7 @@ class TimedProcess:
             return None
         if answer.startswith(b"e"):
             raise FailedExpression(answer[1:].decode())
-        return pl.read_ipc(BytesIO(answer[1:]))
+        return answer[1:]
 
     def _write(self, data: bytes) -> None:
         assert self._process is not None

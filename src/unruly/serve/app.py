@@ -40,7 +40,8 @@ from unruly.serve.messages import (
 )
 from unruly.serve.metrics import CONTENT_TYPE
 from unruly.serve.openapi import docs_page
-from unruly.serve.service import Service
+from unruly.serve.server import LOOPBACK, is_ours
+from unruly.serve.service import ServeSettings, Service
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -307,13 +308,12 @@ class Gate:
             self._account(scope, status[0], time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        token = self.service.settings.token
-        if token is None or scope["path"] in OPEN or _bears(scope, token):
+        problem = None if scope["path"] in OPEN else _refusal(scope, self.service.settings)
+        if problem is None:
             await self.app(scope, receive, send)
             return
-        problem = Problem(401, "unauthorized", "send the header Authorization: Bearer TOKEN")
         scope["unruly.error"] = problem.kind
-        answer = plain(problem.to_plain(), 401, {"WWW-Authenticate": "Bearer"})
+        answer = plain(problem.to_plain(), problem.status, problem.headers)
         await answer(scope, receive, send)
 
     def _account(self, scope: Scope, status: int, seconds: float) -> None:
@@ -344,6 +344,26 @@ class Gate:
         if self.service.settings.log == "texts" and texts is not None:
             parts.append(json.dumps(list(texts), ensure_ascii=True))
         return " ".join(parts)
+
+
+def _refusal(scope: Scope, settings: ServeSettings) -> Problem | None:
+    """Why a request gets no answer.
+
+    A server of this machine alone answers to no other name: a web page whose name is made to point here (DNS rebinding)
+    could otherwise read the rules, and the training texts of explanations.
+    """
+    host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+    if settings.host in LOOPBACK and host and not is_ours(host, settings.names):
+        return Problem(
+            421,
+            "wrong_host",
+            "this server answers to the name localhost: allow another by --allow-host",
+            {"Connection": "close"},
+        )
+    if settings.token is not None and not _bears(scope, settings.token):
+        headers = {"WWW-Authenticate": "Bearer"}
+        return Problem(401, "unauthorized", "send the header Authorization: Bearer TOKEN", headers)
+    return None
 
 
 def _bears(scope: Scope, token: str) -> bool:

@@ -20,6 +20,7 @@ _ERRORS = {
     "401": "The bearer token is missing or wrong.",
     "408": "The body came too slowly.",
     "413": "The body is too large.",
+    "421": "The request names another host.",
     "422": "The body is JSON, but not a request that is understood, or too much of one.",
     "429": "Too much is waiting: try again after the seconds in Retry-After.",
 }
@@ -147,7 +148,8 @@ def _get(summary: str, gives: str, token: bool = True) -> Schema:
     content = {gives: {"schema": {"type": "string"}}} if "/" in gives else _json(gives)
     responses: Schema = {"200": {"description": "OK", "content": content}}
     if token:
-        responses["401"] = {"description": _ERRORS["401"], "content": _json("Error")}
+        for code in ("401", "421"):
+            responses[code] = {"description": _ERRORS[code], "content": _json("Error")}
         responses["404"] = {"description": "There is no such model.", "content": _json("Error")}
         return {"summary": summary, "responses": responses}
     return {"summary": summary, "responses": responses, "security": []}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import functools
+import ipaddress
 import signal
 import socket
 import sys
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from unruly.errors import InputError, need
 from unruly.files import temporary_folder
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 
 BACKLOG = 2048  # connections that wait to be taken
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @contextmanager
@@ -39,6 +42,28 @@ def listening(host: str, ports: Sequence[int]) -> Iterator[socket.socket]:
         made.listen(BACKLOG)
         made.setblocking(False)
         yield made
+
+
+def is_ours(host: str, names: Sequence[str] = ()) -> bool:
+    """Whether a `Host` header names a server of this machine, and not a web site that was made to point here.
+
+    >>> is_ours("localhost:8080"), is_ours("[::1]:80"), is_ours("evil.example:8080")
+    (True, True, False)
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    return name in (*LOOPBACK, *names) or is_address(name)
+
+
+def is_address(name: str) -> bool:
+    """A number, which no web site can make to point here, unlike a name."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def address(host: str, port: int) -> str:

@@ -44,6 +44,7 @@ class ServeSettings:
     functions: tuple[Path, ...] = ()  # Python files with the model's rule functions
     host: str = "127.0.0.1"
     port: int = 8080  # 0: any free one
+    names: tuple[str, ...] = ()  # that a proxy on this machine may call the server by
     workers: int = 1
     token: str | None = field(default=None, repr=False)  # clients must send it, where there is one
     limits: Limits = field(default_factory=Limits)

@@ -8,7 +8,6 @@ keeps other users of the machine out. A write must come from a page of the studi
 
 from __future__ import annotations
 
-import ipaddress
 import secrets
 import webbrowser
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -22,7 +21,7 @@ from unruly.errors import InputError, need
 from unruly.labelling.label_file import user_name
 from unruly.model.storage import is_model
 from unruly.project.file import look_at, project_of
-from unruly.serve.server import address, listening
+from unruly.serve.server import LOOPBACK, address, is_address, listening
 from unruly.wording import near_file
 
 Scope = MutableMapping[str, Any]
@@ -30,7 +29,6 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -137,16 +135,7 @@ class Access:
             return False
         if name in LOOPBACK or name == self.host:
             return True
-        return self.open_to_others and _is_address(name)
-
-
-def _is_address(name: str) -> bool:
-    """A number, which no web site can make to point here, unlike a name."""
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+        return self.open_to_others and is_address(name)
 
 
 @dataclass(frozen=True)

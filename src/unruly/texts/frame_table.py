@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -31,6 +32,9 @@ from unruly.texts.table import (
 )
 from unruly.wording import listed
 
+MOST_CELLS = 50_000_000  # of a sheet, empty ones included
+_CELL = re.compile(rb"""\br\s*=\s*["']([A-Z]{1,4})([0-9]{1,9})["']""")
+MOST_BYTES = 1 << 28  # of the texts of one batch, each written out
 LARGEST = 1 << 30  # bytes, once unpacked: larger files are for formats that can be read in pieces
 SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 PARQUET = (".parquet", ".pq")
@@ -54,17 +58,38 @@ class FrameTable:
             raise InputError(f"{empty}: add documents", where=Where(str(path)))
 
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
-        """All rows in order."""
+        """All rows in order; fewer at once where their texts are long."""
         for start in range(0, self.rows, rows):
             with polars_errors(self.name, self._kind):
                 frame = self._scan.slice(start, rows).collect()
-            yield Rows(frame, frame, start + np.arange(frame.height, dtype=np.int64))
+                few = max(1, frame.height * MOST_BYTES // max(MOST_BYTES, _spelt_out(frame)))
+            for at in range(0, max(1, frame.height), few):
+                part = frame.slice(at, few)
+                numbers = start + at + np.arange(part.height, dtype=np.int64)
+                yield Rows(part, part, numbers)
 
     def where(self, row: int) -> Where:
         """Where the user finds the row of this number: the line of a sheet, else the row."""
         if self._line is None:
             return Where(self.name, row=row)
         return Where(self.name, line=row + self._line)
+
+
+def _spelt_out(frame: pl.DataFrame) -> int:
+    """The bytes of its texts, each written out: a file of some kilobytes may name one text a million times.
+
+    >>> _spelt_out(pl.DataFrame({"text": pl.Series(["ab", "ab", None], dtype=pl.Categorical)}))
+    4
+    """
+    total = 0
+    for column in frame.iter_columns():
+        if column.dtype == pl.String:
+            total += int(column.str.len_bytes().sum())
+        elif column.dtype in (pl.Categorical, pl.Enum):
+            counted = column.drop_nulls().alias("text").value_counts()
+            sizes = counted["text"].cast(pl.String).str.len_bytes().cast(pl.Int64)
+            total += int((sizes * counted["count"]).sum())
+    return total
 
 
 def parquet_table(path: Path) -> FrameTable:
@@ -133,6 +158,7 @@ def sheet_table(path: Path) -> FrameTable:
     _check_size(path, path.stat().st_size)
     if zipfile.is_zipfile(path):
         _check_size(path, _unpacked(path))
+        _check_cells(path)
     with polars_errors(path, "Excel"), panics_of("fastexcel", str(path)):
         try:
             frame = library.read_excel(path).load_sheet(0).to_polars()
@@ -150,6 +176,47 @@ def _unpacked(path: Path) -> int:
             return sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError):
         raise InputError("damaged: it cannot be unpacked", where=Where(str(path))) from None
+
+
+def _check_cells(path: Path) -> None:
+    """Refuse a sheet whose cells lie so far apart that the room between them, which the library makes, is too large."""
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            if re.fullmatch(r"xl/worksheets/[^/]+\.xml", entry.filename):
+                with archive.open(entry) as file:
+                    cells = _cells(iter(lambda: file.read(1 << 20), b""))
+                if cells > MOST_CELLS:
+                    raise InputError(
+                        f"a sheet of {cells:,} cells, most of them empty: save it as CSV or Parquet",
+                        where=Where(str(path)),
+                    )
+
+
+def _cells(pieces: Iterator[bytes]) -> int:
+    """From the first row and column to the last that a sheet names.
+
+    >>> _cells(iter([b'<c r="A2"/><c r="C', b'10"/>']))
+    30
+    """
+    rows = columns = 0
+    before = b""
+    for piece in pieces:
+        for letters, row in _CELL.findall(before + piece):
+            columns, rows = max(columns, _column(letters)), max(rows, int(row))
+        before = piece[-64:]
+    return max(rows, 1) * max(columns, 1)
+
+
+def _column(letters: bytes) -> int:
+    """The number of a column, from 1.
+
+    >>> _column(b"A"), _column(b"AA")
+    (1, 27)
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number
 
 
 def _check_size(path: Path, size: int) -> None:

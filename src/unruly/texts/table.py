@@ -99,7 +99,7 @@ def pieces(source: Path | Pipe, size: int = PIECE) -> Iterator[bytes]:
         return
     first = True
     try:
-        with gzip.open(source, "rb") if source.suffix == ".gz" else open(source, "rb") as file:
+        with gzip.open(source, "rb") if is_gzip(source) else open(source, "rb") as file:
             while piece := file.read(size):
                 if first:
                     check_wide(piece, str(source))
@@ -115,7 +115,7 @@ def byte_order_mark(source: Path | Pipe) -> bytes:
     """The byte-order mark of the file, which Excel needs to read UTF-8; empty if it has none."""
     if isinstance(source, Pipe):
         return source.mark
-    with gzip.open(source, "rb") if source.suffix == ".gz" else open(source, "rb") as file:
+    with gzip.open(source, "rb") if is_gzip(source) else open(source, "rb") as file:
         return BOM if file.read(len(BOM)) == BOM else b""
 
 
@@ -126,7 +126,7 @@ def empty_file(source: Path | Pipe) -> InputError:
 
 def size_of(path: Path) -> int | None:
     """How many bytes the file's text has, where that is known without reading it."""
-    return None if path.suffix == ".gz" else path.stat().st_size
+    return None if is_gzip(path) else path.stat().st_size
 
 
 def check_wide(start: bytes, name: str) -> None:
@@ -193,6 +193,7 @@ def _convert(kind: str, name: str) -> str:
     return f"iconv -f {kind} -t UTF-8 {name} > utf8{Path(name).suffix}"
 
 
+GZIPPED = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson")
 ENDINGS = ".csv, .tsv, .jsonl, .ndjson (each also .gz), .parquet, .arrow, .feather, .ipc, .json, .xlsx, .ods"
 
 OnBadRow = Literal["error", "skip", "keep"]
@@ -282,6 +283,11 @@ def open_table(
     if file.is_dir() and parquet_files(file):
         return FolderTable(file, skip)
     check_file(file)
+    if is_gzip(file) and ending(file) not in GZIPPED:
+        raise InputError(
+            f"of gzipped files only {', '.join(GZIPPED)} are read: unpack it, e.g. gunzip {file.name}",
+            where=Where(str(file)),
+        )
     match ending(file):
         case ".csv":
             return CsvTable(file, separator_of(file), skip, progress)
@@ -304,9 +310,14 @@ def open_table(
             )
 
 
+def is_gzip(path: Path) -> bool:
+    """Whether its name says so."""
+    return path.suffix.lower() == ".gz"
+
+
 def ending(path: Path) -> str:
     """The ending that tells the format, without .gz."""
-    inner = Path(path.stem) if path.suffix.lower() == ".gz" else path
+    inner = Path(path.stem) if is_gzip(path) else path
     return inner.suffix.lower()
 
 
