@@ -166,7 +166,7 @@ def test_pages_end_where_the_list_ends(client: Any) -> None:
 
 
 def test_a_filter_that_cannot_be_is_said(client: Any) -> None:
-    assert "there is no source" in client.get("/documents?source=nobody").text
+    assert "There is no source" in client.get("/documents?source=nobody").text
     assert "No document fits" in client.get("/documents?words=zzzzz").text
 
 
@@ -194,7 +194,7 @@ def test_labels_one_and_takes_it_back(client: Any, studio: Studio) -> None:
     client.post("/label/one", data={"row": "4", "label": ""})
     assert work(studio).state.labelled.labels == 0
     assert client.post("/label/one", data={"row": "4", "label": "eggs"}).status_code == 422
-    assert client.post("/undo").text == "undone: 1 document: label withdrawn"
+    assert client.post("/undo").text == "Undone: 1 document: label withdrawn"
     assert work(studio).state.labelled.labels == 1
 
 

@@ -32,7 +32,7 @@ def test_the_table_has_figures(client: Any) -> None:
     assert "Measured by the label column" in page
     assert "Decides majority" in page
     foot = page[page.index("Majority vote alone") :]
-    assert "covers 82.2 %" in foot
+    assert "covers 82.2%" in foot
     assert "of the 73 documents with a label" in foot
     assert "0.8" not in foot, "shares are per cent everywhere on the page"
 
@@ -379,7 +379,7 @@ def test_a_language_model_is_asked_by_a_button_alone(client: Any, studio: Studio
         client.post("/rules/save", data={"toml": text, "saved": ""}, headers=PART)
         plan = client.get("/rules/plan?name=llm", headers=PART).text
         assert "0 of 73 documents have an answer" in plan
-        assert "100 % not asked" in client.get("/rules").text
+        assert "100% not asked" in client.get("/rules").text
         assert server.requests == 0, "nothing is sent while one types, saves or looks"
         assert client.post("/rules/ask", data={"name": "money"}, headers=PART).status_code == 422
         assert client.post("/rules/ask", data={"name": "llm"}, headers=PART).status_code == 200

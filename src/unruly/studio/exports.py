@@ -153,7 +153,7 @@ def make(studio: Studio, request: PageRequest) -> Response:
     """Write a file in the background."""
     name = request.form.get("name", "")
     begin_export(studio.trainer, name)
-    return PlainTextResponse(f"writing {name}")
+    return PlainTextResponse(f"Writing {name}")
 
 
 def download(studio: Studio, request: PageRequest) -> Response:

@@ -72,16 +72,20 @@ class Queue:
         return 1 + list(self.questions or ()).index(question)
 
 
+def _bare(state: State) -> bool:
+    """Whether there are neither votes nor a model yet: then all documents are alike."""
+    return state.answers is None and not state.votes.k
+
+
 def _draw(state: State, by: str) -> Questions:
     proba = None if state.answers is None else state.answers.proba
-    bare = proba is None and not state.votes.k  # no votes and no model yet
     empty = state.corpus.missing  # documents without text
     answered = state.labelled.answered
     return ask(
         state.votes,
         proba,
         AT_ONCE,
-        "random" if bare else by,
+        "random" if _bare(state) else by,
         answered=answered if empty is None else answered | empty,
         seed=state.project.seed,
     )
@@ -152,7 +156,8 @@ def _context(studio: Studio, last: Card | None) -> dict[str, Any]:
         "labels": int((work.state.labels != NONE).sum()),
         "problems": work.label_problems(),
         "ways": WAYS,
-        "by": studio.queue.by,
+        "by": "random" if _bare(work.state) else studio.queue.by,
+        "bare": _bare(work.state),
         "CANNOT_TELL": CANNOT_TELL,
         "SKIPPED": SKIPPED,
     }

@@ -50,7 +50,7 @@ class SourceRow:
     alone: int = 0  # documents that no other source covers
     decides: int = 0  # documents whose majority vote would be another without it, these included
     estimated: Share | None = None  # its accuracy, as the model estimates it without gold
-    agreement: Share | None = None  # with the majority of the others, where there is no estimate
+    agreement: Share | None = None  # with the majority of the others, where they can agree
     measured: Share | None = None  # against labels
 
 
@@ -77,6 +77,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
             continue
         voted = state.votes.voted[:, line.j]
         agreement, decides = _beside_others(state, line.j)
+        others = {c for other in lines.values() if other is not line for c in other.polarity}
         score = line.score
         checked = 0 if score is None else score.correct + score.incorrect
         found.append(
@@ -92,7 +93,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
                 unasked=line.unasked,
                 alone=int((voted & alone).sum()),
                 estimated=estimates.get(source.name),
-                agreement=agreement,
+                agreement=agreement if others & set(line.polarity) else None,
                 decides=decides,
                 measured=wilson(score.correct, checked) if score is not None and checked else None,
             )
@@ -372,7 +373,7 @@ def describe(studio: Studio, request: PageRequest) -> Response:
     given = {name: request.form.get(f"about:{name}", "").strip() for name in work.state.classes}
     work.describe({name: "\n".join(lines_of(about)) for name, about in given.items()})
     return PlainTextResponse(
-        "class descriptions saved" if any(given.values()) else "class descriptions removed"
+        "Class descriptions saved" if any(given.values()) else "Class descriptions removed"
     )
 
 
@@ -385,13 +386,13 @@ def plan(studio: Studio, request: PageRequest) -> Response:
 def ask(studio: Studio, request: PageRequest) -> Response:
     """Query it in the background."""
     ask_now(studio.trainer, request.form.get("name", ""))
-    return PlainTextResponse("querying the model in the background")
+    return PlainTextResponse("Querying the model in the background")
 
 
 def discard(studio: Studio, request: PageRequest) -> Response:
     """Discard a draft."""
     studio.workspace.keep_draft(request.form.get("name", ""), None)
-    return PlainTextResponse("draft discarded")
+    return PlainTextResponse("Draft discarded")
 
 
 ROUTES: Routes = [

@@ -169,7 +169,7 @@ class Advisor:
         else:
             step = work.refuse(rule)
         self._decided[offer.number] = step
-        return f"{'accepted' if accepted else 'declined'}: {words}"
+        return f"{'Accepted' if accepted else 'Declined'}: {words}"
 
     def _decide_remedy(self, work: Workspace, number: int, remedy: Remedy, accepted: bool) -> str:
         if accepted:
@@ -177,7 +177,7 @@ class Advisor:
         else:
             step = work.keep(remedy)
         self._decided[number] = step
-        return f"{'done' if accepted else 'declined'}: {remedy}"
+        return f"{'Done' if accepted else 'Declined'}: {remedy}"
 
 
 def _matches(one: RuleSuggestion, state: State) -> tuple[Example, ...]:

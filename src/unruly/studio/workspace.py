@@ -240,7 +240,7 @@ class Workspace:
             else:
                 if source_text(state.text, saved).split() != original.split():
                     raise ChangedOutsideError(
-                        f"{saved} was changed in the meantime, perhaps in another tab: reload the page to see it; "
+                        f"the source {saved} was changed in the meantime, perhaps in another tab: reload the page to see it; "
                         "your edit is kept as a draft"
                     )
                 edited = replace_source_text(state.text, saved, text)
