@@ -30,7 +30,6 @@ from starlette.staticfiles import StaticFiles
 
 from unruly import __version__
 from unruly.errors import InputError, UnrulyError
-from unruly.model.explanation import decision
 from unruly.project.file import begin_project, look_at
 from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords
@@ -96,7 +95,6 @@ class Studio:
             "shortened": shortened,
             "name": _name,
             "isolated": _isolated,
-            "decision": decision,
             "capital": _capital,
             "code": _code,
         }

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from unruly.errors import InputError, UnrulyError
-from unruly.model.advice import keyword_lists
 from unruly.statistics import sample_rows
 from unruly.studio.filters import SORTS, Filter, column_look
 from unruly.studio.state import NONE, State
@@ -385,11 +384,15 @@ def reasons(studio: Studio, request: PageRequest) -> Response:
     row = _row(request.path["row"], state)
     explanation = trainer.explained(row)
     near: tuple[Neighbour, ...] = ()
+    decided = ""
     if explanation is not None and not isinstance(explanation, UnrulyError):
-        near = explanation.neighbours
+        from unruly.model.explanation import decision
+
+        near, decided = explanation.neighbours, decision(explanation.decided_by)
     context = {
         "state": state,
         "explanation": explanation,
+        "decided": decided,
         "rows": {other.id: state.corpus.ids.index_of(pl.lit(other.id)) for other in near},
         "card": cards(state, [row], [()])[0],
         "changes": trainer.changes_on(row),
@@ -420,6 +423,8 @@ def marked(studio: Studio, request: PageRequest) -> Response:
 
 def _word_lists(state: State) -> list[tuple[str, str]]:
     """The sources with a list of words, and the class of its first."""
+    from unruly.model.advice import keyword_lists
+
     found: dict[str, str] = {}
     for name, _, label, _ in keyword_lists(state.project.sources):
         found.setdefault(name, label)

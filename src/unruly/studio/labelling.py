@@ -10,15 +10,15 @@ from starlette.responses import Response
 from unruly.errors import InputError
 from unruly.facts import ClassBalance, Use
 from unruly.labelling.answers import written_id
-from unruly.labelling.estimates import BalanceEstimate, estimate_balance
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
-from unruly.labelling.queue import Question, Questions, ask, from_votes
 from unruly.studio.documents import Card, cards
 from unruly.studio.state import NONE, State
 from unruly.studio.training import Trainer
 from unruly.studio.workspace import Workspace
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first two import scipy, which the first page does without
+    from unruly.labelling.estimates import BalanceEstimate
+    from unruly.labelling.queue import Question, Questions
     from unruly.studio.app import PageRequest, Routes, Studio
 
 
@@ -78,6 +78,8 @@ def _bare(state: State) -> bool:
 
 
 def _draw(state: State, by: str) -> Questions:
+    from unruly.labelling.queue import ask
+
     proba = None if state.answers is None else state.answers.proba
     empty = state.corpus.missing  # documents without text
     answered = state.labelled.answered
@@ -96,6 +98,9 @@ def balance_of(trainer: Trainer) -> BalanceEstimate | None:
 
     Predictions serve as control variate only where the model was not trained on these labels; otherwise the votes do.
     """
+    from unruly.labelling.estimates import estimate_balance
+    from unruly.labelling.queue import from_votes
+
     state = trainer.workspace.state
     if not state.labelled.labels or not state.votes.k:
         return None

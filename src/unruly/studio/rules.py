@@ -12,12 +12,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
 from unruly.project.editing import source_names, source_text
-from unruly.project.voting import asked_line
-from unruly.prompts.asking import Plan
 from unruly.rules.condition import Condition
 from unruly.rules.matching import Cache
-from unruly.rules.prompt import ask as ask_model
-from unruly.rules.prompt import plans, prompt_of
 from unruly.rules.similar import DESCRIBE, descriptions_of, lines_of
 from unruly.statistics import Share, wilson
 from unruly.studio.documents import cards
@@ -31,6 +27,7 @@ from unruly.studio.workspace import Workspace
 from unruly.wording import index_of
 
 if TYPE_CHECKING:
+    from unruly.prompts.asking import Plan
     from unruly.studio.app import PageRequest, Routes, Studio
 
 
@@ -130,6 +127,8 @@ def _beside_others(state: State, j: int) -> tuple[Share | None, int]:
 
 def plan_of(name: str, state: State) -> Plan | None:
     """The cost of querying the language model of a saved source; None where it is not a prompt."""
+    from unruly.rules.prompt import plans, prompt_of
+
     source = next((one for one in state.project.sources.sources if one.name == name), None)
     if source is None or prompt_of(source) is None:
         return None
@@ -139,6 +138,10 @@ def plan_of(name: str, state: State) -> Plan | None:
 
 def ask_now(trainer: Trainer, name: str) -> None:
     """Query the model about documents without an answer, within the budget, and add the votes."""
+    from unruly.project.voting import asked_line
+    from unruly.rules.prompt import ask as ask_model
+    from unruly.rules.prompt import prompt_of
+
     state = trainer.workspace.state
     source = next((one for one in state.project.sources.sources if one.name == name), None)
     if source is None or prompt_of(source) is None:

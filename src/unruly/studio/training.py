@@ -16,17 +16,6 @@ from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
 from unruly.facts import Use
-from unruly.features.cache import Cache as FeatureCache
-from unruly.model.explanation import Explanation
-from unruly.model.summary import FitSummary
-from unruly.model.weak_classifier import WeakClassifier
-from unruly.project.difference import Difference, compare_models
-from unruly.report.accuracy import calibration_chart, confidence_chart, confusion_chart
-from unruly.report.facts import CountedOn, KeyFigures, key_figures
-from unruly.report.markup import Chart, figure
-from unruly.report.page import training_curves
-from unruly.report.sources import agreement_map, bubble_chart
-from unruly.report.verdict import Verdict, verdict
 from unruly.rules.matching import Cache
 from unruly.statistics import sample_rows
 from unruly.studio.documents import cards
@@ -47,7 +36,14 @@ from unruly.studio.models import (
 from unruly.studio.state import Answers
 from unruly.studio.workspace import Workspace
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # models and reports import scipy, which the first page does without
+    from unruly.model.explanation import Explanation
+    from unruly.model.summary import FitSummary
+    from unruly.model.weak_classifier import WeakClassifier
+    from unruly.project.difference import Difference
+    from unruly.report.facts import CountedOn, KeyFigures
+    from unruly.report.markup import Chart
+    from unruly.report.verdict import Verdict
     from unruly.studio.app import PageRequest, Routes, Studio
 
 
@@ -290,6 +286,8 @@ class Trainer:
         state = self.workspace.state
         if self.current is None or self.before is None or state.earlier is None:
             return None
+        from unruly.project.difference import compare_models
+
         old, new = self.opened(self.before), self.opened(self.current)
         return state.once(
             "difference", lambda: (compare_models(old, new), changed_answers(old, new, state))
@@ -322,6 +320,10 @@ class LiveReport:
 
 def live_report(trainer: Trainer) -> LiveReport | None:
     """The verdict on the shown model; None without one."""
+    from unruly.features.cache import Cache as FeatureCache
+    from unruly.report.facts import key_figures
+    from unruly.report.verdict import verdict
+
     model, state = trainer.current, trainer.workspace.state
     if model is None:
         return None
@@ -341,6 +343,10 @@ def live_report(trainer: Trainer) -> LiveReport | None:
 
 
 def _charts(facts: KeyFigures) -> tuple[Chart, ...]:
+    from unruly.report.accuracy import calibration_chart, confidence_chart, confusion_chart
+    from unruly.report.page import training_curves
+    from unruly.report.sources import agreement_map, bubble_chart
+
     scores = facts.evaluation
     found = [
         bubble_chart(facts.sources),
@@ -411,6 +417,8 @@ def show(studio: Studio, request: PageRequest) -> Response:
 
 def charts(studio: Studio, request: PageRequest) -> Response:
     """The verdict and the charts, loaded after the page."""
+    from unruly.report.markup import figure
+
     trainer = studio.trainer
     found = trainer.workspace.state.once("live report", lambda: live_report(trainer))
     drawn = [*(() if found is None else found.charts), models_chart(trainer.models)]
