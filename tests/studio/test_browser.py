@@ -599,3 +599,83 @@ def test_words_marked_in_the_list_and_labels_changed_outside(
     until(lambda: "label=yes" in browser.current_url, "seen")
     assert not css(browser, "#labels-outside").is_displayed()
     assert complaints(browser, studio.base) == ([], [])
+
+
+def test_forms_are_ticked_with_the_mouse_in_the_popup(
+    browser: Any, served: Callable[[Path], Served], tmp_path: Path
+) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    studio = served(make_starter(tmp_path / "spam"))
+    browser.get(studio.link)
+    browser.get(f"{studio.base}/documents?words=subscribers")
+    word = next(
+        one
+        for one in browser.find_elements("css selector", "#results mark")
+        if one.text == "subscribers"
+    )
+    ActionChains(browser).double_click(word).perform()
+    until(lambda: css(browser, "#popup input[value=subscribe]").is_displayed(), "the popup")
+    time.sleep(0.7)  # the browser tells of the selection once more
+    box = css(browser, "#popup input[value=subscribe]")
+    box.click()
+    time.sleep(0.7)
+    assert box.is_selected()
+    below = css(browser, "#popup").rect
+    assert below["y"] + below["height"] < browser.execute_script("return innerHeight + scrollY")
+    press(browser, Keys.ESCAPE)
+    assert not css(browser, "#popup").is_displayed()
+    assert complaints(browser, studio.base) == ([], [])
+
+
+def test_the_marked_place_is_kept(browser: Any, furnished: Served) -> None:
+    def here() -> str:
+        return str(css(browser, "[data-list] .here").get_attribute("aria-label"))
+
+    browser.get(f"{furnished.base}/suggestions")
+    search = css(browser, "form[data-post='/suggestions/look'] button")
+    search.click()
+    until(lambda: "open; judged by" in text(browser), "suggestions")
+    names = [
+        one.get_attribute("aria-label") for one in browser.find_elements("css selector", "article")
+    ]
+    press(browser, "j")
+    until(lambda: here() == names[1], "the second")
+    press(browser, "a")
+    until(lambda: "Accepted: " in text(browser, "#toast"), "a word about it")
+    assert here() == names[2], "the first was passed over, and is not next"
+    press(browser, "u")
+    until(lambda: "Undone: " in text(browser, "#toast"), "undone")
+    assert here() == names[1]
+    browser.get(f"{furnished.base}/documents")
+    for _ in range(3):
+        press(browser, "j")
+    press(browser, "1")
+    until(lambda: "you: ham" in text(browser, ".card.here"), "a label")
+    third = here()
+    press(browser, "u")
+    until(lambda: "Undone: " in text(browser, "#toast"), "undone")
+    assert here() == third
+    browser.get(f"{furnished.base}/label")
+    press(browser, "s")
+    until(lambda: "Your answer: (skipped)" in text(browser), "skipped by a key")
+    assert complaints(browser, furnished.base) == ([], [])
+
+
+def test_a_running_job_disables_what_begins_another(browser: Any, studio: Studio) -> None:
+    end = threading.Event()
+
+    def work(job: Job) -> None:
+        end.wait(LONGEST)
+
+    with hosted(studio) as link:
+        browser.get(link)
+        browser.get(f"{link.partition('/?')[0]}/train")
+        button = css(browser, "form[data-post='/train/fit'] button")
+        assert button.is_enabled()
+        studio.trainer.begin("training", work)
+        until(lambda: not button.is_enabled(), "disabled")
+        end.set()
+        until(lambda: css(browser, "form[data-post='/train/fit'] button").is_enabled(), "enabled")
+        browser.get("about:blank")

@@ -173,11 +173,12 @@ def test_a_filter_that_cannot_be_is_said(client: Any) -> None:
 def test_one_document_with_reasons(modelled: Studio) -> None:
     with client_of(modelled) as client:
         page = client.get("/documents/0").text
-        assert "my channel" in page
+        assert "<strong>my channel</strong>" in page, "what the rule matched"
         reasons = client.get("/documents/0/reasons", headers={"x-part": "1"}).text
         assert "Why the model says so" in reasons
         assert ">Weight</th>" in reasons
-        assert "Nearest training documents" in reasons
+        near = reasons[reasons.index("Nearest training documents") :]
+        assert '<a href="/documents/' in near
         assert "Similar documents" in client.get("/documents/0/similar").text
         assert client.get("/documents/9999").status_code == 422
         assert client.get("/documents/x").status_code == 422

@@ -49,6 +49,17 @@ def test_other_answers_and_undo(client: Any, studio: Studio) -> None:
     assert client.post("/label/answer", data={"row": "9999", "label": "ham"}).status_code == 422
 
 
+def test_without_rules_documents_are_drawn_at_random(studio: Studio, folder: Path) -> None:
+    text = (folder / "unruly.toml").read_text()
+    (folder / "unruly.toml").write_text(text[: text.index("[[source]]")])
+    studio.workspace.load_outside()
+    with client_of(studio) as client:
+        page = client.get("/label").text
+        assert '<option value="random" selected>' in page
+        assert "Without rules they are drawn at random" in page
+        assert "no rule votes on it" not in client.get("/documents").text
+
+
 def test_the_meter_narrows(modelled: Studio) -> None:
     with client_of(modelled) as client:
         page = client.get("/label").text

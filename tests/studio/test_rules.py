@@ -49,6 +49,21 @@ def test_a_source_decides_where_majority_vote_is_another_without_it(studio: Stud
         assert row.decides >= row.alone
 
 
+def test_agreement_is_told_only_where_another_source_votes_for_the_class(
+    studio: Studio, folder: Path
+) -> None:
+    assert all(row.agreement is not None for row in source_rows(studio.workspace.state, {}))
+    text = text_of(folder)
+    head = text[: text.index("[[source]]")]
+    one = '[[source]]\nname = "{}"\nrule = [{{ label = "{}", keywords = ["{}", "my"] }}]\n'
+    sources = [one.format(*given) for given in (("a", "ham", "song"), ("b", "spam", "channel"))]
+    (folder / "unruly.toml").write_text(head + "\n".join(sources))
+    studio.workspace.load_outside()
+    rows = source_rows(studio.workspace.state, {})
+    assert [row.conflicts > 0 for row in rows] == [True, True]
+    assert [row.agreement for row in rows] == [None, None], "0% would be read as always wrong"
+
+
 def test_with_a_model_accuracy_is_estimated(modelled: Studio) -> None:
     with client_of(modelled) as client:
         assert "Estimated accuracy" in client.get("/rules").text

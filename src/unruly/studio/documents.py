@@ -371,11 +371,13 @@ def _matched(text: str, vote: Match) -> str:
 
     >>> _matched("Free, free beats", Match("money", 0, "spam", ((0, 4), (6, 10), (11, 16)), ""))
     'Free, beats'
+    >>> _matched("Visit me", Match("short", 0, "ham", (), ""))
+    ''
     """
     found: dict[str, str] = {}
     for a, b in vote.spans:
         found.setdefault(text[a:b].casefold(), shortened(text[a:b], 40))
-    return listed(list(found.values()), most=NAMED)
+    return listed(found.values(), most=NAMED) if found else ""
 
 
 def reasons(studio: Studio, request: PageRequest) -> Response:
