@@ -679,3 +679,25 @@ def test_a_running_job_disables_what_begins_another(browser: Any, studio: Studio
         end.set()
         until(lambda: css(browser, "form[data-post='/train/fit'] button").is_enabled(), "enabled")
         browser.get("about:blank")
+
+
+def test_long_names_of_many_classes_fit_a_phone(
+    browser: Any, served: Callable[[Path], Served], tmp_path: Path
+) -> None:
+    folder = make_starter(tmp_path / "spam")
+    many = ", ".join(f'"class {i} with a name that is rather long"' for i in range(30))
+    (folder / "unruly.toml").write_text(
+        f'[task]\nclasses = [{many}]\n[data]\ntrain = "comments.csv"\ntext = "comment"\n'
+    )
+    studio = served(folder)
+    browser.get(studio.link)
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True},
+    )
+    for path in ("/documents?covered=no", "/documents/0", "/label", "/rule/new", "/rules/describe"):
+        visit(browser, studio, path)
+        wide = browser.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= 390, path
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert complaints(browser, studio.base) == ([], [])

@@ -184,6 +184,19 @@ def test_one_document_with_reasons(modelled: Studio) -> None:
         assert client.get("/documents/x").status_code == 422
 
 
+def test_with_many_classes_the_popup_sends_one_class(folder: Path, cache: Cache) -> None:
+    many = ", ".join(f'"class {i}"' for i in range(9))
+    (folder / "unruly.toml").write_text(
+        f'[task]\nclasses = [{many}]\n[data]\ntrain = "comments.csv"\ntext = "comment"\n'
+    )
+    made = Studio(ACCESS)
+    made.open(folder)
+    with client_of(made) as client:
+        popup = client.get("/marked?words=song").text
+    assert popup.count('name="class"') == 1, "the last of two would win"
+    assert popup.count("<option>class ") == 9
+
+
 def test_without_a_model_the_page_says_how_to_get_one(client: Any) -> None:
     assert "Train one" in client.get("/documents/0/reasons").text
 
