@@ -151,7 +151,7 @@ def start(studio: Studio, request: PageRequest) -> Response:
         return RedirectResponse("/documents", 303)
     if studio.data is None:
         raise InputError("no project and no file of texts was given")
-    return studio.page("start.html", {"look": look_at(studio.data), "problem": "", "given": {}})
+    return _start_page(studio.data, studio, {}, "", 200)
 
 
 def make(studio: Studio, request: PageRequest) -> Response:
@@ -172,14 +172,15 @@ def make(studio: Studio, request: PageRequest) -> Response:
         )
         studio.open(project)
     except UnrulyError as error:
-        return _again(studio, form, str(error))
+        return _start_page(studio.data, studio, form, str(error), 422)
     return RedirectResponse("/documents", 303)
 
 
-def _again(studio: Studio, form: Mapping[str, str], problem: str) -> Response:
-    assert studio.data is not None
-    context = {"look": look_at(studio.data), "problem": problem, "given": form}
-    return studio.page("start.html", context, 422)
+def _start_page(
+    data: Path, studio: Studio, given: Mapping[str, str], problem: str, status: int
+) -> Response:
+    context = {"look": look_at(data), "problem": problem, "given": given}
+    return studio.page("start.html", context, status)
 
 
 def status(studio: Studio, request: PageRequest) -> Response:

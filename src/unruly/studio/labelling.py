@@ -149,7 +149,6 @@ def _context(studio: Studio, last: Card | None) -> dict[str, Any]:
     return {
         "here": "label",
         "state": work.state,
-        "question": question,
         "place": 0 if question is None else studio.queue.place(question),
         "drawn": len(studio.queue.questions or ()),
         "answered": studio.queue.answered,

@@ -161,7 +161,6 @@ def ask_now(trainer: Trainer, name: str) -> None:
 def table(studio: Studio, request: PageRequest) -> Response:
     """All sources with their figures."""
     work, trainer = studio.workspace, studio.trainer
-    assert trainer is not None
     rows = source_rows(work.state, source_estimates(trainer.summary()))
     by = request.query.get("by", "")
     context = {
