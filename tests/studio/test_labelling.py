@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.studio.conftest import client_of
 
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED, LabelFile
 from unruly.studio.app import Studio
+from unruly.studio.labelling import balance_of
 
 
 def row_of(page: str) -> str:
@@ -108,3 +110,21 @@ def test_the_shares_that_a_model_used_are_told_apart_from_the_estimate(
         assert "The model trained on these labels used" in client.get("/label").text
         studio.workspace.label([30], "ham")
         assert "The model trained on these labels used" not in client.get("/label").text
+
+
+def test_the_meter_ends_where_the_interval_ends(modelled: Studio) -> None:
+    with client_of(modelled) as client:
+        page = client.get("/label").text
+        for _ in range(4):
+            data = {"row": row_of(page), "label": "ham"}
+            page = client.post("/label/answer", data=data).text
+    balance = balance_of(modelled.trainer)
+    assert balance is not None
+    drawn = re.findall(r'class="span" x="([\d.]+)" y="3" width="([\d.]+)"', page)
+    ends = [float(x) + float(width) for x, width in drawn]
+    pairs = zip(balance.shares, balance.half_widths, strict=True)
+    assert ends == pytest.approx([100 * min(share + half, 1) for share, half in pairs], abs=0.2)
+    assert (
+        min(share - half for share, half in zip(balance.shares, balance.half_widths, strict=True))
+        < 0
+    )
