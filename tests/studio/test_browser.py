@@ -181,6 +181,8 @@ def test_the_whole_story(browser: Any, served: Callable[[Path], Served], tmp_pat
 
     # A rule that is typed: the counts follow, and it is saved by a key
     browser.get(f"{studio.base}/rule/new")
+    focused = browser.switch_to.active_element.get_attribute("name")
+    assert focused == "r0.c0.keywords:keywords", "words can be typed at once"
     name = css(browser, "input[name=name]")
     name.send_keys(Keys.CONTROL, "a")
     name.send_keys("music")

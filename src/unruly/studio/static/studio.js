@@ -197,6 +197,7 @@ function editor(root) {
   document.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); save(); }
   });
+  if (!saved && form()) $("textarea", form()).focus();  // a new rule begins with its words
   show();
 }
 
