@@ -22,6 +22,7 @@ from unruly.project.file import make_starter
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
 PAGES = {
     "documents": "/documents",
+    "filtered": "/documents?covered=no",
     "document": "/documents/3",
     "rules": "/rules",
     "rule": "{rule}",

@@ -120,6 +120,8 @@ def test_nothing_to_draw_is_no_chart(alone: Facts) -> None:
     assert training_curves(()) is None
     assert bubble_chart(()) is None
     assert agreement_map(count_pairs(Votes.from_array([[1]]))) is None
+    few = Votes.from_array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    assert agreement_map(count_pairs(few)) is None, "a map of grey squares tells nothing"
     assert confusion_chart(np.zeros((2, 2)), ("a", "b")) is None
 
 

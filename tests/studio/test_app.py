@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from unruly.project.file import begin_project, look_at, project_of
 from unruly.rules.matching import Cache
 from unruly.studio.app import Studio
 from unruly.studio.server import serve
+from unruly.studio.training import JobStatus
 
 
 @pytest.fixture
@@ -51,6 +54,14 @@ def test_proposes_ids_and_offers_as_classes_what_may_be_some(tmp_path: Path) -> 
     assert offered == {"queue": ("a", "b"), "urgent": ("0", "1")}
     path.write_text("\n".join([header, *rows, rows[0]]) + "\n")
     assert look_at(path).id is None, "a value stands there twice"
+
+
+def test_where_no_name_tells_the_longest_texts_are_proposed(tmp_path: Path) -> None:
+    path = tmp_path / "news.csv"
+    path.write_text(
+        "place,published,headline\nOslo,2024-01-01,a long winter begins\nRome,2024-01-02,\n"
+    )
+    assert look_at(path).text == "headline"
 
 
 def test_the_proposed_id_is_chosen_on_the_page(new: Any) -> None:
@@ -114,3 +125,30 @@ def test_labels_of_others_are_taken_over(client: Any, folder: Path) -> None:
     assert "Label now" in client.get("/outside").text
     assert client.post("/outside/labels").url.path == "/documents"
     assert client.get("/status").json()["labels_outside"] == 0
+
+
+def test_messages_are_sentences_and_keep_their_names(new: Any, studio: Studio) -> None:
+    given = {"text": "review", "classes": "good\ngood"}
+    assert "The class &#39;good&#39; is listed twice" in new.post("/start", data=given).text
+    with client_of(studio) as client:
+        refused = client.post(
+            "/label/one", data={"row": "0", "label": "x"}, headers={"x-part": "1"}
+        )
+        assert refused.text.startswith("'x' is not a class")
+        missing = client.get("/out/labelled.csv", headers={"x-part": "1"}).text
+        assert missing == "'labelled.csv' does not exist: make it first"
+    shown = studio.render("_job.html", {"job": JobStatus("applying First to all documents")})
+    assert "Applying First to all documents" in shown, "names keep their capitals"
+
+
+def test_the_first_page_imports_neither_scipy_nor_models(folder: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from unruly.studio.app import *;"
+        f"studio = Studio(Access('secret', 1)); studio.open(Path({str(folder)!r}));"
+        "page = documents.listing(studio, PageRequest({}, {}, {}, {}, ''));"
+        "assert page.status_code == 200;"
+        "heavy = ('scipy', 'unruly.model.weak_classifier', 'unruly.report.facts', 'unruly.denoising.em');"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

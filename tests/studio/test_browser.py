@@ -181,6 +181,8 @@ def test_the_whole_story(browser: Any, served: Callable[[Path], Served], tmp_pat
 
     # A rule that is typed: the counts follow, and it is saved by a key
     browser.get(f"{studio.base}/rule/new")
+    focused = browser.switch_to.active_element.get_attribute("name")
+    assert focused == "r0.c0.keywords:keywords", "words can be typed at once"
     name = css(browser, "input[name=name]")
     name.send_keys(Keys.CONTROL, "a")
     name.send_keys("music")
@@ -598,4 +600,106 @@ def test_words_marked_in_the_list_and_labels_changed_outside(
     css(browser, "main form button.main").click()
     until(lambda: "label=yes" in browser.current_url, "seen")
     assert not css(browser, "#labels-outside").is_displayed()
+    assert complaints(browser, studio.base) == ([], [])
+
+
+def test_forms_are_ticked_with_the_mouse_in_the_popup(
+    browser: Any, served: Callable[[Path], Served], tmp_path: Path
+) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    studio = served(make_starter(tmp_path / "spam"))
+    browser.get(studio.link)
+    browser.get(f"{studio.base}/documents?words=subscribers")
+    word = next(
+        one
+        for one in browser.find_elements("css selector", "#results mark")
+        if one.text == "subscribers"
+    )
+    ActionChains(browser).double_click(word).perform()
+    until(lambda: css(browser, "#popup input[value=subscribe]").is_displayed(), "the popup")
+    time.sleep(0.7)  # the browser tells of the selection once more
+    box = css(browser, "#popup input[value=subscribe]")
+    box.click()
+    time.sleep(0.7)
+    assert box.is_selected()
+    below = css(browser, "#popup").rect
+    assert below["y"] + below["height"] < browser.execute_script("return innerHeight + scrollY")
+    press(browser, Keys.ESCAPE)
+    assert not css(browser, "#popup").is_displayed()
+    assert complaints(browser, studio.base) == ([], [])
+
+
+def test_the_marked_place_is_kept(browser: Any, furnished: Served) -> None:
+    def here() -> str:
+        return str(css(browser, "[data-list] .here").get_attribute("aria-label"))
+
+    browser.get(f"{furnished.base}/suggestions")
+    search = css(browser, "form[data-post='/suggestions/look'] button")
+    search.click()
+    until(lambda: "open; judged by" in text(browser), "suggestions")
+    names = [
+        one.get_attribute("aria-label") for one in browser.find_elements("css selector", "article")
+    ]
+    press(browser, "j")
+    until(lambda: here() == names[1], "the second")
+    press(browser, "a")
+    until(lambda: "Accepted: " in text(browser, "#toast"), "a word about it")
+    assert here() == names[2], "the first was passed over, and is not next"
+    press(browser, "u")
+    until(lambda: "Undone: " in text(browser, "#toast"), "undone")
+    assert here() == names[1]
+    browser.get(f"{furnished.base}/documents")
+    for _ in range(3):
+        press(browser, "j")
+    press(browser, "1")
+    until(lambda: "you: ham" in text(browser, ".card.here"), "a label")
+    third = here()
+    press(browser, "u")
+    until(lambda: "Undone: " in text(browser, "#toast"), "undone")
+    assert here() == third
+    browser.get(f"{furnished.base}/label")
+    press(browser, "s")
+    until(lambda: "Your answer: (skipped)" in text(browser), "skipped by a key")
+    assert complaints(browser, furnished.base) == ([], [])
+
+
+def test_a_running_job_disables_what_begins_another(browser: Any, studio: Studio) -> None:
+    end = threading.Event()
+
+    def work(job: Job) -> None:
+        end.wait(LONGEST)
+
+    with hosted(studio) as link:
+        browser.get(link)
+        browser.get(f"{link.partition('/?')[0]}/train")
+        button = css(browser, "form[data-post='/train/fit'] button")
+        assert button.is_enabled()
+        studio.trainer.begin("training", work)
+        until(lambda: not button.is_enabled(), "disabled")
+        end.set()
+        until(lambda: css(browser, "form[data-post='/train/fit'] button").is_enabled(), "enabled")
+        browser.get("about:blank")
+
+
+def test_long_names_of_many_classes_fit_a_phone(
+    browser: Any, served: Callable[[Path], Served], tmp_path: Path
+) -> None:
+    folder = make_starter(tmp_path / "spam")
+    many = ", ".join(f'"class {i} with a name that is rather long"' for i in range(30))
+    (folder / "unruly.toml").write_text(
+        f'[task]\nclasses = [{many}]\n[data]\ntrain = "comments.csv"\ntext = "comment"\n'
+    )
+    studio = served(folder)
+    browser.get(studio.link)
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True},
+    )
+    for path in ("/documents?covered=no", "/documents/0", "/label", "/rule/new", "/rules/describe"):
+        visit(browser, studio, path)
+        wide = browser.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= 390, path
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert complaints(browser, studio.base) == ([], [])

@@ -166,21 +166,35 @@ def test_pages_end_where_the_list_ends(client: Any) -> None:
 
 
 def test_a_filter_that_cannot_be_is_said(client: Any) -> None:
-    assert "there is no source" in client.get("/documents?source=nobody").text
+    assert "There is no source" in client.get("/documents?source=nobody").text
     assert "No document fits" in client.get("/documents?words=zzzzz").text
 
 
 def test_one_document_with_reasons(modelled: Studio) -> None:
     with client_of(modelled) as client:
         page = client.get("/documents/0").text
-        assert "my channel" in page
+        assert "<strong>my channel</strong>" in page, "what the rule matched"
         reasons = client.get("/documents/0/reasons", headers={"x-part": "1"}).text
         assert "Why the model says so" in reasons
         assert ">Weight</th>" in reasons
-        assert "Nearest training documents" in reasons
+        near = reasons[reasons.index("Nearest training documents") :]
+        assert '<a href="/documents/' in near
         assert "Similar documents" in client.get("/documents/0/similar").text
         assert client.get("/documents/9999").status_code == 422
         assert client.get("/documents/x").status_code == 422
+
+
+def test_with_many_classes_the_popup_sends_one_class(folder: Path, cache: Cache) -> None:
+    many = ", ".join(f'"class {i}"' for i in range(9))
+    (folder / "unruly.toml").write_text(
+        f'[task]\nclasses = [{many}]\n[data]\ntrain = "comments.csv"\ntext = "comment"\n'
+    )
+    made = Studio(ACCESS)
+    made.open(folder)
+    with client_of(made) as client:
+        popup = client.get("/marked?words=song").text
+    assert popup.count('name="class"') == 1, "the last of two would win"
+    assert popup.count("<option>class ") == 9
 
 
 def test_without_a_model_the_page_says_how_to_get_one(client: Any) -> None:
@@ -194,7 +208,7 @@ def test_labels_one_and_takes_it_back(client: Any, studio: Studio) -> None:
     client.post("/label/one", data={"row": "4", "label": ""})
     assert work(studio).state.labelled.labels == 0
     assert client.post("/label/one", data={"row": "4", "label": "eggs"}).status_code == 422
-    assert client.post("/undo").text == "undone: 1 document: label withdrawn"
+    assert client.post("/undo").text == "Undone: 1 document: label withdrawn"
     assert work(studio).state.labelled.labels == 1
 
 

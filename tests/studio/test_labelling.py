@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.studio.conftest import client_of
 
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED, LabelFile
 from unruly.studio.app import Studio
+from unruly.studio.labelling import balance_of
 
 
 def row_of(page: str) -> str:
@@ -47,6 +49,17 @@ def test_other_answers_and_undo(client: Any, studio: Studio) -> None:
     bad = client.post("/label/answer", data={"row": third, "label": "eggs"})
     assert bad.status_code == 422
     assert client.post("/label/answer", data={"row": "9999", "label": "ham"}).status_code == 422
+
+
+def test_without_rules_documents_are_drawn_at_random(studio: Studio, folder: Path) -> None:
+    text = (folder / "unruly.toml").read_text()
+    (folder / "unruly.toml").write_text(text[: text.index("[[source]]")])
+    studio.workspace.load_outside()
+    with client_of(studio) as client:
+        page = client.get("/label").text
+        assert '<option value="random" selected>' in page
+        assert "Without rules they are drawn at random" in page
+        assert "no rule votes on it" not in client.get("/documents").text
 
 
 def test_the_meter_narrows(modelled: Studio) -> None:
@@ -97,3 +110,21 @@ def test_the_shares_that_a_model_used_are_told_apart_from_the_estimate(
         assert "The model trained on these labels used" in client.get("/label").text
         studio.workspace.label([30], "ham")
         assert "The model trained on these labels used" not in client.get("/label").text
+
+
+def test_the_meter_ends_where_the_interval_ends(modelled: Studio) -> None:
+    with client_of(modelled) as client:
+        page = client.get("/label").text
+        for _ in range(4):
+            data = {"row": row_of(page), "label": "ham"}
+            page = client.post("/label/answer", data=data).text
+    balance = balance_of(modelled.trainer)
+    assert balance is not None
+    drawn = re.findall(r'class="span" x="([\d.]+)" y="3" width="([\d.]+)"', page)
+    ends = [float(x) + float(width) for x, width in drawn]
+    pairs = zip(balance.shares, balance.half_widths, strict=True)
+    assert ends == pytest.approx([100 * min(share + half, 1) for share, half in pairs], abs=0.2)
+    assert (
+        min(share - half for share, half in zip(balance.shares, balance.half_widths, strict=True))
+        < 0
+    )

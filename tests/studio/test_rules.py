@@ -32,7 +32,7 @@ def test_the_table_has_figures(client: Any) -> None:
     assert "Measured by the label column" in page
     assert "Decides majority" in page
     foot = page[page.index("Majority vote alone") :]
-    assert "covers 82.2 %" in foot
+    assert "covers 82.2%" in foot
     assert "of the 73 documents with a label" in foot
     assert "0.8" not in foot, "shares are per cent everywhere on the page"
 
@@ -47,6 +47,21 @@ def test_a_source_decides_where_majority_vote_is_another_without_it(studio: Stud
                 counts[i, vote] -= 1
         assert row.decides == int((winners(counts) != state.winner).sum())
         assert row.decides >= row.alone
+
+
+def test_agreement_is_told_only_where_another_source_votes_for_the_class(
+    studio: Studio, folder: Path
+) -> None:
+    assert all(row.agreement is not None for row in source_rows(studio.workspace.state, {}))
+    text = text_of(folder)
+    head = text[: text.index("[[source]]")]
+    one = '[[source]]\nname = "{}"\nrule = [{{ label = "{}", keywords = ["{}", "my"] }}]\n'
+    sources = [one.format(*given) for given in (("a", "ham", "song"), ("b", "spam", "channel"))]
+    (folder / "unruly.toml").write_text(head + "\n".join(sources))
+    studio.workspace.load_outside()
+    rows = source_rows(studio.workspace.state, {})
+    assert [row.conflicts > 0 for row in rows] == [True, True]
+    assert [row.agreement for row in rows] == [None, None], "0% would be read as always wrong"
 
 
 def test_with_a_model_accuracy_is_estimated(modelled: Studio) -> None:
@@ -379,7 +394,7 @@ def test_a_language_model_is_asked_by_a_button_alone(client: Any, studio: Studio
         client.post("/rules/save", data={"toml": text, "saved": ""}, headers=PART)
         plan = client.get("/rules/plan?name=llm", headers=PART).text
         assert "0 of 73 documents have an answer" in plan
-        assert "100 % not asked" in client.get("/rules").text
+        assert "100% not asked" in client.get("/rules").text
         assert server.requests == 0, "nothing is sent while one types, saves or looks"
         assert client.post("/rules/ask", data={"name": "money"}, headers=PART).status_code == 422
         assert client.post("/rules/ask", data={"name": "llm"}, headers=PART).status_code == 200

@@ -16,7 +16,7 @@ from unruly.studio.app import Studio
 from unruly.studio.filters import Filter
 from unruly.studio.models import VoteChange, changed_answers, kept_models, vote_changes
 from unruly.studio.state import Answers
-from unruly.studio.training import Job, Trainer
+from unruly.studio.training import Job, Trainer, live_report
 from unruly.studio.workspace import Workspace
 
 
@@ -244,3 +244,18 @@ def test_other_classes_put_the_model_away_and_undo_brings_it_back(
         trainer.wait(60)
         assert trainer.summary() is not None
         assert modelled.workspace.state.answers is not None
+
+
+def test_labels_of_a_model_from_the_command_line_are_read_from_the_model(modelled: Studio) -> None:
+    with client_of(modelled) as client:
+        page = client.get("/train").text
+        assert 'data-label="Labels">0<' in page
+
+
+def test_figures_of_a_sample_say_so(modelled: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unruly.studio.training.SAMPLE", 40)
+    found = live_report(modelled.trainer)
+    assert found is not None
+    assert str(found.documents) == "40 of the 73 documents of comments.csv, drawn at random"
+    with client_of(modelled) as client:
+        assert f"Figures and charts are of {found.documents}." in client.get("/train/charts").text

@@ -397,7 +397,7 @@ class DataLook:
     path: Path
     rows: int
     columns: tuple[Column, ...]
-    text: str | None  # the column of texts, where it is obvious
+    text: str | None  # the column of texts: by its name, else by the length of its texts
     id: str | None  # the column of ids: called like one, and no value twice
 
 
@@ -413,6 +413,7 @@ def look_at(path: Path) -> DataLook:
     frame = pl.DataFrame(schema=table.schema) if rows is None else rows.frame
     if not frame.height:
         raise InputError(f"{path}: there are no rows: expected one document a row")
+    text = text or _longest(frame)
     return DataLook(
         path,
         table.rows or 0,
@@ -420,6 +421,17 @@ def look_at(path: Path) -> DataLook:
         text,
         next((name for name in frame.columns if name != text and _may_be_id(frame[name])), None),
     )
+
+
+def _longest(frame: pl.DataFrame) -> str | None:
+    """The column with the longest texts, which are most likely those to classify."""
+    lengths = frame.select(pl.col(pl.String).str.len_chars().mean())
+    known = [
+        (length, name)
+        for name, length in zip(lengths.columns, lengths.row(0), strict=True)
+        if length
+    ]
+    return max(known)[1] if known else None
 
 
 def _may_be_id(series: pl.Series) -> bool:

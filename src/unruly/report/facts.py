@@ -50,14 +50,19 @@ class CountedOn:
 
     >>> str(CountedOn(600, "d.csv")), str(CountedOn(1, None))
     ('the 600 documents of d.csv', 'the 1 training document that the model keeps')
+    >>> str(CountedOn(600, "d.csv", of=9000))
+    '600 of the 9,000 documents of d.csv, drawn at random'
     """
 
     documents: int
     file: str | None  # None: those that the model keeps
+    of: int | None = None  # how many the file has, where these are a sample
 
     def __str__(self) -> str:
         if self.file is None:
             return f"the {plural(self.documents, 'training document')} that the model keeps"
+        if self.of is not None:
+            return f"{self.documents:,} of the {plural(self.of, 'document')} of {self.file}, drawn at random"
         return f"the {plural(self.documents, 'document')} of {self.file}"
 
 

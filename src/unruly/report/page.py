@@ -194,8 +194,8 @@ def _agreement(facts: Facts) -> str:
         "There is only one source, so there is nothing to compare."
         if len(facts.sources) < 2
         else "Nothing to compare: any two sources can only agree, because both vote for the same class, or only "
-        "disagree, because they have no class in common. How often they meet stands in the table of sources; partial "
-        "votes are not compared."
+        "disagree, because they have no class in common, or they meet on too few documents. How often they meet stands "
+        "in the table of sources; partial votes are not compared."
     )
     counted = paragraph(f"Counted on {facts.documents}.")
     return section("agreement", "Agreement", counted, figure_or(agreement_map(facts.pairs), alone))

@@ -370,9 +370,10 @@ def _weights_description(shown: Sequence[tuple[Weights, float]], against: bool) 
 def agreement_map(pairs: Pairs) -> Chart | None:
     """Blue: both vote alike; red: they conflict; pale: half and half.
 
-    None where no two sources can both agree and disagree, as where all vote for one class each.
+    None where no two sources can both agree and disagree, as where all vote for one class each, or where none of
+    those meets on enough documents.
     """
-    if not np.triu(pairs.telling, k=1).any():
+    if not np.triu(pairs.telling & (pairs.both >= FEW_COMMON), k=1).any():
         return None
     order = np.sort(np.argsort(-np.diag(pairs.both), kind="stable")[:MOST_SOURCES])
     pick = np.ix_(order, order)

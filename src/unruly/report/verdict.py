@@ -109,7 +109,7 @@ def _with_labels(facts: KeyFigures, found: AccuracyEstimate) -> Verdict:
         else ", none of which the model was trained on"
     )
     sentences = [
-        f"From {plural(found.labels, 'label')} by hand{how}, for all of {facts.documents}. The range is a 95% "
+        f"From {plural(found.labels, 'label')} by hand{how}, for {facts.documents}. The range is a 95% "
         "interval; more labels make it narrower.",
         *_about_answers(facts),
     ]

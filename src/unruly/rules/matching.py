@@ -150,13 +150,13 @@ def texts_digest(frame: pl.DataFrame) -> str:
     """A digest of the texts in their order."""
     digest = hashlib.blake2b(digest_size=20)
     digest.update(frame[TEXT].str.len_bytes().to_numpy().tobytes())
-    digest.update(str(frame[TEXT].str.join("").item()).encode())
+    digest.update(frame[TEXT].str.join("").cast(pl.Binary).item())
     return digest.hexdigest()
 
 
-def whole_digest(frame: pl.DataFrame) -> str:
-    """A digest of texts, ids and all other columns; NaN, the infinities and null differ."""
-    digest = hashlib.blake2b(texts_digest(frame).encode(), digest_size=20)
+def whole_digest(frame: pl.DataFrame, texts: str) -> str:
+    """A digest of the texts (theirs is given), ids and all other columns; NaN, the infinities and null differ."""
+    digest = hashlib.blake2b(texts.encode(), digest_size=20)
     others = frame.select(pl.exclude(TEXT))
     digest.update(json.dumps([[n, str(t)] for n, t in others.schema.items()]).encode())
     exact = others.select(_exact(name, dtype) for name, dtype in others.schema.items())
@@ -215,7 +215,7 @@ class MatchFrame:
     @cached_property
     def everything(self) -> str:
         """A digest of texts, ids and columns."""
-        return whole_digest(self.frame)
+        return whole_digest(self.frame, self.texts)
 
 
 @dataclass(frozen=True, eq=False)

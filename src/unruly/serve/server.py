@@ -19,10 +19,10 @@ from urllib.parse import urlsplit
 
 from unruly.errors import InputError, need
 from unruly.files import temporary_folder
-from unruly.serve.service import ModelFile, Served, ServeSettings, load_served
 
 if TYPE_CHECKING:
     from unruly.serve.app import Gate
+    from unruly.serve.service import Served, ServeSettings
 
 
 BACKLOG = 2048  # connections that wait to be taken
@@ -113,6 +113,8 @@ def serve(settings: ServeSettings, notify: Callable[[str], None] = print) -> Non
     """Serve a model until SIGINT or SIGTERM; `notify` gets the address and every reload as a sentence."""
     need("starlette", extra="serve", purpose="servers")
     need("uvicorn", extra="serve", purpose="servers")
+    from unruly.serve.service import load_served
+
     served = load_served(settings.model, settings.functions)
     warnings.simplefilter("ignore")  # shown once, when the model was made ready
     with listening(settings.host, [settings.port]) as port:
@@ -165,6 +167,8 @@ def _several(settings: ServeSettings, port: socket.socket) -> None:
 
 def worker_app(settings: ServeSettings) -> Gate:
     """The application of one of several workers, which loads the model itself."""
+    from unruly.serve.service import load_served
+
     warnings.simplefilter("ignore")
     served = load_served(settings.model, settings.functions)
     return _app(settings, served, functools.partial(print, file=sys.stderr))
@@ -172,7 +176,7 @@ def worker_app(settings: ServeSettings) -> Gate:
 
 def _app(settings: ServeSettings, served: Served, notify: Callable[[str], None]) -> Gate:
     from unruly.serve.app import create_app
-    from unruly.serve.service import Service
+    from unruly.serve.service import ModelFile, Service
 
     file = ModelFile(settings.model, settings.functions, served)
     return create_app(Service(settings, file, notify))

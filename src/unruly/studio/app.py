@@ -30,7 +30,6 @@ from starlette.staticfiles import StaticFiles
 
 from unruly import __version__
 from unruly.errors import InputError, UnrulyError
-from unruly.model.explanation import decision
 from unruly.project.file import begin_project, look_at
 from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords
@@ -96,8 +95,8 @@ class Studio:
             "shortened": shortened,
             "name": _name,
             "isolated": _isolated,
-            "decision": decision,
             "capital": _capital,
+            "code": _code,
         }
 
     def open(self, project: Path) -> None:
@@ -152,7 +151,7 @@ def start(studio: Studio, request: PageRequest) -> Response:
         return RedirectResponse("/documents", 303)
     if studio.data is None:
         raise InputError("no project and no file of texts was given")
-    return studio.page("start.html", {"look": look_at(studio.data), "problem": "", "given": {}})
+    return _start_page(studio.data, studio, {}, "", 200)
 
 
 def make(studio: Studio, request: PageRequest) -> Response:
@@ -173,14 +172,15 @@ def make(studio: Studio, request: PageRequest) -> Response:
         )
         studio.open(project)
     except UnrulyError as error:
-        return _again(studio, form, str(error))
+        return _start_page(studio.data, studio, form, str(error), 422)
     return RedirectResponse("/documents", 303)
 
 
-def _again(studio: Studio, form: Mapping[str, str], problem: str) -> Response:
-    assert studio.data is not None
-    context = {"look": look_at(studio.data), "problem": problem, "given": form}
-    return studio.page("start.html", context, 422)
+def _start_page(
+    data: Path, studio: Studio, given: Mapping[str, str], problem: str, status: int
+) -> Response:
+    context = {"look": look_at(data), "problem": problem, "given": given}
+    return studio.page("start.html", context, status)
 
 
 def status(studio: Studio, request: PageRequest) -> Response:
@@ -217,14 +217,14 @@ def undo(studio: Studio, request: PageRequest) -> Response:
     """Undo the last edit or label."""
     step = studio.workspace.undo()
     studio.trainer.refresh()
-    return PlainTextResponse("nothing to undo" if step is None else f"undone: {step.what}")
+    return PlainTextResponse("Nothing to undo" if step is None else f"Undone: {step.what}")
 
 
 def redo(studio: Studio, request: PageRequest) -> Response:
     """Redo it."""
     step = studio.workspace.redo()
     studio.trainer.refresh()
-    return PlainTextResponse("nothing to redo" if step is None else f"redone: {step.what}")
+    return PlainTextResponse("Nothing to redo" if step is None else f"Redone: {step.what}")
 
 
 def outside(studio: Studio, request: PageRequest) -> Response:
@@ -307,9 +307,10 @@ def _handled(studio: Studio, handler: Handler, request: PageRequest) -> Response
 
 
 def _problem(studio: Studio, request: PageRequest, message: str, status: int) -> Response:
+    said = _capital(message)
     if request.part:
-        return PlainTextResponse(message, status)
-    return studio.page("problem.html", {"message": message}, status)
+        return PlainTextResponse(said, status)
+    return studio.page("problem.html", {"message": said}, status)
 
 
 def key_of(number: int) -> str:
@@ -354,7 +355,26 @@ def _isolated(reason: str, condition: Condition | None) -> Markup:
 
 
 def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    """A message as a sentence; one that begins with the name of a file is left as it is.
+
+    >>> _capital("the filter fits no document"), _capital("unruly.toml: line 3: no classes")
+    ('The filter fits no document', 'unruly.toml: line 3: no classes')
+    """
+    first = text.partition(" ")[0]
+    return text[:1].upper() + text[1:] if first.isalpha() else text
+
+
+def _code(text: str) -> Markup:
+    """A sentence in which commands stand between backticks.
+
+    >>> _code("more labels (`unruly label`) & <b>")
+    Markup('more labels (<code>unruly label</code>) &amp; &lt;b&gt;')
+    """
+    pieces = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if i % 2 else piece
+        for i, piece in enumerate(pieces)
+    )
 
 
 def _count(value: int | None) -> str:
@@ -362,11 +382,11 @@ def _count(value: int | None) -> str:
 
 
 def _percent(value: float | None, digits: int = 0) -> str:
-    return "–" if value is None else f"{100 * value:.{digits}f} %"
+    return "–" if value is None else f"{100 * value:.{digits}f}%"
 
 
 def _share(value: Share | None) -> str:
-    """`86 % (84–88)`."""
+    """`86% (84–88)`."""
     if value is None or not value.n:
         return "–"
-    return f"{100 * value.value:.0f} % ({100 * value.low:.0f}–{100 * value.high:.0f})"
+    return f"{100 * value.value:.0f}% ({100 * value.low:.0f}–{100 * value.high:.0f})"

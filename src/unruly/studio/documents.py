@@ -13,15 +13,15 @@ import polars as pl
 from numpy.typing import NDArray
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from unruly.errors import InputError
-from unruly.model.advice import keyword_lists
+from unruly.errors import InputError, UnrulyError
 from unruly.statistics import sample_rows
 from unruly.studio.filters import SORTS, Filter, column_look
 from unruly.studio.state import NONE, State
 from unruly.votes.votes import Match
-from unruly.wording import listed, plural
+from unruly.wording import listed, plural, shortened
 
 if TYPE_CHECKING:
+    from unruly.model.fitted import Neighbour
     from unruly.studio.app import PageRequest, Routes, Studio
 
 
@@ -356,6 +356,7 @@ def one(studio: Studio, request: PageRequest) -> Response:
             rules[vote.source][vote.rule].when if vote.source in rules else None
             for vote in card.votes
         ],
+        "matched": [_matched(state.corpus.texts[row], vote) for vote in card.votes],
         "filter": chosen,
         "previous": None if not place else int(rows[place - 1]),
         "next": None if place is None or place + 1 >= len(rows) else int(rows[place + 1]),
@@ -365,13 +366,36 @@ def one(studio: Studio, request: PageRequest) -> Response:
     return studio.page("document.html", context)
 
 
+def _matched(text: str, vote: Match) -> str:
+    """What a rule matched, each word once; empty where it is no part of the text.
+
+    >>> _matched("Free, free beats", Match("money", 0, "spam", ((0, 4), (6, 10), (11, 16)), ""))
+    'Free, beats'
+    >>> _matched("Visit me", Match("short", 0, "ham", (), ""))
+    ''
+    """
+    found: dict[str, str] = {}
+    for a, b in vote.spans:
+        found.setdefault(text[a:b].casefold(), shortened(text[a:b], 40))
+    return listed(found.values(), most=NAMED) if found else ""
+
+
 def reasons(studio: Studio, request: PageRequest) -> Response:
     """The model's full explanation: slower than the rest of the page, so loaded after it."""
     state, trainer = studio.workspace.state, studio.trainer
     row = _row(request.path["row"], state)
+    explanation = trainer.explained(row)
+    near: tuple[Neighbour, ...] = ()
+    decided = ""
+    if explanation is not None and not isinstance(explanation, UnrulyError):
+        from unruly.model.explanation import decision
+
+        near, decided = explanation.neighbours, decision(explanation.decided_by)
     context = {
         "state": state,
-        "explanation": trainer.explained(row),
+        "explanation": explanation,
+        "decided": decided,
+        "rows": {other.id: state.corpus.ids.index_of(pl.lit(other.id)) for other in near},
         "card": cards(state, [row], [()])[0],
         "changes": trainer.changes_on(row),
     }
@@ -401,6 +425,8 @@ def marked(studio: Studio, request: PageRequest) -> Response:
 
 def _word_lists(state: State) -> list[tuple[str, str]]:
     """The sources with a list of words, and the class of its first."""
+    from unruly.model.advice import keyword_lists
+
     found: dict[str, str] = {}
     for name, _, label, _ in keyword_lists(state.project.sources):
         found.setdefault(name, label)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from unruly.errors import InputError
-from unruly.model.predictions import predict_file
 from unruly.progress import SILENT, Progress
 from unruly.studio.training import Job, Trainer
 from unruly.texts.wrench import is_wrench
@@ -132,6 +131,8 @@ def make_export(trainer: Trainer, name: str, progress: Progress = SILENT) -> Pat
         raise InputError(
             "a folder in WRENCH's layout cannot be exported as a table: use a CSV, Parquet or JSON Lines file"
         )
+    from unruly.model.predictions import predict_file
+
     predict_file(opened, path, target, text=data.text, id=data.id, progress=progress)
     return target
 
@@ -153,7 +154,7 @@ def make(studio: Studio, request: PageRequest) -> Response:
     """Write a file in the background."""
     name = request.form.get("name", "")
     begin_export(studio.trainer, name)
-    return PlainTextResponse(f"writing {name}")
+    return PlainTextResponse(f"Writing {name}")
 
 
 def download(studio: Studio, request: PageRequest) -> Response:

@@ -13,12 +13,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unruly.files import written_whole
-from unruly.labelling.queue import Question
-from unruly.model.suggestions import Refused
-from unruly.project.remedies import Remedy, remedy_from_plain, remedy_to_plain
+
+if TYPE_CHECKING:  # they import scipy, which the first page does without
+    from unruly.labelling.queue import Question
+    from unruly.model.suggestions import Refused
+    from unruly.project.remedies import Remedy
 
 MOST_STEPS = 200  # that can be undone
 
@@ -174,6 +176,8 @@ class History:
 def _plain(step: Step) -> dict[str, Any]:
     plain = {"step": type(step).__name__, **asdict(step)}
     if isinstance(step, KeptStep):
+        from unruly.project.remedies import remedy_to_plain
+
         plain["remedy"] = remedy_to_plain(step.remedy)
     if isinstance(step, LabelStep) and step.question is not None:
         plain["question"]["id"] = str(step.question.id)
@@ -191,16 +195,28 @@ def _read(path: Path) -> Step | None:
                 given = plain.pop("question")
                 for name in ("before", "after"):
                     plain[name] = tuple((own, label) for own, label in plain[name])
-                return LabelStep(**plain, question=None if given is None else Question(**given))
+                return LabelStep(**plain, question=_question(given))
             case "RefusedStep":
+                from unruly.model.suggestions import Refused
+
                 return RefusedStep(plain["what"], Refused(**plain["refused"]))
             case "KeptStep":
+                from unruly.project.remedies import remedy_from_plain
+
                 return KeptStep(plain["what"], remedy_from_plain(plain["remedy"]))
             case "PresetStep":
                 return PresetStep(**plain)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
     return None
+
+
+def _question(plain: dict[str, Any] | None) -> Question | None:
+    if plain is None:
+        return None
+    from unruly.labelling.queue import Question
+
+    return Question(**plain)
 
 
 def _common(one: str, other: str) -> int:

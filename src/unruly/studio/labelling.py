@@ -10,15 +10,15 @@ from starlette.responses import Response
 from unruly.errors import InputError
 from unruly.facts import ClassBalance, Use
 from unruly.labelling.answers import written_id
-from unruly.labelling.estimates import BalanceEstimate, estimate_balance
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
-from unruly.labelling.queue import Question, Questions, ask, from_votes
 from unruly.studio.documents import Card, cards
 from unruly.studio.state import NONE, State
 from unruly.studio.training import Trainer
 from unruly.studio.workspace import Workspace
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first two import scipy, which the first page does without
+    from unruly.labelling.estimates import BalanceEstimate
+    from unruly.labelling.queue import Question, Questions
     from unruly.studio.app import PageRequest, Routes, Studio
 
 
@@ -72,16 +72,22 @@ class Queue:
         return 1 + list(self.questions or ()).index(question)
 
 
+def _bare(state: State) -> bool:
+    """Whether there are neither votes nor a model yet: then all documents are alike."""
+    return state.answers is None and not state.votes.k
+
+
 def _draw(state: State, by: str) -> Questions:
+    from unruly.labelling.queue import ask
+
     proba = None if state.answers is None else state.answers.proba
-    bare = proba is None and not state.votes.k  # no votes and no model yet
     empty = state.corpus.missing  # documents without text
     answered = state.labelled.answered
     return ask(
         state.votes,
         proba,
         AT_ONCE,
-        "random" if bare else by,
+        "random" if _bare(state) else by,
         answered=answered if empty is None else answered | empty,
         seed=state.project.seed,
     )
@@ -92,6 +98,9 @@ def balance_of(trainer: Trainer) -> BalanceEstimate | None:
 
     Predictions serve as control variate only where the model was not trained on these labels; otherwise the votes do.
     """
+    from unruly.labelling.estimates import estimate_balance
+    from unruly.labelling.queue import from_votes
+
     state = trainer.workspace.state
     if not state.labelled.labels or not state.votes.k:
         return None
@@ -140,7 +149,6 @@ def _context(studio: Studio, last: Card | None) -> dict[str, Any]:
     return {
         "here": "label",
         "state": work.state,
-        "question": question,
         "place": 0 if question is None else studio.queue.place(question),
         "drawn": len(studio.queue.questions or ()),
         "answered": studio.queue.answered,
@@ -152,7 +160,8 @@ def _context(studio: Studio, last: Card | None) -> dict[str, Any]:
         "labels": int((work.state.labels != NONE).sum()),
         "problems": work.label_problems(),
         "ways": WAYS,
-        "by": studio.queue.by,
+        "by": "random" if _bare(work.state) else studio.queue.by,
+        "bare": _bare(work.state),
         "CANNOT_TELL": CANNOT_TELL,
         "SKIPPED": SKIPPED,
     }

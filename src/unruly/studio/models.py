@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -23,9 +23,7 @@ from numpy.typing import NDArray
 from unruly.errors import InputError
 from unruly.files import written_whole
 from unruly.html import MODEL, OTHER, Frame, count_ticks, dot, legend, line, percent_ticks
-from unruly.model.saved_rules import function_files
 from unruly.model.summary import FitSummary
-from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import SILENT, Progress
 from unruly.project.project import FittedProject
 from unruly.report.markup import Chart, percent, share_words
@@ -34,6 +32,9 @@ from unruly.statistics import Share, sample_rows
 from unruly.studio.state import NONE, Answers, State
 from unruly.texts.corpus import Corpus
 from unruly.wording import plural
+
+if TYPE_CHECKING:  # imports scipy, which the first page does without
+    from unruly.model.weak_classifier import WeakClassifier
 
 FOLDER = "models"
 ENDING = ".unruly"
@@ -132,6 +133,9 @@ def _free(folder: Path, stem: str) -> str:
 
 def open_model(path: Path, state: State) -> WeakClassifier:
     """A model of this project; its Python rules come from the files that the project names."""
+    from unruly.model.saved_rules import function_files
+    from unruly.model.weak_classifier import WeakClassifier
+
     return WeakClassifier.load(path, function_files(state.project.sources, state.folder) or None)
 
 

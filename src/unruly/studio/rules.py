@@ -12,12 +12,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
 from unruly.project.editing import source_names, source_text
-from unruly.project.voting import asked_line
-from unruly.prompts.asking import Plan
 from unruly.rules.condition import Condition
 from unruly.rules.matching import Cache
-from unruly.rules.prompt import ask as ask_model
-from unruly.rules.prompt import plans, prompt_of
 from unruly.rules.similar import DESCRIBE, descriptions_of, lines_of
 from unruly.statistics import Share, wilson
 from unruly.studio.documents import cards
@@ -31,6 +27,7 @@ from unruly.studio.workspace import Workspace
 from unruly.wording import index_of
 
 if TYPE_CHECKING:
+    from unruly.prompts.asking import Plan
     from unruly.studio.app import PageRequest, Routes, Studio
 
 
@@ -50,7 +47,7 @@ class SourceRow:
     alone: int = 0  # documents that no other source covers
     decides: int = 0  # documents whose majority vote would be another without it, these included
     estimated: Share | None = None  # its accuracy, as the model estimates it without gold
-    agreement: Share | None = None  # with the majority of the others, where there is no estimate
+    agreement: Share | None = None  # with the majority of the others, where they can agree
     measured: Share | None = None  # against labels
 
 
@@ -77,6 +74,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
             continue
         voted = state.votes.voted[:, line.j]
         agreement, decides = _beside_others(state, line.j)
+        others = {c for other in lines.values() if other is not line for c in other.polarity}
         score = line.score
         checked = 0 if score is None else score.correct + score.incorrect
         found.append(
@@ -92,7 +90,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
                 unasked=line.unasked,
                 alone=int((voted & alone).sum()),
                 estimated=estimates.get(source.name),
-                agreement=agreement,
+                agreement=agreement if others & set(line.polarity) else None,
                 decides=decides,
                 measured=wilson(score.correct, checked) if score is not None and checked else None,
             )
@@ -129,6 +127,8 @@ def _beside_others(state: State, j: int) -> tuple[Share | None, int]:
 
 def plan_of(name: str, state: State) -> Plan | None:
     """The cost of querying the language model of a saved source; None where it is not a prompt."""
+    from unruly.rules.prompt import plans, prompt_of
+
     source = next((one for one in state.project.sources.sources if one.name == name), None)
     if source is None or prompt_of(source) is None:
         return None
@@ -138,6 +138,10 @@ def plan_of(name: str, state: State) -> Plan | None:
 
 def ask_now(trainer: Trainer, name: str) -> None:
     """Query the model about documents without an answer, within the budget, and add the votes."""
+    from unruly.project.voting import asked_line
+    from unruly.rules.prompt import ask as ask_model
+    from unruly.rules.prompt import prompt_of
+
     state = trainer.workspace.state
     source = next((one for one in state.project.sources.sources if one.name == name), None)
     if source is None or prompt_of(source) is None:
@@ -157,7 +161,6 @@ def ask_now(trainer: Trainer, name: str) -> None:
 def table(studio: Studio, request: PageRequest) -> Response:
     """All sources with their figures."""
     work, trainer = studio.workspace, studio.trainer
-    assert trainer is not None
     rows = source_rows(work.state, source_estimates(trainer.summary()))
     by = request.query.get("by", "")
     context = {
@@ -372,7 +375,7 @@ def describe(studio: Studio, request: PageRequest) -> Response:
     given = {name: request.form.get(f"about:{name}", "").strip() for name in work.state.classes}
     work.describe({name: "\n".join(lines_of(about)) for name, about in given.items()})
     return PlainTextResponse(
-        "class descriptions saved" if any(given.values()) else "class descriptions removed"
+        "Class descriptions saved" if any(given.values()) else "Class descriptions removed"
     )
 
 
@@ -385,13 +388,13 @@ def plan(studio: Studio, request: PageRequest) -> Response:
 def ask(studio: Studio, request: PageRequest) -> Response:
     """Query it in the background."""
     ask_now(studio.trainer, request.form.get("name", ""))
-    return PlainTextResponse("querying the model in the background")
+    return PlainTextResponse("Querying the model in the background")
 
 
 def discard(studio: Studio, request: PageRequest) -> Response:
     """Discard a draft."""
     studio.workspace.keep_draft(request.form.get("name", ""), None)
-    return PlainTextResponse("draft discarded")
+    return PlainTextResponse("Draft discarded")
 
 
 ROUTES: Routes = [

@@ -19,7 +19,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from unruly.errors import InputError, need
 from unruly.labelling.label_file import user_name
-from unruly.model.storage import is_model
 from unruly.project.file import look_at, project_of
 from unruly.serve.server import LOOPBACK, address, is_address, listening
 from unruly.wording import near_file
@@ -88,6 +87,8 @@ def project_named(path: Path) -> Path | None:
     if not path.is_file():
         hint = near_file(path)
         raise InputError(f"{path}: there is no such project or file of texts{hint and ': ' + hint}")
+    from unruly.model.storage import is_model
+
     if is_model(path):
         raise InputError(
             f"{path}: this is a model, and a project or a file of texts is needed: name its folder"

@@ -12,20 +12,7 @@ from numpy.typing import NDArray
 from starlette.responses import Response
 
 from unruly.errors import InputError
-from unruly.model.advice import (
-    Conflict,
-    Critique,
-    RepeatedSource,
-    SilentSource,
-    UncoveredClass,
-    WeakSource,
-    WeakWord,
-    advice_sentences,
-)
-from unruly.model.suggestions import RuleSuggestion
 from unruly.model.summary import sentence
-from unruly.project.remedies import Remedy, remedy_of
-from unruly.project.suggesting import Place, Suggestions, accepted_text, for_class, suggest_on
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Matcher, matches_on
 from unruly.rules.source import Source
@@ -38,7 +25,11 @@ from unruly.studio.workspace import Workspace
 from unruly.votes.votes import Match
 from unruly.wording import plural
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # they import scipy, which the first page does without
+    from unruly.model.advice import Critique, WeakWord
+    from unruly.model.suggestions import RuleSuggestion
+    from unruly.project.remedies import Remedy
+    from unruly.project.suggesting import Place, Suggestions
     from unruly.studio.app import PageRequest, Routes, Studio
 
 
@@ -93,6 +84,9 @@ class Advisor:
 
     def look(self, trainer: Trainer) -> None:
         """Search for new rules in the background, with the shown model or one fitted for this."""
+        from unruly.model.advice import advice_sentences
+        from unruly.project.suggesting import suggest_on
+
         state = trainer.workspace.state
         if not state.votes.k:
             raise InputError("there are no rules yet: write one for each class first")
@@ -158,6 +152,8 @@ class Advisor:
         raise InputError("this suggestion is no longer open: search again")
 
     def _decide_rule(self, work: Workspace, offer: Offer, accepted: bool, label: str) -> str:
+        from unruly.project.suggesting import accepted_text, for_class
+
         if label and label not in work.state.classes:
             raise InputError(f"{label!r} is not a class")
         other = label if accepted and label else None
@@ -169,7 +165,7 @@ class Advisor:
         else:
             step = work.refuse(rule)
         self._decided[offer.number] = step
-        return f"{'accepted' if accepted else 'declined'}: {words}"
+        return f"{'Accepted' if accepted else 'Declined'}: {words}"
 
     def _decide_remedy(self, work: Workspace, number: int, remedy: Remedy, accepted: bool) -> str:
         if accepted:
@@ -177,7 +173,7 @@ class Advisor:
         else:
             step = work.keep(remedy)
         self._decided[number] = step
-        return f"{'done' if accepted else 'declined'}: {remedy}"
+        return f"{'Done' if accepted else 'Declined'}: {remedy}"
 
 
 def _matches(one: RuleSuggestion, state: State) -> tuple[Example, ...]:
@@ -218,6 +214,8 @@ class _About:
 
 
 def _criticism(number: int, critique: Critique, told: str, state: State) -> Criticism:
+    from unruly.project.remedies import remedy_of
+
     about = _about(critique, state)
     first: list[list[int]] = [
         [] if mask is None else np.flatnonzero(mask)[:EXAMPLES].tolist()
@@ -243,31 +241,33 @@ def _judged(state: State) -> NDArray[np.int64]:
 
 
 def _about(critique: Critique, state: State) -> _About:
+    from unruly.model import advice
+
     judged = _judged(state)
     match critique:
-        case WeakSource(source=source):
+        case advice.WeakSource(source=source):
             votes = state.votes_of(source)
             right = votes.names(judged)
             known = votes.voted & (judged != NONE)
             return _About((source,), right, known & ~right, Filter(source=source).query())
-        case WeakWord(source=source, label=label):
+        case advice.WeakWord(source=source, label=label):
             there = _with_word(critique, state)
             right = judged == state.classes.index(label)
             link = Filter(source=source, vote=label, words=critique.word).query()
             return _About((source,), there & right, there & ~right, link)
-        case RepeatedSource(source=source, other=other):
+        case advice.RepeatedSource(source=source, other=other):
             mine, theirs = state.votes_of(source), state.votes_of(other)
             same = mine.voted & ~mine.differs(theirs)
             return _About((source, other), same, mine.voted & ~same)
-        case Conflict(source=source, other=other):
+        case advice.Conflict(source=source, other=other):
             mine, theirs = state.votes_of(source), state.votes_of(other)
             torn = mine.voted & theirs.voted & mine.differs(theirs)
             link = Filter(source=source, covered="conflict").query()
             return _About((source, other), None, torn, link)
-        case UncoveredClass(label=label):
+        case advice.UncoveredClass(label=label):
             known = state.answers is not None
             return _About(link=Filter(predicted=label, covered="no").query() if known else "")
-        case SilentSource():
+        case advice.SilentSource():
             return _About()
     assert_never(critique)
 

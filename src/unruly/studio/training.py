@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,17 +15,7 @@ import numpy as np
 from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
-from unruly.features.cache import Cache as FeatureCache
-from unruly.model.explanation import Explanation
-from unruly.model.summary import FitSummary
-from unruly.model.weak_classifier import WeakClassifier
-from unruly.project.difference import Difference, compare_models
-from unruly.report.accuracy import calibration_chart, confidence_chart, confusion_chart
-from unruly.report.facts import KeyFigures, key_figures
-from unruly.report.markup import Chart, figure
-from unruly.report.page import training_curves
-from unruly.report.sources import agreement_map, bubble_chart
-from unruly.report.verdict import Verdict, verdict
+from unruly.facts import Use
 from unruly.rules.matching import Cache
 from unruly.statistics import sample_rows
 from unruly.studio.documents import cards
@@ -46,7 +36,14 @@ from unruly.studio.models import (
 from unruly.studio.state import Answers
 from unruly.studio.workspace import Workspace
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # models and reports import scipy, which the first page does without
+    from unruly.model.explanation import Explanation
+    from unruly.model.summary import FitSummary
+    from unruly.model.weak_classifier import WeakClassifier
+    from unruly.project.difference import Difference
+    from unruly.report.facts import CountedOn, KeyFigures
+    from unruly.report.markup import Chart
+    from unruly.report.verdict import Verdict
     from unruly.studio.app import PageRequest, Routes, Studio
 
 
@@ -289,6 +286,8 @@ class Trainer:
         state = self.workspace.state
         if self.current is None or self.before is None or state.earlier is None:
             return None
+        from unruly.project.difference import compare_models
+
         old, new = self.opened(self.before), self.opened(self.current)
         return state.once(
             "difference", lambda: (compare_models(old, new), changed_answers(old, new, state))
@@ -316,11 +315,15 @@ class LiveReport:
 
     verdict: Verdict
     charts: tuple[Chart, ...]
-    documents: int  # in the sample
+    documents: CountedOn
 
 
 def live_report(trainer: Trainer) -> LiveReport | None:
     """The verdict on the shown model; None without one."""
+    from unruly.features.cache import Cache as FeatureCache
+    from unruly.report.facts import key_figures
+    from unruly.report.verdict import verdict
+
     model, state = trainer.current, trainer.workspace.state
     if model is None:
         return None
@@ -334,10 +337,16 @@ def live_report(trainer: Trainer) -> LiveReport | None:
         labels=state.labelled.take(rows),
         cache=FeatureCache(),
     )
-    return LiveReport(verdict(facts), _charts(facts), len(rows))
+    if len(rows) < state.n:
+        facts = replace(facts, documents=replace(facts.documents, of=state.n))
+    return LiveReport(verdict(facts), _charts(facts), facts.documents)
 
 
 def _charts(facts: KeyFigures) -> tuple[Chart, ...]:
+    from unruly.report.accuracy import calibration_chart, confidence_chart, confusion_chart
+    from unruly.report.page import training_curves
+    from unruly.report.sources import agreement_map, bubble_chart
+
     scores = facts.evaluation
     found = [
         bubble_chart(facts.sources),
@@ -357,20 +366,28 @@ def _charts(facts: KeyFigures) -> tuple[Chart, ...]:
 def overview(studio: Studio, request: PageRequest) -> Response:
     """The page of models."""
     work, trainer = studio.workspace, studio.trainer
-    state = work.state
+    state, models, summaries = work.state, trainer.models, trainer.summaries()
     context: dict[str, Any] = {
         "here": "train",
         "state": state,
         "job": trainer.status,
-        "models": trainer.models,
+        "models": models,
         "current": trainer.current,
-        "summaries": trainer.summaries(),
+        "summaries": summaries,
+        "labels_of": {model.path: _labels_of(model, summaries) for model in models},
         "stale": trainer.stale,
         "rules": len(state.project.sources.sources),
         "labels": state.labelled.labels,
         "compared": trainer.before is not None and state.earlier is not None,
     }
     return studio.page("train.html", context)
+
+
+def _labels_of(model: KeptModel, summaries: Mapping[Path, FitSummary]) -> int | None:
+    """How many labels a model was trained with; of one that the command line made, by its own account."""
+    if model.labels is not None or model.path not in summaries:
+        return model.labels
+    return summaries[model.path].ledger.used_for(Use.TRAINING)
 
 
 def progress(studio: Studio, request: PageRequest) -> Response:
@@ -388,18 +405,20 @@ def fit(studio: Studio, request: PageRequest) -> Response:
 def cancel(studio: Studio, request: PageRequest) -> Response:
     """Cancel the job."""
     studio.trainer.cancel()
-    return PlainTextResponse("cancelling: no model is written")
+    return PlainTextResponse("Cancelling: no model is written")
 
 
 def show(studio: Studio, request: PageRequest) -> Response:
     """Show another model's answers."""
     trainer = studio.trainer
     trainer.show(trainer.find(request.form.get("name", "")))
-    return PlainTextResponse("its answers are shown as soon as they are known")
+    return PlainTextResponse("Its answers are shown as soon as they are known")
 
 
 def charts(studio: Studio, request: PageRequest) -> Response:
     """The verdict and the charts, loaded after the page."""
+    from unruly.report.markup import figure
+
     trainer = studio.trainer
     found = trainer.workspace.state.once("live report", lambda: live_report(trainer))
     drawn = [*(() if found is None else found.charts), models_chart(trainer.models)]

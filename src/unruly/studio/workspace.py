@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -22,8 +22,6 @@ from unruly.errors import InputError, UnrulyError
 from unruly.files import written_whole
 from unruly.labelling.answers import labelled, problem_lines, written_id
 from unruly.labelling.label_file import WITHDRAWN, Answer, moment, timestamp
-from unruly.labelling.queue import Question
-from unruly.model.suggestions import Refused
 from unruly.project.editing import (
     ProjectText,
     add_source_text,
@@ -38,8 +36,6 @@ from unruly.project.editing import (
     write_edit,
 )
 from unruly.project.file import parse_project, project_file
-from unruly.project.remedies import Remedy, keep, read_kept, write_kept
-from unruly.project.suggesting import read_refused, refuse, write_refused
 from unruly.rules.matching import Cache, MatchFrame
 from unruly.rules.source import Rule
 from unruly.studio.filters import Filter, Preset, counted
@@ -58,6 +54,10 @@ from unruly.studio.preview import parse_source
 from unruly.studio.state import NONE, Answers, State, no_votes
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
+
+if TYPE_CHECKING:  # they import scipy, which the first page does without
+    from unruly.labelling.queue import Question
+    from unruly.project.remedies import Remedy
 
 Noted = TypeVar("Noted", bound=Step)
 EXPORTS = "exports.json"
@@ -240,7 +240,7 @@ class Workspace:
             else:
                 if source_text(state.text, saved).split() != original.split():
                     raise ChangedOutsideError(
-                        f"{saved} was changed in the meantime, perhaps in another tab: reload the page to see it; "
+                        f"the source {saved} was changed in the meantime, perhaps in another tab: reload the page to see it; "
                         "your edit is kept as a draft"
                     )
                 edited = replace_source_text(state.text, saved, text)
@@ -278,6 +278,9 @@ class Workspace:
 
     def refuse(self, rule: Rule) -> RefusedStep:
         """Do not suggest a rule again; can be undone."""
+        from unruly.model.suggestions import Refused
+        from unruly.project.suggesting import refuse
+
         with self._lock:
             step = RefusedStep(f"declined: {rule.when.reason()}", Refused.of(rule))
             refuse(self.folder, [step.refused])
@@ -285,6 +288,8 @@ class Workspace:
 
     def keep(self, remedy: Remedy) -> KeptStep:
         """Leave the rules as they are, and do not propose a remedy again; can be undone."""
+        from unruly.project.remedies import keep
+
         with self._lock:
             keep(self.folder, [remedy])
             return self._note(KeptStep(f"declined: {remedy}", remedy))
@@ -388,9 +393,13 @@ class Workspace:
         if isinstance(step, LabelStep):
             self._append(step.before if back else step.after, step.question)
         elif isinstance(step, RefusedStep):
+            from unruly.project.suggesting import read_refused, write_refused
+
             others = [one for one in read_refused(self.folder) if one != step.refused]
             write_refused(self.folder, others if back else [*others, step.refused])
         elif isinstance(step, KeptStep):
+            from unruly.project.remedies import read_kept, write_kept
+
             rest = [one for one in read_kept(self.folder) if one != step.remedy]
             write_kept(self.folder, rest if back else [*rest, step.remedy])
         elif isinstance(step, PresetStep):

@@ -73,7 +73,6 @@ function live(form) {
       if (!newest()) return;
       into.innerHTML = text;
       history.replaceState(null, "", url);
-      place = -1;
       const now = alike(new URL(url, location).search);
       for (const link of all(".presets a")) {
         if (alike(link.search) === now) link.setAttribute("aria-current", "true");
@@ -191,12 +190,14 @@ function editor(root) {
     while (line.busy || pending) await new Promise((done) => setTimeout(done, 20));
     try {
       const { text: where } = await ask("/rules/save", { toml: text.value, saved, original: root.dataset.original });
+      sessionStorage.setItem("toast", "Saved");
       location.href = where;
     } catch (error) { toast(error.message, true); }
   };
   document.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); save(); }
   });
+  if (!saved && form()) $("textarea", form()).focus();  // a new rule begins with its words
   show();
 }
 
@@ -224,6 +225,7 @@ async function step(url) {
   try {
     const { text } = await ask(url, {});
     sessionStorage.setItem("toast", text);
+    if (at() >= 0) sessionStorage.setItem("place", at());
     location.reload();
   } catch (error) { toast(error.message, true); }
 }
@@ -234,7 +236,16 @@ async function posted(form, button) {
   if (button?.name) given.set(button.name, button.value);
   try {
     const { text } = await ask(form.dataset.post, given);
-    if (form.dataset.into) { $(form.dataset.into).innerHTML = text; started(); poll(); return; }
+    if (form.dataset.into) {
+      const place = at();
+      $(form.dataset.into).innerHTML = text;
+      if (place > 0) mark(place);  // the item that takes the place of the one that went
+      const said = $("[data-said]");
+      if (said) { toast(said.textContent); said.remove(); }
+      started();
+      poll();
+      return;
+    }
     sessionStorage.setItem("toast", text);
     sessionStorage.setItem("focus", button?.getAttribute("aria-label") || "");
     if (form.dataset.then === "reload") location.reload();
@@ -252,7 +263,7 @@ document.addEventListener("click", (event) => {
   if (target.dataset.fill) $(`[name=${target.dataset.fill}]`).value = target.dataset.value;
   if (target.dataset.copy) {
     const shown = $(target.dataset.copy).textContent;
-    navigator.clipboard?.writeText(shown).then(() => toast("copied"), () => toast("could not copy", true));
+    navigator.clipboard?.writeText(shown).then(() => toast("Copied"), () => toast("The browser did not let it be copied", true));
   }
 });
 document.addEventListener("change", (event) => {
@@ -270,15 +281,19 @@ function markedWords() {  // where both ends are in one document's text
   const chosen = getSelection();
   if (chosen.isCollapsed || !chosen.rangeCount) return;
   const texts = [chosen.anchorNode, chosen.focusNode].map((node) => (node.nodeType === 1 ? node : node.parentElement)?.closest("[data-markable]"));
-  if (texts[0] && texts[0] === texts[1]) offered(String(chosen).trim(), chosen.getRangeAt(0));
+  if (!texts[0] || texts[0] !== texts[1]) return;
+  const words = String(chosen).trim(), popup = $("#popup");
+  if (popup.hidden || words !== popup.dataset.words) offered(words, chosen.getRangeAt(0));  // else forms may be ticked there
 }
 if (document.body.dataset.page === "documents") {
   const popup = $("#popup"), typed = $("[data-words]");
   document.addEventListener("mouseup", () => setTimeout(markedWords, 0));
   document.addEventListener("selectionchange", debounced(markedWords, 500));  // with the keyboard, or with a finger
   document.addEventListener("mousedown", (event) => { if (!event.target.closest("#popup")) popup.hidden = true; });
-  popup.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") { popup.hidden = true; typed?.focus(); }
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || popup.hidden) return;
+    if (popup.contains(document.activeElement)) typed?.focus();
+    popup.hidden = true;
   });
   typed?.addEventListener("input", debounced(() => { if (document.activeElement === typed) offered(typed.value.trim(), typed); }, 120));
   typed?.addEventListener("keydown", (event) => {
@@ -295,25 +310,27 @@ function offered(words, below, focus = false) {
     const { text } = await ask(`/marked?${new URLSearchParams({ words })}`);
     if (!newest()) return;
     popup.innerHTML = text;
+    popup.dataset.words = words;
     popup.hidden = false;
     const left = Math.max(8, Math.min(box.left, innerWidth - popup.offsetWidth - 8));
+    const room = innerHeight - box.bottom > popup.offsetHeight + 6 || box.top < popup.offsetHeight + 6;  // else it stands above
     popup.style.left = `${left + scrollX}px`;
-    popup.style.top = `${box.bottom + scrollY + 6}px`;
+    popup.style.top = `${scrollY + (room ? box.bottom + 6 : box.top - popup.offsetHeight - 6)}px`;
     if (focus) $("input:not([type=hidden]), button", popup)?.focus();
   });
 }
 
 // --- keys
 
-let place = -1, going = false;
+let going = false;
 const items = () => all("[data-list] [data-row], [data-list] [data-item]");
-function move(by) {
-  const found = items();
-  if (!found.length) return;
-  place = Math.max(0, Math.min(found.length - 1, found.findIndex((one) => one.classList.contains("here")) + by));
-  found.forEach((one, i) => one.classList.toggle("here", i === place));
-  found[place].focus({ preventScroll: true });
-  found[place].scrollIntoView({ block: "nearest" });
+const at = () => items().findIndex((one) => one.classList.contains("here"));
+function mark(place) {  // the item at this place, or the nearest one
+  const found = items(), one = found[Math.max(0, Math.min(found.length - 1, place))];
+  if (!one) return;
+  for (const other of found) other.classList.toggle("here", other === one);
+  one.focus({ preventScroll: true });
+  one.scrollIntoView({ block: "nearest" });
 }
 const CLASS_KEYS = "1234567890ABCDEFGHIJKLMNOPQRSTVWXYZ";  // Shift and U is redo
 const classKey = (event) => (event.key.length === 1 ? CLASS_KEYS.indexOf(event.key) : -1);
@@ -343,8 +360,8 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (key === "g") { going = true; setTimeout(() => { going = false; }, 1200); }
-  else if (key === "j") move(1);
-  else if (key === "k") move(-1);
+  else if (key === "j") mark(at() + 1);
+  else if (key === "k") mark(at() - 1);
   else if (key === "n") $("a[rel=next]")?.click();
   else if (key === "p") $("a[rel=prev]")?.click();
   else if (key === "m") { const words = $("[data-words]"); if (words) { event.preventDefault(); words.focus(); } }
@@ -352,6 +369,7 @@ document.addEventListener("keydown", (event) => {
   else if (key === "U") step("/redo");
   else if (key === "?") $("#help")?.showModal();
   else if (key === "/") { event.preventDefault(); $("[data-search]")?.focus(); }
+  else if (key === "s") $("[data-answer-skip]")?.click();
   else if (key === "x") { const skip = $("[data-answer-none]"); if (skip) skip.click(); else if (here) label(here, ""); }
   else if (key === "a" || key === "d") $(`[data-key="${key}"]`, here || document)?.click();
   else if (key === "Enter" && here && event.target === here) $("[data-open]", here)?.click();
@@ -375,13 +393,14 @@ async function poll() {
     const job = found.job, shown = $("#job");
     if (shown) {
       const busy = job?.state === "running";
-      shown.textContent = busy ? `${job.what}${job.share === null ? " …" : ` ${Math.round(100 * job.share)} %`}` : job?.state === "failed" ? "failed" : "";
+      shown.textContent = busy ? `${job.what}${job.share === null ? " …" : ` ${Math.round(100 * job.share)}%`}` : job?.state === "failed" ? "failed" : "";
       if (!busy && (running || $("[data-running]"))) {  // or it ended before the first time of asking
         running = false;
         if (["train", "out", "suggestions"].includes(document.body.dataset.page)) { location.reload(); return; }
         toast(job?.state === "done" ? `${job.what}: done` : `${job?.what}: ${job?.error || job?.state}`, job?.state === "failed");
       }
       running = busy;
+      for (const button of all("[data-begins]")) button.disabled = busy;
     }
     const part = $("[data-poll]");
     if (part && running) part.innerHTML = (await ask(part.dataset.poll)).text;
@@ -406,6 +425,8 @@ started();
 if ($("#undo")) poll();
 const message = sessionStorage.getItem("toast");
 if (message) { toast(message); sessionStorage.removeItem("toast"); }
+const marked = sessionStorage.getItem("place");
+if (marked) { mark(Number(marked)); sessionStorage.removeItem("place"); }
 const pressed = sessionStorage.getItem("focus");  // before the page was loaded again: the keyboard goes on from there
 sessionStorage.removeItem("focus");
 if (pressed) {
