@@ -5,6 +5,7 @@ Skipped where Ray is not installed: `pip install 'unruly[ray]'`, then `pytest te
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -43,6 +44,25 @@ def deadly(row):
         os.kill(os.getpid(), 9)
     return "spam" if "subscribe" in row.text else None
 """
+
+
+class Threads:
+    """A job that tells how many threads libraries may start in the worker."""
+
+    def begin(self) -> cluster.Work:
+        def told(item: dict[str, Any]) -> dict[str, Any]:
+            return {name: os.environ.get(name) for name in cluster.ONE_THREAD}
+
+        return told
+
+
+def test_workers_have_one_thread_on_a_connection_of_the_caller() -> None:
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        with connected() as own:
+            assert list(own.map(Threads(), [{}])) == [cluster.ONE_THREAD]
+    finally:
+        ray.shutdown()
 
 
 @pytest.fixture(scope="module")

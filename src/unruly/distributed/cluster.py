@@ -79,6 +79,7 @@ class Cluster:
             batch_format="pyarrow",
             compute=pool,
             num_cpus=1,
+            runtime_env={"env_vars": ONE_THREAD},  # also on a connection that the caller made
         )
         for row in answers.iter_rows():
             yield json.loads(row["item"])

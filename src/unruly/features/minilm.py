@@ -47,8 +47,8 @@ class MiniLM(Pretrained):
     """Mean-pooled hidden layers of all-MiniLM-L6-v2, each layer's mean at unit length.
 
     Each layer is a block in `Features`. The default was chosen on development data: an early layer knows more of
-    sentiment, the last more of topics. `threads` is the number of workers, 0 for one per core; it does not change
-    the features.
+    sentiment, the last more of topics. `threads` is the number of workers, 0 for one per core or as many as
+    OMP_NUM_THREADS says; it does not change the features.
     """
 
     layers: tuple[int, ...] = (4, 6)
@@ -100,7 +100,7 @@ class MiniLM(Pretrained):
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
         """(n, width); the same text gives the same bits, whatever texts come with it."""
         out = np.empty((len(texts), self.width), dtype=np.float32)
-        workers = self.threads or os.cpu_count() or 1
+        workers = self.threads or thread_count()
         with (
             stage(progress, f"encoding with {self.name}", len(texts), "texts"),
             ThreadPoolExecutor(workers) as pool,
@@ -176,6 +176,12 @@ class MiniLM(Pretrained):
             with written_whole(target) as part:
                 part.write_bytes(with_digest(graph))
         return graph
+
+
+def thread_count() -> int:
+    """As many as OMP_NUM_THREADS says, where it is set, as on a cluster's workers, which share their cores; else one per core."""
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return int(told) if told.isdecimal() and int(told) else os.cpu_count() or 1
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], max_tokens: int) -> Iterator[NDArray[np.int64]]:
