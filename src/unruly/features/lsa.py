@@ -209,7 +209,7 @@ class Lsa:
         blocks = np.split(out, np.cumsum([axes.width for axes in fitted])[:-1], axis=1)
         with stage(progress, "encoding with lsa", len(texts), "texts"):
             for start, part in _batches(texts):
-                weighed = _weighed(self.terms, part, self.powers)
+                weighed = _weighed_batch(self.terms, part, self.powers)
                 for block, rows, axes in zip(blocks, weighed, fitted, strict=True):
                     block[start : start + len(part)] = rows @ axes.matrix
                 progress.advance(len(part))
@@ -306,28 +306,30 @@ def _weighed(
     terms: tuple[Terms, ...], texts: Sequence[str], powers: tuple[float, ...]
 ) -> tuple[csr_matrix, ...]:
     """(n, all terms) for each power of idf: the parts side by side."""
+    rows = [_weighed_batch(terms, some, powers) for _, some in _batches(texts)]
+    return tuple(vstack(batches, format="csr") for batches in zip(*rows, strict=True))
+
+
+def _weighed_batch(
+    terms: tuple[Terms, ...], texts: Sequence[str], powers: tuple[float, ...]
+) -> tuple[csr_matrix, ...]:
+    """The same of texts that are counted together."""
     if not terms:
         return (csr_matrix((len(texts), 0), dtype=np.float32),) * len(powers)
-    rows = list[list[csr_matrix]]()  # batches, powers
-    for _, some in _batches(texts):
-        plain = [part.weigh(some) for part in terms]
-        pairs = list(zip(terms, plain, strict=True))
-        raised = [[part.raised(weighed, power) for part, weighed in pairs] for power in powers]
-        rows.append([hstack(parts, format="csr", dtype=np.float32) for parts in raised])
-    return tuple(vstack(batches, format="csr") for batches in zip(*rows, strict=True))
+    pairs = [(part, part.weigh(texts)) for part in terms]
+    raised = [[part.raised(weighed, power) for part, weighed in pairs] for power in powers]
+    return tuple(parts[0] if len(parts) == 1 else hstack(parts, "csr") for parts in raised)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
     """Where each batch starts, and its texts: at most BATCH of them, and BATCH_CHARACTERS together."""
-    start = size = 0
-    for row, text in enumerate(texts):
-        full = row - start >= BATCH or size + len(text) > BATCH_CHARACTERS
-        if full and row > start:
-            yield start, texts[start:row]
-            start, size = row, 0
-        size += len(text)
-    if start < len(texts):
-        yield start, texts[start:]
+    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))  # in characters
+    start = before = 0
+    while start < len(texts):
+        fit = int(np.searchsorted(ends, before + BATCH_CHARACTERS, side="right"))
+        stop = min(max(fit, start + 1), start + BATCH)
+        yield start, texts[start:stop]
+        start, before = stop, int(ends[stop - 1])
 
 
 def _in_one_order(texts: Sequence[str]) -> list[str]:
