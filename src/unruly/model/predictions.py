@@ -34,7 +34,7 @@ DECIDED = {
     CLASSIFIER: "classifier",
     TOGETHER: "together",
 }
-BATCH_ROWS = 20_000
+BATCH_ROWS = 10_000  # documents predicted together: the features of more fall out of the memory that is reused
 MOST_NUMBERS = 20_000_000  # of the features of one batch
 Missing = Literal["label", "empty"]  # what a row without a text gets
 _DECIDERS = [DECIDED[code] for code in sorted(DECIDED)]  # by code
