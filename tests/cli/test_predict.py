@@ -42,6 +42,34 @@ def test_columns_and_order_are_kept(unruly: Unruly, fitted: Path, ending: str) -
     assert ((total - 1).abs() < 1e-3).all()
 
 
+def test_only_what_the_model_needs_is_imported(fitted: Path, tmp_path: Path) -> None:
+    """One text is answered in less than a second, most of which is imports."""
+    (tmp_path / "one.csv").write_text("comment\nsubscribe to my channel\n", encoding="utf-8")
+    code = (
+        "import sys\n"
+        "from unruly.cli.main import run\n"
+        f"assert run(['predict', {str(fitted)!r}, 'one.csv', '-o', 'out.csv']) == 0\n"
+        "print(*sys.modules)"
+    )
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True)
+    unused = {
+        "regex",
+        "sklearn",
+        "sqlite3",
+        "ssl",
+        "tomlkit",
+        "unruly.denoising.denoised",
+        "unruly.features.minilm",
+        "unruly.labelling",
+        "unruly.model.evaluation",
+        "unruly.model.explanation",
+        "unruly.project.project",
+        "unruly.prompts",
+    }
+    assert unused.isdisjoint(done.stdout.split())
+
+
 def test_a_project_stands_for_its_files(unruly: Unruly, fitted: Path) -> None:
     done = unruly(
         "predict", fitted, fitted.parent / "spam", "--split", "train", "-o", "out.csv", "--json"

@@ -6,12 +6,13 @@ import re
 import sys
 from types import FrameType
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unruly.errors import RuleError
-from unruly.rules.expressions import checked, read_expression, short
+from unruly.rules.expressions import checked, folded, read_expression, short
 from unruly.rules.pattern import Pattern
 from unruly.rules.sources import Sources
 
@@ -138,3 +139,17 @@ def test_rules_tell_the_words_that_they_look_for() -> None:
     assert sources.words() == (
         "subscribe", "check out", "free", "money", "would", "again", "wife", "tune",
     )  # fmt: skip
+
+
+def test_letters_that_differ_in_case_only_become_one() -> None:
+    """Each letter of the basic plane beside the one that Python's case folding makes of it."""
+    pairs = [
+        (lower, simple)
+        for letter in map(chr, [*range(0xD800), *range(0xE000, 0x10000)])
+        if len(lower := letter.lower()) == len(simple := letter.casefold()) == 1
+    ]
+    made = pl.DataFrame(pairs, schema=["lower", "simple"], orient="row").select(
+        folded(pl.col("lower", "simple"))
+    )
+    assert made.filter(pl.col("lower") != pl.col("simple")).is_empty()
+    assert pl.select(folded(pl.lit("\u0130i\u0307I"))).item() == "\u0130\u0130i"

@@ -169,12 +169,15 @@ def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path]
 
 def inputs_of(data: Path | None) -> tuple[Path, ...]:
     """The files that are read where DATA is a file, a folder or a project."""
-    from unruly.project.project import Project
-    from unruly.texts.frame_table import files_of
-
     if data is None:
         return ()
-    return Project.read(data).inputs() if is_project(data) else files_of(data)
+    if is_project(data):
+        from unruly.project.project import Project
+
+        return Project.read(data).inputs()
+    from unruly.texts.frame_table import files_of
+
+    return files_of(data)
 
 
 @dataclass(frozen=True)
@@ -300,10 +303,10 @@ def data_file(
 
 def check_same_task(classes: Sequence[str], data: Path) -> None:
     """Refuse a project of another task than the model's: numbers in its label column would mean other classes."""
-    from unruly.project.project import Project
-
     if not is_project(data):
         return
+    from unruly.project.project import Project
+
     theirs = Project.read(data).classes
     if set(theirs) != set(classes):
         raise InputError(
@@ -345,7 +348,7 @@ def one_document(
 
 def is_project(path: Path) -> bool:
     """Whether a project is named: its folder, or its TOML file."""
-    from unruly.project.project import FILE_NAME
+    from unruly.project import FILE_NAME
 
     return path.suffix == ".toml" or (path / FILE_NAME).is_file()
 
@@ -386,10 +389,10 @@ def load_model(
 
 def rule_files(functions: Sequence[Path], data: Path | None) -> tuple[Path, ...] | None:
     """The files of rule functions that may be run: those named, else those of the project that DATA is."""
-    from unruly.model.saved_rules import function_files
-    from unruly.project.project import Project
-
     if not functions and data is not None and is_project(data):
+        from unruly.model.saved_rules import function_files
+        from unruly.project.project import Project
+
         project = Project.read(data)
         functions = function_files(project.sources, project.folder)
     return tuple(functions) or None

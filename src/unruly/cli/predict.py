@@ -30,7 +30,6 @@ from unruly.cli.options import (
     split_option,
     text_options,
 )
-from unruly.cli.rules import show_asked
 from unruly.cli.screen import Screen, show_cluster_run
 from unruly.files import temporary_folder
 from unruly.wording import counted, listed, plural
@@ -160,6 +159,8 @@ def predict(
     live = not ask and target.suffix.lower() != ".parquet"
     with documents.stream(loaded.class_names, split, live=live) as stream:
         if ask:
+            from unruly.cli.rules import show_asked
+
             corpus = stream.read()
             for planned in loaded.plan_prompts(corpus):
                 screen.remark(f"asking {planned.model} at {planned.host}")

@@ -28,7 +28,6 @@ from unruly.cli.options import (
 from unruly.cli.screen import Screen, show_cluster_run, source_table
 from unruly.errors import ExampleError, UnrulyError
 from unruly.files import check_not_input
-from unruly.project.file import make_starter
 from unruly.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -47,6 +46,8 @@ def new(name: Path, quiet: bool) -> None:
     Example:
       unruly new spam
     """
+    from unruly.project.file import make_starter
+
     made = make_starter(name)
     Screen(quiet).remark(
         f"{made} is ready: edit {made / 'unruly.toml'}, then run: unruly check {quote(str(made))}"

@@ -384,23 +384,30 @@ def encoder_from_bytes(text: bytes, tensors: bytes, permitted: Permitted, where:
 
 def _made(kind: str, state: State, permitted: Permitted, where: str) -> Encoder:
     """The encoder that a file holds."""
-    from unruly.features.custom import CustomEncoder, PrecomputedFeatures
-    from unruly.features.hub import Transformer
-    from unruly.features.lsa import Lsa
-    from unruly.features.minilm import MiniLM
-    from unruly.features.static import Static
+    match kind:
+        case "lsa":
+            from unruly.features.lsa import Lsa
 
-    ours: dict[str, Callable[[State], Encoder]] = {
-        Lsa.kind: Lsa.from_state,
-        MiniLM.kind: MiniLM.from_state,
-        Static.kind: Static.from_state,
-        PrecomputedFeatures.kind: PrecomputedFeatures.from_state,
-    }
-    if kind in ours:
-        return ours[kind](state)
-    if kind == Transformer.kind and state["model"] in permitted.models:
-        return Transformer.from_state(state)
+            return Lsa.from_state(state)
+        case "minilm":
+            from unruly.features.minilm import MiniLM
+
+            return MiniLM.from_state(state)
+        case "static":
+            from unruly.features.static import Static
+
+            return Static.from_state(state)
+        case "features":
+            from unruly.features.custom import PrecomputedFeatures
+
+            return PrecomputedFeatures.from_state(state)
+        case "transformer" if state["model"] in permitted.models:
+            from unruly.features.hub import Transformer
+
+            return Transformer.from_state(state)
     if kind in permitted.own:
+        from unruly.features.custom import CustomEncoder
+
         return CustomEncoder.from_state(permitted.own[kind], state, kind)
     raise ModelFileError(f"{where}: an unknown kind of encoder, {kind!r}")
 

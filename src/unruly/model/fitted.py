@@ -15,7 +15,6 @@ from unruly.facts import Ledger, Use
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
 from unruly.learner import Heads, Learner
-from unruly.model.evaluation import Evaluation, evaluate
 from unruly.model.inputs import (
     Documents,
     Labels,
@@ -37,6 +36,7 @@ from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
+    from unruly.model.evaluation import Evaluation
 
 
 SNIPPET = 160  # characters of a text that are kept
@@ -187,6 +187,8 @@ class Fitted:
         self, documents: Documents, answers: Predictions, gold: NDArray[np.int64], origin: str
     ) -> Evaluation:
         """Score the answers to these documents against gold labels (-1: unknown), which come from `origin`."""
+        from unruly.model.evaluation import evaluate
+
         return evaluate(
             answers.heads,
             answers.votes,

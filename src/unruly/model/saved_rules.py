@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+import unruly.rules as rules  # kinds by name, which import their modules when a model has such a rule
 from unruly.errors import ModelFileError, RuleError, Where
 from unruly.features.encoder import FittedSpace
 from unruly.features.stack import Encoding
 from unruly.files import sha256
 from unruly.progress import SILENT, Progress
-from unruly.rules.classifier import Classifier
 from unruly.rules.condition import (
     NOTHING,
     AllOf,
@@ -36,15 +36,12 @@ from unruly.rules.condition import (
     Place,
     Plain,
 )
-from unruly.rules.field import Lookup
 from unruly.rules.function import Function, source_file
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Cache
-from unruly.rules.prompt import Prompt, prompt_of
 from unruly.rules.similar import Described, Similar
 from unruly.rules.source import Rule, Source, condition_from_plain
 from unruly.rules.sources import Sources
-from unruly.rules.tools import Entity
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import near_file
@@ -179,7 +176,7 @@ class Allowed:
         """The classifier, if the caller named it and it is the one that the model was fitted with."""
         for path in self.names:
             if path.name == Path(wanted.name).name:
-                found = Classifier(str(path), dict(wanted.map), wanted.above)
+                found = rules.Classifier(str(path), dict(wanted.map), wanted.above)
                 if wanted.digest is not None and found.digest() != wanted.digest:
                     raise RuleError(
                         f"{path}: not the classifier that the model was fitted with: give that version, or fit again"
@@ -191,7 +188,7 @@ class Allowed:
         """The entity rule with the caller's own spaCy model of that name, if it was named."""
         for path in self.names:
             if path.name == wanted.file:
-                return Entity(wanted.name, str(path))
+                return rules.Entity(wanted.name, str(path))
         return wanted
 
 
@@ -226,6 +223,8 @@ class SavedRules:
 
     def hosts(self) -> tuple[str, ...]:
         """The other machines that its prompts would send texts to."""
+        from unruly.rules.prompt import prompt_of
+
         prompts = [prompt_of(source) for source in self.sources.sources]
         away = [p.endpoint.host for p in prompts if p is not None and not p.endpoint.local]
         return tuple(dict.fromkeys(away))
@@ -310,7 +309,7 @@ def _lacks(source: Source, corpus: Corpus, classes: tuple[str, ...]) -> str | No
 
 
 def _with_key(condition: Condition, key_env: str) -> Condition:
-    if not isinstance(condition, Prompt):
+    if not isinstance(condition, rules.Prompt):
         return condition
     return replace(condition, endpoint=replace(condition.endpoint, key_env=key_env))
 
@@ -371,19 +370,19 @@ def _condition_to_plain(condition: Condition) -> dict[str, Any]:
             return {"not": _condition_to_plain(part)}
         case Keywords():
             return dict(replace(condition, file=None).to_plain())
-        case Lookup():
+        case rules.Lookup():
             table = {**condition.to_plain()["lookup"], "file": Path(condition.file).name}  # type: ignore[dict-item]
             return {"carried_lookup": {**table, "known": sorted(condition.known)}}
         case Function():
             file = condition.file or source_file(condition.function)
             name = None if file is None else Path(file).name
             return Absent("function", condition.name, name, condition.digest).to_plain()
-        case Classifier():
+        case rules.Classifier():
             name, pairs = condition.model, tuple(condition.map.items())
             known = condition.digest()
             short = name if known is None else Path(name).name  # a name on the hub stays whole
             return Absent("classifier", short, None, known, pairs, condition.above).to_plain()
-        case Entity():
+        case rules.Entity():
             return Absent("entity", condition.type, Path(condition.model).name).to_plain()
         case Absent():
             return condition.to_plain()
@@ -393,7 +392,7 @@ def _condition_to_plain(condition: Condition) -> dict[str, Any]:
             like = condition.resolved()
             texts = {"to": list(like.to), "unlike": list(like.unlike)}
             return {"carried_similar": {**texts, "above": like.above}}
-        case Prompt():
+        case rules.Prompt():
             inner = dict(condition.to_plain()["prompt"])  # type: ignore[arg-type]
             inner.pop("key_env", None)  # whose key goes where is for the user to say
             return {"carried_prompt": {"prompt": inner, "about": dict(condition.descriptions)}}
@@ -502,7 +501,7 @@ def _prompt(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Cond
         raise _refused(place, "the model file names a key to send: do not trust it")
     about = place.table(inner["about"])
     known = {place.label(name): place.text(text) for name, text in about.items()}
-    return Prompt.from_plain({"prompt": inner["prompt"]}, replace(place, descriptions=known))
+    return rules.Prompt.from_plain({"prompt": inner["prompt"]}, replace(place, descriptions=known))
 
 
 def _described(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
@@ -520,7 +519,7 @@ def _lookup(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Cond
     known = place.texts(inner["known"])
     if not known or not set(inner) <= {*_LOOKUP, "known"}:
         raise _refused(place, "the table to look up is not in the model file")
-    return Lookup(
+    return rules.Lookup(
         place.text(inner["file"]),
         place.texts(inner["columns"]),
         place.texts(inner.get("keys", ())),

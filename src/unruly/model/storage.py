@@ -344,15 +344,17 @@ def _parameters(plain: Mapping[str, Any], encoders: object) -> dict[str, Any]:
 
 def restore(kind: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Learner:
     """The learner again, from a model file."""
-    from unruly.denoising.denoised import DenoisedModel
-    from unruly.paper.inference import CoTrained
+    if kind == "DenoisedModel":
+        from unruly.denoising.denoised import DenoisedModel
 
-    learners: dict[str, type[Learner]] = {"CoTrained": CoTrained, "DenoisedModel": DenoisedModel}
-    if kind not in learners:
-        raise ModelFileError(
-            f"the model was trained by {kind!r}, which this version of unruly does not know"
-        )
-    return learners[kind].restore(arrays, facts)
+        return DenoisedModel.restore(arrays, facts)
+    if kind == "CoTrained":
+        from unruly.paper.inference import CoTrained
+
+        return CoTrained.restore(arrays, facts)
+    raise ModelFileError(
+        f"the model was trained by {kind!r}, which this version of unruly does not know"
+    )
 
 
 def _facts(fitted: Fitted, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,11 +20,8 @@ from unruly.facts import Ledger
 from unruly.features.registry import plain_spec
 from unruly.features.stack import Encoding
 from unruly.files import check_not_input
-from unruly.labelling.answers import Labelled
 from unruly.learner import Epoch
-from unruly.model import explanation, storage
-from unruly.model.evaluation import Evaluation, warn_of_votes
-from unruly.model.explanation import Explanation
+from unruly.model import storage
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents, Labels, check_rows, labels_of
 from unruly.model.predictions import Predictions, checked_container, contained
@@ -47,9 +44,12 @@ from unruly.votes.votes import Votes
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
     from unruly.features.encoder import Features
+    from unruly.labelling.answers import Labelled
     from unruly.labelling.estimates import AccuracyEstimate
     from unruly.labelling.queue import Questions
     from unruly.model.advice import Critique, VoteJudge
+    from unruly.model.evaluation import Evaluation
+    from unruly.model.explanation import Explanation
     from unruly.model.suggestions import Refused, RuleSuggestion
     from unruly.prompts.asking import Asked, Plan
     from unruly.rules.source import Rule
@@ -250,6 +250,8 @@ class WeakClassifier:
         """
         fitted, documents = self._fitted(), Documents.of(X)
         if isinstance(y, Votes) or (y is not None and np.ndim(y) == 2):
+            from unruly.model.evaluation import warn_of_votes
+
             warn_of_votes()
             return self.vote_agreement(documents, y)
         gold = fitted.gold(documents, y)
@@ -274,6 +276,7 @@ class WeakClassifier:
         progress: Progress = SILENT,
     ) -> Evaluation:
         """All figures against gold labels (those of the corpus when `y` is left out)."""
+
         fitted, documents = self._fitted(), Documents.of(X)
         gold = fitted.gold(documents, y)
         answers = self.predictions(documents, votes, progress=progress)
@@ -350,8 +353,10 @@ class WeakClassifier:
         self, X: Any, votes: Any = None, *, words: int = 8, neighbours: int = 5
     ) -> Explanation:
         """Why one document gets its label: a text, a corpus of one, or one row of features."""
+        from unruly.model.explanation import explain
+
         fitted, documents = self._fitted(), Documents.one(X)
-        return explanation.explain(fitted, documents, votes, words=words, neighbours=neighbours)
+        return explain(fitted, documents, votes, words=words, neighbours=neighbours)
 
     def suggest_rules(
         self,
@@ -598,6 +603,8 @@ class WeakClassifier:
 
 def _labelled(clean: Labels | Labelled, votes: Votes) -> Labelled:
     """Labels as a fit takes them; all of the same weight where nobody knows how they were drawn."""
+    from unruly.labelling.answers import Labelled
+
     if not isinstance(clean, Labelled):
         return Labelled.alike(labels_of(clean, votes.classes, votes.ids, "clean labels"))
     if len(clean.numbers) != votes.n:

@@ -1,1 +1,5 @@
 """Projects: the project file, `unruly.toml`, to and from Python objects."""
+
+from __future__ import annotations
+
+FILE_NAME = "unruly.toml"

@@ -23,8 +23,8 @@ from unruly.errors import InputError, ProjectError, SettingsError, UnrulyError, 
 from unruly.files import folder_written_whole, written_whole
 from unruly.model.settings import SETTINGS, options_of_others
 from unruly.prior import StatedBalance, parse_prior
+from unruly.project import FILE_NAME
 from unruly.project.project import (
-    FILE_NAME,
     DataFiles,
     EncoderSpec,
     Prior,

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
 
 
-FILE_NAME = "unruly.toml"
 SAMPLE = 200_000  # training documents that are learnt from, unless another number is asked for
 
 Prior = str | tuple[float, ...] | Mapping[str, Any] | StatedBalance | None

@@ -39,6 +39,19 @@ _ESCAPE = re.compile(
 _WIDE_CLASS = re.compile(r"\\[wWpP]")
 _FLAT_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _COMMENT = re.compile(r"(?<!\\)#.*")
+# Lower-case letters that are yet the same as another (ς and σ, ſ and s), and the one that becomes two (İ).
+_BEYOND_LOWER_CASE = {
+    "i\u0307": "\u0130",
+    **dict(
+        zip(
+            "\u00b5\u017f\u0345\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f5"
+            "\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86\u1c87\u1c88\u1e9b\u1fbe",
+            "\u03bcs\u03b9\u03c3\u03b2\u03b8\u03c6\u03c0\u03ba\u03c1\u03b5"
+            "\u0432\u0434\u043e\u0441\u0442\u0442\u044a\u0463\ua64b\u1e61\u03b9",
+            strict=True,
+        )
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -353,16 +366,5 @@ class SearchedTexts:
 
 def folded(text: pl.Expr) -> pl.Expr:
     """Case folded as the regular expressions do it."""
-    rest = _beyond_lower_case()
+    rest = _BEYOND_LOWER_CASE
     return text.str.to_lowercase().str.replace_many(list(rest), list(rest.values()))
-
-
-@functools.lru_cache(maxsize=1)
-def _beyond_lower_case() -> dict[str, str]:
-    """What lower case alone does not fold: letters that equal another (ς and σ, ſ and s), and İ, which becomes two."""
-    found = {"i\u0307": "\u0130"}
-    for letter in map(chr, range(0x10000)):  # beyond these, lower case is enough
-        simple, lower = letter.casefold(), letter.lower()
-        if len(lower) == len(simple) == 1 and simple.lower() != lower:
-            found[lower] = simple
-    return found

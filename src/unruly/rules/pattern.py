@@ -13,11 +13,10 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
-import regex
 from numpy.typing import NDArray
 
 from unruly.errors import PatternSizeError, RuleError
@@ -33,6 +32,9 @@ from unruly.rules.expressions import (
     spans_between,
 )
 from unruly.rules.timeouts import LONG, MOST_SECONDS, SECONDS, STEPS, Countdown, TimedProcess
+
+if TYPE_CHECKING:
+    import regex
 
 _EMPTY = pl.lit("")  # not null: polars also matches the bytes behind a null
 
@@ -230,6 +232,8 @@ class TimedPattern:
 
 @functools.lru_cache(maxsize=512)
 def _compiled(pattern: str, ignore_case: bool) -> regex.Pattern[str]:
+    import regex  # which only patterns of Python's engine need
+
     checked(pattern, "python")
     try:
         return regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
