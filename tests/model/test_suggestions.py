@@ -14,6 +14,7 @@ from unruly.errors import InputError
 from unruly.model.suggestions import Refused, RuleSuggestion, suggest_rules
 from unruly.progress import SILENT
 from unruly.rules.field import Field
+from unruly.rules.function import Document, labeling_function
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
@@ -183,3 +184,15 @@ def test_the_model_suggests_and_criticises(case: Case) -> None:
     assert any(s.measured is not None for s in labelled)
     with pytest.raises(InputError, match="give the documents"):
         model.suggest_rules(np.zeros((2, 3)))
+
+
+def test_rules_are_suggested_beside_python_functions(case: Case) -> None:
+    corpus, _, _, gold = case
+
+    @labeling_function()
+    def advert(x: Document) -> int:
+        return 1 if "subscribe" in x.text else -1
+
+    rules = Sources(CLASSES, [advert])
+    found = suggest_rules(corpus, rules.vote(corpus), believed(gold), rules=rules)
+    assert single(found, "spam") >= {"cheap", "winner", "channel"}

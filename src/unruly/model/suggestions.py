@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from unruly.model.advice import MOST_DOCUMENTS, keyword_lists, known_truth, text_numbers
 from unruly.model.candidates import find_candidates
 from unruly.progress import SILENT, Progress, stage
-from unruly.rules.condition import Condition, Table, spans_of
+from unruly.rules.condition import Condition, Table, picks, spans_of
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import MatchFrame
 from unruly.rules.source import Rule, Source, rule_to_plain
@@ -210,7 +210,12 @@ class _Known:
         lists = () if rules is None else keyword_lists(rules)
         return cls(
             frozenset(word.lower() for *_, words in lists for word in words.words),
-            frozenset(_key(rule.when.to_plain()) for source in there for rule in source.rules),
+            frozenset(
+                _key(rule.when.to_plain())
+                for source in there
+                for rule in source.rules
+                if not picks(rule.when)  # it picks the class itself, as no suggestion does
+            ),
             frozenset(
                 _bounds(rule.when)
                 for source in there
