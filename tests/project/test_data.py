@@ -44,6 +44,15 @@ def test_a_split_that_is_not_there(folder: Path) -> None:
         FILES.read("trian", folder, CLASSES)
 
 
+def test_a_file_named_from_the_wrong_folder_is_found(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "project").mkdir()
+    monkeypatch.chdir(folder)
+    with pytest.raises(ProjectError, match=r'write train = "\.\./train\.csv" for train\.csv'):
+        FILES.read("train", Path("project"), CLASSES)
+
+
 def test_a_wrench_folder_gives_each_split_and_its_classes_by_name(tmp_path: Path) -> None:
     folder = tmp_path / "youtube"
     folder.mkdir()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -393,8 +394,8 @@ def open_project(
         raise InputError(f"{path}: this is a model, and a project is needed: name its folder")
     if path.is_file() and path.suffix != ".toml":
         raise InputError(
-            f"{path}: this is a data file, and a project is needed: `unruly new NAME` makes one, where "
-            f'train = "{path.name}" under [data] names the file'
+            f"{path}: this is a data file, and a project is needed: `unruly studio {quote(str(path))}` makes one on a "
+            f'page; or `unruly new NAME`, where train = "{os.path.relpath(path, "NAME")}" under [data] names the file'
         )
     project = Project.read(path)
     if encoder:

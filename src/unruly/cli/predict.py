@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from shlex import quote
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -32,6 +34,7 @@ from unruly.cli.options import (
 )
 from unruly.cli.rules import show_asked
 from unruly.cli.screen import Screen, show_spread
+from unruly.errors import InputError
 from unruly.files import temporary_folder
 from unruly.wording import listed, plural
 
@@ -134,6 +137,7 @@ def predict(
         documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
         _spread(predict, model, documents, output, functions, placement, screen)
         return
+    _check_is_file(data, model)
     if output is None and data != STREAM:
         raise click.UsageError("name the file to write by -o, or - for standard output")
     target = STREAM if output is None else output
@@ -190,13 +194,23 @@ def predict(
     if text is None and documents.text is None:
         screen.remark(f"text column: {listed([written.text])}")
     if written.missing:
-        screen.remark(f"{plural(written.missing, 'row')} without a text")
+        told = "labelled by the class shares" if missing == "label" else "left empty"
+        screen.remark(f"{plural(written.missing, 'row')} without a text: {told}")
     if rows := [bad for bad in written.skipped if not bad.whole_file]:
         screen.remark(f"{plural(len(rows), 'row')} skipped: {rows[0]}")
     for bad in written.broken:
         screen.remark(f"left out: {bad}")
     name = "standard output" if target == STREAM else str(target)
     screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")
+
+
+def _check_is_file(data: Path, model: Path) -> None:
+    """Refuse a text where a file is named, and point to the command that takes one."""
+    if data == STREAM or os.path.exists(data) or " " not in str(data):
+        return
+    raise InputError(
+        f"{data}: there is no such file; for one text: unruly explain {quote(str(model))} {quote(str(data))}"
+    )
 
 
 def _destination(

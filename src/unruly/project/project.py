@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
@@ -69,7 +70,14 @@ class DataFiles:
             raise ProjectError(
                 f'the project names no {split} file: add {split} = "..." under [data] in unruly.toml'
             )
-        return folder / check_name(name)
+        path = folder / check_name(name)
+        if not path.exists() and Path(name).is_file():
+            there = Path(os.path.relpath(name, folder)).as_posix()
+            raise ProjectError(
+                f"{path}: there is no such file: paths start from the project's folder, so write "
+                f'{split} = "{there}" for {name}'
+            )
+        return path
 
     def read(self, split: str, folder: Path, classes: tuple[str, ...]) -> Corpus:
         """One split, whole."""
