@@ -111,9 +111,8 @@ def test_the_weight_of_a_source_lies_among_its_weights_on_documents(upside_down:
 def test_explanations_call_a_share_what_it_is(upside_down: Bad) -> None:
     told = str(upside_down.model.explain("merry north"))
     cheer = next(line for line in told.splitlines() if line.startswith("cheer"))
-    weight, odds, accuracy = cheer.split()[2:5]
-    assert float(weight) > 0.3  # it moves much
-    assert float(odds.removeprefix("×").removesuffix("-")) < 1  # against its class
+    odds, accuracy = cheer.split()[2:4]
+    assert float(odds.removeprefix("×").removesuffix("-")) < 0.5  # it moves much, against its class
     assert int(accuracy.removesuffix("%")) < 20
     assert "overall" not in told
 

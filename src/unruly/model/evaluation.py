@@ -170,7 +170,7 @@ class OtherShare:
     true: Share
 
     def __str__(self) -> str:
-        return f"The model goes by a share of {self.used:.1%} for {self.label}; of the true labels here it has {self.true}."
+        return f"The model takes {self.label} to be {self.used:.1%} of all documents; of the true labels here it is {self.true}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,13 +275,11 @@ class Evaluation:
         if self.other_share is not None:
             lines.append(str(self.other_share))
         if self.repeats:
+            some = (
+                "repeats a training document" if self.repeats == 1 else "repeat training documents"
+            )
             lines.append(
-                f"{self.repeats:,} of {plural(whole.model.documents, 'document')} "
-                + (
-                    "repeats a training document"
-                    if self.repeats == 1
-                    else "repeat training documents"
-                )
+                f"{self.repeats:,} of {plural(whole.model.documents, 'document')} {some}: on new ones the figures may differ"
             )
         if self.unlabelled:
             out = (

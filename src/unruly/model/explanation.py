@@ -34,8 +34,8 @@ from unruly.wording import plural, shortened
 _LONGEST_LABEL = 40  # characters of a partial vote's classes
 LEGEND = "here: the vote's share of the weight on this document; overall: the source's share over all documents"
 LEGEND_OF_ODDS = (
-    "weight: share of the total evidence from votes on this document; odds: factor on the odds of the voted class "
-    "(below 1: against it); accuracy: of the source's votes, as estimated on the training documents"
+    "odds: factor on the odds of the voted class (below 1: against it); accuracy: of the source's votes, as estimated "
+    "on the training documents"
 )
 
 
@@ -151,7 +151,7 @@ class Explanation:
             for start, end in vote.spans
         ]
         text = "" if self.text is None else f"<p>{marked_html(self.text, spans)}</p>"
-        names = ["weight", "odds", "accuracy"] if self._with_odds else ["weight", "overall"]
+        names = ["odds", "accuracy"] if self._with_odds else ["weight", "overall"]
         votes = html_table(
             ["source", "vote", *names, "why"],
             [(v.source, v.label, *_cells(v, self._with_odds), _why(v)) for v in self.votes],
@@ -176,6 +176,8 @@ class Explanation:
         lines += ["", *self._votes()]
         lines += ["", f"denoiser     {self.denoiser or 'no source voted'}"]
         lines += [f"classifier   {self.classifier}"]
+        if self._with_odds:
+            lines += [f"together     {self.answer}: both multiplied, the class shares counted once"]
         if self.words:
             lines += [
                 "",
@@ -215,20 +217,16 @@ class Explanation:
         return any(vote.odds is not None for vote in self.votes)
 
     def _figures(self) -> tuple[str, list[str]]:
-        """The columns of figures: their header, and a line for each vote.
-
-        Where votes move odds, a source that is mostly wrong counts against its class: much weight goes with a low
-        accuracy, so the two are shown as what they are.
-        """
+        """The columns of figures: their header, and a line for each vote."""
         if not self._with_odds:
             lines = [f"{v.conditional:>5.2f}  {v.overall:>7.2f}" for v in self.votes]
             return f"{'here':>5}  {'overall':>7}", lines
         lines = [
-            f"{v.conditional:>6.2f}  {'' if v.odds is None else times(v.odds):>7}  "
+            f"{'' if v.odds is None else times(v.odds):>7}  "
             f"{'-' if v.accuracy is None else f'{v.accuracy:.0%}':>8}"
             for v in self.votes
         ]
-        return f"{'weight':>6}  {'odds':>7}  {'accuracy':>8}", lines
+        return f"{'odds':>7}  {'accuracy':>8}", lines
 
 
 def is_empty(text: str | None) -> bool:
@@ -260,7 +258,7 @@ def _cells(vote: Vote, with_odds: bool) -> list[str]:
         return [f"{vote.conditional:.2f}", f"{vote.overall:.2f}"]
     odds = "" if vote.odds is None else times(vote.odds)
     accuracy = "-" if vote.accuracy is None else f"{vote.accuracy:.0%}"
-    return [f"{vote.conditional:.2f}", odds, accuracy]
+    return [odds, accuracy]
 
 
 def times(odds: float) -> str:
@@ -396,8 +394,9 @@ def _votes(
             odds=None if odds is None else float(odds[j]),
         )
 
+    moves = here if odds is None else np.abs(np.log(np.maximum(odds, 1e-300)))  # (k,)
     cast = np.flatnonzero(votes.voted[0]).tolist()
-    return tuple(vote(j) for j in sorted(cast, key=lambda j: (-float(here[j]), j)))
+    return tuple(vote(j) for j in sorted(cast, key=lambda j: (-float(moves[j]), j)))
 
 
 def _majority(votes: Votes) -> tuple[str, ...]:

@@ -35,7 +35,6 @@ from unruly.wording import listed, plural
 AGREEMENT = "agreement: how many of its votes match the final label"
 LEGEND = f"reliability: the source's share of all weight; {AGREEMENT}"  # of the paper's method
 LEGEND_OF_ESTIMATES = (
-    "reliability: estimated accuracy, discounted for sources that overlap, scaled to sum to 1; "
     f"{AGREEMENT}; estimated accuracy: by the text, the other sources and the class shares below, wrong where "
     "these are"
 )
@@ -48,7 +47,9 @@ class SourceLine:
     name: str
     votes: int
     coverage: float  # the share of documents that it votes on
-    reliability: float  # global reliability, as estimated; all sources sum to 1
+    reliability: (
+        float  # global reliability, all sources sum to 1; shown where no accuracy is estimated
+    )
     agreement: float | None  # the share of its votes that agree with the model's labels
     accuracy: float | None = None  # of its votes, as estimated, where the method estimates it
     accuracy_low: float | None = None  # the 95 % interval of that estimate
@@ -140,18 +141,7 @@ class FitSummary:
         )
 
     def _repr_html_(self) -> str:
-        rows = [
-            (
-                line.name,
-                f"{line.votes:,}",
-                f"{line.coverage:.1%}",
-                f"{line.reliability:.3f}",
-                _percent(line.agreement),
-                _estimate(line),
-            )
-            for line in self.sources
-        ]
-        header = ["source", "votes", "coverage", "reliability", "agreement", "estimated accuracy"]
+        header, *rows = _cells(self.sources)
         labels = ", ".join(f"{c} {n:,}" for c, n in zip(self.classes, self.labels, strict=True))
         table = html_table(header, rows, f"{plural(self.documents, 'document')}: {labels}")
         return table + "".join(
@@ -165,6 +155,10 @@ class FitSummary:
         return [*balance, *(sentence(note) for note in self.notes)]
 
     def __str__(self) -> str:
+        return "\n".join([*self.lines(), str(self.ledger)])
+
+    def lines(self) -> list[str]:
+        """All but the use of gold labels, for a person."""
         shares = ", ".join(
             f"{c} {count:,}" for c, count in zip(self.classes, self.labels, strict=True)
         )
@@ -175,7 +169,7 @@ class FitSummary:
         )
         kept = "" if self.kept_epoch is None else f", epoch {self.kept_epoch} kept"
         epochs = f", {plural(self.epochs, 'epoch')}{kept}" if self.epochs else ""
-        lines = [
+        return [
             f"documents   {self.documents:,}, of which {self.covered:,} ({self.coverage:.1%}) have votes",
             f"predicted   {shares}",
             f"encoder     {self.encoder}",
@@ -184,9 +178,7 @@ class FitSummary:
             *_table(self.sources),
             LEGEND if self.method == "paper" else LEGEND_OF_ESTIMATES,
             *self._sentences,
-            str(self.ledger),
         ]
-        return "\n".join(lines)
 
 
 def summarise(
@@ -256,18 +248,29 @@ def _balance(plain: Mapping[str, Any]) -> ClassBalance:
 
 
 def _table(sources: tuple[SourceLine, ...]) -> list[str]:
-    width = max([len(line.name) for line in sources] + [len("source")])
+    cells = _cells(sources)
+    first, *widths = (max(map(len, column)) for column in zip(*cells, strict=True))
+    return [
+        "  ".join([f"{name:{first}}", *(f"{c:>{w}}" for c, w in zip(rest, widths, strict=True))])
+        for name, *rest in cells
+    ]
+
+
+def _cells(sources: tuple[SourceLine, ...]) -> list[list[str]]:
+    """The header and a row for each source, with its estimated accuracy, or its reliability where none is estimated."""
     estimates = any(line.accuracy is not None for line in sources)
-    head = (
-        f"{'source':{width}}  {'votes':>9}  {'coverage':>8}  {'reliability':>11}  {'agreement':>9}"
-    )
-    head += f"  {'estimated accuracy':>24}" if estimates else ""
+    header = ["source", "votes", "coverage", "agreement"]
     rows = [
-        f"{line.name:{width}}  {line.votes:>9,}  {line.coverage:>8.1%}  {line.reliability:>11.3f}"
-        f"  {_percent(line.agreement):>9}" + (f"  {_estimate(line):>24}" if estimates else "")
+        [
+            line.name,
+            f"{line.votes:,}",
+            f"{line.coverage:.1%}",
+            _percent(line.agreement),
+            _estimate(line) if estimates else f"{line.reliability:.3f}",
+        ]
         for line in sources
     ]
-    return [head, *rows]
+    return [[*header, "estimated accuracy" if estimates else "reliability"], *rows]
 
 
 def _percent(share: float | None) -> str:

@@ -335,16 +335,12 @@ class FittedProject:
         }
 
     def __str__(self) -> str:
-        lines = [str(self.model.summary_)]
-        if self.evaluation is not None:
-            lines += ["", f"scored against the gold labels of the {self.scored_on} file"]
-            if self.scored_on == "train":
-                lines.append(
-                    "these are the training documents: on new ones the figures may differ; name some by "
-                    'test = "..." under [data]'
-                )
-            lines.append(str(self.evaluation))
-        return "\n".join(lines)
+        if self.evaluation is None:
+            return str(self.model.summary_)
+        other = '; name new documents by test = "..." under [data]'
+        scored = f"scored against the gold labels of the {self.scored_on} file"
+        scored += other if self.scored_on == "train" else ""
+        return "\n".join([*self.model.summary_.lines(), "", scored, str(self.evaluation)])
 
 
 def check_classes(classes: tuple[str, ...]) -> None:

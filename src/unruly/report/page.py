@@ -207,8 +207,10 @@ def _weights(facts: Facts) -> str:
         message = (
             "Shown with documents: the weight of each source's votes from document to document."
         )
-        rows = [(s.name, f"{s.reliability:.3f}") for s in facts.sources]
-        body = lacking(message, GIVE_DATA) + table(("source", "reliability"), rows)
+        body = lacking(message, GIVE_DATA)
+        if facts.summary.method == "paper":
+            rows = [(s.name, f"{s.reliability:.3f}") for s in facts.sources]
+            body += table(("source", "reliability"), rows)
         return section("weights", "Weights", body)
     alone = "No document has two votes, so no weight can be compared with another."
     counted = paragraph(f"Counted on {facts.documents}.")
