@@ -176,7 +176,8 @@ def test_one_document_with_reasons(modelled: Studio) -> None:
         assert "my channel" in page
         reasons = client.get("/documents/0/reasons", headers={"x-part": "1"}).text
         assert "Why the model says so" in reasons
-        assert ">Weight</th>" in reasons
+        assert ">Odds ×</th>" in reasons
+        assert ">Weight</th>" not in reasons
         assert "Nearest training documents" in reasons
         assert "Similar documents" in client.get("/documents/0/similar").text
         assert client.get("/documents/9999").status_code == 422
