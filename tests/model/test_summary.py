@@ -75,7 +75,7 @@ NOTES: list[tuple[Note, list[str]]] = [
     ),
     (
         ClassBalance(("a", "b", "c"), (0.5, 0.3, 0.2), BalanceOrigin.STATED, left_open=("b", "c")),
-        ["as stated; the rest is divided between b and c in proportion to their votes."],
+        ["Class shares: a 50.0%, as stated; the rest by the votes: b 30.0%, c 20.0%."],
     ),
     (
         DocumentsUnasked("model", 40, 73),

@@ -348,12 +348,9 @@ def _balance_sentence(note: ClassBalance) -> str:
     if note.origin is BalanceOrigin.STATED:
         first = f"Class shares: {shares}, as stated."
         if note.left_open:
-            between = (
-                " and ".join(note.left_open) if len(note.left_open) < 3 else listed(note.left_open)
-            )
-            first = (
-                f"{first[:-1]}; the rest is divided between {between} in proportion to their votes."
-            )
+            stated = tuple(name for name in note.classes if name not in note.left_open)
+            said, rest = (_some_shares(note, names) for names in (stated, note.left_open))
+            first = f"Class shares: {said}, as stated; the rest by the votes: {rest}."
         if 0.0 in note.shares:
             first = f"{first[:-1]}, but for classes without votes, whose share the others get."
     elif note.origin is BalanceOrigin.LABELS:
@@ -373,6 +370,11 @@ def _balance_sentence(note: ClassBalance) -> str:
     elif note.origin is BalanceOrigin.LABELS:
         second += "; more labels (`unruly label`) make it fewer"
     return f"{first}\n{second}."
+
+
+def _some_shares(note: ClassBalance, names: tuple[str, ...]) -> str:
+    share = dict(zip(note.classes, note.shares, strict=True))
+    return shares_of(names, tuple(share[name] for name in names))
 
 
 def _joined(note: ClassBalance) -> str:

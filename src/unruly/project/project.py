@@ -29,7 +29,7 @@ from unruly.texts.stream import CorpusStream
 from unruly.texts.table import OnBadRow, check_on_bad_row
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import MOST_CLASSES, Votes
-from unruly.wording import did_you_mean
+from unruly.wording import did_you_mean, listed, plural
 
 if TYPE_CHECKING:
     from unruly.model.evaluation import Evaluation
@@ -148,6 +148,16 @@ class Project:
             parse_prior(self.prior, self.classes)
         except SettingsError as error:
             raise ProjectError(error.message, where=error.where) from None
+
+    def __repr__(self) -> str:
+        """One line.
+
+        >>> Project(Sources(["ham", "spam"], []), DataFiles(train="comments.csv"))
+        Project(ham, spam: 0 sources, train comments.csv)
+        """
+        files = [f"{split} {name}" for split in SPLITS if (name := getattr(self.data, split))]
+        sources = plural(len(self.sources.sources), "source")
+        return f"Project({', '.join([f'{listed(self.classes)}: {sources}', *files])})"
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from io import StringIO
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -465,7 +466,9 @@ class Kept:
         """What was shown last for a project."""
         path = _kept_path(project)
         if not path.is_file():
-            raise InputError("no suggestions were shown yet: run `unruly suggest` first")
+            raise InputError(
+                f"no suggestions were shown yet: run `unruly suggest {quote(str(project.folder))}` first"
+            )
         plain = json.loads(path.read_text(encoding="utf-8"))
         rules = []
         for one in plain["rules"]:
