@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -23,6 +24,8 @@ from unruly.labelmodels.label_model import (
 )
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
+
+LEAST_MAJORITY = 0.5  # of the documents with a clear majority, that a model should follow
 
 
 @dataclass
@@ -171,10 +174,36 @@ def expectation_maximisation(
         model.n_iter_ = n
         if moved / distinct.n < model.tolerance:
             break
+    _warn_of_another_grouping(type(model).__name__, distinct, q)
     model.accuracies_ = accuracies(distinct, q)
     model.classes_, model.sources_ = votes.classes, votes.sources
     weights, bias, silent = model._evidence(distinct)
     model._rule = LogLinear(votes.sources, votes.classes, weights, bias, model.prior_, silent)
+
+
+def follows_majority(distinct: DistinctVotes, q: Real) -> float:
+    """The share of documents with a clear majority whose likeliest class it is; NaN without such documents.
+
+    >>> distinct = distinct_votes(as_votes([[0, 0], [1, 1], [0, 1]]))
+    >>> follows_majority(distinct, np.array([[0.9, 0.1], [0.9, 0.1], [0.5, 0.5]]))
+    0.5
+    """
+    votes = distinct.votes.counts()  # (u, m)
+    clear = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    same = q.argmax(axis=1) == votes.argmax(axis=1)
+    documents = float(distinct.counts[clear].sum())
+    return float(distinct.counts[clear & same].sum()) / documents if documents else float("nan")
+
+
+def _warn_of_another_grouping(name: str, distinct: DistinctVotes, q: Real) -> None:
+    """Expectation-maximisation may rest where other groups than the classes explain the votes."""
+    follows = follows_majority(distinct, q)
+    if follows < LEAST_MAJORITY:
+        warnings.warn(
+            f"{name} follows a clear majority of the votes on {follows:.0%} of such documents only: it may have found "
+            "other groups than the classes; compare MatrixCompletion, or state the prior",
+            stacklevel=4,
+        )
 
 
 def check_em(abstention: float, smoothing: float, max_iter: int, tolerance: float) -> None:
