@@ -50,7 +50,7 @@ def test_the_losses_stand_beside_the_bar(project: Project) -> None:
     names = [what for what, _, _ in recorder.stages]
     assert "matching rules" in names
     total, unit = next((total, unit) for what, total, unit in recorder.stages if "train" in what)
-    assert (total, unit) == (6, "epoch")
+    assert (total, unit) == (6, "epochs")
     losses = [note for note in recorder.notes if note]
     assert len(losses) == 6
     assert all("l1" in note and "l2" in note and "l3" in note for note in losses)
