@@ -281,6 +281,8 @@ def test_a_json_array_by_standard_input(fitted: Path, tmp_path: Path) -> None:
     command = command_line(["predict", str(fitted), "-", "-q"])
     for data, code, said in (
         (b'[{"comment": "subscribe"}]', 0, b""),
+        (b'["subscribe", "nice song"]', 0, b""),
+        (b'{"texts": ["subscribe"], "n": 1}\n["nice"]', 2, b"error: standard input"),
         (b"comment\n", 2, b"error: standard input: there is a header"),
     ):
         done = subprocess.run(command, input=data, cwd=tmp_path, capture_output=True, check=False)

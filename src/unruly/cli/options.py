@@ -253,20 +253,22 @@ class DataFile:
         from unruly.texts.table import Pipe
 
         with ExitStack() as stack:
-            file, source = self, None
+            file, source, called = self, None, ""
             if self.path == STREAM:
                 pipe = Pipe(sys.stdin.buffer)
                 flows = live and pipe.ending in (".csv", ".jsonl")
                 source = pipe if flows else stack.enter_context(_kept(pipe))
+                called = str(pipe)
             elif self.is_wrench:
                 file = stack.enter_context(self._wrench_file(classes, split))
-            yield CorpusStream.open(
+            opened = CorpusStream.open(
                 file.path if source is None else source,
                 text=file.text,
                 id=file.id,
                 batch_rows=BATCH_ROWS,
                 on_bad_row=self.on_bad_row or "keep",  # type: ignore[arg-type]
             )
+            yield replace(opened, called=called)
 
     @property
     def is_wrench(self) -> bool:

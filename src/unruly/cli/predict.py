@@ -220,7 +220,7 @@ def _destination(
     from unruly.texts.frame_table import PARQUET, JsonLinesTable
     from unruly.texts.table import ending
 
-    kind = ending(Path(stream.name))
+    kind = ending(Path(stream.table.name))
     if target != STREAM:
         return nullcontext(target), ""
     if kind in PARQUET:

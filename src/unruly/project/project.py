@@ -70,7 +70,7 @@ class DataFiles:
             raise ProjectError(
                 f'the project names no {split} file: add {split} = "..." under [data] in unruly.toml'
             )
-        path = folder / check_name(name)
+        path = _without_detours(folder / check_name(name))
         if not path.exists() and Path(name).is_file():
             there = Path(os.path.relpath(name, folder)).as_posix()
             raise ProjectError(
@@ -351,6 +351,13 @@ class FittedProject:
         scored = f"scored against the gold labels of the {self.scored_on} file"
         scored += other if self.scored_on == "train" else ""
         return "\n".join([*self.model.summary_.lines(), "", scored, str(self.evaluation)])
+
+
+def _without_detours(path: Path) -> Path:
+    """`spam/../comments.csv` as `comments.csv`, where that is the same file: links may lead elsewhere."""
+    short = Path(os.path.normpath(path))
+    same = path.exists() and short.exists() and short.samefile(path)
+    return short if same else path
 
 
 def check_classes(classes: tuple[str, ...]) -> None:
