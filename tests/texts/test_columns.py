@@ -47,6 +47,13 @@ def test_a_sentence_is_no_name_of_an_only_column() -> None:
     assert find_layout({"Would you buy it again?": STRING, "n": NUMBER}, name="x").text
 
 
+def test_a_label_that_is_spelt_otherwise_is_pointed_to_its_class() -> None:
+    with pytest.raises(
+        InputError, match=r"label 'Spam ' is not a class: did you mean 'spam'\? classes"
+    ):
+        gold_numbers(pl.Series(["ham", "Spam "]), ["ham", "spam"], lambda row: Where(row=row))
+
+
 def test_the_only_string_beside_the_named_ones_is_the_text() -> None:
     schema: dict[str, pl.DataType] = {"key": STRING, "words": STRING, "kind": STRING}
     layout = find_layout(schema, name="x", id="key", label="kind")

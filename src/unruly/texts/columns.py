@@ -181,8 +181,9 @@ def warn_if_counted_from_one(
 
 def not_a_class(value: object, classes: Sequence[str]) -> str:
     """The message for a label that is no class."""
+    near = did_you_mean(value, classes)
     return (
-        f"the label {value!r} is not a class: classes are "
+        f"the label {value!r} is not a class: {near and f'{near} '}classes are "
         f"{', '.join(classes)} (or their numbers, 0 to {len(classes) - 1})"
     )
 
