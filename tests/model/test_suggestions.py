@@ -169,6 +169,8 @@ def test_the_same_every_time_and_plain_json(case: Case) -> None:
     corpus, rules, votes, gold = case
     runs = [suggest_rules(corpus, votes, believed(gold), rules=rules) for _ in range(2)]
     assert runs[0] == runs[1]
+    assert repr(runs[0][0]).startswith(f"RuleSuggestion({runs[0][0].label}: keywords: ")
+    assert len(repr(runs[0][0])) < 160  # no whole texts
     plain = json.loads(json.dumps([one.to_plain() for one in runs[0]], allow_nan=False))
     assert plain[0]["kind"] == "rule_suggestion"
 

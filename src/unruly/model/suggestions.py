@@ -42,6 +42,7 @@ from unruly.rules.tools import Length
 from unruly.statistics import Share, clopper_pearson, sample_rows, wilson
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
+from unruly.wording import plural
 
 SHRINK = 2.0  # documents of the usual kind that are added to each candidate's matches
 MODEL_DOCUMENTS = 12.0  # what the model's view is worth at most, for its errors do not average out
@@ -96,6 +97,12 @@ class RuleSuggestion:
     def condition(self) -> str:
         """What it looks for, in words."""
         return self.rule.when.reason()
+
+    def __repr__(self) -> str:
+        return (
+            f"RuleSuggestion({self.label}: {self.condition}; {plural(self.documents, 'document')}, "
+            f"{self.uncovered:,} without votes, about {self.accuracy} right)"
+        )
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""

@@ -169,7 +169,7 @@ def _estimates(facts: Facts) -> str:
         return "The estimate is the share of its votes that are the final label."
     labels = facts.ledger.used_for(Use.TRAINING)
     gold = f"with {plural(labels, 'true label')}" if labels else "without true labels"
-    message = f"The estimate goes by the text and the other sources, {gold}, with a 95% interval"
+    message = f"The estimate uses the text and the other sources, {gold}, with a 95% interval"
     if facts.balance is not None and facts.balance.origin is BalanceOrigin.ASSUMED:
         return message + "; it rests on class shares that are assumed, and is wrong where they are."
     return message + "."
@@ -194,9 +194,8 @@ def _agreement(facts: Facts) -> str:
     alone = (
         "There is only one source, so there is nothing to compare."
         if len(facts.sources) < 2
-        else "Nothing to compare: any two sources can only agree, because both vote for the same class, or only "
-        "disagree, because they have no class in common. How often they meet stands in the table of sources; partial "
-        "votes are not compared."
+        else "Nothing to compare: by the classes that they vote for, any two sources always agree or always disagree. "
+        "Their overlaps and conflicts are in the table of sources; partial votes are not compared."
     )
     counted = paragraph(f"Counted on {facts.documents}.")
     return section("agreement", "Agreement", counted, figure_or(agreement_map(facts.pairs), alone))
