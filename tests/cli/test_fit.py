@@ -200,7 +200,9 @@ def test_no_excerpts(unruly: Unruly, spam: Path) -> None:
 def test_what_is_no_project_is_recognised(unruly: Unruly, spam: Path, fitted: Path) -> None:
     done = unruly("fit", spam / "comments.csv", "-o", "m.unruly")
     assert done.code == 2
-    assert "this is a data file, and a project is needed: `unruly new NAME`" in done.err
+    assert "this is a data file, and a project is needed: `unruly studio " in done.err
+    Path("mine.csv").write_text("text\nhello\n")
+    assert '`unruly new NAME`, where train = "../mine.csv"' in unruly("check", "mine.csv").err
     done = unruly("fit", fitted, "-o", "m.unruly")
     assert "this is a model, and a project is needed" in done.err
 

@@ -366,7 +366,7 @@ def test_many_classes_are_typed_as_numbers(terminal: object, spam: Path) -> None
     again = screen.wait_for("[q] quit")
     assert again.index("[62] c59") < again.index("2 of 2")  # the document is shown again
     screen.type("62")
-    screen.wait_for("that was the last: < undoes it, any other key ends")
+    screen.wait_for("that was the last document: < undoes it, any other key ends")
     screen.type(" ")
     assert screen.code() == 0
     assert labels_in(spam) == ["spam", "c59"]

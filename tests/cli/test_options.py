@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 from tests.cli.conftest import Unruly
 
-from unruly.cli.options import TABLES, check_output, data_file
+from unruly.cli.options import STREAM, TABLES, DataFile, check_output, data_file
 from unruly.errors import InputError
 
 
@@ -101,3 +102,12 @@ def test_scoring_needs_a_label_column_and_says_how_to_name_it(tmp_path: Path) ->
         data_file(tmp_path / "a.csv", "test").with_gold(required=True)
     named = data_file(tmp_path / "a.csv", "test", label="is_spam")
     assert named.with_gold(required=True).label == "is_spam"
+
+
+@pytest.mark.parametrize("data", [b'[{"text": "hello"}]', b"text\nhello\n"])
+def test_what_comes_by_standard_input_is_called_so(
+    monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    with DataFile(STREAM, None, None, None).stream(["ham", "spam"], live=True) as stream:
+        assert [batch.name for batch in stream] == ["standard input"]

@@ -208,6 +208,26 @@ def test_without_an_output_it_asks_for_one(unruly: Unruly, fitted: Path) -> None
     assert "name the file to write by -o" in done.err
 
 
+def test_a_text_in_place_of_a_file_is_pointed_to_explain(unruly: Unruly, fitted: Path) -> None:
+    for args in ((), ("-o", "out.csv")):
+        done = unruly("predict", fitted, "I was charged twice", *args)
+        assert done.code == 2
+        assert "there is no such file; for one text: unruly explain" in done.err
+        assert done.err.rstrip().endswith("'I was charged twice'")
+
+
+def test_a_first_text_is_not_taken_for_a_header(unruly: Unruly, fitted: Path) -> None:
+    Path("lines.csv").write_text("please subscribe to me\nnice song\n")
+    done = unruly("predict", fitted, "lines.csv", "-o", "out.csv")
+    assert done.code == 2
+    assert "the only column is called 'please subscribe to me'" in done.err
+    assert "put a line with a name, such as text, above it" in done.err
+    named = unruly(
+        "predict", fitted, "lines.csv", "-o", "out.csv", "--text", "please subscribe to me"
+    )
+    assert named.code == 0
+
+
 def test_model_and_data_swapped(unruly: Unruly, fitted: Path) -> None:
     Path("texts.csv").write_text("text,label\nhello,ham\n")
     for args in (
@@ -255,7 +275,10 @@ def test_a_projects_own_functions_need_no_option(unruly: Unruly, tmp_path: Path)
 
 def test_rows_without_a_text_may_stay_without_a_label(unruly: Unruly, fitted: Path) -> None:
     Path("rows.csv").write_text("id,comment\n1,subscribe\n2,\n")
+    done = unruly("predict", fitted, "rows.csv", "-o", "out.csv")
+    assert "1 row without a text: labelled by the class shares\n" in done.err
     done = unruly("predict", fitted, "rows.csv", "-o", "out.csv", "--missing", "empty", "--json")
+    assert "1 row without a text: left empty\n" in done.err
     assert done.code == 0
     assert json.loads(done.out)["labels"] == {"ham": 0, "spam": 1}
     assert Path("out.csv").read_text().splitlines()[2] == "2,,,,,,,"
@@ -286,6 +309,8 @@ def test_a_json_array_by_standard_input(fitted: Path, tmp_path: Path) -> None:
     command = command_line(["predict", str(fitted), "-", "-q"])
     for data, code, said in (
         (b'[{"comment": "subscribe"}]', 0, b""),
+        (b'["subscribe", "nice song"]', 0, b""),
+        (b'{"texts": ["subscribe"], "n": 1}\n["nice"]', 2, b"error: standard input"),
         (b"comment\n", 2, b"error: standard input: there is a header"),
     ):
         done = subprocess.run(command, input=data, cwd=tmp_path, capture_output=True, check=False)

@@ -101,7 +101,7 @@ def test_the_screen(unruly: Unruly, planted: Path) -> None:
     assert " 1. " in done.out
     assert "without votes; about" in done.out
     assert "    + " in done.out
-    assert "about the rules that exist" in done.out
+    assert "about your rules" in done.out
     assert "--accept 1" in done.err
 
 
@@ -133,7 +133,7 @@ def test_a_class_without_rules(unruly: Unruly, planted: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--accept", "1"), "no suggestions were shown yet"),
+        (("--accept", "1"), "no suggestions were shown yet: run `unruly suggest "),
         (("--accept", "one"), "expected numbers with commas between"),
         (("--accept", ","), "expected numbers with commas between"),
         (("--accept", "1=hm"), "'hm' is not a class: did you mean 'ham'?"),

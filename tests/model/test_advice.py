@@ -115,6 +115,16 @@ def test_a_source_no_better_than_chance_is_weak_where_shares_are_known() -> None
     assert "the same votes on random documents would be right on 90%" in advice_sentence(weak[0])
 
 
+def test_a_weak_source_stands_beside_chance_where_shares_are_known() -> None:
+    votes = votes_of([[0, 0, -1]] * 100)
+    found = critique_rules(
+        votes, certain(votes), accuracies=[*shares(0.36, 0.45), None], shares=(0.35, 0.5, 0.15)
+    )
+    clear, unsure = (advice_sentence(c) for c in found if isinstance(c, WeakSource))
+    assert "; the same votes on random documents would be right on 35%: read some" in clear
+    assert unsure.endswith("right on 35%: read some of its matches before you change it.")
+
+
 def test_few_votes_are_not_judged() -> None:
     votes = votes_of([[0, -1, -1]] * 19)
     found = critique_rules(votes, certain(votes), accuracies=[*shares(0.1, n=19), None, None])

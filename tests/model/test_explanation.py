@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from unruly.model.explanation import explain, telling_words
 from unruly.model.inputs import Documents
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.inference import CoTrained
+from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 
 TEXT = "the lovely voice of my channel"
@@ -109,6 +111,17 @@ def test_text_json_and_object_tell_the_same(model: WeakClassifier) -> None:
     assert any("“lovely”" in line for line in lines)
     assert any(line.startswith("majority vote ham and spam tie; by reliability") for line in lines)
     assert lines[-1] == "gold labels: none used"
+
+
+def test_votes_are_ordered_by_how_far_they_move_the_odds(sources: Sources, corpus: Corpus) -> None:
+    told = WeakClassifier("lsa", cache=False).fit(corpus, sources=sources).explain(TEXT)
+    moves = [abs(math.log(vote.odds or 1)) for vote in told.votes]
+    assert len(moves) > 1
+    assert moves == sorted(moves, reverse=True)
+    lines = str(told).splitlines()
+    assert lines[2].split() == ["source", "vote", "odds", "accuracy", "why"]
+    assert f"together     {told.answer}: both multiplied, the class shares counted once" in lines
+    assert "weight" not in str(told)
 
 
 def test_the_paper_tells_no_odds(model: WeakClassifier) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.model.planted import planted, quick
 
-from unruly.html import marked_html
+from unruly.html import escape, marked_html
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import SILENT, NotebookBar, stage, usual_progress
 
@@ -38,7 +38,10 @@ def test_summary_and_evaluation() -> None:
     model = quick().fit(data.features, data.votes)
     found = model.evaluate(data.features, data.gold, data.votes)
     assert repr(found).startswith("Evaluation(accuracy ")
-    assert "majority vote" in found._repr_html_()
+    page = found._repr_html_()
+    assert "majority vote" in page
+    for line in str(found).splitlines()[7:]:  # below the table: the same in a notebook
+        assert f"<p>{escape(line)}</p>" in page
     assert repr(model.summary_).startswith("FitSummary(200 documents, ")
     assert "source_4" in model.summary_._repr_html_()
 

@@ -14,6 +14,7 @@ from unruly.errors import InputError
 from unruly.model.suggestions import Refused, RuleSuggestion, suggest_rules
 from unruly.progress import SILENT
 from unruly.rules.field import Field
+from unruly.rules.function import Document, labeling_function
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
@@ -168,6 +169,8 @@ def test_the_same_every_time_and_plain_json(case: Case) -> None:
     corpus, rules, votes, gold = case
     runs = [suggest_rules(corpus, votes, believed(gold), rules=rules) for _ in range(2)]
     assert runs[0] == runs[1]
+    assert repr(runs[0][0]).startswith(f"RuleSuggestion({runs[0][0].label}: keywords: ")
+    assert len(repr(runs[0][0])) < 160  # no whole texts
     plain = json.loads(json.dumps([one.to_plain() for one in runs[0]], allow_nan=False))
     assert plain[0]["kind"] == "rule_suggestion"
 
@@ -183,3 +186,15 @@ def test_the_model_suggests_and_criticises(case: Case) -> None:
     assert any(s.measured is not None for s in labelled)
     with pytest.raises(InputError, match="give the documents"):
         model.suggest_rules(np.zeros((2, 3)))
+
+
+def test_rules_are_suggested_beside_python_functions(case: Case) -> None:
+    corpus, _, _, gold = case
+
+    @labeling_function()
+    def advert(x: Document) -> int:
+        return 1 if "subscribe" in x.text else -1
+
+    rules = Sources(CLASSES, [advert])
+    found = suggest_rules(corpus, rules.vote(corpus), believed(gold), rules=rules)
+    assert single(found, "spam") >= {"cheap", "winner", "channel"}

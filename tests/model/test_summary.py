@@ -48,6 +48,18 @@ def test_the_summary_tells_the_votes_the_heads_and_the_gold() -> None:
     assert told.kept_epoch == told.epochs == 40
 
 
+def test_one_figure_of_trust_for_each_source() -> None:
+    data = planted()
+    default = WeakClassifier(cache=False).fit(data.features, data.votes).summary_
+    for text in (str(default), default._repr_html_()):
+        assert "estimated accuracy" in text
+        assert "reliability" not in text
+    paper = quick().fit(data.features, data.votes).summary_
+    for text in (str(paper), paper._repr_html_()):
+        assert "reliability" in text
+        assert "estimated accuracy" not in text
+
+
 def test_the_summary_survives_json() -> None:
     data = planted()
     told = quick().fit(data.features, data.votes, clean={0: "c1"}).summary_
@@ -63,7 +75,7 @@ NOTES: list[tuple[Note, list[str]]] = [
     ),
     (
         ClassBalance(("a", "b", "c"), (0.5, 0.3, 0.2), BalanceOrigin.STATED, left_open=("b", "c")),
-        ["as stated; the rest is divided between b and c in proportion to their votes."],
+        ["Class shares: a 50.0%, as stated; the rest by the votes: b 30.0%, c 20.0%."],
     ),
     (
         DocumentsUnasked("model", 40, 73),

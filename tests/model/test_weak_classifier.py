@@ -378,6 +378,7 @@ def test_ask_gives_ids_with_probabilities() -> None:
     features, votes, truth = drawn(300, [0.8, 0.7, 0.7])
     model = WeakClassifier(seed=0).fit(features, votes)
     asked = model.ask(10)
+    assert repr(asked).startswith(f"Questions(10 documents by balance: {asked.ids[0]}, ")
     assert len(asked.ids) == len(set(asked.ids)) == 10
     assert all(chance is not None and 0 < chance < 1 for chance in asked.probabilities)
     assert model.ask(10).ids == asked.ids

@@ -588,7 +588,7 @@ def test_progress_shows_the_losses() -> None:
     features, votes, _ = planted(n=50)
     told = Told()
     cotrain(features, votes, replace(SHORT, epochs=4), progress=told)
-    assert told.stages == [("co-training", 4, "epoch"), ("finished", None, "")]
+    assert told.stages == [("co-training", 4, "epochs"), ("finished", None, "")]
     assert len(told.notes) == 4
     assert "l1" in told.notes[0]
     assert "l3" in told.notes[0]

@@ -44,6 +44,25 @@ def test_a_split_that_is_not_there(folder: Path) -> None:
         FILES.read("trian", folder, CLASSES)
 
 
+def test_a_file_named_from_the_wrong_folder_is_found(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "project").mkdir()
+    monkeypatch.chdir(folder)
+    with pytest.raises(ProjectError, match=r'write train = "\.\./train\.csv" for train\.csv'):
+        FILES.read("train", Path("project"), CLASSES)
+
+
+def test_a_file_beside_the_project_is_called_by_its_short_path(folder: Path) -> None:
+    (folder / "project").mkdir()
+    files = DataFiles(train="../train.csv")
+    assert files.path("train", folder / "project") == folder / "train.csv"
+    (folder / "elsewhere" / "deep").mkdir(parents=True)
+    (folder / "link").symlink_to(folder / "elsewhere" / "deep")
+    (folder / "elsewhere" / "train.csv").write_text("comment\nother\n")
+    assert files.path("train", folder / "link").read_text() == "comment\nother\n"
+
+
 def test_a_wrench_folder_gives_each_split_and_its_classes_by_name(tmp_path: Path) -> None:
     folder = tmp_path / "youtube"
     folder.mkdir()

@@ -50,7 +50,7 @@ def test_the_losses_stand_beside_the_bar(project: Project) -> None:
     names = [what for what, _, _ in recorder.stages]
     assert "matching rules" in names
     total, unit = next((total, unit) for what, total, unit in recorder.stages if "train" in what)
-    assert (total, unit) == (6, "epoch")
+    assert (total, unit) == (6, "epochs")
     losses = [note for note in recorder.notes if note]
     assert len(losses) == 6
     assert all("l1" in note and "l2" in note and "l3" in note for note in losses)
@@ -61,7 +61,11 @@ def test_scoring_is_optional_and_changes_nothing(project: Project) -> None:
     scored, plain = project.fit(), project.fit(score=False)
     assert scored.evaluation is not None
     assert scored.scored_on == "train"
-    assert "these are the training documents: on new ones the figures may differ" in str(scored)
+    told = str(scored)
+    assert "repeat training documents: on new ones the figures may differ" in told
+    assert 'name new documents by test = "..." under [data]' in told
+    assert told.count("gold labels:") == 1  # what was used is told once, scoring included
+    assert str(plain).endswith("\ngold labels: none used")
     assert "these are the training documents" not in str(plain)
     assert plain.evaluation is None
     assert plain.to_plain()["evaluation"] is None

@@ -111,9 +111,8 @@ def test_the_weight_of_a_source_lies_among_its_weights_on_documents(upside_down:
 def test_explanations_call_a_share_what_it_is(upside_down: Bad) -> None:
     told = str(upside_down.model.explain("merry north"))
     cheer = next(line for line in told.splitlines() if line.startswith("cheer"))
-    weight, odds, accuracy = cheer.split()[2:5]
-    assert float(weight) > 0.3  # it moves much
-    assert float(odds.removeprefix("×").removesuffix("-")) < 1  # against its class
+    odds, accuracy = cheer.split()[2:4]
+    assert float(odds.removeprefix("×").removesuffix("-")) < 0.5  # it moves much, against its class
     assert int(accuracy.removesuffix("%")) < 20
     assert "overall" not in told
 
@@ -135,7 +134,7 @@ def test_three_documents_are_not_judged(tiny: Bad) -> None:
 
 def test_that_sources_of_one_class_disagree_is_no_news(weather: Bad) -> None:
     agreement = section_of(weather.page, "agreement")
-    assert "Nothing to compare: any two sources can only agree" in agreement
+    assert "any two sources always agree or always disagree" in agreement
     assert "%" not in agreement
     conflicts = [c for c in weather.facts.critique if isinstance(c, Conflict)]
     assert conflicts

@@ -279,7 +279,8 @@ def test_no_votes_at_all_still_give_a_true_page() -> None:
 def test_a_balance_that_the_true_labels_contradict_is_told(wrong_balance: Written) -> None:
     verdict = section_of(page(wrong_balance.facts()), "verdict")
     assert (
-        "The model uses a share of 50.0% for ham; among the true labels here it is 90.0%" in verdict
+        "The model takes ham to be 50.0% of all documents; of the true labels here it is 90.0%"
+        in verdict
     )
     right = replace(
         wrong_balance, balance=ClassBalance(tuple(CLASSES), (0.9, 0.1), BalanceOrigin.STATED)

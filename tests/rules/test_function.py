@@ -54,6 +54,19 @@ def test_a_function_sees_the_row() -> None:
     assert votes.matches(0)[0].reason == "function: rule"
 
 
+def test_a_text_asked_for_by_the_name_of_its_column_is_pointed_to() -> None:
+    @unruly.labeling_function()
+    def refund(x: Document) -> int:
+        return 1 if "refund" in x.message else -1
+
+    frame = pl.DataFrame({"message": ["refund me"], "channel": ["web"]})
+    with pytest.raises(
+        RuleError, match=r"no column 'message': the text is always \.text; .* channel, id$"
+    ):
+        Sources(CLASSES, [refund]).vote(frame)
+    assert not hasattr(Document(text="hello"), "stars")
+
+
 def test_a_function_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "rules.py").write_text(FILE)
     source = source_from_plain(table("shouting"), CLASSES, tmp_path)

@@ -176,7 +176,8 @@ def test_one_document_with_reasons(modelled: Studio) -> None:
         assert "<strong>my channel</strong>" in page, "what the rule matched"
         reasons = client.get("/documents/0/reasons", headers={"x-part": "1"}).text
         assert "Why the model says so" in reasons
-        assert ">Weight</th>" in reasons
+        assert ">Odds ×</th>" in reasons
+        assert ">Weight</th>" not in reasons
         near = reasons[reasons.index("Nearest training documents") :]
         assert '<a href="/documents/' in near
         assert "Similar documents" in client.get("/documents/0/similar").text

@@ -39,7 +39,7 @@ def refused(path: Path, content: bytes, **options: object) -> str:
         ("x.csv", b'text,n\n"two\nlines",1\nthree,2,3\n', ", line 4: 3 fields, but the header has 2"),
         ("x.csv", b"text,n\nok,1\nshort\n", ", line 3: 1 fields, but the header has 2"),
         ("x.csv", b"text,text\na,b\n", ", line 1: two columns are named 'text'"),
-        ("x.csv", b"text,n\nok,1\ncaf\xe9,2\n", ", line 3: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café,2': convert the file"),
+        ("x.csv", b"text,n\nok,1\ncaf\xe9,2\n", ", line 3: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café,2': save it as CSV UTF-8 in your spreadsheet, or convert it: iconv"),
         ("x.csv", "text,n\nü,1\n".encode() + b"caf\xe9,2\n", "the encodings are mixed: write that line again"),
         ("x.csv", b"text,n\ncaf\xe9,2\n" + "ü,1\n".encode(), "the encodings are mixed: write that line again"),
         ("x.csv", "text,n\nok,1\n".encode("utf-16"), ", line 1: the file is in UTF-16, not UTF-8"),
@@ -191,3 +191,9 @@ def test_what_polars_cannot_read_is_one_line(lines: str, tmp_path: Path) -> None
     with pytest.raises(InputError) as caught:
         Corpus.read(tmp_path / "x.jsonl", on_bad_row="skip")
     assert "\n" not in str(caught.value)
+
+
+def test_the_command_that_converts_a_file_works_where_its_name_has_blanks(tmp_path: Path) -> None:
+    told = refused(tmp_path / "my notes.jsonl", b'{"text": "caf\xe9"}\n')
+    assert ": convert it: iconv -f WINDOWS-1252 -t UTF-8 '" in told
+    assert told.endswith("my notes.jsonl' > utf8.jsonl")

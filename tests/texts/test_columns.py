@@ -36,6 +36,24 @@ def test_a_column_is_telling_by_one_word_of_its_name_where_none_is_by_all() -> N
         find_layout({**schema, "Reply_text": pl.String()}, name="x")
 
 
+@pytest.mark.parametrize("name", ["full review text", "free text", "comment"])
+def test_an_only_column_may_have_a_name_of_several_words(name: str) -> None:
+    assert find_layout({name: STRING}, name="x").text == name
+
+
+def test_a_sentence_is_no_name_of_an_only_column() -> None:
+    with pytest.raises(InputError, match="the only column is called 'Great post about this song'"):
+        find_layout({"Great post about this song": STRING}, name="x")
+    assert find_layout({"Would you buy it again?": STRING, "n": NUMBER}, name="x").text
+
+
+def test_a_label_that_is_spelt_otherwise_is_pointed_to_its_class() -> None:
+    with pytest.raises(
+        InputError, match=r"label 'Spam ' is not a class: did you mean 'spam'\? classes"
+    ):
+        gold_numbers(pl.Series(["ham", "Spam "]), ["ham", "spam"], lambda row: Where(row=row))
+
+
 def test_the_only_string_beside_the_named_ones_is_the_text() -> None:
     schema: dict[str, pl.DataType] = {"key": STRING, "words": STRING, "kind": STRING}
     layout = find_layout(schema, name="x", id="key", label="kind")

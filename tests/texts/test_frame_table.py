@@ -97,6 +97,11 @@ def test_an_array_is_read(tmp_path: Path) -> None:
     assert corpus.missing_count == 1
 
 
+def test_an_array_of_texts(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('["nice", "subscribe"]')
+    assert Corpus.read(tmp_path / "x.json").texts.to_list() == ["nice", "subscribe"]
+
+
 @pytest.mark.parametrize("content", ["{}", "[1]", "[", '{"text": ["a"]}', "", "[]", "[" * 100_000])
 def test_other_json_is_refused_in_one_line(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.json").write_text(content)

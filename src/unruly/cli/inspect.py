@@ -149,8 +149,8 @@ def explain(
 ) -> None:
     """Show why a text gets its label.
 
-    The sources that voted, the rule and the words that matched; the weight of each vote here, its factor on the
-    odds, and the estimated accuracy of its source (with the paper's method, its weight here and overall); what the
+    The sources that voted, the rule and the words that matched; each vote's factor on the odds, and the
+    estimated accuracy of its source (with the paper's method, its weight here and overall); what the
     two heads predict and which of them decides; the words with the largest effect, and the nearest training
     documents. TEXT may be - to read it from standard input; rules that read
     other columns need --data and --id instead.

@@ -250,7 +250,7 @@ class Conversation:
         if not self.session.given:
             return False
         if isinstance(self.reader, Keyboard):
-            self.view.say("that was the last: < undoes it, any other key ends")
+            self.view.say("that was the last document: < undoes it, any other key ends")
         reply = self.reader.read(self.keys)
         if reply is None or reply.do is not Do.UNDO:
             return False

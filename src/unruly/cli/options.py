@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -223,20 +224,22 @@ class DataFile:
         from unruly.texts.table import Pipe
 
         with ExitStack() as stack:
-            file, source = self, None
+            file, source, called = self, None, ""
             if self.path == STREAM:
                 pipe = Pipe(sys.stdin.buffer)
                 flows = live and pipe.ending in (".csv", ".jsonl")
                 source = pipe if flows else stack.enter_context(_kept(pipe))
+                called = str(pipe)
             elif self.is_wrench:
                 file = stack.enter_context(self._wrench_file(classes, split))
-            yield CorpusStream.open(
+            opened = CorpusStream.open(
                 file.path if source is None else source,
                 text=file.text,
                 id=file.id,
                 batch_rows=BATCH_ROWS,
                 on_bad_row=self.on_bad_row or "keep",  # type: ignore[arg-type]
             )
+            yield replace(opened, called=called)
 
     @property
     def is_wrench(self) -> bool:
@@ -364,8 +367,8 @@ def open_project(
         raise InputError(f"{path}: this is a model, and a project is needed: name its folder")
     if path.is_file() and path.suffix != ".toml":
         raise InputError(
-            f"{path}: this is a data file, and a project is needed: `unruly new NAME` makes one, where "
-            f'train = "{path.name}" under [data] names the file'
+            f"{path}: this is a data file, and a project is needed: `unruly studio {quote(str(path))}` makes one on a "
+            f'page; or `unruly new NAME`, where train = "{os.path.relpath(path, "NAME")}" under [data] names the file'
         )
     project = Project.read(path)
     if encoder:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from shlex import quote
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -31,6 +33,7 @@ from unruly.cli.options import (
     text_options,
 )
 from unruly.cli.screen import Screen, show_cluster_run
+from unruly.errors import InputError
 from unruly.files import temporary_folder
 from unruly.wording import counted, listed, plural
 
@@ -140,6 +143,7 @@ def predict(
         documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
         _on_cluster(predict, model, documents, output, functions, placement, screen)
         return
+    _check_is_file(data, model)
     if output is None and data != STREAM:
         raise click.UsageError("name the file to write by -o, or - for standard output")
     target = STREAM if output is None else output
@@ -199,13 +203,23 @@ def predict(
     if text is None and documents.text is None:
         screen.remark(f"text column: {listed([written.text])}")
     if written.missing:
-        screen.remark(f"{plural(written.missing, 'row')} without a text")
+        told = "labelled by the class shares" if missing == "label" else "left empty"
+        screen.remark(f"{plural(written.missing, 'row')} without a text: {told}")
     if rows := [bad for bad in written.skipped if not bad.whole_file]:
         screen.remark(f"{plural(len(rows), 'row')} skipped: {rows[0]}")
     for bad in written.broken:
         screen.remark(f"left out: {bad}")
     name = "standard output" if target == STREAM else str(target)
     screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")
+
+
+def _check_is_file(data: Path, model: Path) -> None:
+    """Refuse a text where a file is named, and point to the command that takes one."""
+    if data == STREAM or os.path.exists(data) or " " not in str(data):
+        return
+    raise InputError(
+        f"{data}: there is no such file; for one text: unruly explain {quote(str(model))} {quote(str(data))}"
+    )
 
 
 def _destination(
@@ -215,7 +229,7 @@ def _destination(
     from unruly.texts.frame_table import PARQUET, JsonLinesTable
     from unruly.texts.table import ending
 
-    kind = ending(Path(stream.name))
+    kind = ending(Path(stream.table.name))
     if target != STREAM:
         return nullcontext(target), ""
     if kind in PARQUET:

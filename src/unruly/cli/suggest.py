@@ -204,13 +204,13 @@ def _show(found: Suggestions, screen: Screen) -> None:
             f"no rule votes for {found.stand_in}: documents without votes stand in for it, so look twice"
         )
     if not found.suggestions and found.proposals is None:
-        screen.say("no new rule: nothing goes clearly with one class beyond the rules that exist")
+        screen.say("no new rule: nothing goes clearly with one class beyond your rules")
     for number, (one, place) in enumerate(
         zip(found.suggestions, found.places, strict=True), start=1
     ):
         screen.say("\n" + _lines(number, one, place))
     if found.critique:
-        screen.say("\nabout the rules that exist")
+        screen.say("\nabout your rules")
     numbers = {remedy: number for number, remedy in found.remedies}
     for critique, line in advice_sentences(found.critique):
         remedy = remedy_of(critique)

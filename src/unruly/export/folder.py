@@ -174,7 +174,7 @@ def check_documents(fitted: Fitted) -> tuple[Features, Votes]:
     """Features and votes to compare on: of training documents that the model keeps, else at random."""
     near = fitted.neighbourhood
     if fitted.encoder is not None and fitted.rules is not None and near.snippets:
-        corpus = Corpus.from_texts(near.snippets[:CHECKED], name="the training documents")
+        corpus = Corpus.from_texts(near.snippets[:CHECKED], name="the texts that the model keeps")
         documents = Documents(corpus, None)
         return fitted.features(documents), fitted.votes(documents)
     rng = np.random.default_rng(0)

@@ -186,7 +186,7 @@ class Lsa:
         if not len(texts):
             raise InputError("lsa: there are no texts to fit on")
         texts = _drawn(_in_one_order(texts), FIT, self.seed)
-        with stage(progress, "fitting lsa", 1 + len(self.powers), "step"):
+        with stage(progress, "fitting lsa", 1 + len(self.powers), "steps"):
             terms = self.chosen_terms(texts)
             progress.advance(1)
             axes = list[Axes]()

@@ -157,7 +157,7 @@ def hold_out(
     part, cast = features.take(some), votes.take(some)
     places = np.searchsorted(some, rows)
     found = np.zeros((len(rows), votes.m))
-    with stage(progress, "holding labels out", folds, "fit"):
+    with stage(progress, "holding labels out", folds, "fits"):
         for f in range(folds):
             clean = labelled.numbers[some]
             clean[places[fold == f]] = UNKNOWN

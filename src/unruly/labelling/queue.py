@@ -41,7 +41,7 @@ from unruly.labelling.answers import written_id
 from unruly.labelling.label_file import NO_CLASS, SKIPPED, WITHDRAWN, Answer, LabelFile
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
-from unruly.wording import did_you_mean, index_of
+from unruly.wording import did_you_mean, index_of, listed, plural
 
 KINDS = ("balance", "doubt", "random", "source:NAME", "class:NAME")
 Proba = NDArray[np.floating[Any]]
@@ -66,6 +66,9 @@ class Questions:
 
     by: str
     items: tuple[Question, ...]
+
+    def __repr__(self) -> str:
+        return f"Questions({plural(len(self.items), 'document')} by {self.by}: {listed(map(str, self.ids))})"
 
     def __iter__(self) -> Iterator[Question]:
         return iter(self.items)

@@ -536,10 +536,12 @@ def _how(accuracy: Share, measured: bool) -> str:
 def _weak_source_sentence(advice: WeakSource) -> str:
     how = _how(advice.accuracy, advice.measured)
     first = f"{advice.source} is right on {advice.accuracy} of its votes ({how})"
-    if advice.below_chance:
+    if advice.chance is not None:
         first += f"; the same votes on random documents would be right on {advice.chance:.0%}"
     elif not advice.clear:
-        return f"{first}, and the interval includes half: read some of its matches before you change it."
+        first += ", and the interval includes half"
+    if not advice.clear:
+        return f"{first}: read some of its matches before you change it."
     if advice.measured:
         return f"{first}: change its rules, or disable it."
     return f"{first}: read some of its matches; if they are wrong, change its rules or disable it."

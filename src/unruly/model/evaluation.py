@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError
 from unruly.facts import Ledger
-from unruly.html import html_table
+from unruly.html import escape, html_table
 from unruly.learner import Heads
 from unruly.statistics import Z95, Share, wilson
 from unruly.texts.corpus import Corpus
@@ -170,7 +170,7 @@ class OtherShare:
     true: Share
 
     def __str__(self) -> str:
-        return f"The model uses a share of {self.used:.1%} for {self.label}; among the true labels here it is {self.true}."
+        return f"The model takes {self.label} to be {self.used:.1%} of all documents; of the true labels here it is {self.true}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +252,8 @@ class Evaluation:
             for part in self.parts
         ]
         header = ["", "documents", "accuracy", "majority vote", "macro-F1", "calibration error"]
-        return html_table(header, rows, str(self.ledger))
+        told = (*self._sentences(), str(self.ledger))
+        return html_table(header, rows) + "".join(f"<p>{escape(line)}</p>" for line in told)
 
     def __str__(self) -> str:
         lines = [
@@ -261,27 +262,24 @@ class Evaluation:
         for part in self.parts:
             lines.append(_row(part.name, part.model))
             lines.append(_row("  majority", part.majority))
+        return "\n".join([*lines, *self._sentences(), str(self.ledger)])
+
+    def _sentences(self) -> list[str]:
+        """The gain, each class, and what speaks against the figures, for a person."""
         whole = self.everything
-        lines += [
-            f"against majority vote, where documents without votes get the commonest class of the votes: {_points(whole.gain.value)} points"
-            f" ({_points(whole.gain.low)} to {_points(whole.gain.high)})",
-            "F1 "
-            + ", ".join(
-                f"{c} {_three(f)}" for c, f in zip(self.classes, whole.model.f1, strict=True)
-            ),
+        f1 = (f"{c} {_three(f)}" for c, f in zip(self.classes, whole.model.f1, strict=True))
+        lines = [
+            f"{_points(whole.gain.value)} points ({_points(whole.gain.low)} to {_points(whole.gain.high)}) against "
+            "majority vote, where documents without votes get the commonest class of the votes",
+            f"F1 {', '.join(f1)}",
         ]
-        if self.better_constant is not None:
-            lines.append(str(self.better_constant))
-        if self.other_share is not None:
-            lines.append(str(self.other_share))
+        lines += [str(one) for one in (self.better_constant, self.other_share) if one is not None]
         if self.repeats:
+            some = (
+                "repeats a training document" if self.repeats == 1 else "repeat training documents"
+            )
             lines.append(
-                f"{self.repeats:,} of {plural(whole.model.documents, 'document')} "
-                + (
-                    "repeats a training document"
-                    if self.repeats == 1
-                    else "repeat training documents"
-                )
+                f"{self.repeats:,} of {plural(whole.model.documents, 'document')} {some}: on new ones the figures may differ"
             )
         if self.unlabelled:
             out = (
@@ -290,7 +288,7 @@ class Evaluation:
                 else "have no gold label and were"
             )
             lines.append(f"{plural(self.unlabelled, 'document')} {out} left out")
-        return "\n".join([*lines, str(self.ledger)])
+        return lines
 
 
 def evaluate(

@@ -34,8 +34,8 @@ from unruly.wording import plural, shortened
 _LONGEST_LABEL = 40  # characters of a partial vote's classes
 LEGEND = "here: the vote's share of the weight on this document; overall: the source's share over all documents"
 LEGEND_OF_ODDS = (
-    "weight: share of the total evidence from votes on this document; odds: factor on the odds of the voted class "
-    "(below 1: against it); accuracy: of the source's votes, as estimated on the training documents"
+    "odds: factor on the odds of the voted class (below 1: against it); accuracy: of the source's votes, as estimated "
+    "on the training documents"
 )
 
 
@@ -167,6 +167,8 @@ class Explanation:
         lines += ["", *self._votes()]
         lines += ["", f"denoiser     {self.denoiser or 'no source voted'}"]
         lines += [f"classifier   {self.classifier}"]
+        if self._with_odds:
+            lines += [f"together     {self.answer}: both multiplied, the class shares counted once"]
         if self.words:
             lines += [
                 "",
@@ -210,21 +212,15 @@ class Explanation:
 
     @property
     def _columns(self) -> dict[str, int]:
-        """The figures of each vote, and how wide their columns are.
+        """The figures of each vote, and how wide their columns are."""
+        return {"odds": 7, "accuracy": 8} if self._with_odds else {"here": 5, "overall": 7}
 
-        Where votes move odds, a source that is mostly wrong counts against its class: much weight goes with a
-        low accuracy, so both are shown.
-        """
-        odds = {"weight": 6, "odds": 7, "accuracy": 8}
-        return odds if self._with_odds else {"here": 5, "overall": 7}
-
-    def _cells(self, vote: Vote) -> tuple[str, ...]:
+    def _cells(self, vote: Vote) -> tuple[str, str]:
         """One vote under `_columns`."""
         if not self._with_odds:
             return f"{vote.conditional:.2f}", f"{vote.overall:.2f}"
         odds = "" if vote.odds is None else times(vote.odds)
-        accuracy = "-" if vote.accuracy is None else f"{vote.accuracy:.0%}"
-        return f"{vote.conditional:.2f}", odds, accuracy
+        return odds, "-" if vote.accuracy is None else f"{vote.accuracy:.0%}"
 
 
 def is_empty(text: str | None) -> bool:
@@ -380,8 +376,9 @@ def _votes(
             odds=None if odds is None else float(odds[j]),
         )
 
+    moves = here if odds is None else np.abs(np.log(np.maximum(odds, 1e-300)))  # (k,)
     cast = np.flatnonzero(votes.voted[0]).tolist()
-    return tuple(vote(j) for j in sorted(cast, key=lambda j: (-float(here[j]), j)))
+    return tuple(vote(j) for j in sorted(cast, key=lambda j: (-float(moves[j]), j)))
 
 
 def majority_classes(votes: Votes) -> tuple[str, ...]:

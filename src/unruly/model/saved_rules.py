@@ -261,7 +261,7 @@ class SavedRules:
         name, column = next(iter(lacking.items()))
         more = f" (and {len(lacking) - 1} other sources)" if len(lacking) > 1 else ""
         warnings.warn(
-            f"the source {name!r}{more} abstains: {corpus.name} has no column {column!r}",
+            f"the source {name!r}{more} abstains: no column {column!r} in {corpus.name}",
             stacklevel=2,
         )
         return self._vote_without(set(lacking), corpus, progress)

@@ -39,7 +39,7 @@ from unruly.model.advice import (
 )
 from unruly.model.candidates import find_candidates
 from unruly.progress import SILENT, Progress, stage
-from unruly.rules.condition import Condition, Table, spans_of
+from unruly.rules.condition import Condition, Table, picks, spans_of
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import MatchFrame
 from unruly.rules.source import Rule, Source, rule_to_plain
@@ -48,6 +48,7 @@ from unruly.rules.tools import Length
 from unruly.statistics import Share, clopper_pearson, sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
+from unruly.wording import plural
 
 SHRINK = 2.0  # documents of the usual kind that are added to each candidate's matches
 MODEL_DOCUMENTS = 12.0  # what the model's view is worth at most, for its errors do not average out
@@ -102,6 +103,12 @@ class RuleSuggestion:
     def condition(self) -> str:
         """What it looks for, in words."""
         return self.rule.when.reason()
+
+    def __repr__(self) -> str:
+        return (
+            f"RuleSuggestion({self.label}: {self.condition}; {plural(self.documents, 'document')}, "
+            f"{self.uncovered:,} without votes, about {self.accuracy} right)"
+        )
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -216,7 +223,12 @@ class _Known:
         lists = () if rules is None else keyword_lists(rules)
         return cls(
             frozenset(word.lower() for *_, words in lists for word in words.words),
-            frozenset(_key(rule.when.to_plain()) for source in there for rule in source.rules),
+            frozenset(
+                _key(rule.when.to_plain())
+                for source in there
+                for rule in source.rules
+                if not picks(rule.when)  # it picks the class itself, as no suggestion does
+            ),
             frozenset(
                 _bounds(rule.when)
                 for source in there

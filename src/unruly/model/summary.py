@@ -35,12 +35,9 @@ from unruly.wording import counted, listed, plural
 AGREEMENT = "agreement: how many of its votes match the final label"
 LEGEND = f"reliability: the source's share of all weight; {AGREEMENT}"  # of the paper's method
 LEGEND_OF_ESTIMATES = (
-    "reliability: estimated accuracy, discounted for sources that overlap, scaled to sum to 1; "
     f"{AGREEMENT}; estimated accuracy: by the text, the other sources and the class shares below, wrong where "
     "these are"
 )
-HEADER = ("source", "votes", "coverage", "reliability", "agreement", "estimated accuracy")
-WIDTHS = (9, 8, 11, 9, 24)  # of the columns behind the source's name
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,9 @@ class SourceLine:
     name: str
     votes: int
     coverage: float  # the share of documents that it votes on
-    reliability: float  # global reliability, as estimated; all sources sum to 1
+    reliability: (
+        float  # global reliability, all sources sum to 1; shown where no accuracy is estimated
+    )
     agreement: float | None  # the share of its votes that agree with the model's labels
     accuracy: float | None = None  # of its votes, as estimated, where the method estimates it
     accuracy_low: float | None = None  # the 95 % interval of that estimate
@@ -63,15 +62,15 @@ class SourceLine:
             return None
         return Share(self.accuracy, self.accuracy_low, self.accuracy_high, self.votes)
 
-    def cells(self) -> tuple[str, ...]:
-        """Its row in a table, under `HEADER`."""
+    def cells(self, estimates: bool = True) -> tuple[str, ...]:
+        """Its row in a table; the last cell is its estimated accuracy, or its reliability."""
+        estimate = "-" if self.estimated is None else str(self.estimated)
         return (
             self.name,
             f"{self.votes:,}",
             f"{self.coverage:.1%}",
-            f"{self.reliability:.3f}",
             "-" if self.agreement is None else f"{self.agreement:.1%}",
-            "-" if self.estimated is None else str(self.estimated),
+            estimate if estimates else f"{self.reliability:.3f}",
         )
 
 
@@ -149,9 +148,9 @@ class FitSummary:
         )
 
     def _repr_html_(self) -> str:
-        rows = [line.cells() for line in self.sources]
+        header, *rows = _cells(self.sources)
         labels = counted(self.classes, self.labels)
-        table = html_table(HEADER, rows, f"{plural(self.documents, 'document')}: {labels}")
+        table = html_table(header, rows, f"{plural(self.documents, 'document')}: {labels}")
         return table + "".join(
             f"<p>{escape(line)}</p>" for line in (*self._sentences, str(self.ledger))
         )
@@ -163,6 +162,10 @@ class FitSummary:
         return [*balance, *(sentence(note) for note in self.notes)]
 
     def __str__(self) -> str:
+        return "\n".join([*self.lines(), str(self.ledger)])
+
+    def lines(self) -> list[str]:
+        """All but the use of gold labels, for a person."""
         agree = (
             "no document has a vote"
             if self.agreement is None
@@ -170,7 +173,7 @@ class FitSummary:
         )
         kept = "" if self.kept_epoch is None else f", epoch {self.kept_epoch} kept"
         epochs = f", {plural(self.epochs, 'epoch')}{kept}" if self.epochs else ""
-        lines = [
+        return [
             f"documents   {self.documents:,}, of which {self.covered:,} ({self.coverage:.1%}) have votes",
             f"predicted   {counted(self.classes, self.labels)}",
             f"encoder     {self.encoder}",
@@ -179,9 +182,7 @@ class FitSummary:
             *_table(self.sources),
             LEGEND if self.method == "paper" else LEGEND_OF_ESTIMATES,
             *self._sentences,
-            str(self.ledger),
         ]
-        return "\n".join(lines)
 
 
 def summarise(
@@ -248,15 +249,21 @@ def _balance(plain: Mapping[str, Any]) -> ClassBalance:
 
 
 def _table(sources: tuple[SourceLine, ...]) -> list[str]:
-    """Lines of text; without estimates, the last column is left out."""
-    names = max(len(line.name) for line in sources) if sources else 0
-    widths = WIDTHS if any(line.accuracy is not None for line in sources) else WIDTHS[:-1]
+    """Lines of text, columns as wide as they need to be."""
+    cells = _cells(sources)
+    first, *widths = (max(map(len, column)) for column in zip(*cells, strict=True))
     return [
-        "  ".join(
-            [f"{name:{max(names, 6)}}", *(f"{c:>{w}}" for c, w in zip(cells, widths, strict=False))]
-        )
-        for name, *cells in (HEADER, *(line.cells() for line in sources))
+        "  ".join([f"{name:{first}}", *(f"{c:>{w}}" for c, w in zip(rest, widths, strict=True))])
+        for name, *rest in cells
     ]
+
+
+def _cells(sources: tuple[SourceLine, ...]) -> list[tuple[str, ...]]:
+    """The header and a row for each source, with its estimated accuracy, or its reliability where none is estimated."""
+    estimates = any(line.accuracy is not None for line in sources)
+    trust = "estimated accuracy" if estimates else "reliability"
+    header = ("source", "votes", "coverage", "agreement", trust)
+    return [header, *(line.cells(estimates) for line in sources)]
 
 
 _MOST_SHARES = 12  # in one line
@@ -323,9 +330,10 @@ def _balance_sentence(note: ClassBalance) -> str:
     shares = shares_of(note.classes, note.shares)
     if note.origin is BalanceOrigin.STATED:
         first = f"Class shares: {shares}, as stated"
-        if few := note.left_open:
-            between = " and ".join(few) if len(few) < 3 else listed(few)
-            first += f"; the rest is divided between {between} in proportion to their votes"
+        if note.left_open:
+            stated = tuple(name for name in note.classes if name not in note.left_open)
+            said, rest = (_some_shares(note, names) for names in (stated, note.left_open))
+            first = f"Class shares: {said}, as stated; the rest by the votes: {rest}"
         if 0.0 in note.shares:
             first += ", but for classes without votes, whose share the others get"
     elif note.origin is BalanceOrigin.LABELS:
@@ -344,6 +352,11 @@ def _balance_sentence(note: ClassBalance) -> str:
     elif note.origin is BalanceOrigin.LABELS:
         second += "; more labels (`unruly label`) make it fewer"
     return f"{first}.\n{second}."
+
+
+def _some_shares(note: ClassBalance, names: tuple[str, ...]) -> str:
+    share = dict(zip(note.classes, note.shares, strict=True))
+    return shares_of(names, tuple(share[name] for name in names))
 
 
 def _joined(note: ClassBalance) -> str:

@@ -75,7 +75,7 @@ def cotrain(
         run = Epochs(data, votes, settings, seed)
         best = Best(settings.patience)
         history: list[Epoch] = []
-        with stage(progress, "co-training", settings.epochs, "epoch"):
+        with stage(progress, "co-training", settings.epochs, "epochs"):
             for t in range(1, settings.epochs + 1):
                 epoch = run.epoch(t)
                 if judge is not None:

@@ -20,7 +20,7 @@ from unruly.rules.sources import Sources
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 
-_MOVED = 0.005  # of a reliability: what is shown as a change
+_MOVED = 0.005  # of an accuracy or a reliability: what is shown as a change
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
@@ -38,12 +38,22 @@ class SourceChange:
     changed: int | None  # documents on which its vote differs; None without common documents
     reliability_before: float | None = None
     reliability_after: float | None = None
+    accuracy_before: float | None = None  # as estimated, where the method estimates it
+    accuracy_after: float | None = None
+
+    @property
+    def trust(self) -> tuple[str, float, float] | None:
+        """What both models say of the source: its estimated accuracy, else its reliability."""
+        if self.accuracy_before is not None and self.accuracy_after is not None:
+            return "estimated accuracy", self.accuracy_before, self.accuracy_after
+        if self.reliability_before is not None and self.reliability_after is not None:
+            return "reliability", self.reliability_before, self.reliability_after
+        return None
 
     @property
     def moved(self) -> bool:
-        """Whether the votes are as before, but the reliability is another."""
-        before, after = self.reliability_before, self.reliability_after
-        return before is not None and after is not None and abs(before - after) >= _MOVED
+        """Whether the votes are as before, but the source is trusted more or less."""
+        return self.trust is not None and abs(self.trust[1] - self.trust[2]) >= _MOVED
 
 
 @dataclass(frozen=True)
@@ -97,8 +107,8 @@ class Difference:
             lines.append(f"{self.labels:,} of {after:,} documents{where} get another label")
         if self.majority is not None:
             lines.append(
-                f"{self.majority:,} of {after:,} documents{where} get another majority vote; what a model makes of it "
-                "shows after a fit"
+                f"{self.majority:,} of {after:,} documents{where} get another majority vote; to see other labels, "
+                "fit both and compare the models"
             )
         return "\n".join(lines)
 
@@ -152,11 +162,13 @@ def compare_models(
         "method": (old.summary_.method, new.summary_.method),
         "encoder": (old.summary_.encoder, new.summary_.encoder),
         "seed": (old.seed, new.seed),
-        "training documents": (old.summary_.documents, new.summary_.documents),
         "class shares": (_shares(old), _shares(new)),
         "gold labels": (old.ledger_.in_words(), new.ledger_.in_words()),
     }
     settings = [model.settings_.to_plain() for model in pair]
+    if cast is not None:  # else their number stands beside those with votes
+        before, after = (f"{model.summary_.documents:,}" for model in pair)
+        values["training documents"] = (before, after)
     values |= {
         key: (settings[0].get(key), settings[1].get(key)) for key in {**settings[0], **settings[1]}
     }
@@ -209,6 +221,8 @@ def _changes(
                 changed=changed,
                 reliability_before=None if known[0] is None else known[0].reliability,
                 reliability_after=None if known[1] is None else known[1].reliability,
+                accuracy_before=None if known[0] is None else known[0].accuracy,
+                accuracy_after=None if known[1] is None else known[1].accuracy,
             )
         )
     return tuple(changes)
@@ -279,9 +293,12 @@ def _change(change: SourceChange) -> str:
         pieces.append(f"votes {change.votes_before or 0:,} -> {change.votes_after or 0:,}")
     if change.changed:
         pieces.append(f"{plural(change.changed, 'vote')} changed")
-    if change.reliability_before is not None and change.reliability_after is not None:
+    if change.trust is not None:
+        name, before, after = change.trust
         pieces.append(
-            f"reliability {change.reliability_before:.3f} -> {change.reliability_after:.3f}"
+            f"{name} {before:.3f} -> {after:.3f}"
+            if name == "reliability"
+            else f"{name} {before:.1%} -> {after:.1%}"
         )
     return ", ".join(pieces)
 

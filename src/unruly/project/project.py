@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
@@ -68,7 +69,14 @@ class DataFiles:
             raise ProjectError(
                 f'the project names no {split} file: add {split} = "..." under [data] in unruly.toml'
             )
-        return folder / check_name(name)
+        path = _without_detours(folder / check_name(name))
+        if not path.exists() and Path(name).is_file():
+            there = Path(os.path.relpath(name, folder)).as_posix()
+            raise ProjectError(
+                f"{path}: there is no such file: paths start from the project's folder, so write "
+                f'{split} = "{there}" for {name}'
+            )
+        return path
 
     def read(self, split: str, folder: Path, classes: tuple[str, ...]) -> Corpus:
         """One split, whole."""
@@ -139,6 +147,16 @@ class Project:
             parse_prior(self.prior, self.classes)
         except SettingsError as error:
             raise ProjectError(error.message, where=error.where) from None
+
+    def __repr__(self) -> str:
+        """One line.
+
+        >>> Project(Sources(["ham", "spam"], []), DataFiles(train="comments.csv"))
+        Project(ham, spam: 0 sources, train comments.csv)
+        """
+        files = [f"{split} {name}" for split in SPLITS if (name := getattr(self.data, split))]
+        sources = plural(len(self.sources.sources), "source")
+        return f"Project({', '.join([f'{listed(self.classes)}: {sources}', *files])})"
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -347,16 +365,19 @@ class FittedProject:
         }
 
     def __str__(self) -> str:
-        lines = [str(self.model.summary_)]
-        if self.evaluation is not None:
-            lines += ["", f"scored against the gold labels of the {self.scored_on} file"]
-            if self.scored_on == "train":
-                lines.append(
-                    "these are the training documents: on new ones the figures may differ; name some by "
-                    'test = "..." under [data]'
-                )
-            lines.append(str(self.evaluation))
-        return "\n".join(lines)
+        if self.evaluation is None:
+            return str(self.model.summary_)
+        other = '; name new documents by test = "..." under [data]'
+        scored = f"scored against the gold labels of the {self.scored_on} file"
+        scored += other if self.scored_on == "train" else ""
+        return "\n".join([*self.model.summary_.lines(), "", scored, str(self.evaluation)])
+
+
+def _without_detours(path: Path) -> Path:
+    """`spam/../comments.csv` as `comments.csv`, where that is the same file: links may lead elsewhere."""
+    short = Path(os.path.normpath(path))
+    same = path.exists() and short.exists() and short.samefile(path)
+    return short if same else path
 
 
 def check_classes(classes: tuple[str, ...]) -> None:

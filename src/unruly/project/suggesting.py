@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -499,7 +500,9 @@ class LastSuggestions:
         """What was shown last for a project."""
         path = _kept_path(project)
         if not path.is_file():
-            raise InputError("no suggestions were shown yet: run `unruly suggest` first")
+            raise InputError(
+                f"no suggestions were shown yet: run `unruly suggest {quote(str(project.folder))}` first"
+            )
         plain = json.loads(path.read_text(encoding="utf-8"))
         rules = []
         for one in plain["rules"]:

@@ -193,9 +193,9 @@ def _agreement(facts: Facts) -> str:
     alone = (
         "There is only one source, so there is nothing to compare."
         if len(facts.sources) < 2
-        else "Nothing to compare: any two sources can only agree, because both vote for the same class, or only "
-        "disagree, because they have no class in common, or they meet on too few documents. How often they meet stands "
-        "in the table of sources; partial votes are not compared."
+        else "Nothing to compare: by the classes that they vote for, any two sources always agree or always disagree, "
+        "or they meet on too few documents. "
+        "Their overlaps and conflicts are in the table of sources; partial votes are not compared."
     )
     counted = paragraph(f"Counted on {facts.documents}.")
     return section("agreement", "Agreement", counted, figure_or(agreement_map(facts.pairs), alone))
@@ -206,8 +206,10 @@ def _weights(facts: Facts) -> str:
         message = (
             "Shown with documents: the weight of each source's votes from document to document."
         )
-        rows = [(s.name, f"{s.reliability:.3f}") for s in facts.sources]
-        body = lacking(message, GIVE_DATA) + table(("source", "reliability"), rows)
+        body = lacking(message, GIVE_DATA)
+        if facts.summary.method == "paper":
+            rows = [(s.name, f"{s.reliability:.3f}") for s in facts.sources]
+            body += table(("source", "reliability"), rows)
         return section("weights", "Weights", body)
     alone = "No document has two votes, so no weight can be compared with another."
     counted = paragraph(f"Counted on {facts.documents}.")

@@ -1,4 +1,4 @@
-"""The sources: what is known of each, as bubbles; how the weight of their votes varies; and which of them agree."""
+"""The sources: what is known of each, as dots; how the weight of their votes varies; and which of them agree."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from unruly.statistics import Share, wilson
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
 
-MOST_NAMED = 25  # sources whose name is written beside their bubble; all are in the table
+MOST_NAMED = 25  # sources whose name is written beside their dot; all are in the table
 MOST_WEIGHED = 40  # sources whose weights are drawn
 MOST_SOURCES = 40  # in the map of agreement, those with most votes
 FEW_COMMON = 5  # common documents, below which pairs are left out
@@ -46,6 +46,7 @@ NUMBERED = 14  # sources up to which the squares carry their figures
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 Point = tuple[float, float]
+_RADIUS = 6.0  # of the dot of a source
 _BEARABLE = 0.15  # of a name that may be covered
 
 
@@ -124,16 +125,14 @@ def bubble_chart(sources: Sequence[SourceFacts]) -> Chart | None:
     if not shown:
         return None
     frame = _bubble_frame(shown)
-    most = max(s.reliability for s, _ in shown) or 1.0
-    radii = [3.5 + 6.5 * math.sqrt(max(0.0, s.reliability / most)) for s, _ in shown]
     marks = []
-    for (s, estimate), radius in zip(shown, radii, strict=True):
+    for s, estimate in shown:
         x = frame.x(s.coverage)
         marks.append(line([(x, frame.y(estimate.low)), (x, frame.y(estimate.high))], MODEL, 1.2))
         if s.measured is not None:
             gap = [(x, frame.y(estimate.value)), (x, frame.y(s.measured.value))]
             marks += [line(gap, SOFT, 1, "1.5 2.5"), ring(x, frame.y(s.measured.value), 5, BAD)]
-        marks.append(dot(x, frame.y(estimate.value), radius, MODEL, 0.75))
+        marks.append(dot(x, frame.y(estimate.value), _RADIUS, MODEL, 0.75))
     scored = any(s.measured for s, _ in shown)
     items = [("estimated", MODEL, "dot"), *([("measured", BAD, "ring")] if scored else [])]
     log = " (log scale)" if frame.x.log else ""
@@ -141,13 +140,13 @@ def bubble_chart(sources: Sequence[SourceFacts]) -> Chart | None:
         frame.x_axis(percent_ticks(frame.x), f"coverage: documents with its vote{log}"),
         frame.y_axis(percent_ticks(frame.y), "accuracy of its votes"),
         *marks,
-        *_names(frame, shown, radii),
+        *_names(frame, shown),
         legend(items, frame.x.start),
     )
-    header = ["source", "coverage", "reliability", "estimated accuracy"]
+    header = ["source", "coverage", "estimated accuracy"]
     header += ["measured accuracy"] if scored else []
     rows = [
-        (s.name, percent(s.coverage), f"{s.reliability:.3f}", share_words(s.estimated))
+        (s.name, percent(s.coverage), share_words(s.estimated))
         + ((share_words(s.measured),) if scored else ())
         for s in sources
     ]
@@ -172,12 +171,10 @@ def _bubble_frame(shown: Sequence[tuple[SourceFacts, Share]]) -> Frame:
     return Frame.of(x, (bottom, 1.03), size=(WIDTH, 350.0), log=log)
 
 
-def _names(
-    frame: Frame, shown: Sequence[tuple[SourceFacts, Share]], radii: Sequence[float]
-) -> list[str]:
-    """Names of the widest sources, each at the first free place around its bubble."""
+def _names(frame: Frame, shown: Sequence[tuple[SourceFacts, Share]]) -> list[str]:
+    """Names of the widest sources, each at the first free place around its dot."""
     at = [(frame.x(s.coverage), frame.y(e.value)) for s, e in shown]
-    taken = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(at, radii, strict=True)]
+    taken = [(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in at]
     for s, _ in shown:
         if s.measured is not None:
             x, y = frame.x(s.coverage), frame.y(s.measured.value)
@@ -189,7 +186,7 @@ def _names(
         name = shortened(shown[i][0].name)
         width, height = text_width(name, LETTERS - 1), LETTERS + 2
         others = [point for j, point in enumerate(at) if j != i]
-        place = free_place(at[i], radii[i], (width, height), taken, inside, others)
+        place = free_place(at[i], _RADIUS, (width, height), taken, inside, others)
         if place is not None:
             x, y = place
             taken.append(_box(x, y, width, height))
@@ -254,7 +251,7 @@ def _bubbles_description(shown: Sequence[tuple[SourceFacts, Share]]) -> str:
     elif len(shown) > 1:
         spread = f"{percent(best[1].value)} for each"
     message = (
-        f"{plural(len(shown), 'source')}; the model trusts those with a larger bubble more. {widest.name} covers most, "
+        f"{plural(len(shown), 'source')}; {widest.name} covers most, "
         f"{percent(widest.coverage)} of the documents. Estimated accuracy: {spread}."
     )
     both = [(e, s.measured) for s, e in shown if s.measured is not None]

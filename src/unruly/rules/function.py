@@ -29,6 +29,7 @@ from unruly.rules.condition import (
     Table,
     suggestion,
 )
+from unruly.wording import listed
 
 _LARGE = 10_000_000  # bytes
 
@@ -36,9 +37,20 @@ _LARGE = 10_000_000  # bytes
 class Document(SimpleNamespace):
     """What a rule function sees: `row.text`, `row.id` and the other columns, also as `row["name"]`.
 
+    The text is `row.text` whatever its column is called, so that a function also works where there is a text alone.
+
     >>> Document(text="hello", stars=5)["stars"]
     5
     """
+
+    def __getattr__(self, column: str) -> Any:
+        if column.startswith("__"):
+            raise AttributeError(column)
+        others = [name for name in vars(self) if name != "text"]
+        there = f"; the other columns are {listed(others)}" if others else ""
+        raise AttributeError(
+            f"there is no column {column!r}: the text is always .text{there}", name=column, obj=self
+        )
 
     def __getitem__(self, column: str) -> Any:
         return getattr(self, column)

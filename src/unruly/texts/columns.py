@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
-from unruly.wording import did_you_mean, listed, nearest
+from unruly.wording import did_you_mean, listed, nearest, shortened
 
 _ENOUGH = 10  # labels: with fewer, a class number that never occurs means nothing
 UNKNOWN = -1  # the gold label of a document that has none
@@ -100,6 +100,12 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
             return column
     named = [c for c in strings if c.strip().casefold() in TEXT_NAMES]
     worded = [c for c in strings if {*TEXT_NAMES, OBVIOUS} & set(re.split(r"[\W_]+", c.casefold()))]
+    if len(schema) == 1 and _reads_like_a_text(free, worded):
+        raise InputError(
+            f"the only column is called {shortened(free[0], 60)!r}: where that is the first text, put a line with a name, "
+            'such as text, above it; where it is the name of the column, name it by --text or text = "..."',
+            where=Where(name),
+        )
     telling = named or worded  # "Body text" where nothing is called "body"
     if len(telling) == 1:
         return telling[0]
@@ -115,6 +121,12 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
         f'name it by --text or text = "..." (one of {listed(telling or strings)})',
         where=Where(name),
     )
+
+
+def _reads_like_a_text(columns: Sequence[str], worded: Sequence[str]) -> bool:
+    """Whether the name of an only column is rather a text: of a file without a header, the first."""
+    words = len(columns[0].split()) if columns else 0
+    return words > 3 or (words == 3 and not worded)
 
 
 def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> NDArray[np.int16]:
@@ -168,8 +180,9 @@ def warn_if_counted_from_one(
 
 def not_a_class(value: object, classes: Sequence[str]) -> str:
     """The message for a label that is no class."""
+    near = did_you_mean(value, classes)
     return (
-        f"the label {value!r} is not a class: classes are "
+        f"the label {value!r} is not a class: {near and f'{near} '}classes are "
         f"{', '.join(classes)} (or their numbers, 0 to {len(classes) - 1})"
     )
 

@@ -128,7 +128,7 @@ def arrow_table(path: Path) -> FrameTable:
 
 
 def json_table(path: Path) -> FrameTable:
-    """A file that holds one array of objects."""
+    """A file that holds one array, of objects or of texts."""
     _check_size(path, path.stat().st_size)
     data = path.read_bytes().removeprefix(BOM)
     check_utf8(data, str(path), 1)
@@ -136,10 +136,11 @@ def json_table(path: Path) -> FrameTable:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {error}", where=Where(str(path))) from None
+    if isinstance(found, list) and all(isinstance(item, str) for item in found):
+        found = [{"text": item} for item in found]
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise InputError(
-            "of JSON an array of objects is read, [{...}, {...}], or one object a line, as .jsonl: "
-            f"convert it, e.g. jq -c '.[]' {path.name} > {path.stem}.jsonl",
+            "of JSON one array is read, of objects, [{...}, {...}], or of texts, or one object a line, as .jsonl",
             where=Where(str(path)),
         )
     with polars_errors(path, "JSON"):

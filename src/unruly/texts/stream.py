@@ -67,6 +67,7 @@ class CorpusStream:
     classes: tuple[str, ...] | None = None
     batch_rows: int = BATCH_ROWS
     on_bad_row: OnBadRow = "keep"
+    called: str = ""  # for messages, where the file has another name than the user knows
 
     @classmethod
     def open(
@@ -101,7 +102,7 @@ class CorpusStream:
     @property
     def name(self) -> str:
         """The file, for messages."""
-        return self.table.name
+        return self.called or self.table.name
 
     @property
     def rows(self) -> int | None:

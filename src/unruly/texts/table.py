@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import IO, Literal, Protocol, get_args
 
 import numpy as np
@@ -148,7 +149,7 @@ def check_utf8(chunk: bytes, name: str, line: int) -> None:
     >>> check_utf8(b"one\\ncaf\\xe9\\n", "a.csv", 1)
     Traceback (most recent call last):
     ...
-    unruly.errors.InputError: a.csv, line 2: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café': convert the file, e.g. iconv -f WINDOWS-1252 -t UTF-8 a.csv > utf8.csv
+    unruly.errors.InputError: a.csv, line 2: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café': save it as CSV UTF-8 in your spreadsheet, or convert it: iconv -f WINDOWS-1252 -t UTF-8 a.csv > utf8.csv
     """
     if chunk.isascii():
         return
@@ -178,10 +179,11 @@ def _not_utf8(chunk: bytes, at: int, name: str, line: int) -> InputError:
     reads = words.decode("cp1252", "replace").strip()
     rest = chunk[at:].split(b"\n")[1:]
     mixed = not chunk[:at].isascii() or any(not t.isascii() and is_utf8(t) for t in rest)
+    sheet = "save it as CSV UTF-8 in your spreadsheet, or " if name.endswith(".csv") else ""
     remedy = (
         "other lines of the file are UTF-8, so the encodings are mixed: write that line again as UTF-8"
         if mixed
-        else f"convert the file, e.g. {_convert('WINDOWS-1252', name)}"
+        else f"{sheet}convert it: {_convert('WINDOWS-1252', name)}"
     )
     return InputError(
         f"byte 0x{chunk[at]:02X} is not valid UTF-8; as Windows-1252 the line reads {reads!r}: {remedy}",
@@ -190,7 +192,7 @@ def _not_utf8(chunk: bytes, at: int, name: str, line: int) -> InputError:
 
 
 def _convert(kind: str, name: str) -> str:
-    return f"iconv -f {kind} -t UTF-8 {name} > utf8{Path(name).suffix}"
+    return f"iconv -f {kind} -t UTF-8 {quote(name)} > utf8{Path(name).suffix}"
 
 
 GZIPPED = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson")

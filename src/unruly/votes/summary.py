@@ -177,7 +177,7 @@ class Summary:
     source_1  1  [0, 1]       0.500     0.500      0.250        2          0      1.000  [0.342, 1.000]
     total        [0, 1]       0.750     0.500      0.250        4          1      0.800  [0.507, 1.000]
     Polarity: 0 = ham, 1 = spam
-    majority vote: coverage 0.750, ties 0.250; accuracy 0.625 [0.219, 0.908] on 4 documents with gold (ties in equal parts, without votes: ham)
+    majority vote: coverage 0.750, ties 0.250; accuracy 0.625 [0.219, 0.908] on 4 documents with gold (ties count in equal parts, documents without votes as ham)
     """
 
     documents: int
@@ -264,7 +264,7 @@ class Summary:
             return line
         found = f"{_share(vote.accuracy.value)} {_interval(vote.accuracy.interval)}"
         on = f"{plural(round(vote.accuracy.n), 'document')} with gold"
-        return f"{line}; accuracy {found} on {on} (ties in equal parts, without votes: {vote.commonest})"
+        return f"{line}; accuracy {found} on {on} (ties count in equal parts, documents without votes as {vote.commonest})"
 
     def __str__(self) -> str:
         header, rows = self.cells()

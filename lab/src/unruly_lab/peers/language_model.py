@@ -348,7 +348,7 @@ class LanguageTraining:
         course = _Course(self, model, SlantedTriangular(count), decay)
         share = torch.from_numpy(_share(vocabulary, corpus.n))
         losses: list[float] = []
-        with stage(progress, "learning the language", count, "step"):
+        with stage(progress, "learning the language", count, "steps"):
             while len(losses) < count:
                 text = torch.from_numpy(_streams(corpus, streams, generator))
                 state = model.start(streams)
