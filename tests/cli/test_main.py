@@ -104,7 +104,7 @@ def test_wrong_usage_is_one_line(unruly: Unruly, args: list[str], message: str) 
 def test_errors_are_one_line_and_a_code(
     unruly: Unruly, monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int, message: str
 ) -> None:
-    monkeypatch.setattr("unruly.cli.rules.make_starter", failing(raised))
+    monkeypatch.setattr("unruly.project.file.make_starter", failing(raised))
     done = unruly("new", "x")
     assert (done.code, done.out, done.err) == (code, "", message)
 
@@ -112,7 +112,7 @@ def test_errors_are_one_line_and_a_code(
 def test_a_bug_asks_to_be_reported_and_shows_its_traceback_only_when_asked(
     unruly: Unruly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unruly.cli.rules.make_starter", failing(RuntimeError("boom")))
+    monkeypatch.setattr("unruly.project.file.make_starter", failing(RuntimeError("boom")))
     done = unruly("new", "x")
     assert done.code == main.BUG
     assert done.err.count("\n") == 1
@@ -130,7 +130,7 @@ def test_a_warning_is_one_line_and_none_when_quiet(
         return name
 
     warn.__globals__["__warningregistry__"] = {}
-    monkeypatch.setattr("unruly.cli.rules.make_starter", warn)
+    monkeypatch.setattr("unruly.project.file.make_starter", warn)
     monkeypatch.setitem(warn.__globals__, "__name__", "unruly.somewhere")
     assert unruly("new", "x").err.splitlines()[0] == "warning: the source 'a' abstains: no column"
     assert unruly("new", "x", "--quiet").err == ""

@@ -286,7 +286,7 @@ def check_tokenizer(content: str, where: str) -> None:
     """Refuse a tokenizer whose time or memory could grow much faster than the text.
 
     >>> check_tokenizer(
-    ...     '{"normalizer": {"type": "Lowercase"}, "model": {"type": "WordPiece"}}', "x"
+    ...     '{"normalizer": {"type": "Lowercase"}, "model": {"type": "BPE"}}', "x"
     ... )
     >>> step = '{"type": "Replace", "pattern": {"Regex": "(a+)+b"}, "content": ""}'
     >>> check_tokenizer('{"normalizer": %s}' % step, "x")
