@@ -285,9 +285,7 @@ def _weighted(tensors: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
 def check_tokenizer(content: str, where: str) -> None:
     """Refuse a tokenizer whose time or memory could grow much faster than the text.
 
-    >>> check_tokenizer(
-    ...     '{"normalizer": {"type": "Lowercase"}, "model": {"type": "BPE"}}', "x"
-    ... )
+    >>> check_tokenizer('{"normalizer": {"type": "Lowercase"}, "model": {"type": "BPE"}}', "x")
     >>> step = '{"type": "Replace", "pattern": {"Regex": "(a+)+b"}, "content": ""}'
     >>> check_tokenizer('{"normalizer": %s}' % step, "x")
     Traceback (most recent call last):
