@@ -578,9 +578,11 @@ def test_words_marked_in_the_list_and_labels_changed_outside(
     studio = served(folder)
     browser.get(studio.link)
     assert css(browser, ".presets a[aria-current]").text.startswith("All documents")
+    before = place(browser, "#results article")
     press(browser, "/")
     press(browser, "song")
     until(lambda: "of 73 in all" in text(browser, "#results"), "a filtered list")
+    assert place(browser, "#results article") == before, "the list stays where it is"
     until(
         lambda: not browser.find_elements("css selector", ".presets a[aria-current]"), "no preset"
     )
