@@ -343,3 +343,17 @@ def test_on_a_terminal_a_bar_is_drawn_on_standard_error(tmp_path: Path) -> None:
     assert b"0/6,000" in shown
     assert b"\x1b[?25h" in shown, "the cursor stays hidden"
     assert b"interrupted: nothing half-written is left" in shown
+
+
+def test_skipped_rows_are_listed_in_a_file(unruly: Unruly, spam: Path) -> None:
+    (spam / "comments.csv").write_text(
+        "comment,is_spam\nlovely song,0\nsubscribe,1\nbad,row,here\n"
+    )
+    skip = ("--on-bad-row", "skip", "--skipped")
+    done = unruly("vote", spam, "-o", "v.csv", *skip, "left.txt")
+    assert (done.code, "1 row skipped: " in done.err) == (0, True)
+    assert "comments.csv, line 4: 3 fields" in Path("left.txt").read_text()
+    done = unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", *skip, "again.txt")
+    assert (done.code, Path("again.txt").read_text()) == (0, Path("left.txt").read_text())
+    refused = unruly("vote", spam, "-o", "v.csv", *skip, "v.csv")
+    assert refused.code == 2

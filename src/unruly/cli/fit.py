@@ -28,8 +28,10 @@ from unruly.cli.options import (
     output_option,
     placement_of,
     quiet_option,
+    skipped_option,
     split_option,
     text_options,
+    write_skipped,
 )
 from unruly.cli.screen import Screen, table_of
 from unruly.errors import InputError
@@ -134,6 +136,7 @@ def check_typed(typed: Mapping[str, Any], method: str) -> None:
 )
 @engine_options
 @bad_row_option
+@skipped_option
 @setting_options
 @json_option
 @quiet_option
@@ -153,6 +156,7 @@ def fit(
     address: str | None,
     workers: int | None,
     on_bad_row: str,
+    skipped: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -180,6 +184,10 @@ def fit(
     placement = placement_of(engine, address, workers)
     opened = open_project(project, encoder, on_bad_row)
     check_not_input(output, opened.inputs())
+    if skipped is not None:
+        if placement is not None:
+            raise click.UsageError("--skipped works without --engine ray only")
+        check_output(skipped, inputs=(*opened.inputs(), output))
     opened = _with_options(opened, method, seed, typed_settings(context))
     if prior is not None:
         if opened.method == "paper":
@@ -205,6 +213,8 @@ def fit(
         return
     fitted = opened.fit(screen.progress(), score=score, excerpts=not no_excerpts, sample=sample)
     fitted.model.save(output)
+    if skipped is not None:
+        write_skipped(skipped, fitted.skipped)
     screen.answer({**fitted.to_plain(), "output": str(output)})
     screen.say(str(fitted))
     for line in fitted.remarks():

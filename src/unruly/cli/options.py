@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from unruly.errors import InputError, ProjectError, UnrulyError
-from unruly.files import check_no_device, check_no_folder, check_not_input, temporary_folder
+from unruly.files import (
+    check_no_device,
+    check_no_folder,
+    check_not_input,
+    temporary_folder,
+    written_whole,
+)
 from unruly.wording import listed
 
 if TYPE_CHECKING:
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from unruly.project.project import Project
     from unruly.texts.corpus import Corpus
     from unruly.texts.stream import CorpusStream
-    from unruly.texts.table import Pipe
+    from unruly.texts.table import BadRow, Pipe
 
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
@@ -87,6 +93,19 @@ def bad_row_option(command: Command) -> Command:
         help="Rows that cannot be used: keep rows without a text and stop at malformed ones, skip both, or "
         "stop at either (error).",
     )(short(command))
+
+
+skipped_option = click.option(
+    "--skipped",
+    type=PATH,
+    help="With --on-bad-row skip: a file to list the skipped rows in.",
+)
+
+
+def write_skipped(path: Path, rows: Iterable[BadRow]) -> None:
+    """List the rows that could not be used, a line for each."""
+    with written_whole(path) as part:
+        part.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
 
 
 _SKIP_BAD = "unruly.skip_bad"  # where a command's context keeps the flag

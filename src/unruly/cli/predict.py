@@ -29,8 +29,10 @@ from unruly.cli.options import (
     output_option,
     placement_of,
     quiet_option,
+    skipped_option,
     split_option,
     text_options,
+    write_skipped,
 )
 from unruly.cli.screen import Screen, show_cluster_run
 from unruly.errors import InputError
@@ -51,11 +53,7 @@ if TYPE_CHECKING:
 @text_options
 @split_option
 @bad_row_option
-@click.option(
-    "--skipped",
-    type=PATH,
-    help="With --on-bad-row skip: a file to list the skipped rows in.",
-)
+@skipped_option
 @click.option(
     "--missing",
     type=click.Choice(["label", "empty"]),
@@ -184,7 +182,7 @@ def predict(
                 progress=screen.progress(),
             )
     if skipped is not None:
-        skipped.write_text("".join(f"{row}\n" for row in written.skipped), encoding="utf-8")
+        write_skipped(skipped, written.skipped)
     screen.answer(
         {
             "output": str(target),

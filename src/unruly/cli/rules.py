@@ -24,6 +24,8 @@ from unruly.cli.options import (
     output_option,
     placement_of,
     quiet_option,
+    skipped_option,
+    write_skipped,
 )
 from unruly.cli.screen import Screen, show_cluster_run, source_table
 from unruly.errors import ExampleError, UnrulyError
@@ -163,6 +165,7 @@ def _saved(project: Path) -> dict[Path, int]:
 )
 @engine_options
 @bad_row_option
+@skipped_option
 @json_option
 @quiet_option
 def vote(
@@ -176,6 +179,7 @@ def vote(
     address: str | None,
     workers: int | None,
     on_bad_row: str,
+    skipped: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -210,6 +214,8 @@ def vote(
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     if placement is not None:
+        if skipped is not None:
+            raise click.UsageError("--skipped works without --engine ray only")
         from unruly.distributed.run import vote
 
         done = vote(
@@ -227,6 +233,8 @@ def vote(
     check_output(output, TABLES)
     opened = open_project(project, on_bad_row=on_bad_row)
     check_not_input(output, opened.inputs())
+    if skipped is not None:
+        check_output(skipped, inputs=(*opened.inputs(), output))
     for planned in plan_split(opened, split, cache):
         if planned.leaves:
             screen.warn(planned.leaves)
@@ -235,12 +243,14 @@ def vote(
     voted = vote_split(opened, split, screen.progress(), cache)
     votes = voted.votes
     write_votes(votes, output)
+    if skipped is not None:
+        write_skipped(skipped, (*voted.texts.skipped, *voted.texts.broken))
     screen.answer(
         {
             "documents": votes.n,
             "sources": votes.k,
             "coverage": votes.coverage,
-            "skipped": voted.texts.skipped,
+            "skipped": len(voted.texts.skipped),
             "asked": [asdict(one) for one in asked],
             "broken": [str(bad) for bad in voted.texts.broken],
             "output": str(output),
@@ -255,8 +265,8 @@ def vote(
         screen.remark(
             f"{output.name} holds no probabilities, and does not tell what was not asked from abstentions: .parquet does"
         )
-    if voted.texts.skipped:
-        screen.remark(f"{plural(voted.texts.skipped, 'row')} skipped as unusable")
+    if rows := voted.texts.skipped:
+        screen.remark(f"{plural(len(rows), 'row')} skipped: {rows[0]}")
     for bad in voted.texts.broken:
         screen.remark(f"left out: {bad}")
 

@@ -41,7 +41,7 @@ class TextCounts:
 
     blank: int = 0  # without a text, or nothing but white space
     duplicates: int = 0  # repeat an earlier text
-    skipped: int = 0  # rows of the file that could not be used
+    skipped: tuple[BadRow, ...] = ()  # rows of the file that could not be used
     broken: tuple[BadRow, ...] = ()  # files of a folder that could not be read
 
 
@@ -93,7 +93,7 @@ class _Noted:
             blank = batch.texts.str.strip_chars() == ""
             self.digests.append(batch.texts.filter(~blank).hash().to_numpy())
             broken = tuple(bad for bad in batch.skipped if bad.whole_file)
-            skipped = len(batch.skipped) - len(broken)
+            skipped = tuple(bad for bad in batch.skipped if not bad.whole_file)
             self.odd.append(TextCounts(int(blank.sum()), skipped=skipped, broken=broken))
             yield batch
 
@@ -102,7 +102,7 @@ class _Noted:
         return TextCounts(
             blank=sum(part.blank for part in self.odd),
             duplicates=len(digests) - len(np.unique(digests)),
-            skipped=sum(part.skipped for part in self.odd),
+            skipped=tuple(bad for part in self.odd for bad in part.skipped),
             broken=tuple(bad for part in self.odd for bad in part.broken),
         )
 
@@ -270,9 +270,9 @@ class Checked:
             found.append(
                 f"{count:,} of {plural(n, 'text')} {'repeats' if count == 1 else 'repeat'} an earlier one"
             )
-        if self.texts.skipped:
+        if skipped := len(self.texts.skipped):
             found.append(
-                f"{plural(self.texts.skipped, 'row')} of the file {_are(self.texts.skipped)} skipped as unusable"
+                f"{plural(skipped, 'row')} of the file {_are(skipped)} skipped as unusable"
             )
         return found
 
@@ -290,7 +290,7 @@ class Checked:
             "starred": [list(pair) for pair in self.starred],
             "alike": [list(group) for group in self.alike],
             "too_frequent": [asdict(fact) for fact in self.too_frequent],
-            "texts": asdict(self.texts),
+            "texts": {**asdict(self.texts), "skipped": len(self.texts.skipped)},
             "examples": self.examples,
             "failures": [failure.to_plain() for failure in self.failures],
             "summary": self.summary.to_dict(),
