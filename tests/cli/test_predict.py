@@ -233,6 +233,7 @@ def test_model_and_data_swapped(unruly: Unruly, fitted: Path) -> None:
     for args in (
         ("predict", "texts.csv", fitted, "-o", "o.csv"),
         ("evaluate", "texts.csv", fitted),
+        ("explain", "hello you", fitted),
     ):
         done = unruly(*args)
         assert done.code == 2

@@ -17,6 +17,7 @@ from unruly.cli.options import (
     TABLES,
     DataFile,
     bad_row_option,
+    check_not_swapped,
     check_output,
     check_same_task,
     data_file,
@@ -167,8 +168,10 @@ def explain(
         raise click.UsageError("give either a TEXT, or --data and --id")
     if data is None and (id_column or text_column):
         raise click.UsageError("--id-column and --text-column go with --data")
-    loaded = load_model(model, functions, data)
     typed = os.fsencode(text or "").decode("utf-8", "replace")  # arguments may be any bytes
+    if typed.endswith(".unruly"):
+        check_not_swapped(model, Path(typed))
+    loaded = load_model(model, functions, data)
     given: object = sys.stdin.read() if text == "-" else typed
     if data is not None and id_ is not None:
         given = one_document(data, id_, loaded.class_names, text=text_column, id_column=id_column)

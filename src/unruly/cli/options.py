@@ -401,12 +401,19 @@ def load_model(
     path: Path, functions: Sequence[Path] = (), data: Path | None = None
 ) -> WeakClassifier:
     """A saved model. Where DATA is a project, its own files of rule functions need not be named."""
-    from unruly.model.storage import is_model
     from unruly.model.weak_classifier import load
 
-    if data is not None and not is_model(path) and is_model(data):
-        raise InputError(f"{path} is not a model, but {data} is: swap them, MODEL comes first")
+    if data is not None:
+        check_not_swapped(path, data)
     return load(path, rule_files(functions, data))
+
+
+def check_not_swapped(model: Path, other: Path) -> None:
+    """Refuse the two arguments in the wrong order."""
+    from unruly.model.storage import is_model
+
+    if not is_model(model) and is_model(other):
+        raise InputError(f"{model} is not a model, but {other} is: swap them, MODEL comes first")
 
 
 def rule_files(functions: Sequence[Path], data: Path | None) -> tuple[Path, ...] | None:
