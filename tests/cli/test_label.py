@@ -95,7 +95,7 @@ def test_a_second_run_asks_about_others_and_the_balance_is_told(
     assert "the share of" in first.out
     assert "more labels would make it" in first.out
     assert "refitting with these labels would change" in first.out
-    assert "next: unruly fit spam -o spam.unruly" in first.err
+    assert "next: unruly fit spam -o m.unruly" in first.err
     assert "model: " in first.out
     done = label("ham\n" * 99, "spam", "-n", "99", "--model", "m.unruly", "--json")
     plain = json.loads(done.out)

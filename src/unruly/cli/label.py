@@ -112,7 +112,7 @@ def label(
         raise InputError(
             "standard input is not a terminal and has no answers: run it in a terminal, or send one answer a line"
         )
-    _end(screen, task, session, project)
+    _end(screen, task, session, project, model)
 
 
 def _reader(as_json: bool) -> Keyboard | Lines:
@@ -174,7 +174,9 @@ def _begin(screen: Screen, task: LabellingTask, session: Session) -> None:
         )
 
 
-def _end(screen: Screen, task: LabellingTask, session: Session, project: Path) -> None:
+def _end(
+    screen: Screen, task: LabellingTask, session: Session, project: Path, model: Path | None
+) -> None:
     """A summary of the answers, and the next step."""
     from unruly.labelling.answers import problems_to_plain
 
@@ -202,5 +204,5 @@ def _end(screen: Screen, task: LabellingTask, session: Session, project: Path) -
             f"refitting with these labels would change {changed:,} of {plural(len(task.corpus), 'prediction')}"
         )
     if session.labels:
-        model = quote(f"{task.project.folder.resolve().name}.unruly")
-        screen.remark(f"next: unruly fit {quote(str(project))} -o {model}")
+        target = model or Path(f"{task.project.folder.resolve().name}.unruly")
+        screen.remark(f"next: unruly fit {quote(str(project))} -o {quote(str(target))}")

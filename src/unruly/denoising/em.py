@@ -98,7 +98,7 @@ def expectation_maximisation(
     """Run the rounds under this class balance."""
     q, mass = _first_targets(task, balance.shares)
     weights: Sequence[Real | None] = [None] * len(task.texts)
-    with stage(progress, "learning", settings.rounds, "round"):
+    with stage(progress, "learning", settings.rounds, "rounds"):
         for t in range(settings.rounds):
             # M-step
             weights = [

@@ -200,7 +200,7 @@ def download(data: Path, name: str, progress: Progress = SILENT) -> Path:
     data.mkdir(parents=True, exist_ok=True)
     target = data / name
     with (
-        stage(progress, f"fetching {name}", len(wanted), "file"),
+        stage(progress, f"fetching {name}", len(wanted), "files"),
         written_whole(target) as part,
     ):
         part.mkdir()

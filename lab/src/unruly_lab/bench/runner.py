@@ -91,7 +91,7 @@ def run_plan(
         if isinstance(result, Outcome):
             done[result.run] = result
 
-    with stage(progress, "benchmark", plan.size, "run"):
+    with stage(progress, "benchmark", plan.size, "runs"):
 
         def shown(result: Outcome | Failure) -> None:
             progress.advance(1, _note(result))

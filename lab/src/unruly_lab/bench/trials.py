@@ -142,7 +142,7 @@ def search(
     if [trial.number for trial in past] != list(range(len(past))):
         raise InputError("the trials of before are not numbered 0, 1, 2 …: some are missing")
     left = min(trials, len(grid(ranges))) - len(past)
-    with stage(progress, "search", max(left, 0), "trial"):
+    with stage(progress, "search", max(left, 0), "trials"):
         for _ in range(left):
             chosen, drawn = propose(past, seed, ranges)
             trial = Trial(len(past), chosen, drawn, trial_runner(chosen))

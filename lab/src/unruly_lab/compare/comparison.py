@@ -242,7 +242,7 @@ def compare(
     hidden = hidden_rows(documents.features, documents.votes, first_seed)
     numbers = tuple(range(first_seed, first_seed + seeds))
     fits = seeds + int(hidden.any())
-    with stage(progress, "comparing", fits * len(entries), "fit"):
+    with stage(progress, "comparing", fits * len(entries), "fits"):
         found = [(e, try_system(e, task, numbers, hidden, progress)) for e in entries]
     answers = [result.training[0] for _, result in found if isinstance(result, Answers)]
     scored = task.scored

@@ -147,7 +147,7 @@ class Mlp:
             network = self.network(x.shape[1], t.shape[1], generator)
             fitted = FittedMlp(network, centre, scale, best.gold_used)
             epochs = self.passes(len(used))
-            with stage(progress, "training the classifier", epochs, "epoch"):
+            with stage(progress, "training the classifier", epochs, "epochs"):
                 for epoch in range(1, epochs + 1):
                     loss = self._epoch(network, x, t, generator)
                     best.offer(epoch, fitted.predict_proba, {"flat": network.flat})

@@ -218,7 +218,7 @@ class ImplyLoss:
         rng = np.random.default_rng([data.seed, 1])
         network, rows, best = fitted.network, task.rows, BestEpoch(data.valid)
         epochs = self.mlp.passes(len(rows))
-        with stage(progress, "ImplyLoss", epochs, "epoch"):
+        with stage(progress, "ImplyLoss", epochs, "epochs"):
             for epoch in range(1, epochs + 1):
                 for batch in batches(rows, self.mlp.batch_size, rng):
                     network.step(partial(self.loss, task=task.take(batch)))

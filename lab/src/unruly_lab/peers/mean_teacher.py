@@ -62,7 +62,7 @@ class MeanTeacher:
             used = (*clean_used(data), *best.gold_used)
             fitted = FittedMlp(school.teacher, centre, scale, used)
             epochs = self.mlp.passes(len(school.x))
-            with stage(progress, "mean teacher", epochs, "epoch"):
+            with stage(progress, "mean teacher", epochs, "epochs"):
                 for epoch in range(1, epochs + 1):
                     school.epoch(epochs)
                     best.offer(epoch, fitted.predict_proba, {"flat": school.teacher.flat})

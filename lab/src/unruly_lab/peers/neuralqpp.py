@@ -166,7 +166,7 @@ class NeuralQPP:
         even = torch.from_numpy((weights / weights[rows].mean()).astype(np.float32))
         task = replace(task, votes=task.votes[:, torch.from_numpy(used)], weights=even)
         epochs = self.mlp.passes(len(rows))
-        with stage(progress, "NeuralQPP", epochs, "epoch"):
+        with stage(progress, "NeuralQPP", epochs, "epochs"):
             for _ in range(epochs):
                 for batch in batches(rows, self.mlp.batch_size, rng):
                     kept = torch.rand(c, generator=drop) >= self.component_dropout

@@ -256,7 +256,7 @@ class _FineTuning:
         rows = np.flatnonzero(labels >= 0)
         epochs, count = self.plan(np.minimum(corpus.lengths[rows], self.system.max_tokens))
         groups = self.fitted.network.groups()
-        with stage(progress, "fine-tuning the classifier", epochs, "epoch"):
+        with stage(progress, "fine-tuning the classifier", epochs, "epochs"):
             for open_layers, passes in self.stages(len(groups), epochs):
                 closed = len(groups) - open_layers
                 _freeze(groups[:closed], groups[closed:])

@@ -336,7 +336,7 @@ class _Run:
         self._offer(0)
         proba = self.fitted.answers(corpus)
         rounds = self.system.rounds if self.system.self_train else 0
-        with stage(progress, "self-training", rounds, "round"):
+        with stage(progress, "self-training", rounds, "rounds"):
             for number in range(1, rounds + 1):
                 targets = sharpened(proba)
                 targets[clean != UNKNOWN] = np.eye(targets.shape[1])[clean[clean != UNKNOWN]]
