@@ -11,7 +11,7 @@ percent on these documents; documents whose labels were given are not scored.
     nothing    the default with nothing stated and no label
     rough      shares stated roughly: each class's odds off by a factor of up to two, at random
     exact      the true shares, stated as exact
-    20, 50     so many labels, drawn by `labelling.draws` under the model with nothing stated
+    20, 50     so many labels, drawn by `labelling.sampling` under the model with nothing stated
 Gold labels cut, score, state the shares, and are the labels; under "nothing" they do nothing else but score.
 A set counts as below when the default lies more than a standard error below the better of the two baselines. The last line
 has the share of true source accuracies inside their 95 % interval, of sources with ten votes or more, and its mean width.
@@ -37,7 +37,7 @@ from unruly.denoising.settings import Settings
 from unruly.features.cache import Cache
 from unruly.features.encoder import Features
 from unruly.features.registry import encoder_from
-from unruly.labelling.queue import draw
+from unruly.labelling.sampling import draw
 from unruly.learner import UNKNOWN
 from unruly.prior import StatedBalance
 from unruly.texts.corpus import Corpus

@@ -10,7 +10,7 @@ seeds, standard deviation of the accuracy (or that F1) in brackets.
     Snorkel→LR  matrix completion (`unruly.MatrixCompletion`, Snorkel's label model), then the same regression
     nothing     the default with nothing stated and no label
     rough       shares stated roughly: each class's odds off by a factor of up to two, so many random ways
-    20 labels   drawn by `labelling.draws` under the model with nothing stated, so many draws
+    20 labels   drawn by `labelling.sampling` under the model with nothing stated, so many draws
     stated      even shares; 9:1 for spouse; the true ones rounded to 5 % for sms, trec and yoruba; not as exact
     gold        scikit-learn's regression on the true labels of all training documents: a ceiling
 Gold labels of test documents score and do nothing else. Those of training documents are what the rows "rough",

@@ -10,7 +10,7 @@ Balance: half the sum over classes of |estimated share - true share|, in points;
     2 counted  the same with 2 n
     random     n random labels, estimated as `unruly label` does, with the predictions as control variate
     2 random   the same with 2 n
-    balance    n labels drawn by `labelling.queue.ask` under the model without labels, estimated in the same way
+    balance    n labels drawn by `labelling.sampling.ask` under the model without labels, estimated in the same way
 Accuracy: in percent, on the test documents, of the model fitted with the labels; means over the seeds.
     none       no label
     random     n random labels
@@ -24,7 +24,7 @@ labels and the true shares, those of test documents score.
 With --bound nothing is drawn: how many random labels, estimated with the control variate, one label of the best
 possible draw could be worth. The residual of document i is e_i = (1[y_i = c] - q_ic)_c. With strata h (predicted
 class x tenth of confidence), shares W_h and the true deviations S_h of e in them, Neyman's allocation has variance
-(sum_h W_h S_h)^2 / n, random labels have Var(e) / n; `bound` is the ratio. `draw` is the same ratio for `labelling.draws`
+(sum_h W_h S_h)^2 / n, random labels have Var(e) / n; `bound` is the ratio. `draw` is the same ratio for `labelling.sampling`
 without its order (each stratum gets its sum of s), `flat` for strata in proportion to their size.
 """
 
@@ -48,8 +48,8 @@ from unruly.features.registry import encoder_from
 from unruly.labelling.answers import Labelled, labelled
 from unruly.labelling.estimates import estimate_balance
 from unruly.labelling.label_file import Answer, LabelFile
-from unruly.labelling.queue import ask
-from unruly.labelling.queue import sizes as inclusion_sizes
+from unruly.labelling.sampling import ask
+from unruly.labelling.sampling import sizes as inclusion_sizes
 from unruly.learner import UNKNOWN, Learner
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes

@@ -9,7 +9,7 @@ uses. Test accuracy in percent, mean over seeds, gold for scoring and for what t
     MVbal→LR   scikit-learn: LogisticRegression(class_weight="balanced") on the majority votes
     nothing    the default with nothing stated and no label
     rough      shares stated roughly: each class's odds off by a factor of up to two, ten random ways
-    20 labels  drawn by `labelling.draws` under the model with nothing stated
+    20 labels  drawn by `labelling.sampling` under the model with nothing stated
     exact      the true shares, stated as exact
 """
 

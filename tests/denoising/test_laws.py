@@ -13,7 +13,7 @@ from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
 from unruly.facts import SourceBelowChance
 from unruly.features.encoder import Block, Features
-from unruly.labelling.queue import draw
+from unruly.labelling.sampling import draw
 from unruly.prior import StatedBalance
 from unruly.votes.votes import Votes
 

@@ -24,7 +24,7 @@ from unruly.labelling.answers import (
     written_id,
 )
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED, Answer, LabelFile, UnreadableLine
-from unruly.labelling.queue import ask
+from unruly.labelling.sampling import ask
 from unruly.votes.votes import Votes
 
 CLASSES = ("ham", "spam")

@@ -23,7 +23,7 @@ from unruly.labelling.estimates import (
     hold_out,
     weighted_accuracy,
 )
-from unruly.labelling.queue import ask
+from unruly.labelling.sampling import ask
 from unruly.learner import Gold, Learner
 from unruly.votes.votes import Votes
 

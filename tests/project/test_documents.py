@@ -9,7 +9,7 @@ import pytest
 
 from unruly.errors import InputError
 from unruly.labelling.estimates import estimate_balance
-from unruly.labelling.queue import from_votes
+from unruly.labelling.sampling import from_votes
 from unruly.project.documents import LabellingTask, OnDisk
 from unruly.project.file import make_starter
 from unruly.project.project import Project

@@ -12,8 +12,8 @@ from tests.rules.reference import has_any
 
 from unruly.errors import RuleError
 from unruly.rules.condition import TEXT, spans_of
-from unruly.rules.expressions import SearchedTexts, find_all_spans
 from unruly.rules.keywords import Keywords, WordSequence, read_words
+from unruly.rules.regular_expressions import SearchedTexts, find_all_spans
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus

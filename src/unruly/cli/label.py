@@ -23,7 +23,7 @@ from unruly.wording import near_file, plural
 
 if TYPE_CHECKING:
     from unruly.cli.label_screen import Keyboard, Lines
-    from unruly.labelling.queue import Session
+    from unruly.labelling.sampling import Session
     from unruly.project.documents import LabellingTask
     from unruly.project.project import Project
 
@@ -82,7 +82,7 @@ def label(
     """
     from unruly.cli.label_screen import Conversation, Lines, View
     from unruly.labelling.label_file import user_name
-    from unruly.labelling.queue import parsed_kind
+    from unruly.labelling.sampling import parsed_kind
     from unruly.project.documents import LabellingTask
 
     screen = Screen(quiet, as_json)

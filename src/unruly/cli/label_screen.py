@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, TextIO
 from unruly.cli.screen import console, harmless
 from unruly.errors import InputError
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
-from unruly.labelling.queue import Question, Session
+from unruly.labelling.sampling import Question, Session
 from unruly.project.documents import LabellingTask, ShownDocument
 from unruly.wording import did_you_mean
 

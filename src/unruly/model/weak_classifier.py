@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from unruly.features.encoder import Features
     from unruly.labelling.answers import Labelled
     from unruly.labelling.estimates import AccuracyEstimate
-    from unruly.labelling.queue import Questions
+    from unruly.labelling.sampling import Questions
     from unruly.model.advice import Critique, VoteJudge
     from unruly.model.evaluation import Evaluation
     from unruly.model.explanation import Explanation
@@ -308,7 +308,7 @@ class WeakClassifier:
         "source:NAME" or "class:NAME"; documents in `labels` are not asked about again. Each id comes with the
         probability with which it was drawn, which estimates from the labels need.
         """
-        from unruly.labelling.queue import ask
+        from unruly.labelling.sampling import ask
 
         features, cast = self._documents(X, votes)
         proba = self._fitted().learner.heads(features, cast).combined

@@ -16,7 +16,7 @@ from unruly.files import written_whole
 from unruly.labelling.answers import Labelled, labelled
 from unruly.labelling.estimates import BalanceEstimate, estimate_balance
 from unruly.labelling.label_file import LabelFile
-from unruly.labelling.queue import Session, ask, from_votes
+from unruly.labelling.sampling import Session, ask, from_votes
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.texts.corpus import Corpus
@@ -228,7 +228,7 @@ class LabellingTask:
         return labelled(file, self.corpus.ids, self.project.classes)
 
     def session(self, n: int = 20, by: str = "balance", whom: str = "") -> Session:
-        """Questions about documents that have no answer yet, drawn as `labelling.queue` says."""
+        """Questions about documents that have no answer yet, drawn as `labelling.sampling` says."""
         file = self.project.label_file()
         answered = self.labelled(file).answered
         if self.corpus.missing is not None:

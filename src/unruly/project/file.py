@@ -35,7 +35,7 @@ from unruly.project.project import (
 from unruly.project.toml_editing import toml_item
 from unruly.project.toml_table import Table, found_as
 from unruly.rules.condition import Space
-from unruly.rules.expressions import Allowance
+from unruly.rules.regular_expressions import Allowance
 from unruly.rules.similar import (
     DESCRIBE,
     described_source,

@@ -28,11 +28,11 @@ from unruly.prompts.answers import AnswerStore, Budget, Completion, Price, json_
 from unruly.prompts.asking import Asked, Asking, Plan, RetryPolicy
 from unruly.prompts.endpoint import Endpoint, Form, answer_schema, chat_body, request_key
 from unruly.rules.condition import Condition
-from unruly.rules.expressions import read_expression
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Cache
 from unruly.rules.pattern import Pattern
 from unruly.rules.prompt import AGREED, CONTESTED, UNCOVERED, prompt_of, urgency_by_rules
+from unruly.rules.regular_expressions import read_expression
 from unruly.rules.similar import descriptions_of, lines_of
 from unruly.rules.source import Rule
 from unruly.rules.sources import Sources

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, RuleError, Where
 from unruly.files import check_name
-from unruly.rules.expressions import Allowance, SearchedTexts, merged, words_of
+from unruly.rules.regular_expressions import Allowance, SearchedTexts, merged, words_of
 from unruly.rules.timeouts import Countdown
 from unruly.wording import did_you_mean, listed, near_file
 

@@ -15,9 +15,9 @@ import polars as pl
 
 from unruly.errors import InputError, RuleError
 from unruly.rules.condition import ID, TEXT, Measure, Needs, Place, Plain, Row, Span, Table, shown
-from unruly.rules.expressions import checked
 from unruly.rules.keywords import Keywords
 from unruly.rules.pattern import Pattern
+from unruly.rules.regular_expressions import checked
 from unruly.rules.timeouts import SMALL, Countdown
 from unruly.texts.columns import Layout
 from unruly.texts.corpus import BATCH_ROWS, Corpus

@@ -17,7 +17,8 @@ import polars as pl
 
 from unruly.errors import PatternSizeError, RuleError
 from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table, as_tuple
-from unruly.rules.expressions import (
+from unruly.rules.pattern import LinearPattern, check_linear
+from unruly.rules.regular_expressions import (
     IN_WORD,
     SPACE,
     SearchedTexts,
@@ -27,7 +28,6 @@ from unruly.rules.expressions import (
     merged,
     words_of,
 )
-from unruly.rules.pattern import LinearPattern, check_linear
 from unruly.rules.source import class_number
 from unruly.rules.timeouts import SECONDS, Countdown
 from unruly.wording import near_file

@@ -46,7 +46,7 @@ from unruly.rules.condition import (
     spans_of,
     suggestion,
 )
-from unruly.rules.expressions import SearchedTexts
+from unruly.rules.regular_expressions import SearchedTexts
 from unruly.rules.source import Source
 from unruly.rules.timeouts import (
     MOST_SECONDS,

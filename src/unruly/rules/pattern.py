@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import PatternSizeError, RuleError
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
-from unruly.rules.expressions import (
+from unruly.rules.regular_expressions import (
     Engine,
     SearchedTexts,
     checked,

@@ -33,8 +33,8 @@ from unruly.rules.condition import (
     picks,
     words_read,
 )
-from unruly.rules.expressions import Allowance, words_of
 from unruly.rules.function import Function, is_rule_function
+from unruly.rules.regular_expressions import Allowance, words_of
 from unruly.votes.votes import ABSTAIN, one_of
 from unruly.wording import plural
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError, UnrulyError
 from unruly.progress import SILENT, Progress, stage
-from unruly.rules.expressions import words_of
 from unruly.rules.function import is_rule_function
 from unruly.rules.matching import SOFT, UNASKED, Cache, Evidence, Matcher, MatchFrame, warn_given_up
+from unruly.rules.regular_expressions import words_of
 from unruly.rules.source import Rule, Source
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, MOST_CLASSES, Votes

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from unruly.files import written_whole
 
 if TYPE_CHECKING:  # they import scipy, which the first page does without
-    from unruly.labelling.queue import Question
+    from unruly.labelling.sampling import Question
     from unruly.model.suggestions import Refused
     from unruly.project.remedies import Remedy
 
@@ -214,7 +214,7 @@ def _read(path: Path) -> Step | None:
 def _question(plain: dict[str, Any] | None) -> Question | None:
     if plain is None:
         return None
-    from unruly.labelling.queue import Question
+    from unruly.labelling.sampling import Question
 
     return Question(**plain)
 

@@ -18,7 +18,7 @@ from unruly.studio.workspace import Workspace
 
 if TYPE_CHECKING:  # the first two import scipy, which the first page does without
     from unruly.labelling.estimates import BalanceEstimate
-    from unruly.labelling.queue import Question, Questions
+    from unruly.labelling.sampling import Question, Questions
     from unruly.studio.app import PageRequest, Routes, Studio
 
 
@@ -78,7 +78,7 @@ def _bare(state: State) -> bool:
 
 
 def _draw(state: State, by: str) -> Questions:
-    from unruly.labelling.queue import ask
+    from unruly.labelling.sampling import ask
 
     proba = None if state.answers is None else state.answers.proba
     empty = state.corpus.missing  # documents without text
@@ -99,7 +99,7 @@ def balance_of(trainer: Trainer) -> BalanceEstimate | None:
     Predictions serve as control variate only where the model was not trained on these labels; otherwise the votes do.
     """
     from unruly.labelling.estimates import estimate_balance
-    from unruly.labelling.queue import from_votes
+    from unruly.labelling.sampling import from_votes
 
     state = trainer.workspace.state
     if not state.labelled.labels or not state.votes.k:

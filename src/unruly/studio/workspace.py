@@ -56,7 +56,7 @@ from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
 
 if TYPE_CHECKING:  # they import scipy, which the first page does without
-    from unruly.labelling.queue import Question
+    from unruly.labelling.sampling import Question
     from unruly.project.remedies import Remedy
 
 Noted = TypeVar("Noted", bound=Step)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from unruly.errors import InputError
 from unruly.labelling.answers import labelled
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED, Answer, LabelFile
-from unruly.labelling.queue import Session, ask, draw, from_votes, inclusion
+from unruly.labelling.sampling import Session, ask, draw, from_votes, inclusion
 from unruly.votes.votes import Votes
 
 VOTES = Votes.from_array(

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unruly.errors import RuleError
-from unruly.rules.expressions import checked, folded, read_expression, short
 from unruly.rules.pattern import Pattern
+from unruly.rules.regular_expressions import checked, folded, read_expression, short
 from unruly.rules.sources import Sources
 
 
