@@ -28,9 +28,16 @@ Whole = NDArray[np.intp]
 
 def rule_scores(conditional: Real, cells: SparseVotes) -> Real:
     """(n, m): y_ir; zeros where no source voted, which the softmax turns into a uniform row."""
-    place = cells.row * cells.m + cells.outcome
-    sums = np.bincount(place, conditional, minlength=cells.n * cells.m)
-    return sums.reshape(cells.n, cells.m)[:, : cells.m - 1].astype(np.float32)
+    return _class_sums(cells.row * cells.m + cells.outcome, conditional, cells.n, cells.m - 1)
+
+
+def _class_sums(place: Whole, share: Real, n: int, m: int) -> Real:
+    """(n, m): Equation 3, the shares (v,) of the cells summed at their place (v,) in an (n, m + 1) matrix.
+
+    The last column is silence, which adds to no class.
+    """
+    sums = np.bincount(place, share, minlength=n * (m + 1)).reshape(n, m + 1)
+    return sums[:, :m].astype(np.float32)
 
 
 def contested(cells: SparseVotes) -> NDArray[np.bool_]:
@@ -114,8 +121,7 @@ def denoiser_step(
     m = target.shape[1]
     row, share = documents.cells.row[:v], attending.share[:v]
     place = row * (m + 1) + documents.cells.outcome[:v]  # (v,): in an (r, m + 1) matrix
-    sums = np.bincount(place, share, minlength=r * (m + 1)).reshape(r, m + 1)
-    scores = sums[:, :m].astype(np.float32)  # (r, m): y_ir
+    scores = _class_sums(place, share, r, m)  # (r, m): y_ir
     loss, by_class, _ = likelihood_loss(scores, target)  # dl1/dy_ir
     by_outcome = np.zeros((r, m + 1), dtype=np.float32)  # silence adds to no class
     by_outcome[:, :m] = by_class
