@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 
 import numpy as np
 import pytest
@@ -27,18 +26,6 @@ def test_rates_are_those_of_the_planted_sources(model: type[DawidSkene] | type[O
                 truth = (votes.matrix[gold == y, j] == c).mean()
                 assert abs(found.rates_[j, c, y] - truth) < 0.03
     assert np.abs(found.accuracies_ - accuracies).max() < 0.03
-
-
-@pytest.mark.parametrize("model", BOTH)
-def test_answers_against_most_majorities_are_warned_of(
-    model: type[DawidSkene] | type[OneCoin],
-) -> None:
-    votes = [[1, 1, -1], [1, -1, 1]] * 40 + [[0, 0, -1]] * 20
-    with pytest.warns(UserWarning, match=r"majority of the votes on \d+% of such documents only"):
-        model(prior=[1 - 1e-9, 1e-9]).fit(votes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model().fit(votes)
 
 
 def test_one_step_by_hand() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -22,8 +21,6 @@ from unruly.labelmodels.label_model import (
 )
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
-
-LEAST_MAJORITY = 0.5  # of the documents with a clear majority, that a model should follow
 
 
 @dataclass
@@ -85,7 +82,6 @@ class DawidSkene(LogLinearModel):
             moved = np.einsum("u,u->", distinct.counts, np.abs(q - before).max(axis=1))
             if moved / distinct.n < self.tolerance:
                 break
-        _warn_of_another_grouping(type(self).__name__, distinct, q)
         self.accuracies_ = accuracies(distinct, q)
         self._keep(votes, *self._evidence(distinct))
         return self
@@ -177,31 +173,6 @@ def accuracies(distinct: DistinctVotes, q: Real) -> Real:
     right = distinct.right(q)
     cast = distinct.cast.sum(axis=1)
     return np.where(cast > 0, right / np.where(cast > 0, cast, 1.0), np.nan)
-
-
-def follows_majority(distinct: DistinctVotes, q: Real) -> float:
-    """The share of documents with a clear majority whose likeliest class it is; NaN without such documents.
-
-    >>> distinct = distinct_votes(as_votes([[0, 0], [1, 1], [0, 1]]))
-    >>> follows_majority(distinct, np.array([[0.9, 0.1], [0.9, 0.1], [0.5, 0.5]]))
-    0.5
-    """
-    votes = distinct.votes.counts()  # (u, m)
-    clear = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
-    same = q.argmax(axis=1) == votes.argmax(axis=1)
-    documents = float(distinct.counts[clear].sum())
-    return float(distinct.counts[clear & same].sum()) / documents if documents else float("nan")
-
-
-def _warn_of_another_grouping(name: str, distinct: DistinctVotes, q: Real) -> None:
-    """Expectation-maximisation may rest where other groups than the classes explain the votes."""
-    follows = follows_majority(distinct, q)
-    if follows < LEAST_MAJORITY:
-        warnings.warn(
-            f"{name} follows a clear majority of the votes on {follows:.0%} of such documents only: it may have found "
-            "other groups than the classes; compare MatrixCompletion, or state the prior",
-            stacklevel=3,
-        )
 
 
 @dataclass
