@@ -233,3 +233,11 @@ def test_one_long_text_named_many_times_is_not_written_out_at_once(tmp_path: Pat
     rows = list(table.batches(Layout("text"), 100_000))
     assert max(part.frame.height for part in rows) <= MOST_BYTES // 1_000_000
     assert np.concatenate([part.numbers for part in rows]).tolist() == list(range(1000))
+
+
+def test_json_lines_with_two_kinds_of_value_under_one_key_name_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.jsonl"
+    path.write_text('{"text": ["a", "b"]}\n{"text": null}\n{"text": {"x": 1}}\n')
+    with pytest.raises(InputError, match="'text' is an object here and a list before") as told:
+        Corpus.read(path)
+    assert told.value.where.line == 3

@@ -482,8 +482,23 @@ class JsonLinesTable:
         faults = ((at, _fault(text)) for at, (_, _, text) in enumerate(lines.rows))
         bad = {at: fault for at, fault in faults if fault is not None}
         if not bad:
-            raise InputError(f"cannot be read as JSON Lines: {complaint}", where=Where(self.name))
+            raise self._two_kinds(lines) or InputError(
+                f"cannot be read as JSON Lines: {complaint}", where=Where(self.name)
+            )
         return self._parse(self._left(lines, bad), schema)
+
+    def _two_kinds(self, lines: _Lines) -> InputError | None:
+        """The first value that is of another kind than those before it under the same key."""
+        before: dict[str, str] = {}
+        for _, line, text in lines.rows:
+            for key, value in json.loads(text).items():
+                kind = _kind(value)
+                if kind is not None and before.setdefault(key, kind) != kind:
+                    return InputError(
+                        f"{key!r} is {kind} here and {before[key]} before: write one kind of value for each key",
+                        where=Where(self.name, line),
+                    )
+        return None
 
     def _strings_only(
         self, frame: pl.DataFrame, lines: _Lines, column: str
@@ -509,6 +524,17 @@ class JsonLinesTable:
             at, reason = next(iter(bad.items()))
             raise InputError(reason, where=Where(self.name, lines.rows[at][1]))
         return lines.without(bad, self.name)
+
+
+def _kind(value: object) -> str | None:
+    """What a value of JSON is, as far as a column can hold only one; None for null.
+
+    >>> [_kind(value) for value in ([1], {"a": 1}, "x", 2, None)]
+    ['a list', 'an object', 'a plain value', 'a plain value', None]
+    """
+    if value is None:
+        return None
+    return {list: "a list", dict: "an object"}.get(type(value), "a plain value")
 
 
 def _fault(line: bytes) -> str | None:
