@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unruly.errors import InputError
+from unruly.errors import InputError, Where
 from unruly.texts import frame_table
 from unruly.texts.columns import Layout
 from unruly.texts.corpus import Corpus
@@ -240,4 +240,4 @@ def test_json_lines_with_two_kinds_of_value_under_one_key_name_the_line(tmp_path
     path.write_text('{"text": ["a", "b"]}\n{"text": null}\n{"text": {"x": 1}}\n')
     with pytest.raises(InputError, match="'text' is an object here and a list before") as told:
         Corpus.read(path)
-    assert told.value.where.line == 3
+    assert told.value.where == Where(str(path), 3)

@@ -534,7 +534,9 @@ def _kind(value: object) -> str | None:
     """
     if value is None:
         return None
-    return {list: "a list", dict: "an object"}.get(type(value), "a plain value")
+    if isinstance(value, list):
+        return "a list"
+    return "an object" if isinstance(value, dict) else "a plain value"
 
 
 def _fault(line: bytes) -> str | None:
