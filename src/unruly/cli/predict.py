@@ -126,6 +126,7 @@ def predict(
     """
     from unruly.facts import note_to_plain
     from unruly.model.predictions import predict_stream
+    from unruly.texts.table import skipped_line
 
     screen = Screen(quiet, as_json)
     placement = placement_of(engine, address, workers)
@@ -204,7 +205,7 @@ def predict(
         told = "labelled by the class shares" if missing == "label" else "left empty"
         screen.remark(f"{plural(written.missing, 'row')} without a text: {told}")
     if rows := [bad for bad in written.skipped if not bad.whole_file]:
-        screen.remark(f"{plural(len(rows), 'row')} skipped: {rows[0]}")
+        screen.remark(skipped_line(rows))
     for bad in written.broken:
         screen.remark(f"left out: {bad}")
     name = "standard output" if target == STREAM else str(target)

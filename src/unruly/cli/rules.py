@@ -203,6 +203,7 @@ def vote(
     """
     from unruly.project.voting import ask_split, plan_split, vote_split
     from unruly.rules.matching import Cache
+    from unruly.texts.table import skipped_line
     from unruly.votes.files import write_votes
 
     screen = Screen(quiet, as_json)
@@ -266,7 +267,7 @@ def vote(
             f"{output.name} holds no probabilities, and does not tell what was not asked from abstentions: .parquet does"
         )
     if rows := voted.texts.skipped:
-        screen.remark(f"{plural(len(rows), 'row')} skipped: {rows[0]}")
+        screen.remark(skipped_line(rows))
     for bad in voted.texts.broken:
         screen.remark(f"left out: {bad}")
 

@@ -26,7 +26,7 @@ from unruly.rules.sources import Sources
 from unruly.texts.corpus import UNKNOWN, Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import BadRow, OnBadRow, check_on_bad_row
+from unruly.texts.table import BadRow, OnBadRow, check_on_bad_row, skipped_line
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import MOST_CLASSES, Votes
 from unruly.wording import did_you_mean, listed, plural
@@ -343,11 +343,10 @@ class FittedProject:
 
     def remarks(self) -> list[str]:
         """What is odd about rows and labels, and what was not used, a line for each kind."""
-        skipped, missing = len(self.skipped), self.missing
         unused = [unused_by_paper("the project's prior")] if self.project.unused_prior else []
         return [
-            *([f"{plural(skipped, 'row')} skipped: {self.skipped[0]}"] if skipped else ()),
-            *([f"{plural(missing, 'row')} without a text"] if missing else ()),
+            *([skipped_line(self.skipped)] if self.skipped else ()),
+            *([f"{plural(self.missing, 'row')} without a text"] if self.missing else ()),
             *problem_lines(self.labels.problems, self.labels.origin),
             *unused,
         ]

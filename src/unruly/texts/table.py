@@ -10,7 +10,7 @@ import os
 import select
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, Where
 from unruly.progress import SILENT, Progress
 from unruly.texts.columns import Layout
-from unruly.wording import near_file
+from unruly.wording import near_file, plural
 
 PIECE = 8 << 20  # bytes read at a time
 LONGEST_RECORD = 64 << 20  # bytes of one line or record; a longer one is a mistake, or an attack
@@ -212,6 +212,15 @@ class BadRow:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
+
+
+def skipped_line(rows: Sequence[BadRow]) -> str:
+    """How many rows were left out, and why the first of them.
+
+    >>> skipped_line([BadRow(2, "3 fields, but the header has 2", Where("a.csv", 4))])
+    '1 row skipped: a.csv, line 4: 3 fields, but the header has 2'
+    """
+    return f"{plural(len(rows), 'row')} skipped: {rows[0]}"
 
 
 @dataclass(frozen=True, eq=False)
