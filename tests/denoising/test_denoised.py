@@ -70,7 +70,7 @@ def test_who_decided(task: tuple[DenoisedModel, Features, Votes]) -> None:
     rule, text = heads.denoiser.argmax(axis=1), heads.classifier.argmax(axis=1)
     final = heads.predicted
     assert (heads.decided_by[~votes.covered] == CLASSIFIER).all()
-    assert set(heads.decided_by.tolist()) == {BOTH, DENOISER, CLASSIFIER}
+    assert set(heads.decided_by.tolist()) >= {BOTH, DENOISER, CLASSIFIER}
     follows = votes.covered & (rule == final)
     np.testing.assert_array_equal(heads.decided_by == BOTH, follows & (rule == text))
     np.testing.assert_array_equal(heads.decided_by == DENOISER, follows & (rule != text))

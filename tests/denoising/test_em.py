@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.denoising.planted import drawn
+from tests.denoising.planted import drawn, skewed
 
-from unruly.denoising.balance import Balance
+from unruly.denoising.balance import Balance, vote_shares
 from unruly.denoising.em import Task, _first_targets, expectation_maximisation, pooled
 from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
 from unruly.facts import BalanceOrigin
 from unruly.features.encoder import Features
+from unruly.labelmodels.majority_vote import MajorityVote
 from unruly.progress import Silent
+from unruly.statistics import softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 
@@ -65,6 +67,25 @@ def test_posteriors_under_another_balance_move_towards_it() -> None:
         for p in (0.2, 0.5, 0.8)
     ]
     assert (np.diff(shares) > 0.1).all()
+
+
+def test_sharper_text_keeps_the_class_shares() -> None:
+    features, votes, _ = skewed(600, 0.1, [0.7, 0.75], signal=0.4)
+    loose = Balance(np.array([0.5, 0.5]), 0.0, BalanceOrigin.ASSUMED)  # worth no label: b is b0
+    fitted = expectation_maximisation(task_of(features, votes), loose, Settings(tau=5.0))
+    plain = softmax(fitted.lp + fitted.ev).mean(axis=0)
+    assert fitted.q.mean(axis=0) == pytest.approx(plain, abs=1e-4)
+    assert fitted.q.max(axis=1).mean() > softmax(fitted.lp + fitted.ev).max(axis=1).mean() + 0.02
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_rounds_do_not_draw_a_rare_class_towards_an_even_share(seed: int) -> None:
+    features, votes, truth = skewed(1500, 0.05, [0.9] * 5, signal=0.8, seed=seed)
+    assumed = Balance(vote_shares(SparseVotes.of(votes)), 10.0, BalanceOrigin.ASSUMED)
+    q = expectation_maximisation(task_of(features, votes), assumed, Settings()).q
+    majority = MajorityVote().fit(votes).predict(votes)
+    assert (q.argmax(axis=1) == truth).mean() > (majority == truth).mean()
+    assert q.mean(axis=0)[1] < assumed.shares[1] - 0.02
 
 
 def test_pooling_is_a_weighted_geometric_mean() -> None:

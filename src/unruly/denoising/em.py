@@ -6,12 +6,13 @@ n documents, k sources, m classes, E encoders. One round:
     lp    = mean over e of log p_e                                                         (n, m)
     T, r  = P(source votes c | class y), counted with q; discount for repetition           (k, m, m), (k,)
     ev    = sum_j r_j log T[j, :, vote_ij]                                                 (n, m)
+    b0    : mean_i softmax(tau lp + ev + b0) = mean_i softmax(lp + ev)                     (m,)
     q     = softmax(tau lp + ev + b),   b by the constraint on the class marginals         (n, m)
 
 The M-step learns the classifier and the sources' behaviours, the E-step pools their opinions in logarithms
 (Raykar et al., 2010; Dawid and Skene, 1979). It starts from vote shares, with the classes re-weighted to the
-balance. Cross-fitted text is under-confident, for it has not seen the document: tau = 3 makes up for that. The shift
-b0 = -(tau - 1) log mean_i q_i  counts the prior that text has learnt once, not tau times.
+balance. Cross-fitted text is under-confident, for it has not seen the document: tau = 3 makes up for that. Sharper text
+alone would have other class shares, so the shift b0 gives it those of the plain posteriors, softmax(lp + ev).
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Posteriors:
     lp: Real64  # (n, m): cross-fitted text, encoders averaged
     by_encoder: tuple[Real64, ...]  # E times (n, m)
     ev: Real64  # (n, m): evidence of the votes
-    b0: Real64  # (m,): the shift at which the prior counts once
+    b0: Real64  # (m,): the shift at which sharpening keeps the class shares
     b: Real64  # (m,): the shift that the constraint on the class marginals chose
     behaviour: Behaviour
     weights: tuple[Real, ...]  # of the regressions, one for each encoder
@@ -98,6 +99,7 @@ def expectation_maximisation(
     """Run the rounds under this class balance."""
     q, mass = _first_targets(task, balance.shares)
     weights: Sequence[Real | None] = [None] * len(task.texts)
+    b0 = np.zeros(task.votes.m)
     with stage(progress, "learning", settings.rounds, "rounds"):
         for t in range(settings.rounds):
             # M-step
@@ -114,9 +116,8 @@ def expectation_maximisation(
             )
             lp = pooled(by_encoder, task.weights)
             ev = evidence(task.votes, behaviour.opinion)
-            b0 = -(settings.tau - 1) * np.log(np.maximum(mass @ q / mass.sum(), 1e-6))
-            b0 -= b0.mean()
             scores = settings.tau * lp + ev
+            b0 = match_marginals(scores, softmax(lp + ev).mean(axis=0), b0, EXACT)
             b = shift(scores, b0, balance)
             posterior = softmax(scores + b)
             moved = float(np.abs(posterior - q).sum(axis=1).mean() / 2)

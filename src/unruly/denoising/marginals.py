@@ -2,7 +2,7 @@
 
     b = argmax  pi . b  -  mean_i log sum_y exp(s_iy + b_y)  -  |b - b0|^2 / 2 kappa
 
-s are the scores of n documents, b a shift of all of them, b0 the shift that costs nothing: the prior counts once.
+s are the scores of n documents, b a shift of all of them, b0 the shift that costs nothing.
 The gradient is  pi - mean_i softmax(s_i + b) - (b - b0) / kappa:  the posterior's class mass is pulled towards pi,
 and the pull costs something. With a large kappa it meets pi, with a small one it stays where text and
 votes put it. Where text separates the classes clearly, a shift changes few answers, so a balance that
