@@ -38,6 +38,22 @@ def counted(names: Iterable[str], counts: Iterable[int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in zip(names, counts, strict=True))
 
 
+def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[str]:
+    """The rows of a table as lines, columns as wide as they need to be; those in `left` begin at the left.
+
+    >>> aligned([("class", "F1"), ("ham", "0.912")])
+    ['class     F1', 'ham    0.912']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if c in left else cell.rjust(width)
+            for c, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
 def shortened(text: str, most: int = 18) -> str:
     """A text on one line of at most `most` characters, cut between words if possible.
 

@@ -30,7 +30,7 @@ def test_the_summary_has_all_that_it_promises(unruly: Unruly, spam: Path) -> Non
         "about_the_song",
         "accuracy",
         "macro-F1",
-        "F1 ham",
+        "precision  recall     F1",
         "calibration error",
         "majority",
         "covered",
@@ -357,7 +357,7 @@ def test_the_figures(unruly: Unruly, fitted: Path) -> None:
     for words in (
         "accuracy",
         "macro-F1",
-        "F1 ham",
+        "precision  recall     F1",
         "calibration error",
         "majority",
         "covered",

@@ -28,6 +28,7 @@ from unruly.model.evaluation import (
     macro_f1,
     majority_shares,
     paired_gain,
+    scores,
 )
 from unruly.statistics import wilson
 from unruly.votes.votes import Votes
@@ -82,6 +83,28 @@ def test_repeats_and_gold_are_told(figures: Evaluation) -> None:
     assert "2 of 5 documents repeat training documents" in told
     assert "1 of 5 documents repeats a training document" in str(replace(figures, repeats=1))
     assert told.endswith("gold labels: none in the model; 5 for scoring (test.csv)")
+
+
+def test_every_class_has_its_own_figures(figures: Evaluation) -> None:
+    of = figures.everything.model  # confusion [[2, 1], [0, 2]]
+    assert of.precision == pytest.approx((1.0, 2 / 3))
+    assert of.recall == pytest.approx((2 / 3, 1.0))
+    header, first, second = str(figures).splitlines()[7:10]
+    assert header.split() == [
+        *("class", "documents", "predicted", "precision", "recall", "F1", "mean", "confidence")
+    ]
+    assert first.split()[:6] == ["ham", "3", "2", "1.000", "0.667", "0.800"]
+    assert second.split()[:6] == ["spam", "2", "3", "0.667", "1.000", "0.800"]
+
+
+def test_the_confidence_of_a_class_is_that_of_its_own_predictions() -> None:
+    found = scores(np.array([0, 1, 0]), np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]]))
+    assert found.confidence == pytest.approx((0.8, 0.8))
+    never = scores(np.array([0, 0]), np.array([[0.9, 0.1], [0.7, 0.3]]))
+    assert never.confidence is not None
+    assert never.confidence[0] == pytest.approx(0.8)
+    assert np.isnan(never.confidence[1])
+    assert np.isnan(never.precision[1])
 
 
 def test_everything_fits_into_json(figures: Evaluation) -> None:

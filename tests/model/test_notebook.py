@@ -40,7 +40,9 @@ def test_summary_and_evaluation() -> None:
     assert repr(found).startswith("Evaluation(accuracy ")
     page = found._repr_html_()
     assert "majority vote" in page
-    for line in str(found).splitlines()[7:]:  # below the table: the same in a notebook
+    told = str(found).splitlines()
+    classes = next(i for i, line in enumerate(told) if line.startswith("class "))
+    for line in told[classes + 1 + len(found.classes) :]:  # below the tables: as in a notebook
         assert f"<p>{escape(line)}</p>" in page
     assert repr(model.summary_).startswith("FitSummary(200 documents, ")
     assert "source_4" in model.summary_._repr_html_()

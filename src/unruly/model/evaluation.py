@@ -19,7 +19,7 @@ from unruly.learner import Heads
 from unruly.statistics import Z95, Share, wilson
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import PickedRows, Votes
-from unruly.wording import plural
+from unruly.wording import aligned, plural
 
 Labels = NDArray[np.integer[Any]]
 _FAR = 0.05  # difference of two shares of a class that is worth a line
@@ -113,8 +113,19 @@ class Scores:
     accuracy: Share
     macro_f1: float
     f1: tuple[float, ...]  # one for each class; NaN where there is nothing to score
+    confidence: tuple[float, ...] | None  # mean, of the documents that were given each class
     calibration_error: float | None  # None for majority vote, which gives no confidence
     confusion: NDArray[np.float64]  # (m, m): true class × given class
+
+    @property
+    def precision(self) -> tuple[float, ...]:
+        """How many of the documents that were given each class have it; NaN where there are none."""
+        return _shares_of_hits(self.confusion, axis=0)
+
+    @property
+    def recall(self) -> tuple[float, ...]:
+        """How many of the documents of each class were given it; NaN where there are none."""
+        return _shares_of_hits(self.confusion, axis=1)
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it: NaN becomes null."""
@@ -125,6 +136,9 @@ class Scores:
             "accuracy_high": self.accuracy.high,
             "macro_f1": _plain(self.macro_f1),
             "f1": [_plain(value) for value in self.f1],
+            "precision": [_plain(value) for value in self.precision],
+            "recall": [_plain(value) for value in self.recall],
+            "confidence": None if self.confidence is None else [_plain(c) for c in self.confidence],
             "calibration_error": _plain(self.calibration_error),
             "confusion": self.confusion.tolist(),
         }
@@ -253,7 +267,8 @@ class Evaluation:
         ]
         header = ["", "documents", "accuracy", "majority vote", "macro-F1", "calibration error"]
         told = (*self._sentences(), str(self.ledger))
-        return html_table(header, rows) + "".join(f"<p>{escape(line)}</p>" for line in told)
+        tables = html_table(header, rows) + html_table(*self._by_class())
+        return tables + "".join(f"<p>{escape(line)}</p>" for line in told)
 
     def __str__(self) -> str:
         lines = [
@@ -262,16 +277,32 @@ class Evaluation:
         for part in self.parts:
             lines.append(_row(part.name, part.model))
             lines.append(_row("  majority", part.majority))
+        header, rows = self._by_class()
+        lines += aligned([header, *rows])
         return "\n".join([*lines, *self._sentences(), str(self.ledger)])
 
+    def _by_class(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """A header, and a row for each class, of all documents."""
+        figures = self.everything.model
+        header = ("class", "documents", "predicted", "precision", "recall", "F1", "mean confidence")
+        columns = zip(
+            self.classes,
+            (f"{n:,.0f}" for n in figures.confusion.sum(axis=1)),
+            (f"{n:,.0f}" for n in figures.confusion.sum(axis=0)),
+            map(_three, figures.precision),
+            map(_three, figures.recall),
+            map(_three, figures.f1),
+            map(_three, figures.confidence or ()),
+            strict=True,
+        )
+        return header, list(columns)
+
     def _sentences(self) -> list[str]:
-        """The gain, each class, and what speaks against the figures, for a person."""
+        """The gain, and what speaks against the figures, for a person."""
         whole = self.everything
-        f1 = (f"{c} {_three(f)}" for c, f in zip(self.classes, whole.model.f1, strict=True))
         lines = [
             f"{_points(whole.gain.value)} points ({_points(whole.gain.low)} to {_points(whole.gain.high)}) against "
             "majority vote, where documents without votes get the commonest class of the votes",
-            f"F1 {', '.join(f1)}",
         ]
         lines += [str(one) for one in (self.better_constant, self.other_share) if one is not None]
         if self.repeats:
@@ -343,8 +374,11 @@ def scores(gold: NDArray[np.int64], proba: NDArray[np.floating[Any]]) -> Scores:
     >>> figures.accuracy.value, figures.macro_f1, round(figures.calibration_error, 2)
     (1.0, 1.0, 0.15)
     """
-    table = confusion(gold, proba.argmax(axis=1), proba.shape[1])
-    return _figures(table.astype(np.float64), calibration_error(gold, proba))
+    given, m = proba.argmax(axis=1), proba.shape[1]
+    table = confusion(gold, given, m).astype(np.float64)
+    sure = np.bincount(given, proba.max(axis=1), m) / np.maximum(np.bincount(given, minlength=m), 1)
+    confidence = tuple(np.where(table.sum(axis=0) > 0, sure, np.nan).tolist())
+    return _figures(table, confidence, calibration_error(gold, proba))
 
 
 def majority_shares(votes: Votes, commonest: int = 0) -> NDArray[np.float64]:
@@ -374,16 +408,24 @@ def _part(
     np.add.at(table, gold, majority)  # rows: true class; columns: shares of the given classes
     right = ours.argmax(axis=1) == gold
     credit = majority[np.arange(len(gold)), gold]
-    return Part(name, scores(gold, ours), _figures(table, None), paired_gain(right - credit))
+    return Part(name, scores(gold, ours), _figures(table, None, None), paired_gain(right - credit))
 
 
-def _figures(table: NDArray[np.float64], error: float | None) -> Scores:
+def _shares_of_hits(table: NDArray[np.float64], axis: int) -> tuple[float, ...]:
+    total = table.sum(axis=axis)
+    return tuple(np.where(total > 0, np.diag(table) / np.maximum(total, 1e-12), np.nan).tolist())
+
+
+def _figures(
+    table: NDArray[np.float64], confidence: tuple[float, ...] | None, error: float | None
+) -> Scores:
     n = round(float(table.sum()))
     return Scores(
         documents=n,
         accuracy=wilson(float(np.trace(table)), n),
         macro_f1=macro_f1(table),
         f1=tuple(f1_scores(table).tolist()),
+        confidence=confidence,
         calibration_error=error,
         confusion=table,
     )

@@ -30,13 +30,13 @@ from unruly.html import escape, html_table
 from unruly.learner import Heads, Learner
 from unruly.statistics import Share
 from unruly.votes.votes import Votes
-from unruly.wording import counted, listed, plural
+from unruly.wording import aligned, counted, listed, plural
 
 AGREEMENT = "agreement: how many of its votes match the final label"
 LEGEND = f"reliability: the source's share of all weight; {AGREEMENT}"  # of the paper's method
 LEGEND_OF_ESTIMATES = (
-    f"{AGREEMENT}; estimated accuracy: by the text, the other sources and the class shares below, wrong where "
-    "these are"
+    f"{AGREEMENT}; estimated accuracy: from the text, the other sources and the class shares below, with its 95% "
+    "interval; unreliable where those are wrong"
 )
 
 
@@ -175,11 +175,11 @@ class FitSummary:
         epochs = f", {plural(self.epochs, 'epoch')}{kept}" if self.epochs else ""
         return [
             f"documents   {self.documents:,}, of which {self.covered:,} ({self.coverage:.1%}) have votes",
-            f"predicted   {counted(self.classes, self.labels)}",
+            f"predicted   {_predicted(self.classes, self.labels)}",
             f"encoder     {self.encoder}",
             f"method      {self.method}{epochs}",
             f"heads       {agree}",
-            *_table(self.sources),
+            *aligned(_cells(self.sources)),
             LEGEND if self.method == "paper" else LEGEND_OF_ESTIMATES,
             *self._sentences,
         ]
@@ -248,14 +248,15 @@ def _balance(plain: Mapping[str, Any]) -> ClassBalance:
     return note
 
 
-def _table(sources: tuple[SourceLine, ...]) -> list[str]:
-    """Lines of text, columns as wide as they need to be."""
-    cells = _cells(sources)
-    first, *widths = (max(map(len, column)) for column in zip(*cells, strict=True))
-    return [
-        "  ".join([f"{name:{first}}", *(f"{c:>{w}}" for c, w in zip(rest, widths, strict=True))])
-        for name, *rest in cells
-    ]
+def _predicted(classes: tuple[str, ...], labels: tuple[int, ...]) -> str:
+    """How many documents were given each class, and their share.
+
+    >>> _predicted(("ham", "spam"), (15, 5))
+    'ham 15 (75.0%), spam 5 (25.0%)'
+    """
+    total = max(sum(labels), 1)
+    pairs = zip(classes, labels, strict=True)
+    return ", ".join(f"{name} {count:,} ({count / total:.1%})" for name, count in pairs)
 
 
 def _cells(sources: tuple[SourceLine, ...]) -> list[tuple[str, ...]]:
@@ -289,8 +290,9 @@ def sentence(note: Note) -> str:
             return f"No vote tells {some} apart: every rule names all of them or none. Add a rule for one alone."
         case SharesAgainstVotes():
             return (
-                f"{note.label} has votes on {note.voted:.1%} of the documents but a stated share of {note.share:.1%}, so most "
-                f"of these votes are taken to be wrong: check the shares, and the rules for {note.label}."
+                f"{note.label} has votes on {note.voted:.1%} of the documents but a stated share of {note.share:.1%}: if that "
+                f"share holds, at most {note.share / note.voted:.0%} of these votes can be right. Check the share, and the "
+                f"rules for {note.label}."
             )
         case SourceBelowChance():
             return (
@@ -345,6 +347,8 @@ def _balance_sentence(note: ClassBalance) -> str:
         return f"{first}."
     other = "Shares near these" if note.origin is BalanceOrigin.STATED else "Other plausible shares"
     second = f"{other} would change {note.depends:.1%} of the predictions"
+    if note.origin is BalanceOrigin.STATED:
+        second += "; if these are exact, say so (exact = true, or exactly in --prior)"
     if note.origin is BalanceOrigin.ASSUMED:
         second += (
             ": state the shares (prior = [...] or --prior), or label 20 documents (`unruly label`)"

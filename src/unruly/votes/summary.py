@@ -23,7 +23,7 @@ from unruly.html import html_table
 from unruly.statistics import Interval, Share, clustered, wilson
 from unruly.texts.columns import gold_numbers
 from unruly.votes.votes import ABSTAIN, Votes
-from unruly.wording import plural
+from unruly.wording import aligned, plural
 
 BLOCK_CELLS = 1 << 21  # cells of the matrix looked at together
 _DIGITS = 9  # counts are rounded to these, so that three thirds of a vote tie with one vote
@@ -268,14 +268,7 @@ class Summary:
 
     def __str__(self) -> str:
         header, rows = self.cells()
-        widths = [max(len(line[c]) for line in [header, *rows]) for c in range(len(header))]
-        lines = []
-        for line in [header, *rows]:
-            padded = [
-                cell.ljust(width) if c in (0, 2) else cell.rjust(width)
-                for c, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ]
-            lines.append("  ".join(padded).rstrip())
+        lines = aligned([header, *rows], left=(0, 2))
         return "\n".join([*lines, *filter(None, [self.legend()]), self.majority_line()])
 
     def __repr__(self) -> str:
