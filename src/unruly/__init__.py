@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from unruly.features.encoder import TextSpace as TextSpace
     from unruly.labelmodels.dawid_skene import DawidSkene as DawidSkene
     from unruly.labelmodels.dawid_skene import OneCoin as OneCoin
+    from unruly.labelmodels.label_model import LabelModel as LabelModel
     from unruly.labelmodels.majority_vote import MajorityVote as MajorityVote
     from unruly.labelmodels.majority_vote import WeightedVote as WeightedVote
     from unruly.labelmodels.matrix_completion import MatrixCompletion as MatrixCompletion
@@ -44,6 +45,7 @@ _HOMES = {
     "GoldScorer": "unruly.model.evaluation",
     "vote_agreement": "unruly.model.evaluation",
     "DawidSkene": "unruly.labelmodels.dawid_skene",
+    "LabelModel": "unruly.labelmodels.label_model",
     "MajorityVote": "unruly.labelmodels.majority_vote",
     "MatrixCompletion": "unruly.labelmodels.matrix_completion",
     "OneCoin": "unruly.labelmodels.dawid_skene",

@@ -44,12 +44,10 @@ def test_the_exact_model_never_lowers_the_likelihood() -> None:
     votes, _ = planted_votes(2000, [0.85, 0.75, 0.7, 0.65], 0.5, seed=3)
     likelihood = []
     for rounds in range(1, 12):
-        model = DawidSkene(abstention=1.0, max_iter=rounds, tolerance=0.0, smoothing=1e-6).fit(
-            votes
-        )
+        model = DawidSkene(abstention=1.0, max_iter=rounds, tol=0.0, smoothing=1e-6).fit(votes)
         cells = np.log(np.concatenate([1 - model.rates_.sum(1, keepdims=True), model.rates_], 1))
         scores = sum(cells[j, votes.matrix[:, j] + 1] for j in range(votes.k)) + np.log(
-            model.prior_
+            model.class_prior_
         )
         likelihood.append(np.logaddexp.reduce(scores, axis=1).sum())
     assert (np.diff(likelihood) > -1e-6).all()
@@ -89,8 +87,8 @@ def test_settings_out_of_range_are_refused(model: type[DawidSkene] | type[OneCoi
         model(smoothing=0).fit(votes)
     with pytest.raises(SettingsError, match="max_iter is 0"):
         model(max_iter=0).fit(votes)
-    with pytest.raises(SettingsError, match="tolerance is -1"):
-        model(tolerance=-1).fit(votes)
+    with pytest.raises(SettingsError, match="tol is -1"):
+        model(tol=-1).fit(votes)
 
 
 def test_a_one_coin_model_weighs_a_vote_it_has_not_seen() -> None:

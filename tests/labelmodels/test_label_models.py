@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from tests.planted_votes import planted_votes
 
 from unruly.errors import InputError, SettingsError
 from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.label_model import LabelModel, Prior
-from unruly.labelmodels.majority_vote import WeightedVote, majority_vote
+from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote, majority_vote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
 from unruly.votes.votes import Votes
 
@@ -24,7 +26,7 @@ Make = Callable[[Prior], LabelModel]
 
 def exact_em(model: DawidSkene | OneCoin) -> LabelModel:
     """EM stops on a threshold; for laws it has to take the same number of steps."""
-    model.tolerance, model.max_iter = 0.0, 20
+    model.tol, model.max_iter = 0.0, 20
     return model
 
 
@@ -185,7 +187,7 @@ def test_uncovered_documents_get_the_prior(make: Make) -> None:
     votes, _ = planted_votes(500, ACCURACIES, 0.2, seed=2)
     prior = np.array([0.8, 0.2])
     model = make(prior).fit(votes)
-    assert np.array_equal(model.prior_, prior)
+    assert np.array_equal(model.class_prior_, prior)
     assert (~votes.covered).any()
     assert np.array_equal(
         model.predict_proba(votes)[~votes.covered], np.tile(prior, ((~votes.covered).sum(), 1))
@@ -263,8 +265,8 @@ def test_predicting_no_documents_gives_no_rows(make: Make) -> None:
 def test_a_learnt_prior_finds_a_skewed_balance(make: Make) -> None:
     votes, _ = planted_votes(6000, [0.9, 0.85, 0.8, 0.8, 0.75, 0.7], 0.4, prior=[0.8, 0.2], seed=3)
     model = make("learn").fit(votes)
-    assert abs(model.prior_[0] - 0.8) < 0.05
-    assert make("votes").fit(votes).prior_[0] < model.prior_[0]
+    assert abs(model.class_prior_[0] - 0.8) < 0.05
+    assert make("votes").fit(votes).class_prior_[0] < model.class_prior_[0]
 
 
 @every_model
@@ -294,4 +296,20 @@ def test_the_prior_of_the_votes_leaves_no_class_impossible(make: Make) -> None:
     """One vote for each class is added to those that were cast: here 6, 3 and 0 of 9."""
     matrix = np.array([[0, 0, 0], [0, 0, 0], [1, 1, 1]], dtype=np.int8)
     model = make("votes").fit(votes_of(matrix, 3))
-    np.testing.assert_allclose(model.prior_, np.array([7, 4, 1]) / 12)
+    np.testing.assert_allclose(model.class_prior_, np.array([7, 4, 1]) / 12)
+
+
+@pytest.mark.parametrize(
+    "make", [MajorityVote, WeightedVote, OneCoin, DawidSkene, MatrixCompletion]
+)
+def test_label_models_have_scikit_learns_manners(make: type[Any]) -> None:
+    votes, _ = planted_votes(300, [0.9, 0.8, 0.7], 0.8, seed=0)
+    model = make().fit(votes)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert copy != model  # two models are never equal; asking raises nothing
+    assert not hasattr(copy, "class_prior_")
+    assert hash(model) == hash(model)
+    assert model.set_params(class_prior=[0.3, 0.7]).fit(votes).class_prior_.tolist() == [0.3, 0.7]
+    with pytest.raises(SettingsError, match=r"did you mean 'class_prior'\?"):
+        model.set_params(clas_prior=[0.3, 0.7])

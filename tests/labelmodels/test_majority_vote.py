@@ -40,13 +40,13 @@ def test_the_winner_leads_and_ties_follow_the_policy(matrix: np.ndarray, ties: T
     for label, counts in zip(model.predict(votes), votes.counts(), strict=True):
         leaders = np.flatnonzero(counts == counts.max())
         if counts.max() == 0:
-            assert label == model.prior_.argmax()
+            assert label == model.class_prior_.argmax()
         elif ties == "abstain" and len(leaders) > 1:
             assert label == -1
         elif ties == "first":
             assert label == leaders[0]
         elif ties == "commonest":
-            assert model.prior_[label] == model.prior_[leaders].max()
+            assert model.class_prior_[label] == model.class_prior_[leaders].max()
         else:
             assert label in leaders
 
@@ -59,7 +59,7 @@ def test_shares_are_probabilities_that_agree_with_the_winner(matrix: np.ndarray)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     assert np.array_equal(shares.max(axis=1), shares[np.arange(votes.n), labels])
     np.testing.assert_allclose(
-        shares[~votes.covered], np.tile(model.prior_, (int((~votes.covered).sum()), 1))
+        shares[~votes.covered], np.tile(model.class_prior_, (int((~votes.covered).sum()), 1))
     )
 
 
@@ -85,9 +85,9 @@ def test_random_ties_follow_the_seed_and_use_every_leader() -> None:
 def test_the_commonest_class_breaks_ties_and_fills_gaps() -> None:
     votes = Votes.from_array([[0, 1], [-1, -1], [1, 1], [1, -1]])
     model = MajorityVote().fit(votes)
-    np.testing.assert_allclose(model.prior_, [1.5 / 5, 3.5 / 5])
+    np.testing.assert_allclose(model.class_prior_, [1.5 / 5, 3.5 / 5])
     assert model.predict(votes).tolist() == [1, 1, 1, 1]
-    stated = MajorityVote(prior=[3, 1]).fit(votes)
+    stated = MajorityVote(class_prior=[3, 1]).fit(votes)
     assert stated.predict(votes).tolist() == [0, 0, 1, 1]
     np.testing.assert_allclose(stated.predict_proba(votes)[1], [0.75, 0.25])
     silent = MajorityVote(uncovered="abstain").fit(votes)
@@ -144,6 +144,6 @@ def test_misuse_is_refused() -> None:
     ):
         MajorityVote(ties="coin").fit(votes)  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="1 number for 2 classes"):
-        MajorityVote(prior=[1.0]).fit(votes)
+        MajorityVote(class_prior=[1.0]).fit(votes)
     with pytest.raises(InputError, match="fitted on the classes 0, 1"):
         MajorityVote().fit(votes).predict(Votes.from_array([[0]], classes=["x", "y"]))

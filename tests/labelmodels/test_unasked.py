@@ -33,7 +33,7 @@ def test_silence_of_a_source_that_was_not_asked_tells_nothing(kind: type[DawidSk
     model = kind(abstention=1.0).fit(asked)
     proba = model.predict_proba(asked)
     only_llm = np.flatnonzero((asked.matrix[:, :2] == -1).all(axis=1) & asked.unasked["llm"])
-    assert np.allclose(proba[only_llm], model.prior_)
+    assert np.allclose(proba[only_llm], model.class_prior_)
     # A row that the others vote on gets what it would get without the source.
     weights, bias, silence = model._rule.weights, model._rule.bias, model._rule.silent  # type: ignore[union-attr]
     assert silence is not None

@@ -293,3 +293,12 @@ def test_soft_votes_and_what_was_not_asked_go_with_their_source() -> None:
 def test_the_rules_of_the_picked_sources_stay_known() -> None:
     votes = replace(told(4), sources=("a",))
     assert votes[[3], "a"].matches(0)[0].reason == "rules of a"
+
+
+def test_the_callers_array_stays_writeable() -> None:
+    matrix = np.array([[0, 1], [1, -1]], np.int8)
+    votes = Votes(matrix=matrix, classes=("a", "b"), sources=("s", "t"), ids=pl.Series([0, 1]))
+    matrix[0, 0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        votes.matrix[0, 0] = 1
+    assert np.array(votes, copy=True).flags.writeable

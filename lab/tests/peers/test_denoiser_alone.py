@@ -74,12 +74,12 @@ def test_a_prior_is_given_or_estimated_and_answers_where_nobody_voted() -> None:
     votes, _ = planted_votes(800, [0.9, 0.85, 0.8, 0.8], 0.3, prior=[0.8, 0.2], seed=5)
     few = replace(QUICK, epochs=5)
     uncovered = ~votes.covered
-    known = DenoiserAlone(few, prior=[0.7, 0.3]).fit(votes)
+    known = DenoiserAlone(few, class_prior=[0.7, 0.3]).fit(votes)
     assert np.allclose(known.predict_proba(votes)[uncovered], [0.7, 0.3])
-    learnt = DenoiserAlone(few, prior="learn").fit(votes)
-    assert abs(learnt.prior_[0] - 0.8) < 0.1
-    assert np.allclose(learnt.predict_proba(votes)[uncovered], learnt.prior_)
-    assert DenoiserAlone(few).fit(votes).prior_.tolist() == [0.5, 0.5]
+    learnt = DenoiserAlone(few, class_prior="learn").fit(votes)
+    assert abs(learnt.class_prior_[0] - 0.8) < 0.1
+    assert np.allclose(learnt.predict_proba(votes)[uncovered], learnt.class_prior_)
+    assert DenoiserAlone(few).fit(votes).class_prior_.tolist() == [0.5, 0.5]
 
 
 def test_a_silent_source_has_no_accuracy_and_changes_nothing() -> None:
@@ -96,7 +96,7 @@ def test_nonsense_is_refused_in_one_line() -> None:
     with pytest.raises(NotFittedError, match=r"call fit\(votes\) first"):
         DenoiserAlone().predict_proba(votes)
     with pytest.raises(SettingsError, match=r"add up to 1\.1, not to 1"):
-        DenoiserAlone(prior=[0.5, 0.6]).fit(votes)
+        DenoiserAlone(class_prior=[0.5, 0.6]).fit(votes)
     with pytest.raises(InputError, match="no source votes"):
         DenoiserAlone().fit(Votes.from_array(np.full((4, 3), -1)))
     with pytest.raises(InputError, match="no votes: 0 documents"):

@@ -23,7 +23,7 @@ from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 
 
-@dataclass
+@dataclass(eq=False)
 class DawidSkene(LogLinearModel):
     r"""The full Dawid-Skene model, with "no vote" as one of the answers that a source can give.
 
@@ -59,11 +59,11 @@ class DawidSkene(LogLinearModel):
     True
     """
 
-    prior: Prior = "uniform"
+    class_prior: Prior = "uniform"
     abstention: float = 0.3
     smoothing: float = 1.0  # s, in documents
     max_iter: int = 100
-    tolerance: float = 1e-5  # stop when soft labels move less than this on average
+    tol: float = 1e-5  # stop when soft labels move less than this on average
 
     rates_: Real = field(init=False, repr=False)  # (k, m, m): T[j, c, y]
     n_iter_: int = field(init=False, repr=False)
@@ -73,14 +73,16 @@ class DawidSkene(LogLinearModel):
         self._check()
         votes = as_votes(votes)
         distinct = distinct_votes(votes)
-        self.prior_ = class_prior(self.prior, votes.classes, distinct, self._prior_smoothing)
-        q = distinct.votes.shares(self.prior_)
+        self.class_prior_ = fitted_prior(
+            self.class_prior, votes.classes, distinct, self._prior_smoothing
+        )
+        q = distinct.votes.shares(self.class_prior_)
         for n in range(1, self.max_iter + 1):
             self.n_iter_ = n
             self._m_step(distinct, q)
             before, q = q, posterior(distinct, *self._evidence(distinct))  # (u, m): P(y | row)
             moved = np.einsum("u,u->", distinct.counts, np.abs(q - before).max(axis=1))
-            if moved / distinct.n < self.tolerance:
+            if moved / distinct.n < self.tol:
                 break
         self.accuracies_ = accuracies(distinct, q)
         self._keep(votes, *self._evidence(distinct))
@@ -95,8 +97,8 @@ class DawidSkene(LogLinearModel):
             raise SettingsError(f"smoothing is {self.smoothing}: give a number above 0")
         if self.max_iter < 1:
             raise SettingsError(f"max_iter is {self.max_iter}: give 1 or more")
-        if self.tolerance < 0:
-            raise SettingsError(f"tolerance is {self.tolerance}: give 0 or more")
+        if self.tol < 0:
+            raise SettingsError(f"tol is {self.tol}: give 0 or more")
 
     @property
     def _prior_smoothing(self) -> float:
@@ -107,7 +109,9 @@ class DawidSkene(LogLinearModel):
         self.rates_ = rates(distinct, q, self.smoothing)
 
     def _evidence(self, distinct: DistinctVotes) -> tuple[Real, Real, Real]:
-        return evidence(log_rates(self.rates_), _silence(self.rates_), self.prior_, self.abstention)
+        return evidence(
+            log_rates(self.rates_), _silence(self.rates_), self.class_prior_, self.abstention
+        )
 
 
 def rates(distinct: DistinctVotes, q: Real, smoothing: float) -> Real:
@@ -160,7 +164,7 @@ def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0) -> Real:
     return prior
 
 
-def class_prior(
+def fitted_prior(
     wish: Prior, classes: tuple[str, ...], distinct: DistinctVotes, smoothing: float = 1.0
 ) -> Real:
     """(m,): the prior that is asked for; one that is to be learnt is smoothed by so many documents."""
@@ -175,7 +179,7 @@ def accuracies(distinct: DistinctVotes, q: Real) -> Real:
     return np.where(cast > 0, right / np.where(cast > 0, cast, 1.0), np.nan)
 
 
-@dataclass
+@dataclass(eq=False)
 class OneCoin(DawidSkene):
     r"""Dawid-Skene with one coin a source: a vote is worth the same whatever class it names.
 
@@ -224,7 +228,7 @@ class OneCoin(DawidSkene):
         silence = np.clip(1 - self.rates_.sum(axis=1), floor, 1)  # (k, m)
         # log T, without what all classes share
         spoken = self.coins_[:, None, None] * np.eye(distinct.m)
-        return evidence(spoken, silence, self.prior_, self.abstention)
+        return evidence(spoken, silence, self.class_prior_, self.abstention)
 
 
 def _coins(

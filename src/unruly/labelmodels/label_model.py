@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol, Self, runtime_checkable
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from unruly.prior import parse_prior
 from unruly.statistics import softmax
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
-from unruly.wording import listed, plural
+from unruly.wording import did_you_mean, listed, plural
 
 GUESS = 0.7  # the accuracy of a source of which nothing is known
 Real = NDArray[np.float64]
@@ -35,7 +35,7 @@ class LabelModel(Protocol):
     (True, [1])
     """
 
-    prior_: Real  # (m,): the class prior that was given or estimated
+    class_prior_: Real  # (m,): the class prior that was given or estimated
     accuracies_: Real  # (k,): of each vote cast, NaN for a source that cast none
 
     def fit(self, votes: Votes | ArrayLike) -> Self:
@@ -88,7 +88,9 @@ def stated_prior(wish: Prior, classes: tuple[str, ...], cast: Real) -> Real | No
         return None
     balance = parse_prior(wish, classes)
     if balance is None:
-        raise SettingsError("prior: a label model takes 'uniform', 'votes', 'learn' or shares")
+        raise SettingsError(
+            "class_prior: a label model takes 'uniform', 'votes', 'learn' or shares"
+        )
     if balance.of_votes:
         return np.asarray((cast.sum(axis=0) + 1) / (cast.sum() + len(classes)))
     return np.asarray(balance.shares)
@@ -156,11 +158,37 @@ def likeliest(proba: Real) -> NDArray[np.int16]:
     return np.asarray(proba.argmax(axis=1), dtype=np.int16)
 
 
-@dataclass
-class LogLinearModel:
+@dataclass(eq=False)
+class Parameters:
+    """The parameters of a label model as scikit-learn asks for them: `clone` and searches take it as it is.
+
+    >>> from sklearn.base import clone
+    >>> from unruly import OneCoin
+    >>> clone(OneCoin(max_iter=5)).set_params(tol=0.1)
+    OneCoin(class_prior='uniform', abstention=0.3, smoothing=2.0, max_iter=5, tol=0.1)
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; `deep` changes nothing, for none of them has parameters of its own."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change some of them."""
+        known = self.get_params()
+        for name, value in parameters.items():
+            if name not in known:
+                raise SettingsError(
+                    f"{type(self).__name__} has no parameter {name!r}: {did_you_mean(name, known, 'it has')}"
+                )
+            setattr(self, name, value)
+        return self
+
+
+@dataclass(eq=False)
+class LogLinearModel(Parameters):
     """What label models that end in a `LogLinear` rule have in common: what is learnt, and how they predict."""
 
-    prior_: Real = field(init=False, repr=False)  # (m,)
+    class_prior_: Real = field(init=False, repr=False)  # (m,)
     accuracies_: Real = field(init=False, repr=False)  # (k,)
     classes_: tuple[str, ...] = field(init=False, repr=False)
     sources_: tuple[str, ...] = field(init=False, repr=False)
@@ -169,7 +197,9 @@ class LogLinearModel:
     def _keep(self, votes: Votes, weights: Real, bias: Real, silent: Real | None = None) -> None:
         """Remember what the votes were of, and the rule that was learnt from them."""
         self.classes_, self.sources_ = votes.classes, votes.sources
-        self._rule = LogLinear(votes.sources, votes.classes, weights, bias, self.prior_, silent)
+        self._rule = LogLinear(
+            votes.sources, votes.classes, weights, bias, self.class_prior_, silent
+        )
 
     def predict_proba(self, votes: Votes | ArrayLike) -> Real:
         """(n, m): the probability of each class; the prior where no source voted."""

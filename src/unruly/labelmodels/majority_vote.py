@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, SettingsError, not_fitted
-from unruly.labelmodels.dawid_skene import class_prior
+from unruly.labelmodels.dawid_skene import fitted_prior
 from unruly.labelmodels.label_model import (
     GUESS,
     LogLinearModel,
+    Parameters,
     Prior,
     Real,
     as_votes,
@@ -29,8 +30,8 @@ Ties = Literal["commonest", "random", "first", "abstain"]
 Uncovered = Literal["commonest", "abstain"]
 
 
-@dataclass
-class MajorityVote:
+@dataclass(eq=False)
+class MajorityVote(Parameters):
     r"""Every source has one vote, and all votes weigh the same.
 
     For document i, with $c_{ir}$ the number of sources that vote for class r,
@@ -63,10 +64,10 @@ class MajorityVote:
 
     ties: Ties = "commonest"
     uncovered: Uncovered = "commonest"
-    prior: Sequence[float] | None = None
+    class_prior: Sequence[float] | None = None
     seed: int = 0
 
-    prior_: Real = field(init=False, repr=False)  # (m,)
+    class_prior_: Real = field(init=False, repr=False)  # (m,)
     accuracies_: Real = field(init=False, repr=False)  # (k,)
     classes_: tuple[str, ...] = field(init=False, repr=False)
     sources_: tuple[str, ...] = field(init=False, repr=False)
@@ -84,17 +85,17 @@ class MajorityVote:
         _check_choice("uncovered", self.uncovered, get_args(Uncovered))
         self.classes_ = votes.classes
         self.sources_ = votes.sources
-        stated = parse_prior(self.prior, votes.classes)
+        stated = parse_prior(self.class_prior, votes.classes)
         if stated is None or stated.of_votes:
             wins = class_wins(votes) + 1
-            self.prior_ = wins / wins.sum()
+            self.class_prior_ = wins / wins.sum()
         else:
-            self.prior_ = np.asarray(stated.shares)
+            self.class_prior_ = np.asarray(stated.shares)
         return self
 
     def predict_proba(self, votes: Votes | ArrayLike) -> Real:
         """(n, m): the share of the votes that each class has; columns are `classes_`."""
-        return SparseVotes.of(self._checked(votes)).shares(self.prior_)
+        return SparseVotes.of(self._checked(votes)).shares(self.class_prior_)
 
     def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
         """(n,): the winning class number, -1 where the policies say so."""
@@ -117,13 +118,13 @@ class MajorityVote:
             case "random":
                 label[tied] = np.where(leading, rng.random(leading.shape), -1).argmax(axis=1)
             case "commonest":
-                label[tied] = np.where(leading, self.prior_, -1).argmax(axis=1)
-        gap = int(self.prior_.argmax()) if self.uncovered == "commonest" else ABSTAIN
+                label[tied] = np.where(leading, self.class_prior_, -1).argmax(axis=1)
+        gap = int(self.class_prior_.argmax()) if self.uncovered == "commonest" else ABSTAIN
         label[~covered] = gap
         return label
 
     def _checked(self, given: Votes | ArrayLike) -> Votes:
-        if not hasattr(self, "prior_"):
+        if not hasattr(self, "class_prior_"):
             raise not_fitted("this MajorityVote has not been fitted yet: call fit(votes) first")
         votes = as_votes(given, self.classes_, self.sources_)
         if votes.classes != self.classes_:
@@ -185,7 +186,7 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 SURE = 1e-3  # no source is taken to be righter, or wronger, than this
 
 
-@dataclass
+@dataclass(eq=False)
 class WeightedVote(LogLinearModel):
     r"""Majority vote in which each source weighs as much as its accuracy warrants.
 
@@ -211,7 +212,7 @@ class WeightedVote(LogLinearModel):
     [2.2, 0.4, 0.4, 0.4]
     """
 
-    prior: Prior = "uniform"
+    class_prior: Prior = "uniform"
     accuracies: Sequence[float] | None = None
     smoothing: float = 2.0  # votes at 70 %, added to each source's
 
@@ -223,7 +224,7 @@ class WeightedVote(LogLinearModel):
             raise SettingsError(f"smoothing is {self.smoothing}: give a number of votes, 0 or more")
         votes = as_votes(votes)
         distinct = distinct_votes(votes)
-        self.prior_ = class_prior(self.prior, votes.classes, distinct)
+        self.class_prior_ = fitted_prior(self.class_prior, votes.classes, distinct)
         if self.accuracies is None:
             alpha = _agreement_with_others(distinct, self.smoothing)
         else:
@@ -232,7 +233,7 @@ class WeightedVote(LogLinearModel):
         sure = np.clip(alpha, SURE, 1 - SURE)
         self.weights_ = np.log((votes.m - 1) * sure / (1 - sure))
         weights = self.weights_[:, None, None] * np.eye(votes.m)  # (k, m, m)
-        self._keep(votes, weights, np.log(self.prior_))
+        self._keep(votes, weights, np.log(self.class_prior_))
         return self
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError, SettingsError
-from unruly.labelmodels.dawid_skene import class_prior, log_rates
+from unruly.labelmodels.dawid_skene import fitted_prior, log_rates
 from unruly.labelmodels.label_model import (
     GUESS,
     LogLinearModel,
@@ -27,7 +27,7 @@ CELLS = 1000  # cells of the dense count take as long as one pair of votes in th
 MANY = 10  # from so many sources on, the pull no longer grows with them
 
 
-@dataclass
+@dataclass(eq=False)
 class MatrixCompletion(LogLinearModel):
     r"""The generative model of Ratner et al.: fit second moments of the votes, ignore everything else.
 
@@ -57,7 +57,7 @@ class MatrixCompletion(LogLinearModel):
     True
     """
 
-    prior: Prior = "uniform"
+    class_prior: Prior = "uniform"
     ridge: float = 0.05  # r, the pull towards equal trust
     max_iter: int = 200
 
@@ -71,14 +71,14 @@ class MatrixCompletion(LogLinearModel):
         votes = as_votes(votes)
         distinct = distinct_votes(votes)
         _check_sources(distinct)
-        self.prior_ = class_prior(self.prior, votes.classes, distinct)
+        self.class_prior_ = fitted_prior(self.class_prior, votes.classes, distinct)
         with threadpool_limits(1, user_api="blas"):  # small matrices: threads would only spin
             self.rates_ = self._complete(distinct)
-        right = np.einsum("jcc,c->j", self.rates_, self.prior_)
+        right = np.einsum("jcc,c->j", self.rates_, self.class_prior_)
         share = distinct.cast.sum(axis=1) / distinct.n
         accuracies = np.where(share > 0, right / np.where(share > 0, share, 1), np.nan)
         self.accuracies_ = accuracies.clip(0, 1)
-        self._keep(votes, log_rates(self.rates_), np.log(self.prior_))
+        self._keep(votes, log_rates(self.rates_), np.log(self.class_prior_))
         return self
 
     def _complete(self, distinct: DistinctVotes) -> Real:
@@ -90,7 +90,7 @@ class MatrixCompletion(LogLinearModel):
             overlaps(distinct)[np.ix_(used, used)],
             distinct.cast.reshape(-1)[used] / distinct.n,
             source[:, None] != source,
-            self.prior_,
+            self.class_prior_,
             self.ridge * min(1.0, MANY / len(np.unique(source))),
         )
         start = problem.trusting(np.eye(m)[used % m])  # (a, m)

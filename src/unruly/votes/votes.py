@@ -165,7 +165,9 @@ class Votes:
         for source, missing in self.unasked.items():
             if source not in self.sources or missing.shape != (n,):
                 raise InputError(f"unasked documents of {source!r} must be one flag a document")
-        self.matrix.flags.writeable = False
+        ours = self.matrix.view()  # not copied: the caller's own array stays writeable
+        ours.flags.writeable = False
+        object.__setattr__(self, "matrix", ours)
 
     @classmethod
     def from_array(
@@ -519,7 +521,7 @@ class Votes:
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None
     ) -> NDArray[np.int8]:
-        return np.array(self.matrix, dtype=dtype)
+        return np.array(self.matrix, dtype=dtype, copy=copy)
 
     def matches(self, row: int) -> tuple[Match, ...]:
         """Which rule of which source fired on this document, and on which spans of its text."""

@@ -123,7 +123,9 @@ def _prior(project: Project, votes: Votes) -> tuple[float, ...] | None:
     stated = parse_prior(project.prior, votes.classes)
     if stated is None:
         return None
-    return tuple(MajorityVote().fit(votes).prior_.tolist()) if stated.of_votes else stated.shares
+    return (
+        tuple(MajorityVote().fit(votes).class_prior_.tolist()) if stated.of_votes else stated.shares
+    )
 
 
 def _keywords(project: Project) -> tuple[tuple[str, ...], ...]:

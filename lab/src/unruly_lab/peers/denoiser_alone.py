@@ -31,7 +31,7 @@ class DenoiserAlone:
     equal rows get equal labels. The scores lie in [0, 1]: with two classes no label is surer than
     0.731.
 
-    The equations know no class prior: `prior`, given or estimated, is the answer for documents without
+    The equations know no class prior: `class_prior`, given or estimated, is the answer for documents without
     a vote. `accuracies_` are the shares of each source's votes that name the denoised label. As the
     attention confirms whom it has come to trust, it ends with a strict order of sources, headed mostly
     but not always by a good one: trust these accuracies less than those of the other label models.
@@ -52,10 +52,10 @@ class DenoiserAlone:
     """
 
     settings: PaperSettings = field(default_factory=lambda: PaperSettings(attention="voters"))
-    prior: Prior = "uniform"
+    class_prior: Prior = "uniform"
     seed: int = 0
 
-    prior_: NDArray[np.float64] = field(init=False, repr=False)  # (m,)
+    class_prior_: NDArray[np.float64] = field(init=False, repr=False)  # (m,)
     accuracies_: NDArray[np.float64] = field(init=False, repr=False)  # (k,)
     reliability_: NDArray[np.float64] = field(init=False, repr=False)  # (k,): A, sums to 1
     classes_: tuple[str, ...] = field(init=False, repr=False)
@@ -72,8 +72,8 @@ class DenoiserAlone:
         """Train the attention; the last epoch is kept."""
         votes = as_votes(votes)
         distinct = distinct_votes(votes)
-        prior = stated_prior(self.prior, votes.classes, distinct.cast)
-        self.prior_ = learned_prior(distinct) if prior is None else prior
+        prior = stated_prior(self.class_prior, votes.classes, distinct.cast)
+        self.class_prior_ = learned_prior(distinct) if prior is None else prior
         alone = replace(self.settings, ablation="rule-only", selection="last", calibrate=False)
         self._reads = features is not None
         seen = features if features is not None else _nothing_read(votes.n)
@@ -96,7 +96,7 @@ class DenoiserAlone:
             )
         seen = features if features is not None else _nothing_read(votes.n)
         proba = learner.heads(seen, votes).denoiser.astype(np.float64)
-        proba[~votes.covered] = self.prior_
+        proba[~votes.covered] = self.class_prior_
         return proba
 
     def predict(

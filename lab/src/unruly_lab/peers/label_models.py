@@ -125,7 +125,7 @@ def matrix_completion() -> VotesOnly:
 def denoiser() -> VotesOnly:
     """The paper's attention over votes, without features."""
     return VotesOnly(
-        lambda prior, seed: DenoiserAlone(prior=prior, seed=seed),
+        lambda prior, seed: DenoiserAlone(class_prior=prior, seed=seed),
         _attention,
     )
 
