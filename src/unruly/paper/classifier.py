@@ -97,9 +97,9 @@ class LiveUnits:
         self.units = np.flatnonzero(~dead) if enough else None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Part:
-    """The documents to compute, and the last logits of all of them."""
+    """The documents to compute, and the last logits of all of them, which are brought up to date in place."""
 
     rows: Whole  # (r,): their numbers
     features: Real  # (r, d)

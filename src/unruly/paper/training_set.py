@@ -29,9 +29,12 @@ Real = NDArray[np.float32]
 Whole = NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TrainingSet:
-    """n documents. D_L: matched by more than p sources, or with a known label. D_U: the rest."""
+    """n documents. D_L: matched by more than p sources, or with a known label. D_U: the rest.
+
+    Training renews `labels` in place; all else stays.
+    """
 
     features: Features
     matrix: NDArray[np.int8]  # (n, k)
