@@ -291,7 +291,7 @@ def test_labels_by_hand_tell_the_accuracy(unruly: Unruly, tmp_path: Path) -> Non
     page = Path("r.html").read_text("utf-8")
     share = own["accuracy"]
     assert f"Accuracy about {share:.0%} (" in page
-    assert "From 30 labels by hand, held out of training in turn (5 refits)" in page
+    assert "From 30 labels by hand, held out in turn (5 refits)" in page
     for lie in ("No true labels", "without true labels", "Accuracy not measured"):
         assert lie not in page
     assert unruly("report", "m.unruly", "-o", "alone.html", "-q").code == 0

@@ -64,7 +64,7 @@ def test_labels_that_were_trained_on_are_held_out() -> None:
         seen.append(int((clean >= 0).sum()))
         return denoise(x, cast, clean=clean, label_weights=weights)
 
-    held = hold_out(refit, features, votes, told)
+    held = hold_out(refit, features, votes, told, told.rows)
     honest = estimate_accuracy(proba, told, held)
     naive = estimate_accuracy(proba, told)
     truly = float((proba.argmax(axis=1) == truth)[60:].mean())
@@ -74,6 +74,37 @@ def test_labels_that_were_trained_on_are_held_out() -> None:
     assert honest.accuracy.value < naive.accuracy.value
     assert "from 60 labels, held out in turn (5 refits)" in str(honest)
     assert honest.to_plain()["gold"] == {"use": "scoring", "labels": 60, "origin": "labels.csv"}
+
+
+def test_only_labels_that_were_trained_on_are_held_out() -> None:
+    features, votes, truth = drawn(400, [0.7, 0.65, 0.6], coverage=0.3, signal=0.2)
+    numbers = np.full(400, -1)
+    numbers[:6] = truth[:6]
+    trained = Labelled.alike(numbers)
+    proba = denoise(features, votes, clean=numbers).heads(features, votes).combined
+    told = Labelled.alike(np.where(np.arange(400) < 50, truth, -1), "labels.csv")
+    seen: list[int] = []
+
+    def refit(x: Features, cast: Votes, clean: Gold, weights: Real64) -> Learner:
+        seen.append(int((clean >= 0).sum()))
+        return denoise(x, cast, clean=clean, label_weights=weights)
+
+    held = hold_out(refit, features, votes, trained, np.arange(6), unlabelled=told.numbers < 0)
+    assert sorted(seen) == [4, 5, 5, 5, 5]  # of the six, never of the other 44
+    assert held.everywhere.min() > 0.5
+    found = estimate_accuracy(proba, told, held)
+    assert (found.labels, found.trained, found.held_out) == (50, 6, 5)
+    assert "from 50 labels, of which 6 were trained on and held out (5 refits)" in str(found)
+
+
+def test_confidence_is_compared_with_that_of_the_model_that_answered() -> None:
+    right, sure = np.array([True] * 30 + [False] * 10), np.r_[np.full(30, 0.95), np.full(10, 0.6)]
+    own = float(sure.mean())
+    alike = weighted_accuracy(right, sure, own, np.ones(40))
+    # a surer model whose refits answer: their confidence is measured by their own mean, not by its
+    refits = weighted_accuracy(right, sure, np.full(40, own), np.ones(40))
+    assert alike == refits
+    assert weighted_accuracy(right, sure, 0.99, np.ones(40)).value > alike.value + 0.05
 
 
 def test_without_labels_that_tell_there_is_no_estimate() -> None:

@@ -25,7 +25,7 @@ from unruly.model.advice import (
     critique_rules,
 )
 from unruly.model.evaluation import Evaluation
-from unruly.model.fitted import Fitted
+from unruly.model.fitted import Fitted, digests_of
 from unruly.model.fitting import accuracy_by_labels
 from unruly.model.inputs import Documents, corpus_gold
 from unruly.model.predictions import Predictions
@@ -247,8 +247,9 @@ def _key_figures(
         documents = Documents.of(held_out.corpus)
         evaluation = fitted.evaluate(documents, predictions, gold, held_out.name)
     elif labels is not None and len(labels.rows):
-        features = fitted.features(Documents.of(seen.corpus), cache, progress)
-        by_labels = accuracy_by_labels(fitted, features, seen.votes, labels, progress)
+        read = Documents.of(seen.corpus)
+        features, digests = fitted.features(read, cache, progress), digests_of(read)
+        by_labels = accuracy_by_labels(fitted, digests, features, seen.votes, labels, progress)
     sources = source_facts(fitted.summary, seen.votes, held_out.votes, gold)
     return KeyFigures(
         model=model,

@@ -103,11 +103,7 @@ def _with_gold(facts: KeyFigures, evaluation: Evaluation) -> Verdict:
 def _with_labels(facts: KeyFigures, found: AccuracyEstimate) -> Verdict:
     """The accuracy that labels by hand tell."""
     a = found.accuracy
-    how = (
-        f", held out of training in turn ({plural(found.held_out, 'refit')})"
-        if found.held_out
-        else ", none of which the model was trained on"
-    )
+    how = found.held or ", none of which the model was trained on"
     sentences = [
         f"From {plural(found.labels, 'label')} by hand{how}, for {facts.documents}. The range is a 95% "
         "interval; more labels make it narrower.",
