@@ -117,6 +117,17 @@ def test_a_second_run_asks_about_others_and_the_balance_is_told(
     plain = json.loads(unruly("evaluate", "m.unruly", spam, "--labels", "--json").out)
     assert plain["labels"] == 73
     assert plain["held_out"] == 0
+    both = unruly("evaluate", "m2.unruly", spam, "--labels", "--against", "m.unruly")
+    assert both.out.startswith(judged.out.splitlines()[0])
+    assert "against:  accuracy about " in both.out
+    assert "difference on the same labels: " in both.out
+    assert "--against OTHER" in judged.err
+    assert "--against OTHER" not in both.err
+    told = json.loads(
+        unruly("evaluate", "m2.unruly", spam, "--labels", "--against", "m.unruly", "--json").out
+    )
+    assert told["against"]["accuracy"] == plain["accuracy"]
+    assert unruly("evaluate", "m2.unruly", spam, "--against", "m.unruly").code == 2
 
 
 def test_ways_to_draw(label: Unruly, spam: Path) -> None:

@@ -18,6 +18,7 @@ from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import (
     BalanceEstimate,
     Real64,
+    compare_accuracies,
     estimate_accuracy,
     estimate_balance,
     hold_out,
@@ -114,6 +115,38 @@ def test_without_labels_that_tell_there_is_no_estimate() -> None:
     chosen = Labelled(np.array([1] + [-1] * 8), np.zeros(9), np.zeros(9, np.bool_), ())
     with pytest.raises(InputError, match="no label was drawn at random"):
         estimate_accuracy(proba, chosen)
+
+
+def test_two_models_are_compared_on_the_same_labels() -> None:
+    rng = np.random.default_rng(0)
+    n, held, widths, apart = 2000, 0, [], []
+    for _ in range(200):
+        truth = rng.integers(0, 2, n)
+        hard = rng.random(n)  # what is hard for one model is hard for the other
+        old, new = (np.where(hard < share, truth, 1 - truth) for share in (0.75, 0.82))
+        gap = float((new == truth).mean() - (old == truth).mean())
+        rows = rng.permutation(n)[:25]
+        told = Labelled.alike(np.where(np.isin(np.arange(n), rows), truth, -1))
+        two = [estimate_accuracy(np.eye(2)[one] * 0.8 + 0.1, told) for one in (new, old)]
+        found = compare_accuracies(two[0], two[1], told)
+        held += found.gain.low <= gap <= found.gain.high
+        widths.append(found.gain.high - found.gain.low)
+        apart.append(two[0].accuracy.high - two[0].accuracy.low)
+    assert held >= 0.93 * 200
+    assert np.mean(widths) < np.mean(apart)
+
+
+def test_a_difference_that_labels_do_not_tell_is_called_so() -> None:
+    told = Labelled.alike(np.array([0] * 20 + [-1] * 80))
+    same = estimate_accuracy(np.tile([0.9, 0.1], (100, 1)), told)
+    found = compare_accuracies(same, same, told)
+    assert found.changed == 0
+    assert found.gain.low < 0 < found.gain.high
+    assert str(found).startswith("+0 points (-")
+    assert str(found).endswith("these labels do not tell which is better")
+    worst = estimate_accuracy(np.tile([0.1, 0.9], (100, 1)), told)
+    assert "tell" not in str(compare_accuracies(same, worst, told))
+    assert compare_accuracies(same, worst, told).to_plain()["gain"] == 1.0
 
 
 CLASSES = ("ham", "spam")

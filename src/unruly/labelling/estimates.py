@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ _MOST = 20_000  # documents on which the model is fitted again
 _EXTRA = 0.25  # squared error of one label that is added, so that a few without an error do not claim certainty
 _NEARER = 2 / 3  # of today's half width: what more labels are counted for
 _TELLING = 0.4
+_WIDE = 0.1  # of an interval of accuracy
 _NONE = 1e-6  # labels that the shares are worth before any label
 
 
@@ -50,6 +51,14 @@ class AccuracyEstimate:
     trained: int  # of these, that the model was trained on, and that were held out
     held_out: int  # parts in which they were; 0: the model has seen none
     gold: GoldUse
+    right: NDArray[np.bool_] = field(
+        repr=False, compare=False
+    )  # (l,): its answers, in the order of the documents
+
+    @property
+    def wide(self) -> bool:
+        """Whether the estimate of a model that is clearly better or worse could come out the same by chance."""
+        return self.accuracy.high - self.accuracy.low > _WIDE
 
     @property
     def held(self) -> str:
@@ -128,19 +137,60 @@ def estimate_accuracy(
         places = np.searchsorted(rows, held_out.rows)
         judged[places] = held_out.proba
         everywhere[places] = held_out.everywhere
-    share = weighted_accuracy(
-        judged.argmax(axis=1) == labelled.numbers[rows],
-        judged.max(axis=1),
-        everywhere,
-        labelled.weights[rows],
-    )
+    right = np.asarray(judged.argmax(axis=1) == labelled.numbers[rows])
+    share = weighted_accuracy(right, judged.max(axis=1), everywhere, labelled.weights[rows])
     return AccuracyEstimate(
         share,
         len(rows),
         trained=0 if held_out is None else len(held_out.rows),
         held_out=0 if held_out is None else held_out.folds,
         gold=GoldUse(Use.SCORING, len(rows), labelled.origin),
+        right=right,
     )
+
+
+@dataclass(frozen=True)
+class AccuracyGain:
+    """How much more accurate one model is than another, by the same labels."""
+
+    gain: Share  # from -1 to 1; n: as many labels, drawn evenly
+    changed: int  # labels on which one of the two is right and the other is wrong
+
+    def __str__(self) -> str:
+        g = self.gain
+        value, low, high = (f"{round(100 * x):+d}" for x in (g.value, g.low, g.high))
+        points = f"{value} points ({low} to {high})"
+        if g.low <= 0 <= g.high:
+            points += ": these labels do not tell which is better"
+        return points
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        gain = self.gain
+        return {
+            "gain": gain.value,
+            "gain_low": gain.low,
+            "gain_high": gain.high,
+            "changed": self.changed,
+        }
+
+
+def compare_accuracies(
+    new: AccuracyEstimate, old: AccuracyEstimate, labelled: Labelled
+) -> AccuracyGain:
+    """What the same labels say of two models: much is alike for both, so this is more precise than either estimate.
+
+    The interval is that of Agresti and Min (2005) for matched pairs: two pairs are added, one in which each model alone
+    is right half the time, so that a few labels without a difference do not claim certainty.
+    """
+    w = labelled.weights[labelled.rows]
+    w = w / w.sum()
+    d = new.right.astype(np.float64) - old.right
+    n, mean = 1 / float(w @ w), float(np.clip(w @ d, -1.0, 1.0))
+    centre, second = n * mean / (n + 2), (n * float(w @ d**2) + 1) / (n + 2)
+    half = Z95 * math.sqrt((second - centre**2) / (n + 2))
+    low, high = max(-1.0, min(mean, centre - half)), min(1.0, max(mean, centre + half))
+    return AccuracyGain(Share(mean, low, high, round(n)), int((d != 0).sum()))
 
 
 def check_drawn(labelled: Labelled) -> NDArray[np.intp]:

@@ -285,8 +285,8 @@ class TrainedLabels:
 
     def check(self, m: int) -> None:
         """Raise where they are not labels of so many classes."""
-        kinds = (self.digests.dtype.str, self.numbers.dtype.str, self.weights.dtype.str)
-        if kinds != ("<u8", "<i2", "<f8"):
+        kinds = (self.digests.dtype.name, self.numbers.dtype.name, self.weights.dtype.name)
+        if kinds != ("uint64", "int16", "float64"):
             raise ValueError("the labels that it was trained on are not as they should be")
         if not self.digests.shape == self.numbers.shape == self.weights.shape == (len(self),):
             raise ValueError("the labels that it was trained on are not one for each document")
