@@ -32,6 +32,7 @@ from unruly.texts.table import BOM, check_wide
 
 CANNOT_TELL, SKIPPED, WITHDRAWN = "(cannot tell)", "(skipped)", "(withdrawn)"
 NO_CLASS = (CANNOT_TELL, SKIPPED, WITHDRAWN)
+AGAIN = "contested:"  # before `why`: the document was asked about once more, to settle it
 FILE_NAME = "labels.csv"
 COLUMNS = ("id", "label", "when", "by", "why", "probability", "note")
 _ENDINGS = (".csv", ".tsv", ".txt", "")
@@ -51,13 +52,27 @@ class Answer:
     note: str = ""
 
     @property
+    def draw(self) -> str:
+        """How and in which draw the document was drawn, first of all where it was asked about again.
+
+        >>> Answer("17", "spam", why="contested:balance#3f9c21").draw
+        'balance#3f9c21'
+        """
+        return self.why.removeprefix(AGAIN)
+
+    @property
     def reason(self) -> str:
-        """How it was drawn: the part of `why` before the draw.
+        """How it was drawn: the part of `draw` before the number of the draw.
 
         >>> Answer("17", "spam", why="source:my links#3f9c21").reason
         'source:my links'
         """
-        return self.why.rpartition("#")[0] or self.why
+        return self.draw.rpartition("#")[0] or self.draw
+
+    @property
+    def again(self) -> bool:
+        """Whether it answers a question that was asked once more, to settle it."""
+        return self.why.startswith(AGAIN)
 
     @classmethod
     def of(cls, cells: Mapping[str, str]) -> Self | None:
@@ -184,27 +199,34 @@ class LabelFile:
         """id -> the answers that are valid, whatever the order of the lines.
 
         Of each annotator the latest counts, and none that was withdrawn; several that were written at the same time
-        (or without one) are all valid.
+        (or without one) are all valid. An answer that settles a document counts alone, whoever gave the ones before it.
 
         >>> answers = Answer("4", "ham", "2026-01-02"), Answer("4", "spam", "2026-01-01")
         >>> [answer.label for answer in LabelFile(Path("labels.csv"), answers).standing()["4"]]
         ['ham']
         """
-        groups: dict[tuple[str, str], list[Answer]] = defaultdict(list)
+        groups: dict[tuple[str, str, bool], list[Answer]] = defaultdict(list)
         for answer in self.answers:
-            groups[answer.id, answer.by].append(answer)
+            groups[answer.id, answer.by, answer.again].append(answer)
         found: dict[str, list[Answer]] = defaultdict(list)
-        for (own, _), answers in groups.items():
+        for (own, *_), answers in groups.items():
             last = max(moment(answer.when) for answer in answers)
             latest = {answer for answer in answers if moment(answer.when) == last}
             if all(answer.label != WITHDRAWN for answer in latest):
                 found[own] += latest
-        return {own: tuple(sorted(answers, key=_order)) for own, answers in found.items()}
+        return {own: tuple(sorted(_settled(some), key=_order)) for own, some in found.items()}
 
     def now(self, own: str) -> str:
         """The time for the next line about a document: later than all others, so that it overrides them."""
         others = (moment(answer.when) for answer in self.answers if answer.id == own)
         return timestamp(max(others, default=_NEVER))
+
+
+def _settled(answers: Sequence[Answer]) -> list[Answer]:
+    """Without those before the last that settles the document; one that was skipped settles nothing."""
+    settling = [moment(a.when) for a in answers if a.again and a.label != SKIPPED]
+    since = max(settling, default=_NEVER)
+    return [answer for answer in answers if moment(answer.when) >= since]
 
 
 def _order(answer: Answer) -> tuple[object, ...]:
