@@ -40,7 +40,6 @@ STREAM = Path("-")  # standard input or output
 SPLITS = ("train", "valid", "test")
 TABLES = (".parquet", ".csv", ".tsv", ".jsonl")
 BAD_ROWS = ("error", "skip", "keep")
-LABEL_NAMES = ("label", "gold", "target", "class")
 
 
 quiet_option = click.option(
@@ -220,12 +219,13 @@ class DataFile:
 
     def with_gold(self, *, required: bool = False) -> DataFile:
         """The same with the label column found, where its name is the usual one."""
+        from unruly.texts.columns import LABEL_NAMES, gold_column
         from unruly.texts.table import open_table
 
         if self.label is not None or self.is_wrench:
             return self
         columns = list(open_table(self.path).schema)
-        found = next((name for name in LABEL_NAMES if name in columns), None)
+        found = gold_column(columns)
         if found is None and required:
             raise InputError(
                 f"{self.path}: no column is called {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}: "
