@@ -32,8 +32,9 @@ from unruly.model.summary import FitSummary
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.rules.sources import Sources
-from unruly.texts.corpus import digest_numbers, text_digests
+from unruly.texts.corpus import Corpus, digest_numbers, text_digests
 from unruly.votes.votes import Votes
+from unruly.wording import shortened
 
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
@@ -375,19 +376,30 @@ class Neighbourhood:
         size = np.maximum(named.sum(axis=1, keepdims=True), 1)  # (s, 1)
         return np.asarray(named / size, dtype=np.float32)
 
+    def place(self, corpus: Corpus | None) -> int | None:
+        """Where the first of these documents is among the training documents, by its id and the beginning of its text."""
+        if corpus is None or self.snippets is None or not len(corpus):
+            return None
+        own, text = str(corpus.ids[0]), shortened(corpus.texts[0], SNIPPET)
+        pairs = zip(map(str, self.ids), self.snippets, strict=True)
+        return next((row for row, pair in enumerate(pairs) if pair == (own, text)), None)
+
     def nearest(
         self,
         features: NDArray[np.float32],  # (d,): one document
         classes: tuple[str, ...],
         sources: tuple[str, ...],
         count: int = 5,
+        *,
+        itself: int | None = None,
     ) -> tuple[Neighbour, ...]:
-        """The training documents whose features point the same way, nearest first; none for zeros."""
+        """The training documents whose features point the same way, nearest first, without `itself`; none for zeros."""
         direction = unit_length(features[None, :])[0]  # (d,)
         if not direction.any():
             return ()
         cosine = self.directions.astype(np.float32) @ direction  # (s,)
-        best = np.argsort(-cosine, kind="stable")[:count]
+        order = np.argsort(-cosine, kind="stable")
+        best = order[order != (-1 if itself is None else itself)][:count]
         votes = self.as_votes(classes, sources)
         return tuple(
             Neighbour(
