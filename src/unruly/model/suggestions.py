@@ -48,6 +48,7 @@ from unruly.rules.source import Rule, Source, rule_to_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Length
 from unruly.statistics import Share, clopper_pearson, sample_rows
+from unruly.texts.columns import names_classes
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
@@ -484,10 +485,9 @@ def _perhaps_gold(condition: Condition, documents: _Documents) -> PerhapsGold | 
     columns = documents.corpus.columns
     if not isinstance(condition, Field) or condition.column not in columns.columns:
         return None
-    values, given = columns[condition.column].cast(pl.String), documents.truth.argmax(axis=1)
+    values, given = columns[condition.column], documents.truth.argmax(axis=1)
     known = pl.DataFrame({"value": values, "given": given}).drop_nulls()
-    names = [name.lower() for name in documents.votes.classes]
-    named = known["value"].str.to_lowercase().is_in(names).sum() > known.height / 2
+    named = names_classes(values, documents.votes.classes)
     pairs = known.group_by("value", "given").len().sort("len", "given")
     best = pairs.group_by("value").last()  # the commonest class of each value
     tells = float(best["len"].sum()) / max(known.height, 1)

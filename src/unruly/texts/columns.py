@@ -144,6 +144,17 @@ def gold_column(columns: Collection[str]) -> str | None:
     return next((name for name in LABEL_NAMES if name in columns), None)
 
 
+def names_classes(column: pl.Series, classes: Iterable[str]) -> bool:
+    """Whether most values of a column are names of classes, as those of gold labels are; capitals do not matter.
+
+    >>> names_classes(pl.Series(["Ham", None, "spam", "?"]), ["ham", "spam"])
+    True
+    """
+    values = column.cast(pl.String, strict=False).drop_nulls()
+    named = values.str.to_lowercase().is_in([name.lower() for name in classes])
+    return bool(named.sum() > len(values) / 2)
+
+
 def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> NDArray[np.int16]:
     """(n,): each label as a class number; empty labels and -1 are unknown.
 
