@@ -366,7 +366,8 @@ class Conversation:
         said = ", ".join(f"{answer.by or 'unnamed'} {answer.label}" for answer in before)
         line = vote_line(self.task.shown(question.row), label, self._model(question.row))
         self.view.say(f"{line}; before: {said}" if question.again else line)
-        if reply.do is Do.LABEL and self.session.labels % _SENTENCE_EVERY == 0:
+        fifth = reply.do is Do.LABEL and self.session.labels % _SENTENCE_EVERY == 0
+        if fifth and self.session.question is not None:  # at the end the command tells it
             self._tell()
 
     def _check_disk(self) -> None:
