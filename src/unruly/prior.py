@@ -86,6 +86,20 @@ class StatedBalance:
             more["left_open"] = list(self.left_open)
         return {"shares": list(self.shares), **more} if more else list(self.shares)
 
+    def in_words(self, classes: Sequence[str]) -> str:
+        """As `--prior` takes it.
+
+        >>> parse_prior({"b": 0.2}, "abc").in_words("abc"), parse_prior([1, 3], "ab").in_words("ab")
+        ('b is 0.2', '0.25, 0.75')
+        """
+        exactly = "exactly " if self.exact else ""
+        if self.of_votes:
+            return "votes"
+        if not self.left_open:
+            return exactly + ", ".join(map(str, self.shares))
+        stated = [c for c in range(len(classes)) if c not in self.left_open]
+        return exactly + "; ".join(f"{classes[c]} is {self.shares[c]}" for c in stated)
+
 
 def parse_prior(given: object, classes: Sequence[str]) -> StatedBalance | None:
     """The class balance that was stated; None where nothing was (None or "auto").

@@ -176,6 +176,32 @@ def test_nothing_changed(unruly: Unruly, spam: Path, fitted: Path) -> None:
     assert unruly("diff", fitted, fitted).out == "nothing changed\n"
 
 
+def test_labels_by_hand_are_a_difference(unruly: Unruly, spam: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(spam, other)
+    (other / "labels.csv").write_text("id,label\n0,spam\n1,ham\n2,(cannot tell)\n")
+    out = unruly("diff", spam, other).out
+    assert "labels by hand: 0 -> 2 (2 added)" in out
+    (spam / "labels.csv").write_text("id,label\n0,ham\n1,Ham\n3,ham\n4,ham\n")
+    plain = json.loads(unruly("diff", spam, other, "--json").out)
+    assert plain["by_hand"] == {"before": 4, "after": 2, "added": 0, "removed": 2, "changed": 1}
+    assert unruly("diff", spam, spam).out == "nothing changed\n"
+
+
+def test_a_document_is_not_its_own_neighbour(unruly: Unruly, spam: Path, fitted: Path) -> None:
+    lines = (spam / "comments.csv").read_text("utf-8").splitlines()
+    near = json.loads(unruly("explain", fitted, "--data", spam, "--id", "5", "--json").out)
+    assert 5 not in [one["id"] for one in near["neighbours"]]
+    assert len(near["neighbours"]) == 5
+    header, *rows = lines
+    named = [f"{header},id", *(f"{row},c{i}" for i, row in enumerate(rows))]
+    (spam / "comments.csv").write_text("\n".join(named) + "\n", "utf-8")
+    again = json.loads(unruly("explain", fitted, "--data", spam, "--id", "c5", "--json").out)
+    assert again["neighbours"] == near["neighbours"]
+    typed = json.loads(unruly("explain", fitted, near["text"], "--json").out)
+    assert typed["neighbours"][0]["id"] == 5
+
+
 def test_an_edited_rule(unruly: Unruly, spam: Path, tmp_path: Path) -> None:
     plain = json.loads(unruly("diff", spam, edited(spam, tmp_path), "--json").out)
     changed = [source for source in plain["sources"] if source["kind"] == "edited"]
@@ -291,7 +317,7 @@ def test_labels_by_hand_tell_the_accuracy(unruly: Unruly, tmp_path: Path) -> Non
     page = Path("r.html").read_text("utf-8")
     share = own["accuracy"]
     assert f"Accuracy about {share:.0%} (" in page
-    assert "From 30 labels by hand, held out of training in turn (5 refits)" in page
+    assert "From 30 labels by hand, held out in turn (5 refits)" in page
     for lie in ("No true labels", "without true labels", "Accuracy not measured"):
         assert lie not in page
     assert unruly("report", "m.unruly", "-o", "alone.html", "-q").code == 0

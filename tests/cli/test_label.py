@@ -7,6 +7,7 @@ import os
 import pty
 import select
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -94,8 +95,8 @@ def test_a_second_run_asks_about_others_and_the_balance_is_told(
     assert first.code == 0, first.err
     assert "the share of" in first.out
     assert "more labels would make it" in first.out
-    assert "refitting with these labels would change" in first.out
-    assert "next: unruly fit spam -o m.unruly" in first.err
+    assert first.out.count("a fit with these labels would change") == 3  # after 5, 10 and 12
+    assert "next: unruly fit spam -o m-2.unruly --encoder lsa\n" in first.err
     assert "model: " in first.out
     done = label("ham\n" * 99, "spam", "-n", "99", "--model", "m.unruly", "--json")
     plain = json.loads(done.out)
@@ -117,14 +118,25 @@ def test_a_second_run_asks_about_others_and_the_balance_is_told(
     plain = json.loads(unruly("evaluate", "m.unruly", spam, "--labels", "--json").out)
     assert plain["labels"] == 73
     assert plain["held_out"] == 0
+    both = unruly("evaluate", "m2.unruly", spam, "--labels", "--against", "m.unruly")
+    assert both.out.startswith(judged.out.splitlines()[0])
+    assert "against:  accuracy about " in both.out
+    assert "difference on the same labels: " in both.out
+    assert "--against OTHER" in judged.err
+    assert "--against OTHER" not in both.err
+    told = json.loads(
+        unruly("evaluate", "m2.unruly", spam, "--labels", "--against", "m.unruly", "--json").out
+    )
+    assert told["against"]["accuracy"] == plain["accuracy"]
+    assert unruly("evaluate", "m2.unruly", spam, "--against", "m.unruly").code == 2
 
 
 def test_ways_to_draw(label: Unruly, spam: Path) -> None:
-    for by in ("doubt", "source:link", "class:ham"):
-        done = label("ham\n", "spam", "-n", "1", "--by", by)
+    for by in (["doubt"], ["source:link"], ["source", "link"], ["class", "ham"]):
+        done = label("ham\n", "spam", "--by", *by, "-n", "1")
         assert done.code == 0, done.err
     reasons = [answer.reason for answer in LabelFile.open(spam / "labels.csv").answers]
-    assert reasons == ["doubt", "source:link", "class:ham"]
+    assert reasons == ["doubt", "source:link", "source:link", "class:ham"]
     done = label("ham\n", "spam", "--by", "sorce:link")
     assert done.code == 2
     assert "by = 'sorce:link'" in done.err
@@ -132,6 +144,80 @@ def test_ways_to_draw(label: Unruly, spam: Path) -> None:
         "there is no source 'lnk': did you mean 'link'"
         in label("", "spam", "--by", "source:lnk").err
     )
+
+
+def test_the_next_command_keeps_the_settings_and_the_model(
+    label: Unruly, unruly: Unruly, spam: Path
+) -> None:
+    options = ["--encoder", "lsa", "--seed", "7", "--tau", "2.5", "--prior", "spam is 0.3"]
+    assert unruly("fit", spam, "-o", "a.unruly", *options, "--no-excerpts", "-q").code == 0
+    done = label("spam\nham\n", "spam", "-n", "2", "--model", "a.unruly")
+    command = done.err[done.err.index("next: ") + len("next: ") :].splitlines()[0]
+    assert command == (
+        "unruly fit spam -o a-2.unruly --encoder lsa --tau 2.5 --seed 7 --prior '0.7, 0.3' --no-excerpts"
+    )
+    before = Path("a.unruly").read_bytes()
+    assert unruly(*shlex.split(command)[1:], "-q").code == 0
+    assert Path("a.unruly").read_bytes() == before
+    told = unruly("diff", "a.unruly", "a-2.unruly").out
+    assert "gold labels: none used -> 2 for training" in told
+    assert not [
+        line for line in told.splitlines() if line.split(":")[0] in ("encoder", "seed", "tau")
+    ]
+    done = label("spam\n", "spam", "-n", "1", "--model", "a-2.unruly")
+    assert "next: unruly fit spam -o a-3.unruly " in done.err
+
+
+def test_contested_documents_are_asked_about_again(
+    label: Unruly, unruly: Unruly, spam: Path
+) -> None:
+    lines = "id,label,when,by\n0,spam,2026-01-01,ada\n0,ham,2026-01-02,bob\n1,eggs,2026-01-01,ada\n"
+    (spam / "labels.csv").write_text(lines + "2,ham,2026-01-01,ada\n")
+    done = label("ham\n", "spam", "-n", "1", "--by-whom", "bob")
+    assert "--by contested of `unruly label` asks again" in done.err
+    assert "id 0" not in done.out
+    done = label("skip\nspam\n", "spam", "--by", "contested", "--by-whom", "carol")
+    assert done.code == 0, done.err
+    assert "1 of 2, id 0" in done.out
+    assert "before: ada spam, bob ham" in done.out
+    assert done.out.index("-> (skipped)") < done.out.index("before: ada")
+    assert "drawn by the votes" not in done.err
+    done = label("spam\nundo\nham\n", "spam", "--by", "contested", "--by-whom", "carol")
+    assert "1 of 1, id 0" in done.out
+    assert "set aside" not in label("ham\n", "spam", "-n", "1").err
+    done = label("", "spam", "--by", "contested")
+    assert done.code == 0
+    assert "nothing left to label with --by contested: spam/labels.csv has 5 labels" in done.out
+    told = json.loads(unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "--json").out)
+    assert told["problems"] == []
+
+
+def test_who_sends_answers_by_a_pipe_sees_what_is_asked(spam: Path, tmp_path: Path) -> None:
+    running = subprocess.Popen(
+        command_line(["label", "spam", "-n", "2"]),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        text=True,
+    )
+    assert running.stdin is not None
+    assert running.stdout is not None
+    shown = ""
+    for answer, awaited in (("spam\n", "2 of 2"), ("ham\n", "that was the last document: undo")):
+        running.stdin.write(answer)
+        running.stdin.flush()
+        while awaited not in shown:
+            line = running.stdout.readline()
+            assert line, shown
+            shown += line
+    assert labels_in(spam) == ["spam", "ham"]
+    rest, _ = running.communicate("spam\n", timeout=60)
+    assert "2 labels added, 2 in all" in rest
+
+
+def test_answers_after_the_last_document_are_mentioned(label: Unruly, spam: Path) -> None:
+    assert "more answers than documents" in label("spam\n" * 3, "spam", "-n", "2").err
+    assert "more answers than documents" not in label("spam\n" * 2, "spam", "-n", "2").err
 
 
 def test_what_is_no_answer_stops_with_one_line_and_keeps_the_others(
@@ -398,7 +484,7 @@ def test_a_long_list_of_classes_does_not_push_the_text_away(terminal: object, sp
     toml.write_text(toml.read_text().replace('["ham", "spam"]', f'["ham", "spam", {classes}]'))
     screen = terminal(["label", "spam", "-n", "2"], columns=40, lines=16)  # type: ignore[operator]
     shown = screen.wait_for("[=] 30 classes")
-    assert shown.index("[h] ham") < shown.index("1 of 2")
+    assert shown.index("[01] ham") < shown.index("1 of 2")
     screen.wait_for("[q] quit")
     screen.type("=")
     again = screen.wait_for("[=] 30 classes")
@@ -446,9 +532,40 @@ def test_a_project_that_changes_meanwhile(terminal: object, spam: Path) -> None:
     comments = spam / "comments.csv"
     comments.write_text(comments.read_text() + "one more,1\n")
     screen.type("s")
-    screen.wait_for("the documents have changed on disk: all answers so far are kept")
+    screen.wait_for("the documents have changed on disk: start again (1 answer kept in")
     assert screen.code() == 2
     assert labels_in(spam) == ["spam"]
+
+
+def test_a_file_of_labels_that_goes_meanwhile(terminal: object, spam: Path) -> None:
+    screen = terminal(["label", "spam", "-n", "5", "-q"])  # type: ignore[operator]
+    for key in "sh":
+        screen.wait_for("[q] quit")
+        screen.type(key)
+    screen.wait_for("3 of 5")
+    (spam / "labels.csv").unlink()
+    screen.wait_for("[q] quit")
+    screen.type("s")
+    screen.wait_for("4 of 5")
+    assert labels_in(spam) == ["spam", "ham", "spam"]
+    header, _, *rest = (spam / "labels.csv").read_text().splitlines(keepends=True)
+    (spam / "labels.csv").write_text(header + "".join(rest))
+    screen.wait_for("[q] quit")
+    screen.type("q")
+    screen.wait_for("2 labels added, 2 in all")
+    assert screen.code() == 0
+
+
+def test_a_project_that_goes_meanwhile(terminal: object, spam: Path) -> None:
+    screen = terminal(["label", "spam", "-n", "5"])  # type: ignore[operator]
+    screen.wait_for("[q] quit")
+    screen.type("s")
+    screen.wait_for("2 of 5")
+    screen.wait_for("[q] quit")
+    shutil.rmtree(spam)
+    screen.type("s")
+    screen.wait_for("the documents are gone: start again (there is no spam/labels.csv)")
+    assert screen.code() == 2
 
 
 def test_classes_that_change_meanwhile(terminal: object, spam: Path) -> None:

@@ -30,6 +30,25 @@ def test_letters_of_the_names_where_they_are_free() -> None:
     assert ClassKeys.of(["2", "1", "b"]).codes == ("2", "1", "b")
 
 
+def test_numbers_in_names_are_what_they_say() -> None:
+    keys = ClassKeys.of([f"billing {i}" for i in range(12)])
+    assert keys.codes == tuple(f"{i:02}" for i in range(12))
+    for i in range(12):
+        for said in (str(i), f"{i:02}", f"Billing {i}"):
+            assert keys.line(said) == Reply(Do.LABEL, f"billing {i}")
+    assert keys.line("12") is None
+    assert ClassKeys.of(["praise", "tier 1", "tier 2"]).codes == ("1", "2", "3")
+
+
+def test_a_number_that_could_mean_two_classes_is_refused() -> None:
+    keys = ClassKeys.of(["praise", "tier 1", "tier 2"])
+    assert keys.line("1") is None  # the key of praise, and the number of tier 1
+    assert keys.line("3") == Reply(Do.LABEL, "tier 2")
+    assert ClassKeys.of(["ham 1", "spam 2"]).line("2") == Reply(Do.LABEL, "spam 2")
+    assert ClassKeys.of(["2", "1", "b"]).line("1") == Reply(Do.LABEL, "1")
+    assert ClassKeys.of([str(year) for year in range(1999, 2009)]).codes[0] == "01"
+
+
 def test_lines_are_answers() -> None:
     lines = Lines(io.StringIO("ham\n\nS\nskip\nCannot tell\n?\n<\nundo\n+ so funny\nquit\n"))
     keys = ClassKeys.of(["ham", "spam"])

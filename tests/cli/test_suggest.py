@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -305,3 +306,36 @@ def test_a_list_that_is_mostly_wrong_gets_no_more_words(planted: Path) -> None:
     for accuracy, into in ((wilson(80, 100), "advert"), (wilson(20, 100), "cheap")):
         places = _places(found, project, corpus, votes, [None, accuracy])
         assert [place.source for place in places] == [into]
+
+
+def test_gold_by_its_name_is_no_rule_and_fewer_than_asked_are_mentioned(
+    unruly: Unruly, planted: Path
+) -> None:
+    header, *lines = (planted / "texts.csv").read_text().splitlines()
+    with_gold = [f"{line},{('ham', 'spam')[i % 2]}" for i, line in enumerate(lines)]
+    (planted / "texts.csv").write_text("\n".join([f"{header},label", *with_gold]) + "\n")
+    done = unruly("suggest", planted, "-n", "99")
+    assert done.code == 0, done.err
+    assert "the column label holds true labels by its name, so no rule may read it" in done.out
+    assert "field label" not in done.out
+    assert "field" not in done.out.split("about your rules")[0].replace("no rule", "")
+    shown = [line for line in done.out.splitlines() if "(into " in line]
+    assert f"no more than {len(shown)}: nothing else goes clearly with one class" in done.out
+    assert "would change 1 label" not in done.out
+    few = unruly("suggest", planted, "-n", "2")
+    assert "no more than" not in few.out
+    (planted / "texts.csv").write_text("\n".join([f"{header},true_class", *with_gold]) + "\n")
+    done = unruly("suggest", planted)
+    assert (
+        "    ! the values of true_class are names of classes: if it holds true labels" in done.out
+    )
+
+
+def test_predictions_and_labels_by_hand_are_told_apart(unruly: Unruly, planted: Path) -> None:
+    labels = [f"{i},{('ham', 'spam')[i % 2]}" for i in range(40)]
+    (planted / "labels.csv").write_text("\n".join(["id,label", *labels]) + "\n")
+    done = unruly("suggest", planted)
+    assert "40 labels by hand used" in done.out
+    assert re.search(
+        r"; would change [\d,]+ predictions?; right on \d+ of \d+ labels? by hand", done.out
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,14 @@ from unruly.labelling.answers import (
     problems_to_plain,
     written_id,
 )
-from unruly.labelling.label_file import CANNOT_TELL, SKIPPED, Answer, LabelFile, UnreadableLine
+from unruly.labelling.label_file import (
+    CANNOT_TELL,
+    SKIPPED,
+    WITHDRAWN,
+    Answer,
+    LabelFile,
+    UnreadableLine,
+)
 from unruly.labelling.sampling import ask
 from unruly.votes.votes import Votes
 
@@ -76,7 +84,8 @@ def test_each_kind_of_problem_is_one_line() -> None:
         "labels.csv: 1 line ignored: not readable (line 3)",
         "labels.csv: 2 labels set aside: their documents are not in the data (7, 8)",
         "labels.csv: 1 label set aside: not a class of the project (eggs)",
-        "labels.csv: 1 document set aside until annotators agree (0: ada spam, unnamed ham)",
+        "labels.csv: 1 document set aside until annotators agree (0: ada spam, unnamed ham); --by contested of "
+        "`unruly label` asks again",
     ]
     plain = problems_to_plain(problems, "labels.csv")
     assert {one["kind"] for one in plain} == {
@@ -86,6 +95,28 @@ def test_each_kind_of_problem_is_one_line() -> None:
         "contradiction",
     }
     assert {one["file"] for one in plain} == {"labels.csv"}
+
+
+def test_an_answer_that_settles_counts_alone_and_as_drawn_before() -> None:
+    ada = Answer("0", "spam", "2026-01-01", "ada", "balance#1", 0.25)
+    bob = Answer("0", "ham", "2026-01-02", "bob", "import#2")
+    other = Answer("1", "ham", "2026-01-01", "ada", "balance#1", 0.5)
+    carol = Answer("0", "ham", "2026-01-03", "carol", "contested:balance#1", 0.25)
+    assert of(ada, bob, other).labels == 1
+    settled = of(ada, bob, other, carol, n=9)
+    assert settled.numbers.tolist()[:2] == [0, 0]
+    assert not settled.problems
+    agreed = of(replace(ada, label="ham"), other, n=9)
+    assert np.array_equal(settled.weights, agreed.weights)  # one draw, with its probabilities
+    assert of(ada, bob, replace(carol, label=SKIPPED)).problems
+    withdrawn = replace(carol, label=WITHDRAWN, when="2026-01-04")
+    assert of(ada, bob, carol, withdrawn).problems == of(ada, bob).problems
+    later = Answer("0", "spam", "2026-01-05", "bob")
+    assert of(ada, bob, carol, later).problems == (
+        Contradiction("0", (("carol", "ham"), ("bob", "spam"))),
+    )
+    assert of(ada, bob, replace(carol, label=CANNOT_TELL)).answered.tolist()[0]
+    assert not of(ada, bob, replace(carol, label=CANNOT_TELL)).problems
 
 
 def test_who_cannot_tell_is_not_asked_again_and_who_skips_is() -> None:

@@ -18,6 +18,7 @@ from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import (
     BalanceEstimate,
     Real64,
+    compare_accuracies,
     estimate_accuracy,
     estimate_balance,
     hold_out,
@@ -64,7 +65,7 @@ def test_labels_that_were_trained_on_are_held_out() -> None:
         seen.append(int((clean >= 0).sum()))
         return denoise(x, cast, clean=clean, label_weights=weights)
 
-    held = hold_out(refit, features, votes, told)
+    held = hold_out(refit, features, votes, told, told.rows)
     honest = estimate_accuracy(proba, told, held)
     naive = estimate_accuracy(proba, told)
     truly = float((proba.argmax(axis=1) == truth)[60:].mean())
@@ -76,6 +77,37 @@ def test_labels_that_were_trained_on_are_held_out() -> None:
     assert honest.to_plain()["gold"] == {"use": "scoring", "labels": 60, "origin": "labels.csv"}
 
 
+def test_only_labels_that_were_trained_on_are_held_out() -> None:
+    features, votes, truth = drawn(400, [0.7, 0.65, 0.6], coverage=0.3, signal=0.2)
+    numbers = np.full(400, -1)
+    numbers[:6] = truth[:6]
+    trained = Labelled.alike(numbers)
+    proba = denoise(features, votes, clean=numbers).heads(features, votes).combined
+    told = Labelled.alike(np.where(np.arange(400) < 50, truth, -1), "labels.csv")
+    seen: list[int] = []
+
+    def refit(x: Features, cast: Votes, clean: Gold, weights: Real64) -> Learner:
+        seen.append(int((clean >= 0).sum()))
+        return denoise(x, cast, clean=clean, label_weights=weights)
+
+    held = hold_out(refit, features, votes, trained, np.arange(6), unlabelled=told.numbers < 0)
+    assert sorted(seen) == [4, 5, 5, 5, 5]  # of the six, never of the other 44
+    assert held.everywhere.min() > 0.5
+    found = estimate_accuracy(proba, told, held)
+    assert (found.labels, found.trained, found.held_out) == (50, 6, 5)
+    assert "from 50 labels, of which 6 were trained on and held out (5 refits)" in str(found)
+
+
+def test_confidence_is_compared_with_that_of_the_model_that_answered() -> None:
+    right, sure = np.array([True] * 30 + [False] * 10), np.r_[np.full(30, 0.95), np.full(10, 0.6)]
+    own = float(sure.mean())
+    alike = weighted_accuracy(right, sure, own, np.ones(40))
+    # a surer model whose refits answer: their confidence is measured by their own mean, not by its
+    refits = weighted_accuracy(right, sure, np.full(40, own), np.ones(40))
+    assert alike == refits
+    assert weighted_accuracy(right, sure, 0.99, np.ones(40)).value > alike.value + 0.05
+
+
 def test_without_labels_that_tell_there_is_no_estimate() -> None:
     proba = np.full((9, 2), 0.5)
     with pytest.raises(InputError, match="no document has a label yet"):
@@ -83,6 +115,38 @@ def test_without_labels_that_tell_there_is_no_estimate() -> None:
     chosen = Labelled(np.array([1] + [-1] * 8), np.zeros(9), np.zeros(9, np.bool_), ())
     with pytest.raises(InputError, match="no label was drawn at random"):
         estimate_accuracy(proba, chosen)
+
+
+def test_two_models_are_compared_on_the_same_labels() -> None:
+    rng = np.random.default_rng(0)
+    n, held, widths, apart = 2000, 0, [], []
+    for _ in range(200):
+        truth = rng.integers(0, 2, n)
+        hard = rng.random(n)  # what is hard for one model is hard for the other
+        old, new = (np.where(hard < share, truth, 1 - truth) for share in (0.75, 0.82))
+        gap = float((new == truth).mean() - (old == truth).mean())
+        rows = rng.permutation(n)[:25]
+        told = Labelled.alike(np.where(np.isin(np.arange(n), rows), truth, -1))
+        two = [estimate_accuracy(np.eye(2)[one] * 0.8 + 0.1, told) for one in (new, old)]
+        found = compare_accuracies(two[0], two[1], told)
+        held += found.gain.low <= gap <= found.gain.high
+        widths.append(found.gain.high - found.gain.low)
+        apart.append(two[0].accuracy.high - two[0].accuracy.low)
+    assert held >= 0.93 * 200
+    assert np.mean(widths) < np.mean(apart)
+
+
+def test_a_difference_that_labels_do_not_tell_is_called_so() -> None:
+    told = Labelled.alike(np.array([0] * 20 + [-1] * 80))
+    same = estimate_accuracy(np.tile([0.9, 0.1], (100, 1)), told)
+    found = compare_accuracies(same, same, told)
+    assert found.changed == 0
+    assert found.gain.low < 0 < found.gain.high
+    assert str(found).startswith("+0 points (-")
+    assert str(found).endswith("these labels do not tell which is better")
+    worst = estimate_accuracy(np.tile([0.1, 0.9], (100, 1)), told)
+    assert "tell" not in str(compare_accuracies(same, worst, told))
+    assert compare_accuracies(same, worst, told).to_plain()["gain"] == 1.0
 
 
 CLASSES = ("ham", "spam")

@@ -182,6 +182,53 @@ def test_what_is_no_file_of_labels_is_refused(
         LabelFile.open(tmp_path / name)
 
 
+WHOLE = "id,label,when,by,why,probability,note\n"
+ROW = "{},spam,2026-11-16T20:31:0{}.120Z,ada,balance#12,0.25,{}\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (WHOLE + ROW.format(1, 1, "") + ROW.format(2, 2, '"oops') + ROW.format(3, 3, ""), 3),
+        (
+            WHOLE + ROW.format(1, 1, '"oops') + ROW.format(2, 2, '"a note"') + ROW.format(3, 3, ""),
+            2,
+        ),
+        (WHOLE + ROW.format(1, 1, '"oops') + ROW.format(2, 2, "") + ROW.format(3, 3, 'so""'), 2),
+        (WHOLE + ROW.format(1, 1, "") + ROW.format(2, 2, '"oops'), 3),  # the last line, whole
+        ('id,label\n"1,spam\n2,ham\n3,ham\n', 2),
+        ('id,label,note\n1,spam,"oops\n2,ham,fine\n3,ham,"ok"\n', 2),
+        ('"id";"label"\r\n"1";"spam\r\n"2";"ham"\r\n"3";"ham"\r\n', 2),
+        ('id,label,note\n1,spam,\n2,ham,"a"\n3,ham,"b\n4,spam,\n5,ham,"\n', 4),
+        ("id,label,note\n" + '1,spam,"oops\n' + "2,ham,\n" * 40_000, 2),
+    ],
+)
+def test_a_quote_without_an_end_is_refused_and_nothing_changes(
+    tmp_path: Path, data: str, line: int
+) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_bytes(data.encode())
+    with pytest.raises(InputError, match="a quote is opened in this line and not closed") as found:
+        LabelFile.open(path)
+    assert found.value.where is not None
+    assert found.value.where.line == line
+    with pytest.raises(InputError, match="not closed"):
+        LabelFile(path).append(Answer("9", "ham"))
+    assert path.read_bytes() == data.encode()
+
+
+def test_a_note_may_have_several_lines(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    note = '"two ""big"", lines\nand, a third\n\n1\nspam, ham"'
+    path.write_text(WHOLE + ROW.format(1, 1, note) + ROW.format(2, 2, ""))
+    assert [a.id for a in LabelFile.open(path).append(Answer("3", "ham")).answers] == [
+        "1",
+        "2",
+        "3",
+    ]
+    assert [a.id for a in LabelFile.open(path).answers] == ["1", "2", "3"]
+
+
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a folder"):
         LabelFile.open(tmp_path)
@@ -240,8 +287,10 @@ def test_missing_columns_are_added_and_conflicts_kept() -> None:
     assert [line.cells["label"] for line in read_lines(decoded(more), "labels.csv")] == ["a", "b"]
 
 
-def test_a_completed_file_keeps_its_line_ends() -> None:
-    data = b'"ID";"Label"\r\n"3";"ham"\r\n'
+def test_a_completed_file_keeps_its_line_ends_and_its_byte_order_mark() -> None:
+    data = b'\xef\xbb\xbf"ID";"Label"\r\n"3";"ham"\r\n'
     whole = completed(data, {})
     added = continued(whole, [{"id": "4", "label": "spam"}], {})
     assert (whole + added).count(b"\n") == (whole + added).count(b"\r\n") == 3
+    assert (whole + added).count(b"\xef\xbb\xbf") == 1
+    assert whole.startswith(b"\xef\xbb\xbf")

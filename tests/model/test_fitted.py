@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tests.model.planted import planted, quick
 
 import unruly
+from unruly.labelling.answers import Labelled
 from unruly.model.advice import count_pairs
-from unruly.model.fitted import repeated, row_digests, unit_length
+from unruly.model.fitted import TrainedLabels, repeated, row_digests, unit_length
 from unruly.model.storage import load
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.report.facts import gather
@@ -100,3 +101,22 @@ def test_partial_votes_keep_all_their_classes_in_the_file(tmp_path: Path) -> Non
     near = unruly.load(path).explain("refund this crash now").neighbours[0]
     assert dict(near.votes) == {"trouble": "billing or bug", "crash": "bug"}
     np.testing.assert_array_equal(gather("m", fitted).pairs.same, count_pairs(votes).same)
+
+
+def test_labels_are_found_again_on_other_rows() -> None:
+    old, new = text_digests(["a", "b", "c"]), text_digests(["c", "x", "b"])
+    kept = TrainedLabels.of(Labelled.alike(np.array([1, 0, -1])), old)
+    assert len(kept) == 2
+    found = kept.among(new, np.array([-1, 1, -1]))
+    assert found.numbers.tolist() == [-1, -1, 0]
+    assert found.weights.tolist() == [0, 0, 1]
+    assert kept.among(text_digests(["y"]), np.array([1])).labels == 0
+    assert not len(TrainedLabels.of(None, old))
+
+
+def test_a_text_that_occurs_often_has_as_many_labels_as_before() -> None:
+    same = text_digests(["a"] * 5)
+    kept = TrainedLabels.of(Labelled.alike(np.array([-1, 0, 1, -1, -1])), same)
+    now = np.array([-1, -1, 1, 1, 0])
+    assert kept.among(same, now).numbers.tolist() == [-1, -1, 1, -1, 0]
+    assert kept.among(same, np.full(5, -1)).numbers.tolist() == [0, 1, -1, -1, -1]

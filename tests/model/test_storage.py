@@ -158,6 +158,9 @@ def of(model: WeakClassifier, path: Path, member: str) -> Any:
         ("training.safetensors", "directions", np.zeros((0, 3), dtype=np.float16)),
         ("training.safetensors", "directions", np.zeros(3, dtype=np.float16)),
         ("training.safetensors", "digests", np.zeros(3, dtype=np.float32)),
+        ("training.safetensors", "labelled", np.zeros(3, dtype=np.uint64)),
+        ("training.safetensors", "labelled_as", np.zeros(0, dtype=np.int64)),
+        ("training.safetensors", "labelled_weights", np.zeros(2)),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused_when_loading(

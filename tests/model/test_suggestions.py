@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,13 +12,15 @@ from numpy.typing import NDArray
 
 from unruly import WeakClassifier
 from unruly.errors import InputError
-from unruly.model.suggestions import Refused, RuleSuggestion, suggest_rules
+from unruly.model.candidates import likely_gold
+from unruly.model.suggestions import PerhapsGold, Refused, RuleSuggestion, suggest_rules
 from unruly.progress import SILENT
 from unruly.rules.field import Field
 from unruly.rules.function import Document, labeling_function
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.texts.columns import LABEL_NAMES
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -198,3 +201,53 @@ def test_rules_are_suggested_beside_python_functions(case: Case) -> None:
     rules = Sources(CLASSES, [advert])
     found = suggest_rules(corpus, rules.vote(corpus), believed(gold), rules=rules)
     assert single(found, "spam") >= {"cheap", "winner", "channel"}
+
+
+def with_column(case: Case, name: str, values: object) -> Corpus:
+    return replace(case[0], columns=pl.DataFrame({name: values}))
+
+
+def fields_of(found: tuple[RuleSuggestion, ...]) -> list[RuleSuggestion]:
+    return [one for one in found if isinstance(one.rule.when, Field)]
+
+
+def test_a_column_that_is_gold_by_its_name_is_no_rule(case: Case) -> None:
+    _, sources, votes, gold = case
+    named = [CLASSES[r] for r in gold.tolist()]
+    for name in LABEL_NAMES:
+        corpus = with_column(case, name, named)
+        assert not fields_of(suggest_rules(corpus, votes, believed(gold), rules=sources))
+        assert likely_gold(corpus) == name
+    known = replace(with_column(case, "label", named), gold=gold.astype(np.int16), classes=CLASSES)
+    assert likely_gold(known) is None
+    both = replace(case[0], columns=pl.DataFrame({"gold": named, "label": named}))
+    assert likely_gold(both) == "label"  # as `evaluate` and `report` choose
+
+
+def test_a_column_that_tells_nearly_all_may_be_gold(case: Case) -> None:
+    _, sources, votes, gold = case
+    rng = np.random.default_rng(0)
+
+    def told(values: object) -> list[PerhapsGold | None]:
+        corpus = with_column(case, "true_class", values)
+        found = fields_of(suggest_rules(corpus, votes, believed(gold), rules=sources))
+        return [one.perhaps_gold for one in found]
+
+    said = told([CLASSES[r].upper() if rng.random() < 0.8 else None for r in gold.tolist()])
+    assert said
+    assert all(one is not None and one.named for one in said)
+    said = told(gold + 3)
+    assert said[0] == PerhapsGold("true_class", False, 1.0)
+    assert 'name it by label = "true_class" under [data]' in str(said[0])
+    often = np.where(rng.random(600) < 0.9, gold, 1 - gold).tolist()
+    corpus = with_column(case, "true_class", often)
+    rule = Rule("spam", Field("true_class", equal=1))
+    (fair,) = suggest_rules(corpus, votes, believed(gold), rules=sources, candidates=[rule])
+    assert fair.perhaps_gold is None
+
+
+def test_as_many_as_are_asked_for_where_there_are(case: Case) -> None:
+    corpus, sources, votes, gold = case
+    most = len(suggest_rules(corpus, votes, believed(gold), n=99, rules=sources))
+    for n in range(1, most + 1):
+        assert len(suggest_rules(corpus, votes, believed(gold), n=n, rules=sources)) == n

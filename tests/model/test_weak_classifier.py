@@ -414,6 +414,29 @@ def test_labels_drawn_by_the_model_make_it_better() -> None:
     assert told.estimate_accuracy(labels).held_out == 5
 
 
+def test_labels_that_came_later_judge_the_model_as_it_is(tmp_path: Path) -> None:
+    """Trained on few labels and judged by many: the interval is about that model, not about one trained on all."""
+    held, better = 0, 0
+    for seed in range(8):
+        features, votes, truth = skewed(600, 0.08, [0.75, 0.7, 0.7], seed=seed, signal=0.3)
+        rng = np.random.default_rng(seed)
+        rows = rng.permutation(votes.n)[:82]
+        few, many = np.full(votes.n, -1), np.full(votes.n, -1)
+        few[rows[:2]], many[rows] = truth[rows[:2]], truth[rows]
+        model = WeakClassifier(seed=0).fit(features, votes, clean=few)
+        right = (model.predictions(features, votes).numbers == truth)[many < 0].mean()
+        if not seed:
+            model.save(tmp_path / "m.unruly")
+            model = unruly.load(tmp_path / "m.unruly")
+        found = model.estimate_accuracy(many, features, votes)
+        assert (found.labels, found.trained, found.held_out) == (82, 2, 2)
+        held += found.accuracy.low <= right <= found.accuracy.high
+        all_of_them = WeakClassifier(seed=0).fit(features, votes, clean=many)
+        better += all_of_them.estimate_accuracy(many).accuracy.low > right
+    assert held >= 7
+    assert better >= 4  # what was told before, of a model that does not exist
+
+
 def test_labels_that_were_chosen_teach_but_do_not_tell_the_balance() -> None:
     features, votes, truth = drawn(300, [0.8, 0.7, 0.7])
     numbers = np.full(300, -1)

@@ -97,3 +97,16 @@ def test_a_label_column_that_is_misspelt_is_not_a_missing_one(tmp_path: Path) ->
     files = DataFiles(train="train.csv", label="is_spam")
     with pytest.raises(InputError, match="did you mean 'is_spma'"):
         files.read("train", tmp_path, ("ham", "spam"))
+
+
+def test_the_label_column_of_the_test_file_may_have_a_name_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("text,gold\na,ham\nb,spam\n")
+    (tmp_path / "test.csv").write_text("text,true_class\na,spam\n")
+    files = DataFiles("train.csv", test="test.csv", label="gold", test_label="true_class")
+    for split, expected in (("train", [0, 1]), ("test", [1])):
+        for corpus in (
+            files.read(split, tmp_path, ("ham", "spam")),
+            next(iter(files.scan(split, tmp_path, ("ham", "spam")))),
+        ):
+            assert corpus.gold is not None
+            assert corpus.gold.tolist() == expected

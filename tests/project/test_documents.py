@@ -64,6 +64,9 @@ def test_what_has_changed_on_disk_is_noticed(project: Project) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         seen.check(project.classes)
     project.file.write_text(text)
+    (project.folder / "comments.csv").write_text("comment,is_spam\nhello,0\n")
+    with pytest.raises(InputError, match="the documents have changed on disk: start again"):
+        seen.check(project.classes)
     (project.folder / "comments.csv").unlink()
-    with pytest.raises(InputError, match="the documents have changed on disk"):
+    with pytest.raises(InputError, match="the documents are gone: start again"):
         seen.check(project.classes)

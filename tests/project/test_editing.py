@@ -306,6 +306,39 @@ def test_words(case: tuple[Project, str], more: list[str], data: st.DataObject) 
     assert set(remarks(fewer)) <= set(remarks(text))
 
 
+def unlisted(rule: Rule, into: Source) -> Rule | None:
+    """The rule without words that a list of `into` has for the same class."""
+    if not isinstance(rule.when, Keywords):
+        return rule
+    lists = [one for one in into.rules if isinstance(one.when, Keywords)]
+    kind = rule.label, rule.not_label, rule.when.match
+    alike = [o.when for o in lists if (o.label, o.not_label, o.when.match) == kind]  # type: ignore[attr-defined]
+    words = [w for w in rule.when.words if not any(w in one.words for one in alike)]  # type: ignore[attr-defined]
+    if words and (rule.examples or rule.counter_examples):
+        return rule
+    return replace(rule, when=Keywords(words, rule.when.match)) if words else None
+
+
+def test_merging_writes_no_word_twice(tmp_path: Path) -> None:
+    text = ProjectText.read(make_starter(tmp_path / "spam")).text
+    for name, words in (("b", ["Good", "fine"]), ("a", ["good"])):
+        text = editing.add_source(text, Source(name, [Rule("ham", Keywords(words))]))
+    merged = editing.merge_source(text, "a", "b")
+    found = parse_project(merged, FILE).sources
+    assert [rule.when for rule in found.sources[-1].rules] == [Keywords(["Good", "fine"])]
+    assert found.names[-1] == "b"
+    text = editing.add_source(text, Source("c", [Rule("ham", Keywords(["fine", "fun"]))]))
+    text = editing.add_source(text, Source("d", [Rule("spam", Keywords(["fine"]))]))
+    for name in ("c", "d"):
+        text = editing.merge_source(text, name, "b")
+    (b,) = [source for source in parse_project(text, FILE).sources.sources if source.name == "b"]
+    assert [(rule.label, rule.when) for rule in b.rules] == [
+        ("ham", Keywords(["Good", "fine"])),
+        ("ham", Keywords(["fun"])),
+        ("spam", Keywords(["fine"])),
+    ]
+
+
 @laws
 @given(written(), st.data())
 def test_merge_source(case: tuple[Project, str], data: st.DataObject) -> None:
@@ -316,8 +349,10 @@ def test_merge_source(case: tuple[Project, str], data: st.DataObject) -> None:
             editing.merge_source(text, many[0].name, many[0].name)
         return
     gone, into = data.draw(st.permutations(many))[:2]
-    known = [rule_to_plain(rule) for rule in into.rules]
-    more = [rule for rule in gone.rules if rule_to_plain(rule) not in known]
+    more = [
+        rule for rule in gone.rules if rule_to_plain(rule) not in map(rule_to_plain, into.rules)
+    ]
+    more = [one for rule in more if (one := unlisted(rule, into)) is not None]
     new = editing.merge_source(text, gone.name, into.name)
     rest = [replace(s, rules=(*s.rules, *more)) if s is into else s for s in many if s is not gone]
     assert editing.source_names(new) == tuple(s.name for s in rest)

@@ -65,7 +65,14 @@ def projects(draw: st.DrawFn) -> Project:
     return Project(
         sources=Sources(classes, [Source(name, draw(rules)) for name in names]),
         data=DataFiles(
-            draw(columns), draw(columns), None, draw(columns), draw(columns), None, draw(columns)
+            draw(columns),
+            draw(columns),
+            None,
+            draw(columns),
+            draw(columns),
+            None,
+            draw(columns),
+            draw(columns),
         ),
         prior=draw(
             st.sampled_from(

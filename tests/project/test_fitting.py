@@ -11,7 +11,7 @@ import pytest
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.settings import PaperSettings
 from unruly.project.file import make_starter
-from unruly.project.project import Project
+from unruly.project.project import DataFiles, Project
 
 
 @dataclass
@@ -105,3 +105,39 @@ def test_rows_that_are_skipped_or_without_a_text_are_counted(tmp_path: Path) -> 
     kept = replace(project, encoder="lsa").fit(score=False)
     assert (kept.to_plain()["missing"], kept.to_plain()["skipped"]) == (1, 0)
     assert "1 row without a text" in kept.remarks()
+
+
+def test_a_fit_that_cannot_be_scored_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "cache"))
+    made = replace(Project.read(make_starter(tmp_path / "spam")), encoder="lsa")
+
+    def told(data: DataFiles, test: str = "", score: bool = True) -> list[str]:
+        (made.folder / "test.csv").write_text(test)
+        fitted = replace(made, data=data).fit(score=score)
+        assert fitted.evaluation is None or fitted.unscored is None
+        assert (fitted.to_plain()["unscored"] is None) == (fitted.unscored is None)
+        return fitted.remarks()
+
+    named = replace(made.data, test="test.csv")
+    assert told(named, "comment,true_class\nlovely song,ham\n") == [
+        "not scored against gold labels: of test.csv no column is called 'is_spam' ('true_class' may hold the "
+        'labels): name it by test_label = "true_class" under [data]'
+    ]
+    assert told(named, "comment,true_class\nlovely song,ham\n", score=False) == []
+    assert told(named, "comment,x\nlovely song,1\n") == [
+        "not scored against gold labels: of test.csv no column is called 'is_spam': name it by "
+        'test_label = "..." under [data]'
+    ]
+    assert told(named, "comment,is_spam\nlovely song,\n") == [
+        "not scored: the column 'is_spam' of test.csv has no label"
+    ]
+    assert told(replace(named, label=None), "comment,label\nlovely song,0\n") == [
+        "not scored against gold labels: of test.csv no column is named ('label' may hold the labels): name it "
+        'by label = "label" under [data]'
+    ]
+    assert (
+        told(replace(named, test_label="true_class"), "comment,true_class\nlovely song,ham\n") == []
+    )
+    assert told(replace(made.data, label=None)) == []

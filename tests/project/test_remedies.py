@@ -94,3 +94,11 @@ def test_a_line_that_is_no_remedy_is_refused(tmp_path: Path) -> None:
     (tmp_path / "kept.csv").write_text("kind,source,rule,word,into\ndrop_word,a,one,song,\n")
     with pytest.raises(InputError, match=r"line 2: not a refused remedy"):
         read_kept(tmp_path)
+
+
+@pytest.mark.parametrize("end", ["", 'drop_word,a,1,"fun",\n'])
+def test_a_quote_without_an_end_swallows_no_lines(tmp_path: Path, end: str) -> None:
+    lines = 'drop_word,a,1,"song,\ndrop_word,b,1,tune,\n'
+    (tmp_path / "kept.csv").write_text("kind,source,rule,word,into\n" + lines + end)
+    with pytest.raises(InputError, match=r"line 2: a quote is not closed"):
+        read_kept(tmp_path)

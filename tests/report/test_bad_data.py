@@ -121,7 +121,7 @@ def test_without_probabilities_nothing_is_said_to_stay_as_it_is(upside_down: Bad
     facts = gather("m", upside_down.model._fitted())
     assert facts.suggestions
     assert all(s.changed is None for s in facts.suggestions)
-    assert "labels changed" not in section_of(page(facts), "advice")
+    assert "predictions changed" not in section_of(page(facts), "advice")
 
 
 def test_three_documents_are_not_judged(tiny: Bad) -> None:
@@ -129,7 +129,8 @@ def test_three_documents_are_not_judged(tiny: Bad) -> None:
     advice = section_of(tiny.page, "advice")
     assert "Not judged: no source has 20 votes." in advice
     assert "Not judged: no word has 20 votes." in advice
-    assert not tiny.facts.ledger.used_for(Use.ADVICE)
+    assert "+" in advice  # what a source adds is measured, on three labels
+    assert tiny.facts.ledger.used_for(Use.ADVICE) == 3
 
 
 def test_that_sources_of_one_class_disagree_is_no_news(weather: Bad) -> None:

@@ -147,6 +147,8 @@ def test_gold_is_entered_in_the_ledger_for_all_its_uses(whole: Facts, without_go
     assert [(e.use, e.labels, e.origin) for e in whole.ledger.entries] == [
         (Use.SCORING, 61, "train.csv"),
         (Use.ADVICE, 61, "train.csv"),  # sources that it finds wrong are named
+        (Use.SCORING, 161, "train.csv"),  # wrong labels are counted in the documents that are shown
+        (Use.ADVICE, 161, "train.csv"),  # and stand beside words and new rules
     ]
     assert whole.ledger.gold_free
     assert without_gold.evaluation is None

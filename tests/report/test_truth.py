@@ -61,7 +61,7 @@ def test_a_source_that_may_be_right_is_not_condemned(mostly_wrong: Written) -> N
     unsure = replace(mostly_wrong, accuracy=[(0.494, 0.0, 1.0)] * 4)
     advice = section_of(page(unsure.facts(gold=False)), "advice")
     assert (
-        "a is right on 49.4% (0.0% to 100.0%) of its votes (estimated), and the interval includes half"
+        "a is right on 49.4% (0.0% to 100.0%) of its votes (estimated), but may be right more often than wrong"
         in advice
     )
     assert "read some of its matches before you change it" in advice

@@ -248,6 +248,11 @@ def _with_options(
     is_flag=True,
     help="Estimate the accuracy on the training documents from labels.csv of the project DATA.",
 )
+@click.option(
+    "--against",
+    type=PATH,
+    help="With --labels: another model of the project, to estimate by how much MODEL is better.",
+)
 @split_option
 @bad_row_option
 @functions_option
@@ -260,6 +265,7 @@ def evaluate(
     id_: str | None,
     label: str | None,
     labels: bool,
+    against: Path | None,
     split: str,
     on_bad_row: str,
     functions: tuple[Path, ...],
@@ -272,19 +278,26 @@ def evaluate(
     that rules cover and on those that they do not; and what gold was used for the model. DATA is a
     file of texts and labels, or a project or a WRENCH folder, whose test file is then used.
 
-    With --labels a few labels made by `unruly label` suffice: the interval knows how they were drawn, and where the
-    model was trained on them they are held out in turn, and it is fitted again without them.
+    With --labels a few labels made by `unruly label` suffice: the interval knows how they were drawn. Those that the
+    model was trained on are held out in turn, and it is fitted again without them; all others judge it as it is.
+    Two such estimates differ by chance: --against compares two models on the same labels.
 
     \b
     Example:
       unruly evaluate spam.unruly test.csv --label is_spam
       unruly evaluate spam.unruly spam --labels
+      unruly evaluate new.unruly spam --labels --against spam.unruly
     """
     screen = Screen(quiet, as_json)
+    if against is not None and not labels:
+        raise click.UsageError(
+            "--against needs --labels; `unruly diff` compares two models without."
+        )
     loaded = load_model(model, functions, data)
     check_same_task(loaded.class_names, data)
     if labels:
-        _by_labels(loaded, data, on_bad_row, screen)
+        other = None if against is None else load_model(against, functions, data)
+        _by_labels(loaded, other, data, on_bad_row, screen)
         return
     documents = data_file(data, split, text=text, id=id_, label=label, on_bad_row=on_bad_row)
     corpus = documents.with_gold(required=True).read(loaded.class_names, split)
@@ -293,23 +306,41 @@ def evaluate(
     screen.say(str(evaluation))
 
 
-def _by_labels(model: WeakClassifier, data: Path, on_bad_row: str, screen: Screen) -> None:
-    """The accuracy on the training documents of a project, from its labels."""
+def _by_labels(
+    model: WeakClassifier,
+    other: WeakClassifier | None,
+    data: Path,
+    on_bad_row: str,
+    screen: Screen,
+) -> None:
+    """The accuracy on the training documents of a project, from its labels; and how much better it is than another model."""
     from unruly.labelling.answers import problem_lines, problems_to_plain
+    from unruly.labelling.estimates import compare_accuracies
 
     if not is_project(data):
         raise InputError(f"{data}: --labels are those of a project: name its folder")
     project = open_project(data, on_bad_row=on_bad_row)
-    project.check_model(model)
+    for one in (model, other):
+        if one is not None:
+            project.check_model(one)
     corpus = project.corpus("train")
     labels = project.labels(corpus)
     found = model.estimate_accuracy(labels, corpus, progress=screen.progress())
     ledger = model.ledger_.add(found.gold.use, found.gold.labels, found.gold.origin)
-    problems = problems_to_plain(labels.problems, labels.origin)
-    screen.answer({**found.to_plain(), "ledger": ledger.to_plain(), "problems": problems})
-    screen.say(f"{found}\n{ledger}")
+    plain, lines = {**found.to_plain(), "ledger": ledger.to_plain()}, [str(found)]
+    if other is not None:
+        before = other.estimate_accuracy(labels, corpus, progress=screen.progress())
+        gain = compare_accuracies(found, before, labels)
+        plain["against"] = {**before.to_plain(), **gain.to_plain()}
+        lines += [f"against:  {before}", f"difference on the same labels: {gain}"]
+    screen.answer({**plain, "problems": problems_to_plain(labels.problems, labels.origin)})
+    screen.say("\n".join([*lines, str(ledger)]))
     for line in problem_lines(labels.problems, labels.origin):
         screen.remark(line)
+    if other is None and found.wide:
+        screen.remark(
+            "so few labels cannot rank two models by two such estimates: --against OTHER compares them on the same labels"
+        )
 
 
 @click.command()

@@ -203,8 +203,8 @@ def diff(
 ) -> None:
     """Show what changed between two projects or two models.
 
-    Of two projects (two states of the rules): the sources that were added, removed or edited, and how
-    their votes differ on the documents of NEW. Of two models also reliabilities, settings and gold
+    Of two projects (two states of the rules): the sources that were added, removed or edited, how their votes
+    differ on the documents of NEW, and labels by hand. Of two models also reliabilities, settings and gold
     labels used, and with --data the labels that differ.
 
     \b
@@ -282,7 +282,7 @@ def report(
         check_same_task(fitted.classes, data)
         columns = data_file(data, "train", text=text, id=id_, label=label)
         documents = columns.with_gold().read(fitted.classes, "train")
-        scored = _test_file(data, columns, fitted.classes)
+        scored = _test_file(data, columns, label, fitted.classes)
         if is_project(data):
             labels = open_project(data).labels(documents)
         if fitted.rules is None:
@@ -304,7 +304,9 @@ def report(
         webbrowser.open(output.resolve().as_uri())
 
 
-def _test_file(data: Path, columns: DataFile, classes: tuple[str, ...]) -> Corpus | None:
+def _test_file(
+    data: Path, columns: DataFile, label: str | None, classes: tuple[str, ...]
+) -> Corpus | None:
     """The test documents of a project or of a WRENCH folder, where there are any."""
     from unruly.project.project import Project
     from unruly.texts.wrench import is_wrench
@@ -313,7 +315,8 @@ def _test_file(data: Path, columns: DataFile, classes: tuple[str, ...]) -> Corpu
         project = Project.read(data)
         if project.data.test is None:
             return None
-        columns = replace(columns, path=project.data.path("test", project.folder))
+        own = label or project.data.label_of("test")
+        columns = replace(columns, path=project.data.path("test", project.folder), label=own)
     elif not is_wrench(data) or not (data / "test.json").is_file():
         return None
     return columns.with_gold().read(classes, "test")

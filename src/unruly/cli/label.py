@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -24,11 +26,35 @@ from unruly.wording import near_file, plural
 if TYPE_CHECKING:
     from unruly.cli.label_screen import Keyboard, Lines
     from unruly.labelling.sampling import Session
+    from unruly.model.weak_classifier import WeakClassifier
     from unruly.project.documents import LabellingTask
     from unruly.project.project import Project
 
 
-@click.command()
+class TwoWords(click.Command):
+    """A command that takes `--by source NAME` for `--by source:NAME`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, joined(args))
+
+
+def joined(args: Sequence[str]) -> list[str]:
+    """The words of a command line, those of `--by source NAME` and `--by class NAME` joined.
+
+    >>> joined(["spam", "--by", "source", "link", "-n", "5"])
+    ['spam', '--by', 'source:link', '-n', '5']
+    """
+    found: list[str] = []
+    for arg in args:
+        last = "=".join(found[-2:] if found[-2:-1] == ["--by"] else found[-1:])
+        if last in ("--by=source", "--by=class") and not arg.startswith("-"):
+            found[-1] += f":{arg}"
+        else:
+            found.append(arg)
+    return found
+
+
+@click.command(cls=TwoWords)
 @click.argument("project", type=PATH)
 @click.option(
     "-n", "most", type=click.IntRange(1), default=20, show_default=True, help="How many documents."
@@ -38,7 +64,8 @@ if TYPE_CHECKING:
     default="balance",
     show_default=True,
     help="Which: balance (spread over the predicted classes, good for everything), doubt (the most "
-    "doubtful), random, source:NAME (to check a source), class:NAME (predicted to be of a class).",
+    "doubtful), random, source NAME (to check a source), class NAME (predicted to be of a class), contested "
+    "(those on which people disagree, to settle them).",
 )
 @click.option("--by-whom", help="Your name, written beside each answer.  [default: your user name]")
 @click.option(
@@ -77,7 +104,7 @@ def label(
     Example:
       unruly label spam
       unruly label spam -n 50 --model spam.unruly
-      unruly label spam --by source:link
+      unruly label spam --by source link
       unruly label spam --import theirs.csv
     """
     from unruly.cli.label_screen import Conversation, Lines, View
@@ -99,7 +126,7 @@ def label(
     if session.question is None:
         _nothing_left(screen, task, session, by)
         return
-    _begin(screen, task, session)
+    _begin(screen, task, session, by)
     view = View(sys.stderr if as_json else sys.stdout)
     conversation = Conversation(task, session, reader, view, screen.remark)
     try:
@@ -112,7 +139,7 @@ def label(
         raise InputError(
             "standard input is not a terminal and has no answers: run it in a terminal, or send one answer a line"
         )
-    _end(screen, task, session, project, model)
+    _end(screen, task, session.saved(), len(session.given), project, model)
 
 
 def _reader(as_json: bool) -> Keyboard | Lines:
@@ -159,14 +186,15 @@ def _nothing_left(screen: Screen, task: LabellingTask, session: Session, by: str
     screen.say(f"nothing left to label{which}: {session.file.path} has {count}")
 
 
-def _begin(screen: Screen, task: LabellingTask, session: Session) -> None:
+def _begin(screen: Screen, task: LabellingTask, session: Session, by: str) -> None:
     from unruly.labelling.answers import problem_lines
 
     for line in problem_lines(task.labelled(session.file).problems, session.file.path.name):
         screen.remark(line)
-    if task.model is None:
+    if task.model is None and by != "contested":
         screen.remark(
-            "documents are drawn by the votes; --model FILE draws better, by a model's predictions"
+            "documents are drawn by the votes; --model FILE draws better, by a model's predictions, and tells what "
+            "labels would change"
         )
     if task.numbered:
         screen.remark(
@@ -175,9 +203,15 @@ def _begin(screen: Screen, task: LabellingTask, session: Session) -> None:
 
 
 def _end(
-    screen: Screen, task: LabellingTask, session: Session, project: Path, model: Path | None
+    screen: Screen,
+    task: LabellingTask,
+    session: Session,
+    answers: int,
+    project: Path,
+    model: Path | None,
 ) -> None:
-    """A summary of the answers, and the next step."""
+    """A summary of the answers, and the next step; `answers` were given, and those of the session are in the file."""
+    from unruly.cli.label_screen import change_line
     from unruly.labelling.answers import problems_to_plain
 
     labels = task.labelled(session.file)
@@ -197,12 +231,56 @@ def _end(
     screen.say(
         f"{session.file.path}: {plural(session.labels, 'label')} added, {labels.labels:,} in all"
     )
+    if lost := answers - len(session.given):
+        screen.remark(f"{plural(lost, 'answer')} of this session no longer in {session.file.path}")
     if balance is not None and balance.telling:
         screen.say(balance.sentence())
     if changed is not None:
-        screen.say(
-            f"refitting with these labels would change {changed:,} of {plural(len(task.corpus), 'prediction')}"
-        )
+        screen.say(change_line(changed, len(task.corpus)))
     if session.labels:
-        target = model or Path(f"{task.project.folder.resolve().name}.unruly")
-        screen.remark(f"next: unruly fit {quote(str(project))} -o {quote(str(target))}")
+        name = task.project.folder.resolve().name
+        target = unused(model or Path(f"{name}.unruly"))
+        options = [] if task.model is None else options_of(task.model, task.project)
+        words = ["unruly", "fit", str(project), "-o", str(target), *options]
+        screen.remark(f"next: {' '.join(map(quote, words))}")
+
+
+def unused(path: Path) -> Path:
+    """The path, or one like it that no file has yet.
+
+    >>> unused(Path("no such folder/a.unruly")).name
+    'a.unruly'
+    """
+    stem, number, found = re.sub(r"-\d+$", "", path.stem), 2, path
+    while found.exists():
+        found, number = path.with_name(f"{stem}-{number}{path.suffix}"), number + 1
+    return found
+
+
+def options_of(model: WeakClassifier, project: Project) -> list[str]:
+    """The options that make `unruly fit` of a project fit as this model was fitted, as far as its file tells them."""
+    from unruly.features.registry import plain_spec
+    from unruly.model.settings import settings_for
+    from unruly.prior import parse_prior
+
+    found: list[str] = []
+    own = project.classifier()
+    plain = plain_spec(model.encoder)
+    kinds = plain if isinstance(plain, list) else [plain]
+    if kinds != plain_spec(own.encoder) and all(k in ("auto", "lsa", "minilm") for k in kinds):
+        found += [word for kind in kinds for word in ("--encoder", kind)]
+    same = model.method == project.method
+    if not same:
+        found += ["--method", model.method]
+    before = project.settings if same else settings_for(model.method, None)
+    for option in model.settings_.options():
+        value = getattr(model.settings_, option.name)
+        if value != getattr(before, option.name):
+            switch = [option.flag if value else f"--no-{option.flag.removeprefix('--')}"]
+            found += switch if option.range is None else [option.flag, str(value)]
+    if model.seed != project.seed:
+        found += ["--seed", str(model.seed)]
+    stated = parse_prior(model.class_prior, model.class_names)
+    if same and stated != parse_prior(own.class_prior, project.classes):
+        found += ["--prior", "auto" if stated is None else stated.in_words(model.class_names)]
+    return found if model.keep_documents else [*found, "--no-excerpts"]

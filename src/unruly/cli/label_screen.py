@@ -1,13 +1,14 @@
 """The screen of `unruly label`: show a document, read a reply, write it down, show the votes, go on.
 
 Lines follow each other as in any terminal, so it works over ssh, in narrow windows, and in a log. On a terminal
-one key is a reply; where there are more classes than keys, a number of fixed length. From a pipe one line is a
+one key is a reply; where letters do not tell the classes apart, a number of fixed length. From a pipe one line is a
 reply: a class, its key, or a command.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import select
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,15 +17,16 @@ from typing import IO, TYPE_CHECKING, TextIO
 
 from unruly.cli.screen import console, harmless
 from unruly.errors import InputError
+from unruly.labelling.answers import written_id
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
 from unruly.labelling.sampling import Question, Session
 from unruly.project.documents import LabellingTask, ShownDocument
-from unruly.wording import did_you_mean
+from unruly.wording import did_you_mean, plural
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-_POOL = "abcdefghijklmnoprstuvwxyz0123456789"  # without q
+_LETTERS = "abcdefghijklmnoprstuvwxyz"  # without q
 _DIGITS = "1234567890"
 _SENTENCE_EVERY = 5  # labels
 MANY_CLASSES = 20  # more are listed before the first document, and when asked for
@@ -83,23 +85,18 @@ class ClassKeys:
 
     @classmethod
     def of(cls, classes: Sequence[str]) -> ClassKeys:
-        """A letter of the name where one is free, else a digit, else any key; numbers for very many classes.
+        """A letter of each name; where letters do not tell the names apart, the number in each; else their places from 1.
 
         >>> ClassKeys.of(["ham", "spam", "scam", "spim", "5"]).codes
         ('h', 's', 'c', 'p', '5')
-        >>> ClassKeys.of([f"intent {i}" for i in range(77)]).codes[:3]
-        ('01', '02', '03')
+        >>> ClassKeys.of([f"tier {i}" for i in range(12)]).codes[:3]
+        ('00', '01', '02')
+        >>> ClassKeys.of(["tier 1", "tier 2", "tier"]).codes
+        ('1', '2', '3')
         """
-        if len(classes) > len(_POOL):
-            width = len(str(len(classes)))
-            return cls(tuple(classes), tuple(f"{i + 1:0{width}}" for i in range(len(classes))))
-        free, codes = list(_POOL), dict[str, str]()
-        own = [name for name in classes if name in free]
-        for name in [*own, *(name for name in classes if name not in own)]:
-            wanted = [*name.casefold(), *_DIGITS, *_POOL]
-            codes[name] = next(key for key in wanted if key in free)
-            free.remove(codes[name])
-        return cls(tuple(classes), tuple(codes[name] for name in classes))
+        names = tuple(classes)
+        places = tuple(range(1, len(names) + 1))
+        return cls(names, _letters(names) or _padded(_numbers(names) or places))
 
     @property
     def width(self) -> int:
@@ -131,7 +128,56 @@ Reply(do=<Do.NOTE: 'note'>, text='so funny'), None]
             return Reply(Do.NOTE, word[1:].strip())
         if word.casefold() in set(Do) - {Do.LABEL, Do.NOTE}:
             return Reply(Do(word.casefold()))
-        return self.typed(word)
+        return self._number(word) if word.isdecimal() else self.typed(word)
+
+    def _number(self, word: str) -> Reply | None:
+        """The class that a number means: by its key or by the number in its name; None where these are two."""
+        wanted = int(word)
+        meant = {
+            name
+            for name, code in zip(self.classes, self.codes, strict=True)
+            if [wanted] in (_numbers_in(code), _numbers_in(name))
+        }
+        return Reply(Do.LABEL, meant.pop()) if len(meant) == 1 else None
+
+
+def _letters(names: Sequence[str]) -> tuple[str, ...]:
+    """The first free letter of each name, a name that is a key itself first; none where letters do not tell them apart."""
+    free, codes = list(_LETTERS + _DIGITS), dict[str, str]()
+    own = [name for name in names if name in free]
+    rest = {
+        name: [c for c in name.casefold() if c in _LETTERS] for name in names if name not in own
+    }
+    if len({"".join(letters) for letters in rest.values()}) < len(rest):
+        return ()
+    for name in own:
+        codes[name] = name
+        free.remove(name)
+    for name, letters in rest.items():
+        code = next((letter for letter in letters if letter in free), None)
+        if code is None:
+            return ()
+        codes[name] = code
+        free.remove(code)
+    return tuple(codes[name] for name in names)
+
+
+def _numbers(names: Sequence[str]) -> tuple[int, ...]:
+    """The number in each name, where each has one and they are small and differ; else none."""
+    found = [_numbers_in(name) for name in names]
+    numbers = tuple(some[0] for some in found if len(some) == 1)
+    most = 10 ** max(2, len(str(len(names))))
+    same = len(set(numbers)) < len(names)
+    return () if same or max(numbers) >= most else numbers
+
+
+def _numbers_in(name: str) -> list[int]:
+    return [int(digits) for digits in re.findall("[0-9]+", name)]
+
+
+def _padded(numbers: Sequence[int]) -> tuple[str, ...]:
+    width = len(str(max(numbers)))
+    return tuple(f"{number:0{width}}" for number in numbers)
 
 
 @dataclass(frozen=True)
@@ -239,7 +285,7 @@ class Conversation:
             if question is None:
                 continue
             self._show(question)
-            reply = self.reader.read(self.keys)
+            reply = self._read()
             if reply is not None and reply.do is Do.QUIT:
                 break
             self._follow(reply, question)
@@ -249,13 +295,27 @@ class Conversation:
         """Whether the person takes the last answer back, after which nothing is left to ask."""
         if not self.session.given:
             return False
-        if isinstance(self.reader, Keyboard):
-            self.view.say("that was the last document: < undoes it, any other key ends")
-        reply = self.reader.read(self.keys)
+        keys = isinstance(self.reader, Keyboard)
+        how = (
+            "< undoes it, any other key ends"
+            if keys
+            else "undo takes it back, the end of the input ends"
+        )
+        self.view.say(f"that was the last document: {how}")
+        reply = self._read()
         if reply is None or reply.do is not Do.UNDO:
+            if not keys and reply is not None and reply.do is not Do.QUIT:
+                self.remark(
+                    "there are more answers than documents: those after the last one are not used"
+                )
             return False
         self._undo()
         return True
+
+    def _read(self) -> Reply | None:
+        """The next reply, after everything is shown: whoever sends answers by a pipe may wait for it."""
+        self.view.stream.flush()
+        return self.reader.read(self.keys)
 
     def _show(self, question: Question) -> None:
         if self.page is None:
@@ -298,19 +358,44 @@ class Conversation:
         self.view.say(f"undone: {last.label} for {last.id}")
 
     def _answer(self, reply: Reply, question: Question) -> None:
-        same = self.task.on_disk.check(self.task.project.classes)  # each time: it may get worse
+        self._check_disk()
+        label = {Do.SKIP: SKIPPED, Do.CANNOT_TELL: CANNOT_TELL}.get(reply.do, reply.text)
+        before = self.session.file.standing().get(written_id(question.id), ())
+        self.session = self.session.answer(label, self.note)
+        self.page, self.note = 0, ""
+        said = ", ".join(f"{answer.by or 'unnamed'} {answer.label}" for answer in before)
+        line = vote_line(self.task.shown(question.row), label, self._model(question.row))
+        self.view.say(f"{line}; before: {said}" if question.again else line)
+        fifth = reply.do is Do.LABEL and self.session.labels % _SENTENCE_EVERY == 0
+        if fifth and self.session.question is not None:  # at the end the command tells it
+            self._tell()
+
+    def _check_disk(self) -> None:
+        """Stop where answers would mean something else than before; say when less has changed."""
+        given = self.session.given
+        try:
+            same = self.task.on_disk.check(self.task.project.classes)  # each time: it may get worse
+        except InputError as error:
+            path = self.session.file.path
+            kept = f"{plural(len(given), 'answer')} kept in" if path.exists() else "there is no"
+            raise InputError(f"{error.message} ({kept} {path})", where=error.where) from None
         if self.unchanged and not same:
             self.unchanged = False
             self.remark("the rules have changed on disk: votes are still those of the start")
-        label = {Do.SKIP: SKIPPED, Do.CANNOT_TELL: CANNOT_TELL}.get(reply.do, reply.text)
-        self.session = self.session.answer(label, self.note)
-        self.page, self.note = 0, ""
-        self.view.say(vote_line(self.task.shown(question.row), label, self._model(question.row)))
-        labels = self.session.labels
-        if reply.do is Do.LABEL and labels % _SENTENCE_EVERY == 0:
-            found = self.task.balance(self.session.file)
-            if found is not None and found.telling:
-                self.view.say(found.sentence())
+        if given and not self.session.file.path.exists():
+            gone = f"{self.session.file.path} is gone"
+            self.remark(
+                f"{gone}: the {plural(len(given), 'answer')} of this session are written again"
+            )
+
+    def _tell(self) -> None:
+        """What the labels so far tell, and what they would change."""
+        found = self.task.balance(self.session.file)
+        if found is not None and found.telling:
+            self.view.say(found.sentence())
+        if self.task.quick:
+            changed = self.task.changed(self.session.file)
+            self.view.say(change_line(changed or 0, len(self.task.corpus)))
 
     def _model(self, row: int) -> str:
         """The model's prediction for a document."""
@@ -318,6 +403,15 @@ class Conversation:
             return ""
         proba = self.task.proba[row]
         return f"model: {self.task.project.classes[int(proba.argmax())]} {proba.max():.0%}"
+
+
+def change_line(changed: int, documents: int) -> str:
+    """How many predictions would be others after a fit.
+
+    >>> change_line(12, 1500)
+    'a fit with these labels would change 12 of 1,500 predictions'
+    """
+    return f"a fit with these labels would change {changed:,} of {plural(documents, 'prediction')}"
 
 
 def vote_line(shown: ShownDocument, label: str, model: str) -> str:

@@ -40,7 +40,6 @@ STREAM = Path("-")  # standard input or output
 SPLITS = ("train", "valid", "test")
 TABLES = (".parquet", ".csv", ".tsv", ".jsonl")
 BAD_ROWS = ("error", "skip", "keep")
-LABEL_NAMES = ("label", "gold", "target", "class")
 
 
 quiet_option = click.option(
@@ -220,12 +219,13 @@ class DataFile:
 
     def with_gold(self, *, required: bool = False) -> DataFile:
         """The same with the label column found, where its name is the usual one."""
+        from unruly.texts.columns import LABEL_NAMES, gold_column
         from unruly.texts.table import open_table
 
         if self.label is not None or self.is_wrench:
             return self
         columns = list(open_table(self.path).schema)
-        found = next((name for name in LABEL_NAMES if name in columns), None)
+        found = gold_column(columns)
         if found is None and required:
             raise InputError(
                 f"{self.path}: no column is called {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}: "
@@ -320,7 +320,8 @@ def data_file(
             f"a file in place of the project, such as {project.folder / data.train}"
         )
     file = data.path(split, project.folder)
-    return DataFile(file, text or data.text, id or data.id, label or data.label, on_bad_row)
+    label = label or data.label_of(split)
+    return DataFile(file, text or data.text, id or data.id, label, on_bad_row)
 
 
 def check_same_task(classes: Sequence[str], data: Path) -> None:
@@ -346,6 +347,8 @@ def one_document(
     id_column: str | None = None,
 ) -> Corpus:
     """A corpus of one: the document with this id (row numbers, where the data has no ids)."""
+    import polars as pl
+
     from unruly.project.project import Project
     from unruly.texts.table import open_table
     from unruly.texts.wrench import is_wrench
@@ -354,6 +357,7 @@ def one_document(
     if is_project(path) and Project.read(path).data.test is None:
         split = "train"
     found = data_file(path, split, text=text, id=id_column)
+    numbered = found.id is None
     if found.id is None and not is_wrench(found.path) and "id" in open_table(found.path).schema:
         found = replace(found, id="id")
     corpus = replace(found, label=None).read(classes, split)
@@ -365,7 +369,8 @@ def one_document(
         raise InputError(
             f"{found.path}: no document has the id {id!r} ({what}, the first are {first}){remedy}"
         )
-    return corpus.take(rows)
+    one = corpus.take(rows)
+    return replace(one, ids=pl.Series("id", rows)) if numbered else one  # as training numbers it
 
 
 def is_project(path: Path) -> bool:

@@ -123,7 +123,7 @@ def suggest(
         found = suggest(opened, most, judge, screen.progress())
     LastSuggestions.of(opened, found).write(opened)
     screen.answer(found.to_plain())
-    _show(found, screen)
+    _show(found, most, screen)
     if found.proposals is not None:
         _show_proposals(found.proposals, len(found.suggestions), screen)
     if numbered := len(found.suggestions) + len(found.remedies):
@@ -190,7 +190,7 @@ def _rule_line(rule: Rule) -> str:
     return f"{rule.when.reason()} for {rule.label}"
 
 
-def _show(found: Suggestions, screen: Screen) -> None:
+def _show(found: Suggestions, most: int, screen: Screen) -> None:
     from unruly.model.advice import advice_sentences
     from unruly.model.summary import sentence
     from unruly.project.remedies import remedy_of
@@ -203,12 +203,21 @@ def _show(found: Suggestions, screen: Screen) -> None:
         screen.say(
             f"no rule votes for {found.stand_in}: documents without votes stand in for it, so look twice"
         )
+    if found.likely_gold is not None:
+        screen.say(
+            f"the column {found.likely_gold} holds true labels by its name, so no rule may read it; if it holds "
+            "something else, rename it"
+        )
     if not found.suggestions and found.proposals is None:
         screen.say("no new rule: nothing goes clearly with one class beyond your rules")
     for number, (one, place) in enumerate(
         zip(found.suggestions, found.places, strict=True), start=1
     ):
         screen.say("\n" + _lines(number, one, place))
+    if 0 < len(found.suggestions) < most and found.proposals is None:
+        screen.say(
+            f"\nno more than {len(found.suggestions)}: nothing else goes clearly with one class"
+        )
     if found.critique:
         screen.say("\nabout your rules")
     numbers = {remedy: number for number, remedy in found.remedies}
@@ -257,12 +266,14 @@ def _lines(number: int, one: RuleSuggestion, place: Place) -> str:
         f"({share.low:.0%} to {share.high:.0%}, at random {one.usual:.0%})"
     )
     if one.changed is not None:
-        figures += f"; would change {plural(one.changed, 'label')}"
+        figures += f"; would change {plural(one.changed, 'prediction')}"
     if one.measured is not None:
-        figures += f"; {one.measured.value:.0%} right of {plural(round(one.measured.n), 'label')}"
+        labels = plural(round(one.measured.n), "label")
+        figures += f"; right on {one.measured.value * one.measured.n:.0f} of {labels} by hand"
     fits = [f"    + {_example(match)}" for match in one.fits]
     misfits = [f"    - {_example(match)}" for match in one.misfits]
-    return "\n".join([head, figures, *fits, *misfits])
+    odd = [] if one.perhaps_gold is None else [f"    ! {one.perhaps_gold}"]
+    return "\n".join([head, figures, *odd, *fits, *misfits])
 
 
 def _example(match: MatchedText) -> str:

@@ -126,7 +126,7 @@ def labelled(
     ([-1, 1, -1], (UnknownClass(id='c', label='eggs'), UnknownId(id='x')))
     """
     standing = file.standing()
-    places = _places(ids, standing)
+    places = places_of(ids, standing)
     numbers = np.full(len(ids), UNKNOWN, dtype=np.int64)
     answered = np.zeros(len(ids), dtype=np.bool_)
     problems: list[Problem] = list(file.unreadable)
@@ -148,7 +148,7 @@ def labelled(
     return Labelled(numbers, weights, answered, tuple(problems), file.path.name)
 
 
-def _places(ids: Sequence[object] | pl.Series, wanted: Collection[str]) -> dict[str, int]:
+def places_of(ids: Sequence[object] | pl.Series, wanted: Collection[str]) -> dict[str, int]:
     """The rows of the ids that are wanted; of a million documents, few have a label."""
     if isinstance(ids, pl.Series) and (ids.dtype == pl.String or ids.dtype.is_integer()):
         texts = ids.cast(pl.String)
@@ -177,7 +177,7 @@ def _weights(counted: Mapping[int, Answer], answered: NDArray[np.bool_]) -> NDAr
     """(n,): w_i, scaled to a mean of 1 over the documents that have one."""
     draws: dict[str, list[int]] = defaultdict(list)
     for row in sorted(counted):
-        draws[counted[row].why].append(row)
+        draws[counted[row].draw].append(row)
     begun = {name: min(moment(counted[row].when) for row in rows) for name, rows in draws.items()}
     order = sorted(draws, key=lambda name: (begun[name], name))
     taken = np.array([len(draws[name]) for name in order])
@@ -205,7 +205,7 @@ def _weights(counted: Mapping[int, Answer], answered: NDArray[np.bool_]) -> NDAr
 
 
 def _everywhere(answer: Answer) -> bool:
-    return answer.reason in EVERYWHERE or not answer.why
+    return answer.reason in EVERYWHERE or not answer.draw
 
 
 def problems_to_plain(problems: Sequence[Problem], name: str) -> list[dict[str, Any]]:
@@ -242,7 +242,8 @@ def problem_lines(problems: Sequence[Problem], name: str) -> list[str]:
         first = contradictions[0]
         shown = ", ".join(f"{by or 'unnamed'} {label}" for by, label in first.labels)
         lines.append(
-            f"{name}: {plural(len(contradictions), 'document')} set aside until annotators agree ({first.id}: {shown})"
+            f"{name}: {plural(len(contradictions), 'document')} set aside until annotators agree ({first.id}: {shown}); "
+            "--by contested of `unruly label` asks again"
         )
     return lines
 

@@ -1,20 +1,20 @@
 """Estimates for all documents from labels: the accuracy of a model and the share of each class, with intervals.
 
-    a  = l mean_i c_i (all documents) + sum_i w_i (r_i - l c_i) (labelled ones)
+    a  = sum_i w_i (r_i - l (c_i - C_i))                       over the labelled documents
 
-r: whether the answer is right; c: the model's confidence, a control variate; w: the weights of `answers`,
-which correct for how documents were drawn; l, from 0 to 1, the slope of r on c. The interval is Wilson's with as
-many labels, drawn evenly, as would be as precise.
+r: whether the answer is right; c: its confidence, a control variate, and C the mean confidence on all documents of the
+model that gave it; w: the weights of `answers`, which correct for how documents were drawn; l, from 0 to 1, the slope
+of r on c - C. The interval is Wilson's with as many labels, drawn evenly, as would be as precise.
 
 Labels that the model was trained on cannot judge it: they are held out in turn, in at most five parts, and the
-model is fitted again without each part.
+model is fitted again without each part. All other labels judge the model as it is.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ _MOST = 20_000  # documents on which the model is fitted again
 _EXTRA = 0.25  # squared error of one label that is added, so that a few without an error do not claim certainty
 _NEARER = 2 / 3  # of today's half width: what more labels are counted for
 _TELLING = 0.4
+_WIDE = 0.1  # of an interval of accuracy
 _NONE = 1e-6  # labels that the shares are worth before any label
 
 
@@ -47,15 +48,34 @@ class AccuracyEstimate:
 
     accuracy: Share  # n: the labels drawn evenly that these are worth
     labels: int
-    held_out: int  # parts in which labels were held out of training; 0: the model has seen none
+    trained: int  # of these, that the model was trained on, and that were held out
+    held_out: int  # parts in which they were; 0: the model has seen none
     gold: GoldUse
+    right: NDArray[np.bool_] = field(
+        repr=False, compare=False
+    )  # (l,): its answers, in the order of the documents
+
+    @property
+    def wide(self) -> bool:
+        """Whether the estimate of a model that is clearly better or worse could come out the same by chance."""
+        return self.accuracy.high - self.accuracy.low > _WIDE
+
+    @property
+    def held(self) -> str:
+        """What became of labels that the model was trained on, in words that follow their number."""
+        if not self.trained:
+            return ""
+        refits = plural(self.held_out, "refit")
+        if self.trained == self.labels:
+            return f", held out in turn ({refits})"
+        was = "was" if self.trained == 1 else "were"
+        return f", of which {self.trained:,} {was} trained on and held out ({refits})"
 
     def __str__(self) -> str:
         a = self.accuracy
-        how = f", held out in turn ({plural(self.held_out, 'refit')})" if self.held_out else ""
         return (
             f"accuracy about {a.value:.0%} ({a.low:.0%} to {a.high:.0%}), "
-            f"from {plural(self.labels, 'label')}{how}"
+            f"from {plural(self.labels, 'label')}{self.held}"
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -66,17 +86,19 @@ class AccuracyEstimate:
             "accuracy_high": self.accuracy.high,
             "labels": self.labels,
             "worth": self.accuracy.n,
+            "trained": self.trained,
             "held_out": self.held_out,
             "gold": {**asdict(self.gold), "use": self.gold.use.value},
         }
 
 
 def weighted_accuracy(
-    right: NDArray[np.bool_], confidence: Real64, everywhere: float, weights: Real64
+    right: NDArray[np.bool_], confidence: Real64, everywhere: Real64 | float, weights: Real64
 ) -> Share:
     """The share of all documents that is right, with its interval.
 
-    `right` and `confidence` (l,) are of labelled documents, `everywhere` is the mean confidence over all.
+    `right` and `confidence` (l,) are of labelled documents, `everywhere` is the mean confidence over all of the
+    model, or for each document (l,) of the model that answered.
 
     >>> right = np.array([True] * 45 + [False] * 5)
     >>> print(weighted_accuracy(right, np.full(50, 0.9), 0.9, np.ones(50)))
@@ -85,10 +107,11 @@ def weighted_accuracy(
     w = weights / weights.sum()
     r = right.astype(np.float64)
     extra = _EXTRA * float(w.max())
-    centred = confidence - w @ confidence
+    above = confidence - everywhere
+    centred = above - w @ above
     slope = float(np.clip((w @ (centred * r)) / (w @ centred**2 + extra), 0.0, 1.0))
-    rest = r - slope * confidence
-    value = float(np.clip(slope * everywhere + w @ rest, 0.0, 1.0))
+    rest = r - slope * above
+    value = float(np.clip(w @ rest, 0.0, 1.0))
     plain, spread = float(w @ (r - w @ r) ** 2), float(w @ (rest - w @ rest) ** 2)
     even = 1 / float(w @ w)  # labels of equal weight that would tell as much
     worth = round(even * (plain + extra) / (spread + extra))
@@ -105,17 +128,69 @@ def estimate_accuracy(
     `held_out` judges the labels that the model was trained on; without it, it must have seen none.
     """
     rows = check_drawn(labelled)
-    judged = np.asarray(proba[rows] if held_out is None else held_out.proba, np.float64)
+    judged = np.asarray(proba[rows], np.float64)
     rest = labelled.numbers == UNKNOWN
-    everywhere = proba[rest] if rest.any() else judged
-    share = weighted_accuracy(
-        judged.argmax(axis=1) == labelled.numbers[rows],
-        judged.max(axis=1),
-        float(everywhere.max(axis=1).mean()),
-        labelled.weights[rows],
+    everywhere = judged.max(axis=1)  # where all have a label, nothing is to be told of others
+    if rest.any():
+        everywhere = np.full(len(rows), float(proba[rest].max(axis=1).mean()))
+    if held_out is not None:
+        places = np.searchsorted(rows, held_out.rows)
+        judged[places] = held_out.proba
+        everywhere[places] = held_out.everywhere
+    right = np.asarray(judged.argmax(axis=1) == labelled.numbers[rows])
+    share = weighted_accuracy(right, judged.max(axis=1), everywhere, labelled.weights[rows])
+    return AccuracyEstimate(
+        share,
+        len(rows),
+        trained=0 if held_out is None else len(held_out.rows),
+        held_out=0 if held_out is None else held_out.folds,
+        gold=GoldUse(Use.SCORING, len(rows), labelled.origin),
+        right=right,
     )
-    gold = GoldUse(Use.SCORING, len(rows), labelled.origin)
-    return AccuracyEstimate(share, len(rows), 0 if held_out is None else held_out.folds, gold)
+
+
+@dataclass(frozen=True)
+class AccuracyGain:
+    """How much more accurate one model is than another, by the same labels."""
+
+    gain: Share  # from -1 to 1; n: as many labels, drawn evenly
+    changed: int  # labels on which one of the two is right and the other is wrong
+
+    def __str__(self) -> str:
+        g = self.gain
+        value, low, high = (f"{round(100 * x):+d}" for x in (g.value, g.low, g.high))
+        points = f"{value} points ({low} to {high})"
+        if g.low <= 0 <= g.high:
+            points += ": these labels do not tell which is better"
+        return points
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        gain = self.gain
+        return {
+            "gain": gain.value,
+            "gain_low": gain.low,
+            "gain_high": gain.high,
+            "changed": self.changed,
+        }
+
+
+def compare_accuracies(
+    new: AccuracyEstimate, old: AccuracyEstimate, labelled: Labelled
+) -> AccuracyGain:
+    """What the same labels say of two models: much is alike for both, so this is more precise than either estimate.
+
+    The interval is that of Agresti and Min (2005) for matched pairs: two pairs are added, one in which each model alone
+    is right half the time, so that a few labels without a difference do not claim certainty.
+    """
+    w = labelled.weights[labelled.rows]
+    w = w / w.sum()
+    d = new.right.astype(np.float64) - old.right
+    n, mean = 1 / float(w @ w), float(np.clip(w @ d, -1.0, 1.0))
+    centre, second = n * mean / (n + 2), (n * float(w @ d**2) + 1) / (n + 2)
+    half = Z95 * math.sqrt((second - centre**2) / (n + 2))
+    low, high = max(-1.0, min(mean, centre - half)), min(1.0, max(mean, centre + half))
+    return AccuracyGain(Share(mean, low, high, round(n)), int((d != 0).sum()))
 
 
 def check_drawn(labelled: Labelled) -> NDArray[np.intp]:
@@ -133,9 +208,11 @@ def check_drawn(labelled: Labelled) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Predictions for the labelled documents by models that have not seen their labels."""
+    """Predictions for documents whose labels a model was trained on, by models that have not seen them."""
 
-    proba: Real64  # (l, m), in the order of `Labelled.rows`
+    rows: NDArray[np.intp]  # (l,), in order
+    proba: Real64  # (l, m)
+    everywhere: Real64  # (l,): the mean confidence, on documents without a label, of the model that answered
     folds: int
 
 
@@ -143,29 +220,36 @@ def hold_out(
     refit: Refit,
     features: Features,
     votes: Votes,
-    labelled: Labelled,
+    trained: Labelled,
+    rows: NDArray[np.intp],
     *,
+    unlabelled: NDArray[np.bool_] | None = None,
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> HeldOut:
-    """Hold the labels out in turn, in at most five parts, and fit again without each."""
-    rows = check_drawn(labelled)
+    """Hold the labels of some rows (l,) out in turn, in at most five parts, and fit again without each.
+
+    `trained` are all labels of the training; `unlabelled` (n,) marks the documents that have none now.
+    """
     folds = min(FOLDS, len(rows))
     fold = np.random.default_rng(seed).permutation(np.arange(len(rows)) % folds)
-    known = np.flatnonzero(labelled.numbers != UNKNOWN)
+    known = np.flatnonzero(trained.numbers != UNKNOWN)
     some = np.union1d(known, sample_rows(votes.n, _MOST, seed))
     part, cast = features.take(some), votes.take(some)
+    others = (trained.numbers == UNKNOWN if unlabelled is None else unlabelled)[some]
     places = np.searchsorted(some, rows)
-    found = np.zeros((len(rows), votes.m))
+    found, everywhere = np.zeros((len(rows), votes.m)), np.zeros(len(rows))
     with stage(progress, "holding labels out", folds, "fits"):
         for f in range(folds):
-            clean = labelled.numbers[some]
-            clean[places[fold == f]] = UNKNOWN
-            learner = refit(part, cast, clean, labelled.weights[some])
-            asked = rows[fold == f]
-            found[fold == f] = learner.heads(features.take(asked), votes.take(asked)).combined
+            out = fold == f
+            clean = trained.numbers[some]
+            clean[places[out]] = UNKNOWN
+            answers = refit(part, cast, clean, trained.weights[some]).heads(part, cast).combined
+            found[out] = answers[places[out]]
+            sure = answers.max(axis=1)
+            everywhere[out] = sure[others].mean() if others.any() else sure[places[out]]
             progress.advance(1)
-    return HeldOut(found, folds)
+    return HeldOut(rows, found, everywhere, folds)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import getpass
 import io
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,6 +32,7 @@ from unruly.texts.table import BOM, check_wide
 
 CANNOT_TELL, SKIPPED, WITHDRAWN = "(cannot tell)", "(skipped)", "(withdrawn)"
 NO_CLASS = (CANNOT_TELL, SKIPPED, WITHDRAWN)
+AGAIN = "contested:"  # before `why`: the document was asked about once more, to settle it
 FILE_NAME = "labels.csv"
 COLUMNS = ("id", "label", "when", "by", "why", "probability", "note")
 _ENDINGS = (".csv", ".tsv", ".txt", "")
@@ -51,13 +52,27 @@ class Answer:
     note: str = ""
 
     @property
+    def draw(self) -> str:
+        """How and in which draw the document was drawn, first of all where it was asked about again.
+
+        >>> Answer("17", "spam", why="contested:balance#3f9c21").draw
+        'balance#3f9c21'
+        """
+        return self.why.removeprefix(AGAIN)
+
+    @property
     def reason(self) -> str:
-        """How it was drawn: the part of `why` before the draw.
+        """How it was drawn: the part of `draw` before the number of the draw.
 
         >>> Answer("17", "spam", why="source:my links#3f9c21").reason
         'source:my links'
         """
-        return self.why.rpartition("#")[0] or self.why
+        return self.draw.rpartition("#")[0] or self.draw
+
+    @property
+    def again(self) -> bool:
+        """Whether it answers a question that was asked once more, to settle it."""
+        return self.why.startswith(AGAIN)
 
     @classmethod
     def of(cls, cells: Mapping[str, str]) -> Self | None:
@@ -166,6 +181,7 @@ class LabelFile:
                 "cannot write there: there is no such folder", where=Where(str(self.path))
             )
         before = self.path.read_bytes() if self.path.exists() else b""
+        list(read_lines(decoded(before), str(self.path), self.names))  # refused where it has no end
         if not can_append(before, self.names):
             before = completed(before, self.names)
             with written_whole(self.path) as part:
@@ -183,27 +199,34 @@ class LabelFile:
         """id -> the answers that are valid, whatever the order of the lines.
 
         Of each annotator the latest counts, and none that was withdrawn; several that were written at the same time
-        (or without one) are all valid.
+        (or without one) are all valid. An answer that settles a document counts alone, whoever gave the ones before it.
 
         >>> answers = Answer("4", "ham", "2026-01-02"), Answer("4", "spam", "2026-01-01")
         >>> [answer.label for answer in LabelFile(Path("labels.csv"), answers).standing()["4"]]
         ['ham']
         """
-        groups: dict[tuple[str, str], list[Answer]] = defaultdict(list)
+        groups: dict[tuple[str, str, bool], list[Answer]] = defaultdict(list)
         for answer in self.answers:
-            groups[answer.id, answer.by].append(answer)
+            groups[answer.id, answer.by, answer.again].append(answer)
         found: dict[str, list[Answer]] = defaultdict(list)
-        for (own, _), answers in groups.items():
+        for (own, *_), answers in groups.items():
             last = max(moment(answer.when) for answer in answers)
             latest = {answer for answer in answers if moment(answer.when) == last}
             if all(answer.label != WITHDRAWN for answer in latest):
                 found[own] += latest
-        return {own: tuple(sorted(answers, key=_order)) for own, answers in found.items()}
+        return {own: tuple(sorted(_settled(some), key=_order)) for own, some in found.items()}
 
     def now(self, own: str) -> str:
         """The time for the next line about a document: later than all others, so that it overrides them."""
         others = (moment(answer.when) for answer in self.answers if answer.id == own)
         return timestamp(max(others, default=_NEVER))
+
+
+def _settled(answers: Sequence[Answer]) -> list[Answer]:
+    """Without those before the last that settles the document; one that was skipped settles nothing."""
+    settling = [moment(a.when) for a in answers if a.again and a.label != SKIPPED]
+    since = max(settling, default=_NEVER)
+    return [answer for answer in answers if moment(answer.when) >= since]
 
 
 def _order(answer: Answer) -> tuple[object, ...]:
@@ -308,6 +331,18 @@ class LineLayout:
         """Whether a line names the columns."""
         return tuple(cell.strip().casefold() for cell in cells) == self.columns
 
+    def values(self, cells: Sequence[str], *names: str) -> tuple[str, ...]:
+        """What a line has in these columns."""
+        found = dict(zip(self.columns, cells, strict=False))
+        return tuple(found.get(name, "").strip() for name in names)
+
+    def is_answer(self, cells: Sequence[str], labels: Collection[str]) -> bool:
+        """Whether a line looks like an answer: all columns, an id, and a time or one of these labels."""
+        own, label, when = self.values(cells, "id", "label", "when")
+        if len(cells) != len(self.columns) or not own or not label:
+            return False
+        return label in labels or moment(when) != _NEVER
+
     def line(self, values: Mapping[str, str]) -> str:
         r"""One line with its end; breaks within a value become blanks.
 
@@ -338,23 +373,66 @@ def read_lines(text: str, name: str, names: Mapping[str, str] | None = None) -> 
     layout = LineLayout.of(text)
     columns = layout.named(names or {}).columns
     header = False
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=layout.separator)
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:  # a NUL, or a field without an end
-            yield Line(reader.line_num, {}, str(error))
+    for record in _records(text, name, layout.named(names or {})):
+        cells = record.cells
+        if record.error:
+            yield Line(record.number, {}, record.error)
+        elif not any(cell.strip() for cell in cells) or cells[0].startswith(_CONFLICT):
             continue
-        if not any(cell.strip() for cell in cells) or cells[0].startswith(_CONFLICT):
-            continue
-        if not header:
+        elif not header:
             _check_columns(columns, cells, name, names or {})
             header = True
         elif not layout.is_header(cells):  # files that were joined have it again
             shown = layout.separator.join(cells)[:80]
-            yield Line(reader.line_num, dict(zip(columns, cells, strict=False)), shown)
+            yield Line(record.number, dict(zip(columns, cells, strict=False)), shown)
+
+
+@dataclass(frozen=True)
+class _Record:
+    """The cells of a row, which quotes may spread over several lines."""
+
+    number: int  # of its last line, from 1
+    cells: list[str]
+    error: str = ""  # where it could not be split
+
+
+def _records(text: str, name: str, layout: LineLayout) -> Iterator[_Record]:
+    """All rows, the header too. A quote without an end is refused: it would make one row of all that follow."""
+    lines = list(io.StringIO(text, newline=""))
+    reader, known = csv.reader(lines, delimiter=layout.separator), set(NO_CLASS)
+    while True:
+        begun = reader.line_num
+        try:
+            cells, error = next(reader), ""
+        except StopIteration:
+            return
+        except csv.Error as found:  # a NUL, or a field without an end
+            cells, error = [], str(found)
+        own = lines[begun : reader.line_num]
+        if '"' in own[0] and _runs_on(own, layout, known):
+            raise InputError(
+                "a quote is opened in this line and not closed, so the rows below it would be taken for one cell: close "
+                "it, or take it out; line breaks that belong to a note become blanks",
+                where=Where(name, begun + 1),
+            )
+        known |= {value for value in layout.values(cells, "label") if value}
+        yield _Record(reader.line_num, cells, error)
+
+
+def _runs_on(lines: Sequence[str], layout: LineLayout, known: Collection[str]) -> bool:
+    """Whether a row of these lines has a quote without an end, or one that the next row's quote ends.
+
+    A last line that was cut short, without its line break, is another matter: it is ended when more is written.
+    """
+    several = len(lines) > 1
+    try:
+        rows = len(list(csv.reader([*lines, "end"], delimiter=layout.separator, strict=several)))
+    except csv.Error:
+        return several
+    if rows == 1:
+        return several or lines[0].endswith(("\n", "\r"))
+    inside = (next(csv.reader([line], delimiter=layout.separator), []) for line in lines[1:])
+    return any(layout.is_answer(cells, known) for cells in inside)
 
 
 def _check_columns(
@@ -390,14 +468,12 @@ def can_append(data: bytes, names: Mapping[str, str]) -> bool:
 
 
 def completed(data: bytes, names: Mapping[str, str]) -> bytes:
-    """A file from elsewhere, rewritten in UTF-8 with the missing columns added."""
+    """A file from elsewhere, rewritten in UTF-8 with the missing columns added; a byte order mark stays."""
     text = decoded(data)
     layout = LineLayout.of(text)
     known = layout.named(names).columns
     more = [name for name in COLUMNS if name not in known]
-    rows = [
-        row for row in csv.reader(io.StringIO(text, newline=""), delimiter=layout.separator) if row
-    ]
+    rows = [record.cells for record in _records(text, "", layout.named(names)) if record.cells]
     width = len(layout.columns)
     out = io.StringIO()
     ending = "\r\n" if b"\r\n" in data else "\n"
@@ -411,7 +487,7 @@ def completed(data: bytes, names: Mapping[str, str]) -> bytes:
             header = True
         elif not layout.is_header(row):
             writer.writerow([*row[:width], *[""] * (width - len(row)), *[""] * len(more)])
-    return out.getvalue().encode()
+    return (BOM if data.startswith(BOM) else b"") + out.getvalue().encode()
 
 
 def _mended_end(data: bytes) -> str:

@@ -5,6 +5,7 @@
     doubt         the smallest margin between the two likeliest classes
     source:NAME   at random among the documents that a source votes on, to check it
     class:NAME    at random among the documents predicted as a class
+    contested     those set aside: people gave different labels, or one that is no class (see `contested`)
 
 `balance` and `random` can draw any document, so their estimates hold for all (see `answers`). `balance` is systematic
 sampling with unequal probabilities:
@@ -27,7 +28,7 @@ classes, so that one which is hardly ever predicted is drawn as well.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,13 +38,20 @@ from numpy.typing import NDArray
 
 from unruly.denoising.balance import vote_shares
 from unruly.errors import InputError
-from unruly.labelling.answers import written_id
-from unruly.labelling.label_file import NO_CLASS, SKIPPED, WITHDRAWN, Answer, LabelFile
+from unruly.labelling.answers import (
+    Contradiction,
+    UnknownClass,
+    labelled,
+    places_of,
+    written_id,
+)
+from unruly.labelling.label_file import AGAIN, NO_CLASS, SKIPPED, WITHDRAWN, Answer, LabelFile
+from unruly.learner import UNKNOWN
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import did_you_mean, index_of, listed, plural
 
-KINDS = ("balance", "doubt", "random", "source:NAME", "class:NAME")
+KINDS = ("balance", "doubt", "random", "source:NAME", "class:NAME", "contested")
 Proba = NDArray[np.floating[Any]]
 Real64 = NDArray[np.float64]
 _WRONG = 0.1  # variance of a label where the prediction is sure
@@ -58,6 +66,11 @@ class Question:
     id: object
     probability: float | None  # with which it was drawn; None: not at random
     why: str  # how it was drawn, as labels.csv has it
+
+    @property
+    def again(self) -> bool:
+        """Whether the document has answers already, which this one settles."""
+        return self.why.startswith(AGAIN)
 
 
 @dataclass(frozen=True)
@@ -113,6 +126,8 @@ def ask(
     among = np.ones(votes.n, np.bool_) if answered is None else ~answered
     seed += int((~among).sum())
     kind, name = parsed_kind(by)
+    if kind == "contested":
+        raise InputError("contested documents are those of a file of labels: see `contested`")
     chance: NDArray[np.float64] | None
     if kind == "balance":
         drawn = draw(likely, n, seed=seed, among=among)
@@ -138,6 +153,29 @@ def ask(
             for i, row in enumerate(rows)
         ),
     )
+
+
+def contested(
+    file: LabelFile, ids: Sequence[object] | pl.Series, classes: Sequence[str], n: int = 20
+) -> Questions:
+    """At most n documents that have answers and yet no label: people disagree, or the label is no class.
+
+    An answer to such a question counts in place of all before it, and as drawn like the first of these.
+
+    >>> from pathlib import Path
+    >>> answers = Answer("4", "ham", by="ada"), Answer("4", "spam", by="bob"), Answer("5", "ham")
+    >>> contested(LabelFile(Path("labels.csv"), answers), [4, 5], ["ham", "spam"]).ids
+    [4]
+    """
+    standing, labels = file.standing(), labelled(file, ids, classes)
+    odd = {p.id for p in labels.problems if isinstance(p, Contradiction | UnknownClass)}
+    rows = sorted(row for row in places_of(ids, odd).values() if labels.numbers[row] == UNKNOWN)
+    firsts = [standing[written_id(ids[row])][0] for row in rows]
+    items = [
+        Question(row, ids[row], first.probability, AGAIN + first.draw)
+        for row, first in zip(rows, firsts, strict=True)
+    ]
+    return Questions("contested", tuple(items[:n]))
 
 
 def parsed_kind(by: str) -> tuple[str, str]:
@@ -253,10 +291,10 @@ class Session:
     def question(self) -> Question | None:
         """The next document to label; one that somebody else has labelled meanwhile is passed over."""
         given = {answer.id for answer in self.given}
-        labelled = self._labelled()
+        known = self._labelled()
         for question in self.questions:
             own = written_id(question.id)
-            if own not in given and own not in labelled:
+            if own not in given and (question.again or own not in known):
                 return question
         return None
 
@@ -288,5 +326,13 @@ class Session:
         return replace(self, file=file.append(taken), given=self.given[:-1])
 
     def _file_now(self) -> LabelFile:
-        """The file as it is now: others may have changed it."""
-        return LabelFile.open(self.file.path, self.file.names)
+        """The file as it is now: others may have changed it. Where it is gone, the answers of this session are written again."""
+        file = LabelFile.open(self.file.path, self.file.names)
+        return file.append(*self.given) if self.given and not file.path.exists() else file
+
+    def saved(self) -> Session:
+        """The session with the file as it is now, and those of its answers that are in it."""
+        file = self._file_now()
+        there = {(answer.id, answer.by, answer.when) for answer in file.answers}
+        given = tuple(a for a in self.given if (a.id, a.by, a.when) in there)
+        return replace(self, file=file, given=given)

@@ -539,7 +539,7 @@ def _weak_source_sentence(advice: WeakSource) -> str:
     if advice.chance is not None:
         first += f"; the same votes on random documents would be right on {advice.chance:.0%}"
     elif not advice.clear:
-        first += ", and the interval includes half"
+        first += ", but may be right more often than wrong"
     if not advice.clear:
         return f"{first}: read some of its matches before you change it."
     if advice.measured:

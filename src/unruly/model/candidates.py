@@ -23,6 +23,7 @@ from unruly.rules.keywords import Keywords, WordSequence
 from unruly.rules.matching import MatchFrame
 from unruly.rules.pattern import Pattern
 from unruly.rules.tools import Length
+from unruly.texts.columns import gold_column
 from unruly.texts.corpus import Corpus
 
 Maker = Callable[[], Condition]
@@ -231,13 +232,19 @@ def _others(corpus: Corpus, least: int) -> Found:
     for words in LENGTHS:
         tests += [(one, one.mask()) for one in (Length(max_words=words), Length(min_words=words))]
     for name in corpus.columns.columns:
-        tests += [(one, one.mask()) for one in _values(corpus.columns[name])]
+        if name != likely_gold(corpus):
+            tests += [(one, one.mask()) for one in _values(corpus.columns[name])]
     found: Found = []
     for condition, test in tests:
         rows = np.flatnonzero(frame.select(test.fill_null(value=False)).to_series().to_numpy())
         if least <= len(rows) <= MOST_EVERYWHERE * len(corpus):
             found.append((partial(_same, condition), rows))
     return found
+
+
+def likely_gold(corpus: Corpus) -> str | None:
+    """The column that other commands take for gold by its name, where nobody has named one: no rule may read it."""
+    return gold_column(corpus.columns.columns) if corpus.gold is None else None
 
 
 def _same(condition: Condition) -> Condition:

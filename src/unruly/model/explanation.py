@@ -310,7 +310,11 @@ def explain(
         neighbours=()
         if is_empty(text)
         else fitted.neighbourhood.nearest(
-            features.matrix()[0], fitted.classes, fitted.sources, neighbours
+            features.matrix()[0],
+            fitted.classes,
+            fitted.sources,
+            neighbours,
+            itself=fitted.neighbourhood.place(documents.corpus),
         ),
         words=_words(fitted, documents.corpus, int(heads.predicted[0]), words),
         ledger=fitted.ledger,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from unruly.errors import InputError
 from unruly.facts import Ledger, Use
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
-from unruly.learner import Heads, Learner
+from unruly.learner import UNKNOWN, Heads, Learner
 from unruly.model.inputs import (
     Documents,
     Labels,
@@ -31,11 +32,13 @@ from unruly.model.summary import FitSummary
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.rules.sources import Sources
-from unruly.texts.corpus import digest_numbers, text_digests
+from unruly.texts.corpus import Corpus, digest_numbers, text_digests
 from unruly.votes.votes import Votes
+from unruly.wording import shortened
 
 if TYPE_CHECKING:
     from unruly.features.cache import Cache
+    from unruly.labelling.answers import Labelled
     from unruly.model.evaluation import Evaluation
 
 
@@ -59,6 +62,7 @@ class Fitted:
     summary: FitSummary
     neighbourhood: Neighbourhood
     digests: NDArray[np.uint64]  # of the training documents, sorted
+    labels: TrainedLabels  # people's, of some training documents
     commonest: int  # the class with most votes: majority vote's answer where no source votes
 
     @property
@@ -181,6 +185,7 @@ class Fitted:
         if not 0 <= self.commonest < m or self.digests.dtype != np.uint64:
             raise ValueError("the commonest class or the digests are not as they should be")
         self.neighbourhood.check(d, m, k)
+        self.labels.check(m)
         str(self.summary), str(self.ledger)  # can they be shown?
 
     def evaluate(
@@ -260,6 +265,56 @@ def repeated(digests: NDArray[np.uint64], training: NDArray[np.uint64]) -> NDArr
     return np.asarray(np.isin(digests, training))
 
 
+@dataclass(frozen=True, eq=False)
+class TrainedLabels:
+    """The labels that a model was trained on, each with the digest of its document: which they were, and no text."""
+
+    digests: NDArray[np.uint64]  # (l,)
+    numbers: NDArray[np.int16]  # (l,): their classes
+    weights: NDArray[np.float64]  # (l,): as `Labelled` has them
+
+    @classmethod
+    def of(cls, labels: Labelled | None, digests: NDArray[np.uint64]) -> TrainedLabels:
+        """Those of documents with these digests (n,)."""
+        if labels is None:
+            return cls(np.empty(0, np.uint64), np.empty(0, np.int16), np.empty(0))
+        rows = np.flatnonzero(labels.numbers != UNKNOWN)
+        return cls(digests[rows], labels.numbers[rows].astype(np.int16), labels.weights[rows])
+
+    def __len__(self) -> int:
+        return len(self.digests)
+
+    def check(self, m: int) -> None:
+        """Raise where they are not labels of so many classes."""
+        kinds = (self.digests.dtype.name, self.numbers.dtype.name, self.weights.dtype.name)
+        if kinds != ("uint64", "int16", "float64"):
+            raise ValueError("the labels that it was trained on are not as they should be")
+        if not self.digests.shape == self.numbers.shape == self.weights.shape == (len(self),):
+            raise ValueError("the labels that it was trained on are not one for each document")
+        known = (self.numbers >= 0) & (self.numbers < m)
+        if not known.all() or not np.isfinite(self.weights).all() or (self.weights < 0).any():
+            raise ValueError("the labels that it was trained on name classes that are not there")
+
+    def among(self, digests: NDArray[np.uint64], numbers: NDArray[np.int64]) -> Labelled:
+        """The same labels on documents with these digests (n,), which now have the labels `numbers` (n,).
+
+        A text that occurs several times has as many labels as before: on the documents that have them now, if any.
+        """
+        from unruly.labelling.answers import Labelled  # what predicts does without it
+
+        found, weights = np.full(len(digests), UNKNOWN), np.zeros(len(digests))
+        places: dict[int, list[int]] = defaultdict(list)
+        for row in np.flatnonzero(np.isin(digests, self.digests)).tolist():
+            places[int(digests[row])].append(row)
+        for own, number, weight in zip(self.digests, self.numbers, self.weights, strict=True):
+            if rows := places[int(own)]:
+                likely = sorted(rows, key=lambda row: int(numbers[row] == UNKNOWN))
+                row = next((row for row in likely if numbers[row] == number), likely[0])
+                rows.remove(row)
+                found[row], weights[row] = number, weight
+        return Labelled(found, weights, found != UNKNOWN, ())
+
+
 @dataclass(frozen=True)
 class Neighbour:
     """One training document, and how near it is."""
@@ -321,19 +376,30 @@ class Neighbourhood:
         size = np.maximum(named.sum(axis=1, keepdims=True), 1)  # (s, 1)
         return np.asarray(named / size, dtype=np.float32)
 
+    def place(self, corpus: Corpus | None) -> int | None:
+        """Where the first of these documents is among the training documents, by its id and the beginning of its text."""
+        if corpus is None or self.snippets is None or not len(corpus):
+            return None
+        own, text = str(corpus.ids[0]), shortened(corpus.texts[0], SNIPPET)
+        pairs = zip(map(str, self.ids), self.snippets, strict=True)
+        return next((row for row, pair in enumerate(pairs) if pair == (own, text)), None)
+
     def nearest(
         self,
         features: NDArray[np.float32],  # (d,): one document
         classes: tuple[str, ...],
         sources: tuple[str, ...],
         count: int = 5,
+        *,
+        itself: int | None = None,
     ) -> tuple[Neighbour, ...]:
-        """The training documents whose features point the same way, nearest first; none for zeros."""
+        """The training documents whose features point the same way, nearest first, without `itself`; none for zeros."""
         direction = unit_length(features[None, :])[0]  # (d,)
         if not direction.any():
             return ()
         cosine = self.directions.astype(np.float32) @ direction  # (s,)
-        best = np.argsort(-cosine, kind="stable")[:count]
+        order = np.argsort(-cosine, kind="stable")
+        best = order[order != (-1 if itself is None else itself)][:count]
         votes = self.as_votes(classes, sources)
         return tuple(
             Neighbour(

@@ -18,18 +18,18 @@ from unruly.facts import (
     LearntFromSample,
     Ledger,
     Note,
-    Use,
 )
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate, estimate_accuracy, hold_out
 from unruly.labelmodels.majority_vote import commonest_class
-from unruly.learner import Gold, Heads, Learner
+from unruly.learner import UNKNOWN, Gold, Heads, Learner
 from unruly.model.fitted import (
     SNIPPET,
     Fitted,
     Neighbourhood,
+    TrainedLabels,
     digests_of,
     plain_ids,
     unit_length,
@@ -80,8 +80,10 @@ class FitRequest:
     cache: Cache | None
 
 
-def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Features]:
-    """Encode, train, and summarise: the fitted model, and the features of the training documents."""
+def fit(
+    request: FitRequest, progress: Progress = SILENT
+) -> tuple[Fitted, Features, NDArray[np.uint64]]:
+    """Encode, train, and summarise: the fitted model, and the features and digests of the training documents."""
     votes, labels, settings = request.votes, request.labels, request.settings
     if isinstance(settings, PaperSettings) and request.balance is not None:
         raise SettingsError(unused_by_paper("class_prior"), option="class_prior")
@@ -99,6 +101,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
         progress=progress,
     )
     heads = _training_heads(request, learner, features)
+    digests = digests_of(request.documents)
     origin = "" if labels is None else labels.origin
     ledger = Ledger.of(replace(use, origin=use.origin or origin) for use in learner.gold_used)
     fitted = Fitted(
@@ -114,10 +117,11 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
         ledger=ledger,
         summary=_summary(request, learner, heads, features.width, ledger),
         neighbourhood=_neighbourhood(request, features, heads),
-        digests=np.unique(digests_of(request.documents)),
+        digests=np.unique(digests),
+        labels=TrainedLabels.of(labels, digests),
         commonest=commonest_class(votes),
     )
-    return fitted, features
+    return fitted, features, digests
 
 
 def _summary(
@@ -219,19 +223,30 @@ def refit(
 
 def accuracy_by_labels(
     fitted: Fitted,
+    digests: NDArray[np.uint64],
     features: Features,
     votes: Votes,
     labels: Labelled,
     progress: Progress = SILENT,
 ) -> AccuracyEstimate:
-    """The accuracy of a model on these documents, from the labels of some.
+    """The accuracy of a model on documents with these digests (n,), from the labels of some.
 
-    Labels that it was trained on are held out in turn, and it is fitted again without them.
+    Labels that it was not trained on judge it as it is. Those that it was trained on are held out in turn, and it is
+    fitted again on the others of these.
     """
-    held_out = None
-    if fitted.ledger.used_for(Use.TRAINING):
-        again, seed = partial(refit, fitted), fitted.seed
-        held_out = hold_out(again, features, votes, labels, seed=seed, progress=progress)
+    held_out, trained = None, fitted.labels.among(digests, labels.numbers)
+    rows = labels.rows[trained.numbers[labels.rows] != UNKNOWN]
+    if len(rows):
+        held_out = hold_out(
+            partial(refit, fitted),
+            features,
+            votes,
+            trained,
+            rows,
+            unlabelled=labels.numbers == UNKNOWN,
+            seed=fitted.seed,
+            progress=progress,
+        )
     return estimate_accuracy(fitted.learner.heads(features, votes).combined, labels, held_out)
 
 

@@ -36,14 +36,14 @@ from unruly.features.registry import Permitted, named_by_file
 from unruly.features.stack import Encoding
 from unruly.files import written_whole
 from unruly.learner import Learner
-from unruly.model.fitted import Fitted, Neighbourhood
+from unruly.model.fitted import Fitted, Neighbourhood, TrainedLabels
 from unruly.model.saved_rules import Allowed, SavedRules
 from unruly.model.settings import SETTINGS
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
 from unruly.wording import near_file
 
-FORMAT = 2  # 2: one checksum; encoders as values and arrays
+FORMAT = 3  # 3: which labels it was trained on
 MANIFEST = "manifest.json"
 MOST_MEMBERS = 256
 _NAME = re.compile(r"(?:encoder/)?[a-z][a-z0-9_]{0,40}\.(?:json|safetensors)", re.ASCII)
@@ -265,6 +265,9 @@ def _training_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
         "votes": near.votes,
         "labels": near.labels,
         "digests": fitted.digests,
+        "labelled": fitted.labels.digests,
+        "labelled_as": fitted.labels.numbers,
+        "labelled_weights": fitted.labels.weights,
         **{f"{_SETS}{j}": sets for j, sets in near.sets.items()},
     }
 
@@ -328,6 +331,7 @@ def _loaded(container: Container, functions: Functions, encoders: object) -> Loa
             snippets=None if snippets is None else tuple(snippets),
         ),
         digests=arrays["digests"],
+        labels=TrainedLabels(arrays["labelled"], arrays["labelled_as"], arrays["labelled_weights"]),
         commonest=facts["commonest"],
     )
     fitted.check()

@@ -28,6 +28,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from unruly.model.advice import (
@@ -37,15 +38,17 @@ from unruly.model.advice import (
     measured_share,
     text_numbers,
 )
-from unruly.model.candidates import find_candidates
+from unruly.model.candidates import MOST_VALUES, find_candidates
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.condition import Condition, Table, picks, spans_of
+from unruly.rules.field import Field
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import MatchFrame
 from unruly.rules.source import Rule, Source, rule_to_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Length
 from unruly.statistics import Share, clopper_pearson, sample_rows
+from unruly.texts.columns import names_classes
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
@@ -59,6 +62,10 @@ MOST_ODDS = 3.0  # the log-odds that one more vote can add
 SETTLED = 0.1  # what a match with votes counts beside one without, before figures are exact
 RARE = 1e-3  # the share of a class that the model knows nothing of
 SHORTLIST = 8  # candidates matched exactly, for each suggestion that is asked for
+SPARE = (
+    5  # suggestions more than are asked for, should some not stand when they are matched exactly
+)
+ALMOST_ALL = 0.95  # of the documents: a column that tells their class may hold true labels
 EXAMPLES = 3  # matches shown that fit, and that do not
 SNIPPET = 60  # characters shown on either side of a match
 
@@ -78,6 +85,23 @@ class MatchedText:
 
 
 @dataclass(frozen=True)
+class PerhapsGold:
+    """A column that tells the class so well that it may hold true labels, which are no rule's business."""
+
+    column: str
+    named: bool  # whether its values are names of classes
+    tells: float  # share of the documents that are of the commonest class of their value
+
+    def __str__(self) -> str:
+        why = (
+            f"the values of {self.column} are names of classes"
+            if self.named
+            else f"{self.column} alone tells the class of {self.tells:.0%} of the documents"
+        )
+        return f'{why}: if it holds true labels, refuse this, and name it by label = "{self.column}" under [data]'
+
+
+@dataclass(frozen=True)
 class RuleSuggestion:
     """A rule that does not exist yet, and what speaks for it and against it."""
 
@@ -92,6 +116,7 @@ class RuleSuggestion:
     usual: float  # the mean posterior of the class: the accuracy of a rule that matches at random
     fits: tuple[MatchedText, ...]  # matches that the model gives this class, the surest first
     misfits: tuple[MatchedText, ...]  # matches that it gives another class, the surest first
+    perhaps_gold: PerhapsGold | None = None  # where it reads such a column
 
     @property
     def label(self) -> str:
@@ -125,6 +150,7 @@ class RuleSuggestion:
             "usual": self.usual,
             "fits": [one.to_plain() for one in self.fits],
             "misfits": [one.to_plain() for one in self.misfits],
+            "perhaps_gold": None if self.perhaps_gold is None else vars(self.perhaps_gold),
         }
 
 
@@ -186,11 +212,12 @@ def suggest_rules(
                 [rule for rule in candidates if not there.has(str(rule.label), rule.when)]
             )
         )
-        listed = _greedy(found, sample, n, least)
+        listed = _greedy(found, sample, n + max(n // 2, SPARE), least)
         everything = _Documents.of(corpus, votes, truth, usual)
         figures = [everything.figures(rule, rows) for rule, rows in everything.matched(listed)]
+        best = [one for one in figures if one.stands(least)][:n]  # figures are exact only now
         known = labels if scored is None else scored
-        return tuple(_suggestion(one, everything, known) for one in figures if one.stands(least))
+        return tuple(_suggestion(one, everything, known) for one in best)
 
 
 def _logit(p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -449,7 +476,25 @@ def _suggestion(
         usual=float(documents.usual[r]),
         fits=shown(i for i in order.tolist() if given[i] == r),
         misfits=shown(i for i in order[::-1].tolist() if given[i] != r),
+        perhaps_gold=_perhaps_gold(one.rule.when, documents),
     )
+
+
+def _perhaps_gold(condition: Condition, documents: _Documents) -> PerhapsGold | None:
+    """What speaks for true labels in the column that a condition reads; None where nothing does."""
+    columns = documents.corpus.columns
+    if not isinstance(condition, Field) or condition.column not in columns.columns:
+        return None
+    values, given = columns[condition.column], documents.truth.argmax(axis=1)
+    known = pl.DataFrame({"value": values, "given": given}).drop_nulls()
+    named = names_classes(values, documents.votes.classes)
+    pairs = known.group_by("value", "given").len().sort("len", "given")
+    best = pairs.group_by("value").last()  # the commonest class of each value
+    tells = float(best["len"].sum()) / max(known.height, 1)
+    few = best.height <= MOST_VALUES and best["given"].n_unique() > 1
+    if named or (few and tells >= ALMOST_ALL):
+        return PerhapsGold(condition.column, named, tells)
+    return None
 
 
 def _letters(text: str) -> str:

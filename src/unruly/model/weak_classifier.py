@@ -22,7 +22,7 @@ from unruly.features.stack import Encoding
 from unruly.files import check_not_input
 from unruly.learner import Epoch
 from unruly.model import storage
-from unruly.model.fitted import Fitted
+from unruly.model.fitted import Fitted, digests_of
 from unruly.model.inputs import Documents, Labels, check_rows, labels_of
 from unruly.model.predictions import Predictions, checked_container, contained
 from unruly.model.saved_rules import SavedRules
@@ -164,9 +164,10 @@ class WeakClassifier:
             keep_documents=self.keep_documents,
             cache=self._cache(),
         )
-        fitted, features = fitting.fit(request, progress)
+        fitted, features, digests = fitting.fit(request, progress)
         self._adopt(fitted)
         self._training_features: Features | None = features
+        self._training_digests: NDArray[np.uint64] | None = digests
         self._training_votes: Votes | None = cast
         return self
 
@@ -325,13 +326,16 @@ class WeakClassifier:
     ) -> AccuracyEstimate:
         """The accuracy on all documents from the labels of some, with an interval that knows how they were drawn.
 
-        Labels of a `Project` (`project.labels(corpus)`) know; others count as drawn evenly. Where the model was
-        trained on labels, they are held out in turn, and the model is fitted again without them.
+        Labels of a `Project` (`project.labels(corpus)`) know; others count as drawn evenly. Labels that the model was
+        trained on are held out in turn, and it is fitted again without them; all others judge it as it is.
         """
         from unruly.model.fitting import accuracy_by_labels
 
         features, cast = self._documents(X, votes, progress)
-        return accuracy_by_labels(self._fitted(), features, cast, _labelled(labels, cast), progress)
+        digests = self._training_digests if X is None else digests_of(Documents.of(X))
+        assert digests is not None  # else `_documents` has refused
+        known = _labelled(labels, cast)
+        return accuracy_by_labels(self._fitted(), digests, features, cast, known, progress)
 
     def preview_labels(
         self,
@@ -477,6 +481,7 @@ class WeakClassifier:
         )
         model._adopt(fitted)
         model._training_features = None
+        model._training_digests = None
         model._training_votes = None
         return model
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
+from unruly.labelling.label_file import NO_CLASS, LabelFile
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.model.summary import SourceLine, shares_of
 from unruly.progress import SILENT, Progress
@@ -57,6 +58,48 @@ class SourceChange:
 
 
 @dataclass(frozen=True)
+class LabelsByHand:
+    """Documents with a label in the files of labels of two projects."""
+
+    before: int
+    after: int
+    added: int
+    removed: int
+    changed: int  # in both, with another label
+
+    @classmethod
+    def of(cls, old: LabelFile, new: LabelFile) -> LabelsByHand:
+        """By the ids of the documents."""
+        before, after = (_labels(file) for file in (old, new))
+        both = before.keys() & after.keys()
+        changed = sum(before[own] != after[own] for own in both)
+        return cls(
+            len(before), len(after), len(after) - len(both), len(before) - len(both), changed
+        )
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing changed."""
+        return not (self.added or self.removed or self.changed)
+
+    def __str__(self) -> str:
+        counts = {"added": self.added, "removed": self.removed, "changed": self.changed}
+        told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+        return f"labels by hand: {self.before:,} -> {self.after:,} ({told})"
+
+
+def _labels(file: LabelFile) -> dict[str, frozenset[str]]:
+    """The documents that have a label, by id, and what people call them."""
+    found = {
+        own: frozenset(
+            answer.label.casefold() for answer in answers if answer.label not in NO_CLASS
+        )
+        for own, answers in file.standing().items()
+    }
+    return {own: labels for own, labels in found.items() if labels}
+
+
+@dataclass(frozen=True)
 class Difference:
     """What changed, source by source and for the documents as a whole.
 
@@ -72,6 +115,7 @@ class Difference:
     labels: int | None  # documents to which the two models give another label; None: not compared
     majority: int | None  # documents whose majority vote is another one; None: of two models
     settings: Mapping[str, tuple[Any, Any]]  # what else differs, by name: before, after
+    by_hand: LabelsByHand | None = None  # None: of two models, whose ledgers tell
 
     @property
     def same(self) -> bool:
@@ -79,13 +123,15 @@ class Difference:
         before = self.documents_before, self.covered_before
         after = self.documents_after, self.covered_after
         changed = any(map(_differs, self.sources)) or self.labels or self.majority or self.settings
-        return not changed and before == after
+        labels = self.by_hand is None or self.by_hand.same
+        return not changed and labels and before == after
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
         sources = [asdict(change) for change in self.sources]
         settings = {name: list(pair) for name, pair in self.settings.items()}
-        return {**vars(self), "sources": sources, "settings": settings}
+        by_hand = None if self.by_hand is None else asdict(self.by_hand)
+        return {**vars(self), "sources": sources, "settings": settings, "by_hand": by_hand}
 
     def __str__(self) -> str:
         if self.same:
@@ -95,6 +141,8 @@ class Difference:
             f"{name}: {_value(before)} -> {_value(after)}"
             for name, (before, after) in self.settings.items()
         ]
+        if self.by_hand is not None and not self.by_hand.same:
+            lines.append(str(self.by_hand))
         where = "" if self.file is None else f" of {self.file}"
         before, after = self.documents_before, self.documents_after
         if (self.covered_before, before) != (self.covered_after, after):
@@ -116,7 +164,7 @@ class Difference:
 def compare_projects(
     old: Project, new: Project, split: str = "train", progress: Progress = SILENT
 ) -> Difference:
-    """The rules of two projects on the new one's documents."""
+    """The rules of two projects on the new one's documents, and their labels by hand."""
     _same_classes(old.classes, new.classes)
     corpus = new.corpus(split)
     cast = [project.vote(corpus, progress) for project in (old, new)]
@@ -137,6 +185,7 @@ def compare_projects(
         labels=None,
         majority=int((winners[0] != winners[1]).sum()),
         settings=settings,
+        by_hand=LabelsByHand.of(old.label_file(), new.label_file()),
     )
 
 

@@ -16,7 +16,7 @@ from unruly.files import written_whole
 from unruly.labelling.answers import Labelled, labelled
 from unruly.labelling.estimates import BalanceEstimate, estimate_balance
 from unruly.labelling.label_file import LabelFile
-from unruly.labelling.sampling import Session, ask, from_votes
+from unruly.labelling.sampling import Session, ask, contested, from_votes
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.texts.corpus import Corpus
@@ -25,6 +25,8 @@ from unruly.wording import index_of
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
+
+_QUICK = 2000  # documents on which a fit takes a second or so
 
 Proba = NDArray[np.floating[Any]]
 Span = tuple[int, int]
@@ -228,8 +230,10 @@ class LabellingTask:
         return labelled(file, self.corpus.ids, self.project.classes)
 
     def session(self, n: int = 20, by: str = "balance", whom: str = "") -> Session:
-        """Questions about documents that have no answer yet, drawn as `labelling.sampling` says."""
+        """Questions about documents that have no answer yet (or contested ones), drawn as `labelling.sampling` says."""
         file = self.project.label_file()
+        if by == "contested":
+            return Session(file, contested(file, self.corpus.ids, self.project.classes, n), whom)
         answered = self.labelled(file).answered
         if self.corpus.missing is not None:
             answered = answered | self.corpus.missing  # there is nothing to read
@@ -250,6 +254,12 @@ class LabellingTask:
         unseen = self.model is not None and not self.model.ledger_.used_for(Use.TRAINING)
         proba = self.proba if unseen and self.proba is not None else from_votes(self.votes)
         return estimate_balance(self.labelled(file), proba, self.project.classes)
+
+    @property
+    def quick(self) -> bool:
+        """Whether `changed` takes a second or so, and can be told while people wait for the next document."""
+        default = self.model is not None and self.model.method == "default"
+        return default and len(self.corpus) <= _QUICK
 
     def changed(self, file: LabelFile, progress: Progress = SILENT) -> int | None:
         """How many of the model's answers a fit with all labels would change; None without a model or a label."""
@@ -278,25 +288,22 @@ class OnDisk:
 
     def check(self, classes: tuple[str, ...]) -> bool:
         """Whether all is as it was; refused where answers would mean something else than before."""
-        if _state(self.data) != self.state:
-            raise InputError(
-                "the documents have changed on disk: all answers so far are kept; start again",
-                where=Where(str(self.data)),
-            )
+        state = _state(self.data)
+        if state != self.state:
+            what = "have changed on disk" if state else "are gone"
+            raise InputError(f"the documents {what}: start again", where=Where(str(self.data)))
         if self.project is None or _bytes(self.project) == self.rules:
             return True
         try:
             now = Project.read(self.project).classes
         except UnrulyError as error:
             raise InputError(
-                f"the project has changed on disk and cannot be read ({error.message}): all answers so far are "
-                "kept; mend it and start again",
+                f"the project has changed on disk and cannot be read ({error.message}): mend it and start again",
                 where=error.where,
             ) from None
         if now != classes:
             raise InputError(
-                f"the classes have changed on disk, they are now {', '.join(now)}: all answers so far are kept; "
-                "start again",
+                f"the classes have changed on disk, they are now {', '.join(now)}: start again",
                 where=Where(str(self.project)),
             )
         return False

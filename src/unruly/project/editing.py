@@ -38,6 +38,11 @@ from unruly.wording import did_you_mean, listed, plural
 GivenRule = Rule | Mapping[str, Any]
 GivenSource = Source | Mapping[str, Any]
 SOURCES: Place = ("source",)
+_LIST_KEYS = (
+    "label",
+    "not_label",
+    "match",
+)  # what lists of words have in common that can be one list
 
 
 @dataclass(frozen=True)
@@ -309,6 +314,8 @@ def drop_words(text: str, source: str, number: int, words: Sequence[str]) -> str
 def merge_source(text: str, name: str, into: str) -> str:
     """The rules of a source behind those of another, which it has not; the source itself goes.
 
+    Words that the other has for the same class are not written twice.
+
     >>> text = '[[source]]\\nname = "a"\\nrule = [{ label = "x", keywords = ["u"] }]\\n'
     >>> text += '[[source]]\\nname = "b"\\nrule = [{ label = "x", keywords = ["v"] }]\\n'
     >>> print(merge_source(text, "b", "a"))
@@ -323,7 +330,8 @@ def merge_source(text: str, name: str, into: str) -> str:
     values = _values(text)["source"]
     at, rules = _source(text, into), values[_source(text, name)].get("rule", [])
     known = values[at].get("rule", [])
-    new = [rule for rule in rules if rule not in known]
+    fresh = [_fresh(rule, known) for rule in rules if rule not in known]
+    new = [rule for rule in fresh if rule is not None]
     place: Place = (*SOURCES, at, "rule")
     if is_list(text, SOURCES) or is_list(text, place):
         text = add_items(text, place, new)
@@ -331,6 +339,20 @@ def merge_source(text: str, name: str, into: str) -> str:
         lines = "\n".join("[[source.rule]]\n" + toml_pairs(rule) for rule in new)
         text = insert_after(text, (*place, len(known) - 1), lines)
     return _without(text, SOURCES, _source(text, name))
+
+
+def _fresh(rule: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """A rule without the words that such rules have already, None where these are all; examples keep their words."""
+    if not isinstance(rule.get("keywords"), list):
+        return rule
+    alike = [one for one in known if isinstance(one.get("keywords"), list)]
+    alike = [one for one in alike if all(one.get(k) == rule.get(k) for k in _LIST_KEYS)]
+    there = {str(word).casefold() for one in alike for word in one["keywords"]}
+    words = [word for word in rule["keywords"] if str(word).casefold() not in there]
+    if not words:
+        return None
+    told = rule.get("examples") or rule.get("counter_examples")
+    return rule if told else {**rule, "keywords": words}
 
 
 def source_names(text: str) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from unruly.progress import SILENT, Progress
 from unruly.rules.matching import Cache
 from unruly.rules.similar import descriptions_of
 from unruly.rules.sources import Sources
+from unruly.texts.columns import gold_column, names_classes
 from unruly.texts.corpus import UNKNOWN, Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import CorpusStream
@@ -57,6 +58,7 @@ class DataFiles:
     text: str | None = None  # column names from here on
     id: str | None = None
     label: str | None = None
+    test_label: str | None = None  # the label column of the test file, where it has another name
     on_bad_row: str | None = None  # error, skip or keep (the default): see `Corpus.read`
 
     def path(self, split: str, folder: Path) -> Path:
@@ -83,7 +85,7 @@ class DataFiles:
         path = self.path(split, folder)
         if is_wrench(path):
             return _same_classes(Corpus.from_wrench(path, split), classes)
-        return self._open(path, classes).read()
+        return self._open(path, classes, split).read()
 
     def scan(self, split: str, folder: Path, classes: tuple[str, ...]) -> CorpusStream:
         """One split as a stream of batches, for files larger than memory."""
@@ -92,15 +94,19 @@ class DataFiles:
             raise InputError(
                 "a WRENCH folder cannot be read in batches: read it whole", where=Where(str(path))
             )
-        return self._open(path, classes)
+        return self._open(path, classes, split)
 
-    def _open(self, path: Path, classes: tuple[str, ...]) -> CorpusStream:
+    def label_of(self, split: str) -> str | None:
+        """The label column of one split."""
+        return self.test_label if split == "test" and self.test_label is not None else self.label
+
+    def _open(self, path: Path, classes: tuple[str, ...], split: str) -> CorpusStream:
         """A file whose label column may be missing: training texts are often unlabelled."""
         return CorpusStream.open(
             path,
             text=self.text,
             id=self.id,
-            label=self.label,
+            label=self.label_of(split),
             classes=classes,
             on_bad_row=self._on_bad_row(),
             label_may_be_missing=True,
@@ -309,16 +315,15 @@ class Project:
             valid=self._validation(),
             progress=progress,
         )
-        documents = self.corpus("test") if self.data.test else corpus
-        if not score or documents.gold is None or not (documents.gold >= 0).any():
-            return FittedProject(
-                self, model, None, None, labels, corpus.skipped, corpus.missing_count
-            )
         split = "test" if self.data.test else "train"
+        documents = self.corpus("test") if self.data.test else corpus
+        found = FittedProject(self, model, None, None, labels, corpus.skipped, corpus.missing_count)
+        if not score:
+            return found
+        if documents.gold is None or not (documents.gold >= 0).any():
+            return replace(found, unscored=_unscored(self, documents, split))
         evaluation = model.evaluate(documents, progress=progress)
-        return FittedProject(
-            self, model, split, evaluation, labels, corpus.skipped, corpus.missing_count
-        )
+        return replace(found, scored_on=split, evaluation=evaluation)
 
     def _validation(self) -> Corpus | None:
         """The validation file, only when the settings ask for its labels."""
@@ -327,6 +332,44 @@ class Project:
             settings.selection == "gold" or settings.calibrate
         )
         return self.corpus("valid") if asked and self.data.valid else None
+
+
+@dataclass(frozen=True)
+class Unscored:
+    """Why a fit was not scored, though there is a file for it or a column is named."""
+
+    file: str
+    split: str
+    column: str | None  # that was looked for; None: none is named
+    found: bool  # whether it is there, without a label
+    likely: str | None  # a column that may hold the labels
+
+    def __str__(self) -> str:
+        if self.found:
+            return f"not scored: the column {self.column!r} of {self.file} has no label"
+        named = "is named" if self.column is None else f"is called {self.column!r}"
+        perhaps = f" ({self.likely!r} may hold the labels)" if self.likely is not None else ""
+        key = "test_label" if self.split == "test" and self.column is not None else "label"
+        return (
+            f"not scored against gold labels: of {self.file} no column {named}{perhaps}: name it by "
+            f'{key} = "{self.likely or "..."}" under [data]'
+        )
+
+
+def _unscored(project: Project, documents: Corpus, split: str) -> Unscored | None:
+    """What to say of documents without gold labels; nothing of training texts where no label column is named."""
+    column, others = project.data.label_of(split), documents.columns
+    if column is None and split == "train":
+        return None
+    usual = gold_column(others.columns)
+    named = (name for name in others.columns if names_classes(others[name], project.classes))
+    return Unscored(
+        file=Path(documents.name).name,
+        split=split,
+        column=column,
+        found=documents.gold is not None,
+        likely=next(named, usual),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,6 +383,7 @@ class FittedProject:
     labels: Labelled  # that it was trained on
     skipped: tuple[BadRow, ...] = ()  # rows of the training file that could not be used
     missing: int = 0  # rows of it without a text
+    unscored: Unscored | None = None  # why there are no figures, where some could be expected
 
     def remarks(self) -> list[str]:
         """What is odd about rows and labels, and what was not used, a line for each kind."""
@@ -349,6 +393,7 @@ class FittedProject:
             *([f"{plural(self.missing, 'row')} without a text"] if self.missing else ()),
             *problem_lines(self.labels.problems, self.labels.origin),
             *unused,
+            *([str(self.unscored)] if self.unscored is not None else ()),
         ]
 
     def to_plain(self) -> dict[str, Any]:
@@ -359,6 +404,7 @@ class FittedProject:
             "evaluation": self.evaluation.to_plain() if self.evaluation else None,
             "problems": problems_to_plain(self.labels.problems, self.labels.origin),
             "unused_prior": self.project.unused_prior,
+            "unscored": None if self.unscored is None else vars(self.unscored),
             "skipped": len(self.skipped),
             "missing": self.missing,
         }

@@ -146,13 +146,14 @@ def read_rows(path: Path, parse: Callable[[dict[str, str]], Row], problem: str) 
     if not path.is_file():
         return ()
     found: list[Row] = []
-    rows = csv.DictReader(StringIO(path.read_bytes().decode("utf-8-sig")))
-    for number, row in enumerate(rows, start=2):
-        try:
+    rows = csv.DictReader(StringIO(path.read_bytes().decode("utf-8-sig")), strict=True)
+    try:
+        for row in rows:
             found.append(parse(row))
-        except (KeyError, TypeError, ValueError):
-            where = Where(str(path), number)
-            raise InputError(f"{problem}; correct the line, or delete it", where=where) from None
+    except (csv.Error, KeyError, TypeError, ValueError) as error:
+        where = Where(str(path), len(found) + 2)
+        what = "a quote is not closed" if isinstance(error, csv.Error) else problem
+        raise InputError(f"{what}; correct the line, or delete it", where=where) from None
     return tuple(found)
 
 

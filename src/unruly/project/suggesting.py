@@ -31,7 +31,7 @@ from unruly.model.advice import (
     critique_rules,
     known_accuracies,
 )
-from unruly.model.candidates import SHAPES
+from unruly.model.candidates import SHAPES, likely_gold
 from unruly.model.suggestions import Refused, RuleSuggestion, suggest_rules
 from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
@@ -92,6 +92,7 @@ class Suggestions:
     stand_in: str | None  # the class without rules that documents without votes stand in for
     proposals: Proposals | None = None  # where a language model was asked for rules
     notes: tuple[Note, ...] = ()  # the model's class shares, and what speaks against them
+    likely_gold: str | None = None  # the column that holds gold by its name, and that no rule reads
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -106,6 +107,7 @@ class Suggestions:
             "fitted_now": self.fitted_now,
             "labels": self.labels,
             "stand_in": self.stand_in,
+            "likely_gold": self.likely_gold,
             "notes": [note_to_plain(note) for note in self.notes],
             "proposals": None if self.proposals is None else self.proposals.to_plain(),
         }
@@ -235,6 +237,7 @@ def ranked(
         stand_in=judged.stand_in,
         proposals=proposals,
         notes=() if judged.stand_in is not None else _share_notes(judged.summary),
+        likely_gold=likely_gold(corpus),
     )
 
 

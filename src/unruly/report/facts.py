@@ -20,12 +20,13 @@ from unruly.model.advice import (
     Critique,
     Pairs,
     VoteJudge,
+    WeakWord,
     advice_to_plain,
     count_pairs,
     critique_rules,
 )
 from unruly.model.evaluation import Evaluation
-from unruly.model.fitted import Fitted
+from unruly.model.fitted import Fitted, digests_of
 from unruly.model.fitting import accuracy_by_labels
 from unruly.model.inputs import Documents, corpus_gold
 from unruly.model.predictions import Predictions
@@ -247,8 +248,9 @@ def _key_figures(
         documents = Documents.of(held_out.corpus)
         evaluation = fitted.evaluate(documents, predictions, gold, held_out.name)
     elif labels is not None and len(labels.rows):
-        features = fitted.features(Documents.of(seen.corpus), cache, progress)
-        by_labels = accuracy_by_labels(fitted, features, seen.votes, labels, progress)
+        read = Documents.of(seen.corpus)
+        features, digests = fitted.features(read, cache, progress), digests_of(read)
+        by_labels = accuracy_by_labels(fitted, digests, features, seen.votes, labels, progress)
     sources = source_facts(fitted.summary, seen.votes, held_out.votes, gold)
     return KeyFigures(
         model=model,
@@ -274,35 +276,48 @@ def _all_facts(figures: KeyFigures, fitted: Fitted, seen: Answers, held_out: Ans
     gold, rules, sources = held_out.gold, fitted.rule_sources, figures.sources
     noisy = seen if seen.gold is not None else held_out
     texts = seen.corpus.texts.to_list()
+    added = removals(held_out.votes, gold, fitted.commonest)
+    critique = critique_rules(
+        seen.votes,
+        seen.heads.combined,
+        judge=VoteJudge(seen.heads.combined, seen.votes, fitted.learner),
+        accuracies=[s.best_known for s in sources],
+        measured=[s.name for s in sources if s.is_measured],
+        shares=_known_shares(fitted.summary, gold),
+        texts=texts,
+        rules=rules,
+        scored=seen.gold,
+    )
+    suggestions = suggest_rules(
+        seen.corpus,
+        seen.votes,
+        seen.heads.combined,
+        n=SUGGESTIONS,
+        rules=rules,
+        scored=seen.gold,
+    )
+    checked = any(isinstance(c, WeakWord) and c.checked is not None for c in critique)
+    uses = (
+        (Use.SCORING, noisy, True),  # wrong labels; and the labels of documents that are shown
+        (Use.ADVICE, held_out, any(r.adds is not None for r in added)),
+        (Use.ADVICE, seen, checked or any(s.measured is not None for s in suggestions)),
+    )
+    ledger = figures.ledger
+    for use, of, used in uses:
+        if used and of.scored is not None:
+            ledger = ledger.add(use, of.scored.labels, of.name)
     return Facts(
-        **vars(figures),
+        **{**vars(figures), "ledger": ledger},
         noise_on=noisy.scored,
-        removals=removals(held_out.votes, gold, fitted.commonest),
+        removals=added,
         weights=source_weights(seen.votes, seen.heads),
         noise=() if noisy.gold is None else noise(noisy.votes, noisy.heads, noisy.gold),
         by_votes=()
         if gold is None
         else by_votes(held_out.votes, held_out.heads, gold, fitted.commonest),
         shown=documents_to_show(texts, seen.votes, seen.heads, seen.gold),
-        critique=critique_rules(
-            seen.votes,
-            seen.heads.combined,
-            judge=VoteJudge(seen.heads.combined, seen.votes, fitted.learner),
-            accuracies=[s.best_known for s in sources],
-            measured=[s.name for s in sources if s.is_measured],
-            shares=_known_shares(fitted.summary, gold),
-            texts=texts,
-            rules=rules,
-            scored=seen.gold,
-        ),
-        suggestions=suggest_rules(
-            seen.corpus,
-            seen.votes,
-            seen.heads.combined,
-            n=SUGGESTIONS,
-            rules=rules,
-            scored=seen.gold,
-        ),
+        critique=critique,
+        suggestions=suggestions,
         rules_known=rules is not None,
     )
 
@@ -314,7 +329,7 @@ def _ledger(
     held_out: Answers,
     sources: Sequence[SourceFacts],
 ) -> Ledger:
-    """All uses of gold: in the model, for the scores of this page, and for its advice on sources."""
+    """All uses of gold so far: in the model, for the key figures, and for advice on sources."""
     if evaluation is None:
         if by_labels is None:
             return fitted.ledger

@@ -103,11 +103,7 @@ def _with_gold(facts: KeyFigures, evaluation: Evaluation) -> Verdict:
 def _with_labels(facts: KeyFigures, found: AccuracyEstimate) -> Verdict:
     """The accuracy that labels by hand tell."""
     a = found.accuracy
-    how = (
-        f", held out of training in turn ({plural(found.held_out, 'refit')})"
-        if found.held_out
-        else ", none of which the model was trained on"
-    )
+    how = found.held or ", none of which the model was trained on"
     sentences = [
         f"From {plural(found.labels, 'label')} by hand{how}, for {facts.documents}. The range is a 95% "
         "interval; more labels make it narrower.",
@@ -425,15 +421,17 @@ def _no_weak_word(facts: Facts) -> str:
 
 def _basis(facts: Facts) -> str:
     counted = f"Counted on {facts.documents}."
-    if facts.ledger.used_for(Use.ADVICE):
+    other = "If you change rules because of these scores, score the next model on other labels."
+    if any(source.is_measured for source in facts.sources):
         return (
             f"{counted} Accuracies of sources are measured on {facts.scored_on} where enough votes could be checked "
             f"({FEW}; half of that where the estimate is wider), and otherwise estimated by the model; those of words are "
-            "estimated. If you change rules because of these scores, score the next model on other labels."
+            f"estimated. {other}"
         )
     return (
         f"{counted} Accuracies are the model's own estimates, and wrong where the model is wrong. "
         "Read some of the documents before you change a rule."
+        + (f" {other}" if facts.ledger.used_for(Use.ADVICE) else "")
     )
 
 
@@ -456,9 +454,11 @@ def _suggestions(facts: Facts) -> str:
         "match documents without votes come first. `unruly suggest` shows them with examples and writes those that you "
         "accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
     )
-    message += "True labels only give the last column: they chose no rule." if scored else ""
+    message += "True labels only give the last column: they chose no rule. " if scored else ""
+    odd = {str(s.perhaps_gold) for s in facts.suggestions if s.perhaps_gold is not None}
+    message += "".join(f"{line[:1].upper()}{line[1:]}. " for line in sorted(odd))
     header = ["rule", "class", "documents", "without votes"]
-    header += ["labels changed"] if known else []
+    header += ["predictions changed"] if known else []
     header += ["at random", "estimated accuracy"]
     header += ["measured accuracy"] if scored else []
     rows = [

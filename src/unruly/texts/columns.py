@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,12 @@ from unruly.wording import did_you_mean, listed, nearest, shortened
 
 _ENOUGH = 10  # labels: with fewer, a class number that never occurs means nothing
 UNKNOWN = -1  # the gold label of a document that has none
+LABEL_NAMES = (
+    "label",
+    "gold",
+    "target",
+    "class",
+)  # of columns that hold gold labels, the likeliest first
 MOST_CLASSES = 127
 INDEX = "__index__"  # the column that a pandas index becomes
 WhereOf = Callable[[int], Where]  # the number of a row in a frame -> where the user finds it
@@ -127,6 +133,26 @@ def _reads_like_a_text(columns: Sequence[str], worded: Sequence[str]) -> bool:
     """Whether the name of an only column is rather a text: of a file without a header, the first."""
     words = len(columns[0].split()) if columns else 0
     return words > 3 or (words == 3 and not worded)
+
+
+def gold_column(columns: Collection[str]) -> str | None:
+    """The column that holds gold labels by its name, where nobody names one.
+
+    >>> gold_column(["text", "class", "label"]), gold_column(["text", "topic"])
+    ('label', None)
+    """
+    return next((name for name in LABEL_NAMES if name in columns), None)
+
+
+def names_classes(column: pl.Series, classes: Iterable[str]) -> bool:
+    """Whether most values of a column are names of classes, as those of gold labels are; capitals do not matter.
+
+    >>> names_classes(pl.Series(["Ham", None, "spam", "?"]), ["ham", "spam"])
+    True
+    """
+    values = column.cast(pl.String, strict=False).drop_nulls()
+    named = values.str.to_lowercase().is_in([name.lower() for name in classes])
+    return bool(named.sum() > len(values) / 2)
 
 
 def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> NDArray[np.int16]:
