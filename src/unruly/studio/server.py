@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from unruly.errors import InputError, need
 from unruly.labelling.label_file import user_name
 from unruly.project.file import look_at, project_of
-from unruly.serve.server import LOOPBACK, address, is_address, listening
+from unruly.serve.server import LOGGING, LOOPBACK, address, is_address, listening
 from unruly.wording import near_file
 
 Scope = MutableMapping[str, Any]
@@ -72,7 +72,7 @@ def serve(
             studio.open(project)
         link = link_of(access)
         config = uvicorn.Config(
-            application(studio), log_level="warning", lifespan="off", timeout_graceful_shutdown=2
+            application(studio), log_config=LOGGING, lifespan="off", timeout_graceful_shutdown=2
         )
         ready(link)
         if opened:
