@@ -24,7 +24,7 @@ from unruly.files import written_whole
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import sample_rows
 from unruly.texts.columns import Layout, duplicate_id, find_layout, uncategorised
-from unruly.texts.corpus import BATCH_ROWS, Corpus, assemble, warn_of_shifted_labels
+from unruly.texts.corpus import BATCH_ROWS, Corpus, assemble, with_shift_noted
 from unruly.texts.csv_table import CsvTable, cast, cut_records
 from unruly.texts.table import (
     OnBadRow,
@@ -177,8 +177,7 @@ class CorpusStream:
         numbers = np.concatenate([rows.numbers for rows in parts])
         skipped = tuple(bad for rows in parts for bad in rows.skipped)
         corpus, kept = self._corpus(Rows(frame, frame, numbers, skipped))
-        warn_of_shifted_labels(corpus, frame.filter(kept), self.layout)
-        return corpus
+        return with_shift_noted(corpus, frame.filter(kept), self.layout)
 
     def _corpus(self, rows: Rows) -> tuple[Corpus, NDArray[np.bool_]]:
         return assemble(

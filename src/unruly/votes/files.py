@@ -21,7 +21,13 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where, polars_errors
 from unruly.files import written_whole
-from unruly.texts.columns import Layout, checked_ids, classes_of, gold_numbers
+from unruly.texts.columns import (
+    Layout,
+    checked_ids,
+    classes_of,
+    gold_numbers,
+    warn_if_counted_from_one,
+)
 from unruly.texts.corpus import Corpus, kind_of
 from unruly.texts.table import check_file, ending, open_table
 from unruly.texts.wrench import read_wrench
@@ -71,7 +77,10 @@ def read_votes(path: Path, classes: Sequence[str] | None = None) -> Votes:
     _refuse_partial(frame.select(sources), classes or (), table.where)
     known = tuple(classes) if classes is not None else _classes(frame.select(sources), path)
     columns = [gold_numbers(frame[source], known, table.where) for source in sources]
-    return Votes(np.stack(columns, axis=1).astype(np.int8), tuple(sources), known, ids)
+    matrix = np.stack(columns, axis=1).astype(np.int8)
+    values = pl.concat(frame[source].unique().cast(pl.String) for source in sources)
+    warn_if_counted_from_one(values, matrix.ravel(), known, str(path))
+    return Votes(matrix, tuple(sources), known, ids)
 
 
 def named_frame(votes: Votes) -> pl.DataFrame:
@@ -330,6 +339,7 @@ def votes_from_long(
     frame = _long_columns(table)
     known = tuple(classes) if classes is not None else classes_of(frame["label"], "the long table")
     label = gold_numbers(frame["label"], known, lambda row: Where("the long table", row=row))
+    warn_if_counted_from_one(frame["label"], label, known, "the long table")
     tasks = frame["task"].unique(maintain_order=True) if ids is None else pl.Series("task", ids)
     workers = frame["worker"].cast(pl.String)
     names = tuple(sources) if sources is not None else tuple(workers.unique(maintain_order=True))
