@@ -194,6 +194,23 @@ def check_name(name: str) -> str:
     return name
 
 
+def check_utf8(path: Path) -> None:
+    r"""Refuse a name that is not in UTF-8, where a text or a page has to hold it.
+
+    >>> check_utf8(Path(os.fsdecode(b"caf\xe9")))
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: caf\udce9: the name is not in UTF-8, and so cannot be written down: choose another
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = str(path).encode(errors="backslashreplace").decode()
+        raise InputError(
+            f"{shown}: the name is not in UTF-8, and so cannot be written down: choose another"
+        ) from None
+
+
 def check_no_device(target: Path) -> None:
     """Refuse a pipe or a device as an output: a file moved to its path would replace it."""
     if target.exists() and not (target.is_file() or target.is_dir()):

@@ -299,13 +299,25 @@ def test_a_closed_screen(spam: Path, tmp_path: Path, closed: str) -> None:
     assert b"bug" not in done.stderr + done.stdout
 
 
-@pytest.mark.parametrize("args", [["check"], ["explain", "MODEL"], ["predict", "MODEL"]])
+@pytest.mark.parametrize(
+    "args", [["check"], ["new"], ["explain", "MODEL"], ["predict", "MODEL"]], ids=" ".join
+)
 def test_arguments_that_are_not_utf_8(fitted: Path, tmp_path: Path, args: list[str]) -> None:
     given = [str(fitted) if arg == "MODEL" else arg for arg in args]
     line = [arg.encode() for arg in command_line(given)] + [b"\xff\xfe"]
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, timeout=60)
     assert done.returncode in (0, 2), done.stderr
     assert b"bug" not in done.stderr
+
+
+@pytest.mark.parametrize("args", [["suggest", "-n", "1"], ["studio", "--no-open"]], ids=" ".join)
+def test_a_project_whose_name_is_not_utf_8(spam: Path, tmp_path: Path, args: list[str]) -> None:
+    odd = spam.rename(tmp_path / os.fsdecode(b"n\xff"))
+    line = [*command_line(args), str(odd)]
+    environment = {**os.environ, "UNRULY_CACHE": str(tmp_path / "c")}
+    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, timeout=120)
+    assert done.returncode == (2 if args[0] == "studio" else 0), done.stderr
+    assert (b"the name is not in UTF-8" in done.stderr) == (args[0] == "studio")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
