@@ -231,6 +231,39 @@ def test_true_labels_in_one_column_are_not_taken_for_votes() -> None:
     assert quick().fit(data.features, some).ledger_.gold_free
 
 
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("one gap", "one column that names a class for nearly every document"),
+        ("twice", "2 columns that name the same class for every document"),
+        ("twice with gaps", "2 columns that name the same class for nearly every document"),
+        ("one-hot", "in one-hot form"),
+        ("dummies", "in one-hot form"),
+    ],
+)
+def test_nor_in_other_forms(form: str, words: str) -> None:
+    data = planted(n=60)
+    gaps = np.where(np.arange(60) % 20 == 3, -1, data.gold)
+    given = {
+        "one gap": np.where(np.arange(60) == 3, -1, data.gold)[:, None],
+        "twice": np.stack([data.gold, data.gold], axis=1),
+        "twice with gaps": np.stack([data.gold, gaps], axis=1),
+        "one-hot": np.eye(2, dtype=int)[data.gold],
+        "dummies": pd.get_dummies(pd.Series(data.gold)),
+    }[form]
+    with pytest.raises(InputError, match=rf"{words}.*: are these true labels\?"):
+        quick().fit(data.features, given)
+    at_its_word = Votes.from_array(given, sources=[f"s{j}" for j in range(given.shape[1])])
+    assert quick().fit(data.features, at_its_word).ledger_.gold_free
+
+
+def test_sources_that_vote_on_everything_and_differ_are_votes() -> None:
+    data = planted(n=60)
+    wrong = np.where(np.arange(60) == 7, 1 - data.gold, data.gold)
+    both = np.stack([data.gold, wrong], axis=1)
+    assert quick().fit(data.features, both).ledger_.gold_free
+
+
 def test_in_a_pipeline() -> None:
     data = planted()
     for votes in (data.votes, data.matrix):
