@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 from tests.denoising.planted import drawn, skewed
-from tests.model.planted import planted, quick
+from tests.model.planted import WORDS, planted, quick, texts
 
 import unruly
 from unruly.denoising.settings import Settings
@@ -26,6 +26,9 @@ from unruly.labelling.answers import Labelled
 from unruly.model.evaluation import GoldScorer, VotesScored, vote_agreement
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.settings import PaperSettings
+from unruly.rules.keywords import Keywords
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -215,6 +218,40 @@ def test_sparse_features_are_refused_with_the_remedy() -> None:
 
     with pytest.raises(InputError, match="TruncatedSVD"):
         quick().fit(csr_matrix(np.eye(3)), [[0], [1], [0]])
+
+
+def rules() -> Sources:
+    return Sources(
+        ["ham", "spam"],
+        [Source(f"s{c}", [Rule(c, Keywords(WORDS[i][:2]))]) for i, c in enumerate(["ham", "spam"])],
+    )
+
+
+def test_sources_in_the_place_of_votes_cast_them() -> None:
+    given, _ = texts(60)
+    model = quick(3).set_params(encoder={"name": "lsa", "dim": 4}, cache=False)
+    by_place = clone(model).fit(given, rules())
+    by_name = clone(model).fit(given, sources=rules())
+    np.testing.assert_array_equal(by_place.predict_proba(given), by_name.predict_proba(given))
+    assert by_place.predictions([WORDS[1][0]]).voters == [["sspam"]]  # it carries the rules
+    with pytest.raises(InputError, match="sources are given twice"):
+        clone(model).fit(given, rules(), sources=rules())
+
+
+@pytest.mark.parametrize(
+    ("votes", "message"),
+    [
+        (list(rules().sources), r"rules, which have not voted yet: fit\(X, sources=Sources"),
+        (len, "rules, which have not voted yet"),
+        ([len], "rules, which have not voted yet"),
+        (5, "a matrix of documents × sources .*not from 5"),
+        ("votes", "not from 'votes'"),
+        ([[0], [1, 0]], "the votes are no matrix"),
+    ],
+)
+def test_what_is_no_matrix_of_votes(votes: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        quick().fit(np.zeros((2, 3)), votes)
 
 
 def test_true_labels_in_one_column_are_not_taken_for_votes() -> None:

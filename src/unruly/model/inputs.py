@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, Where
 from unruly.features.encoder import Features
+from unruly.rules.source import Source
 from unruly.texts.columns import gold_numbers, warn_if_counted_from_one
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
@@ -151,7 +152,21 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
     """The votes, and whether classes go by number because only a matrix was given."""
     if isinstance(given, Votes):
         return given, False
-    array = np.asarray(given)
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise InputError(
+            "the votes are no matrix: give each document one value for each source"
+        ) from None
+    if any(callable(one) or isinstance(one, Source) for one in array.ravel()[:1]):
+        raise InputError(
+            "these are rules, which have not voted yet: fit(X, sources=Sources(classes, rules)), or "
+            "Sources(classes, rules).vote(X)"
+        )
+    if array.ndim == 0:
+        raise InputError(
+            f"fit learns from votes, a matrix of documents × sources with -1 for abstain, not from {given!r:.80}"
+        )
     if array.ndim == 1:
         raise InputError(
             "fit learns from votes, a matrix of documents × sources with -1 for abstain, and this is one "
@@ -189,7 +204,8 @@ def _like_true_labels(matrix: NDArray[np.int8]) -> str | None:
     if not n or (k > 1 and n < _TELLING):
         return None
     given = matrix != ABSTAIN
-    if k > 1 and given.all() and matrix.max() == 1 and (matrix.sum(axis=1) == 1).all():
+    one_hot = given.all() and matrix.max() == 1 and (matrix.sum(axis=1) == 1).all()
+    if one_hot and (matrix == 1).any(axis=0).sum() > 1:
         return "rows with one 1 and else 0, as labels in one-hot form are"
     lowest = np.where(given, matrix, matrix.max()).min(axis=1)
     if (given.mean(axis=0) < NEARLY_ALL).any() or (given & (matrix != lowest[:, None])).any():
