@@ -29,6 +29,7 @@ from unruly.texts.columns import (
     warn_if_counted_from_one,
 )
 from unruly.texts.corpus import Corpus, kind_of
+from unruly.texts.stream import defused
 from unruly.texts.table import check_file, ending, open_table
 from unruly.texts.wrench import read_wrench
 from unruly.votes.votes import ABSTAIN, Votes, unique_ids
@@ -41,8 +42,11 @@ VERSION = 1
 LONG = ("task", "worker", "label")
 
 
-def write_votes(votes: Votes, path: Path) -> None:
-    """Parquet keeps everything; the others hold class names, empty where a source abstains."""
+def write_votes(votes: Votes, path: Path, *, defuse: bool = False) -> None:
+    """Parquet keeps everything; the others hold class names, empty where a source abstains.
+
+    With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
+    """
     kind = path.suffix.lower()
     if kind in {".parquet", ".pq"}:
         write_parquet(votes, path)
@@ -58,7 +62,8 @@ def write_votes(votes: Votes, path: Path) -> None:
             frame = named_frame(votes.take(rows))
             if kind in {".csv", ".tsv"}:
                 separator = "\t" if kind == ".tsv" else ","
-                frame.write_csv(file, separator=separator, include_header=start == 0)
+                flat = defused(frame) if defuse else frame
+                flat.write_csv(file, separator=separator, include_header=start == 0)
             else:
                 frame.write_ndjson(file)
 
