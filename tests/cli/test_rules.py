@@ -106,8 +106,12 @@ def test_rules_that_all_abstain_fail_first(unruly: Unruly, spam: Path) -> None:
     done = unruly("check", spam)
     assert done.code == 1
     assert done.out.startswith("no rule matches any document, so there is nothing to learn from")
-    plain = json.loads(unruly("check", spam, "--json").out)
-    assert plain["learnable"] is False
+    told = unruly("check", spam, "--json")
+    assert json.loads(told.out)["learnable"] is False
+    assert told.err == done.err
+    assert done.err.startswith(
+        "error: nothing can be learnt from this project: no rule matches any document"
+    )
 
 
 def test_rules_for_one_class_fail_and_silent_ones_are_named(unruly: Unruly, spam: Path) -> None:

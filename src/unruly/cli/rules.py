@@ -124,7 +124,7 @@ def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -
         first, *others = checked.failures
         raise ExampleError(f"{first}" + (f" (and {len(others)} more)" if others else ""))
     if not checked.learnable:
-        raise ExampleError("nothing can be learnt from this project: the first line above says why")
+        raise ExampleError(f"nothing can be learnt from this project: {checked.problems[0]}")
 
 
 def saves(project: Path) -> Iterator[None]:
