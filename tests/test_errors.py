@@ -45,6 +45,12 @@ def test_a_place_in_words(where: Where, text: str) -> None:
     assert str(InputError("no", where=where)) == (f"{text}: no" if text else "no")
 
 
+def test_the_text_of_an_error_is_harmless_to_a_terminal() -> None:
+    error = InputError("no \x1b[2J\x9b1m\u202e", where=Where(file="a\x07.csv", source="s\x1b]0;x"))
+    assert str(error) == r"a\u0007.csv: source 's\x1b]0;x': no \u001b[2J\u009b1m\u202e"
+    assert error.message == "no \x1b[2J\x9b1m\u202e"  # as it was given, for programs
+
+
 @pytest.mark.parametrize(
     "kind", [UnrulyError, InputError, ProjectError, RuleError, SettingsError, MissingExtraError]
 )

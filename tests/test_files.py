@@ -147,6 +147,37 @@ def test_what_a_killed_run_left_is_cleared_by_the_next(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == sorted([target, running, elsewhere, users])
 
 
+def test_what_runs_for_other_outputs_left_is_cleared_when_it_is_old(tmp_path: Path) -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    here = f"unruly-{platform.node()}"
+    names = {
+        "old": f".b.txt.{here}-{dead.pid}-x",
+        "old and elsewhere": f".b.txt.unruly-another.machine-{dead.pid}-x",
+        "old and running": f".b.txt.{here}-{os.getpid()}-x",
+        "old and the user's": f".b.txt.{dead.pid}",
+        "new": f".c.txt.{here}-{dead.pid}-x",
+        "old, but still written": f".d.txt.{here}-{dead.pid}-x",
+        "old, with what was replaced": f".e.{here}-{dead.pid}-x",
+        "old temporary folder": f"{here}-{dead.pid}-x",
+    }
+    for kind, name in names.items():
+        (tmp_path / name / "old" if "replaced" in kind else tmp_path / name).mkdir(parents=True)
+        file = tmp_path / name / "data"
+        file.write_text("half")
+        long_ago = (1_000_000_000, 1_000_000_000)
+        if kind.startswith("old") and "still" not in kind:
+            os.utime(file, long_ago)
+        if "replaced" in kind:
+            os.utime(tmp_path / name / "old", long_ago)
+        if kind != "new":
+            os.utime(tmp_path / name, long_ago)
+    with written_whole(tmp_path / "a.txt") as part:
+        part.write_text("whole")
+    left = {kind for kind, name in names.items() if (tmp_path / name).exists()}
+    assert set(names) - left == {"old", "old temporary folder"}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="zombies are seen in /proc")
 def test_what_a_killed_run_left_is_cleared_before_its_parent_reaps_it(tmp_path: Path) -> None:
     child = subprocess.Popen(["sleep", "60"])

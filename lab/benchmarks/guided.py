@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing of the readers: inputs that reach new lines of unruly are changed further; nothing may escape.
 
-    pip install atheris
+    pip install -c constraints.txt './lab[fuzz]'
     python lab/benchmarks/guided.py [--seconds 600] [--readers toml,table,model] [--seed 1] [--keep FOLDER] [--json]
 
 Three readers share the time: project files (`Project.read` and a vote), tables (CSV, TSV, JSON Lines and JSON through
@@ -50,7 +50,9 @@ def main() -> None:
         _fuzz(args.readers, args.inside, args.seconds, args.seed)
         return
     if importlib.util.find_spec("atheris") is None:
-        raise SystemExit("coverage-guided fuzzing needs atheris: pip install atheris")
+        raise SystemExit(
+            "coverage-guided fuzzing needs atheris: pip install -c constraints.txt './lab[fuzz]'"
+        )
     names = args.readers.split(",")
     runs = findings = 0
     for name in names:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -21,6 +22,17 @@ _TELEMETRY_OFF = {
     "onnxruntime": ("ORT_DISABLE_TELEMETRY", "1"),
     "ray": ("RAY_USAGE_STATS_ENABLED", "0"),
 }
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def harmless(text: str) -> str:
+    r"""The text without signs that a terminal obeys: escapes, and those that turn the direction of writing.
+
+    >>> print(harmless("\x1b[2Jgone, \u202etxet"))
+    \u001b[2Jgone, \u202etxet
+    """
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 @dataclass(frozen=True)
@@ -74,7 +86,7 @@ class UnrulyError(Exception):
     """The one base of all errors that unruly raises on purpose.
 
     `message` says what was found and the remedy; `where` is the place, for programs to read. The
-    text of the error is both.
+    text of the error is both, harmless to a terminal: either may quote a file from somebody else.
 
     >>> str(UnrulyError("the text is missing", where=Where(file="comments.csv", line=7)))
     'comments.csv, line 7: the text is missing'
@@ -89,7 +101,7 @@ class UnrulyError(Exception):
 
     def __str__(self) -> str:
         place = "" if self.where is None else str(self.where)
-        return f"{place}: {self.message}" if place else self.message
+        return harmless(f"{place}: {self.message}" if place else self.message)
 
     def located(self, where: Where) -> Self:
         """The same error, with gaps in its place filled from `where`."""

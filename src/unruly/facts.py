@@ -127,6 +127,9 @@ class DocumentsGivenUp:
     rule: int  # of its source, from 1
     documents: int
     seconds: float  # the budget for one document
+    pattern: bool = (
+        True  # whether it has a pattern, whose budget can be set; else a sequence of words
+    )
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,8 @@ def note_from_plain(plain: Mapping[str, Any]) -> Note:
     BlankTexts(blank=9, documents=10)
     """
     kind = _NOTES[plain["kind"]]
-    values = {field.name: _tuples(plain[field.name]) for field in fields(kind)}
+    named = [field.name for field in fields(kind) if field.name in plain]
+    values = {name: _tuples(plain[name]) for name in named}
     for name in ("origin", "before"):
         if values.get(name) is not None:
             values[name] = BalanceOrigin(values[name])

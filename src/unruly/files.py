@@ -9,6 +9,7 @@ import platform
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,7 +18,9 @@ from pathlib import Path
 from unruly.errors import InputError, Where
 from unruly.wording import listed
 
+STALE = 3600.0  # seconds without a change, after which what a killed run left is removed by runs for other outputs
 _MARK = "unruly-"  # in the names of temporary folders
+_REPLACED = "old"  # the folder that stood at an output, until the new one is there
 
 
 @contextmanager
@@ -63,7 +66,7 @@ def folder_written_whole(path: str | Path, own: Collection[str] = ()) -> Iterato
         yield part
         _check_replaceable(target, own)
         if target.is_dir():
-            target.rename(room / "old")
+            target.rename(room / _REPLACED)
         part.rename(target)
 
 
@@ -194,6 +197,23 @@ def check_name(name: str) -> str:
     return name
 
 
+def check_utf8(path: Path) -> None:
+    r"""Refuse a name that is not in UTF-8, where a text or a page has to hold it.
+
+    >>> check_utf8(Path(os.fsdecode(b"caf\xe9")))
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: caf\udce9: the name is not in UTF-8, and so cannot be written down: choose another
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = str(path).encode(errors="backslashreplace").decode()
+        raise InputError(
+            f"{shown}: the name is not in UTF-8, and so cannot be written down: choose another"
+        ) from None
+
+
 def check_no_device(target: Path) -> None:
     """Refuse a pipe or a device as an output: a file moved to its path would replace it."""
     if target.exists() and not (target.is_file() or target.is_dir()):
@@ -203,14 +223,26 @@ def check_no_device(target: Path) -> None:
 
 
 def _clear_leftovers(place: Path, beginning: str) -> None:
-    """Remove the temporary folders of this user's killed runs on this machine, known by their names."""
-    here = f"{beginning}{platform.node()}-"
+    """Remove the temporary folders of this user's killed runs on this machine, known by their names.
+
+    Those of the same output go at once, those of others when nothing was written to them for an hour: a process that
+    cannot be seen from here, as in another container, would look dead.
+    """
+    ours = re.compile(rf"((?:\..+\.)?{_MARK}){re.escape(platform.node())}-(\d+)-.+", re.DOTALL)
     for folder in place.iterdir():
-        process, _, _ = folder.name.removeprefix(here).partition("-")
-        if folder.name.startswith(here) and process.isdecimal() and not is_running(int(process)):
-            with suppress(OSError):
-                if not hasattr(os, "getuid") or folder.lstat().st_uid == os.getuid():
-                    shutil.rmtree(folder, ignore_errors=True)
+        found = ours.fullmatch(folder.name)
+        if found is None or is_running(int(found[2])):
+            continue
+        with suppress(OSError):
+            own = not hasattr(os, "getuid") or folder.lstat().st_uid == os.getuid()
+            if own and (found[1] == beginning or _is_stale(folder)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_stale(room: Path) -> bool:
+    """Whether nothing in a temporary folder was written of late, nor is it all that is left of a folder to be replaced."""
+    newest = max(path.lstat().st_mtime for path in (room, *room.rglob("*")))
+    return time.time() - newest > STALE and not (room / _REPLACED).exists()
 
 
 def is_running(process: int) -> bool:

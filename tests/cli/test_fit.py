@@ -16,8 +16,9 @@ from click.testing import CliRunner
 from tests.cli.conftest import FIT, Unruly, command_line
 
 from unruly.cli.fit import check_typed, fit, setting_options, typed_settings
-from unruly.errors import InputError
+from unruly.errors import InputError, ProjectError
 from unruly.model.settings import SETTINGS
+from unruly.project.project import Project
 
 
 def test_the_summary_has_all_that_it_promises(unruly: Unruly, spam: Path) -> None:
@@ -173,21 +174,24 @@ def test_options_of_another_method_are_refused(
     assert "--prior is not used by the method paper" in done.err
 
 
-def test_a_prior_of_the_file_that_the_method_does_not_use_is_told(
+def test_a_prior_of_the_file_that_the_method_does_not_use_is_refused_alike(
     unruly: Unruly, spam: Path
 ) -> None:
     file = spam / "unruly.toml"
-    text = file.read_text()
-    file.write_text(text.replace("[task]\n", "[task]\nprior = [0.5, 0.5]\n"))
-    args = ("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "--json")
-    paper = ("--method", "paper", "--epochs", "2", "--hidden", "4")
-    told = "the project's prior is not used by the method paper"
-    done = unruly(*args, *paper)
-    assert told in done.err
-    assert json.loads(done.out)["unused_prior"]
-    done = unruly(*args)
-    assert told not in done.err
-    assert not json.loads(done.out)["unused_prior"]
+    text = file.read_text().replace("[task]\n", "[task]\nprior = [0.5, 0.5]\n")
+    file.write_text(text)
+    args = ("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "-q")
+    told = f"error: {file}:5: prior is not used by the method paper: leave it out, or use the method default\n"
+    done = unruly(*args, "--method", "paper")
+    assert (done.code, done.err) == (2, told)
+    assert not Path("m.unruly").exists()
+    assert unruly(*args).code == 0
+    file.write_text(f'{text}\n[train]\nmethod = "paper"\n')
+    assert unruly(*args).err == told
+    with pytest.raises(ProjectError, match="prior is not used by the method paper"):
+        Project.read(spam).fit()
+    file.write_text(file.read_text().replace("[0.5, 0.5]", '"auto"'))
+    assert unruly(*args, "--epochs", "2", "--hidden", "4").code == 0
 
 
 def test_no_excerpts(unruly: Unruly, spam: Path) -> None:

@@ -57,6 +57,18 @@ def test_to_a_file(unruly: Unruly, spam: Path) -> None:
     assert unruly("show", spam, "-o", "no/left.csv").code == 2
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def test_formulas_are_defused_when_asked(unruly: Unruly, spam: Path, ending: str) -> None:
+    (spam / "comments.csv").write_text("comment,is_spam\n=1+1 subscribe,1\n＝1,0\n")
+    quoted = ending != "jsonl"  # which no spreadsheet runs
+    for options, mark in (((), ""), (("--defuse",), "'" if quoted else "")):
+        assert unruly("show", spam, "-o", f"o.{ending}", *options).code == 0
+        shown = Path(f"o.{ending}").read_text()
+        assert f"{mark}=1+1" in shown
+        assert f"{mark}＝1" in shown
+        assert ("'" in shown) == bool(mark)
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -347,7 +359,7 @@ def test_json_holds_facts_and_no_prose(unruly: Unruly, fitted: Path) -> None:
     data = fitted.parent / "spam"
     told = json.loads(unruly("report", fitted, "--data", data, "-o", "r.html", "--json").out)
     assert told["documents"] == {"documents": 73, "file": "comments.csv", "of": None}
-    assert told["scored_on"] == {"labels": 73, "file": "comments.csv"}
+    assert told["scored_on"] == {"labels": 73, "file": "comments.csv", "counted_from_one": False}
 
 
 def test_each_figure_names_the_documents_behind_it(unruly: Unruly, tmp_path: Path) -> None:

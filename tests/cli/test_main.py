@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import pty
+import re
 import shlex
 import subprocess
 import sys
@@ -136,6 +137,55 @@ def test_a_warning_is_one_line_and_none_when_quiet(
     assert unruly("new", "x", "--quiet").err == ""
 
 
+ATTACK = "\x1b[2J\x1b]0;pwn\x07\x9b31m\u202e\u2066\r"
+SHOWN = r"\u001b[2J\u001b]0;pwn\u0007\u009b31m\u202e\u2066"
+
+
+@pytest.mark.parametrize("debug", [[], ["--debug"]])
+@pytest.mark.parametrize(
+    "raised",
+    [
+        InputError(f"id {ATTACK}"),
+        click.UsageError(f"no option {ATTACK}"),
+        FileNotFoundError(2, "No such file", f"{ATTACK}.csv"),
+        RuntimeError(ATTACK),
+        MemoryError(ATTACK),
+    ],
+)
+def test_no_error_is_obeyed_by_a_terminal(
+    unruly: Unruly, monkeypatch: pytest.MonkeyPatch, raised: BaseException, debug: list[str]
+) -> None:
+    monkeypatch.setattr("unruly.project.file.make_starter", failing(raised))
+    done = unruly(*debug, "new", "x")
+    assert SHOWN in done.err
+    assert not set(ATTACK) & set(done.err) - set(SHOWN)
+
+
+def test_nor_is_a_warning(unruly: Unruly, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn(name: Path) -> Path:
+        warnings.warn(f"the source {ATTACK}abstains", stacklevel=1)
+        return name
+
+    warn.__globals__["__warningregistry__"] = {}
+    monkeypatch.setattr("unruly.project.file.make_starter", warn)
+    monkeypatch.setitem(warn.__globals__, "__name__", "unruly.somewhere")
+    assert unruly("new", "x").err.splitlines()[0].startswith(f"warning: the source {SHOWN}")
+
+
+def test_on_a_terminal_the_only_escapes_are_colours(tmp_path: Path) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    ours, theirs = pty.openpty()
+    try:
+        line = command_line(["check", "no\x1b[2J\x1b]0;pwn\x07"])
+        subprocess.run(line, cwd=tmp_path, env=environment, stderr=theirs, timeout=60)
+        written = os.read(ours, 10_000)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert re.sub(rb"\x1b\[\d+m", b"", written).find(b"\x1b") < 0
+    assert b"\x07" not in written
+
+
 def failing(raised: BaseException) -> object:
     def fail(name: Path) -> Path:
         raise raised
@@ -249,13 +299,25 @@ def test_a_closed_screen(spam: Path, tmp_path: Path, closed: str) -> None:
     assert b"bug" not in done.stderr + done.stdout
 
 
-@pytest.mark.parametrize("args", [["check"], ["explain", "MODEL"], ["predict", "MODEL"]])
+@pytest.mark.parametrize(
+    "args", [["check"], ["new"], ["explain", "MODEL"], ["predict", "MODEL"]], ids=" ".join
+)
 def test_arguments_that_are_not_utf_8(fitted: Path, tmp_path: Path, args: list[str]) -> None:
     given = [str(fitted) if arg == "MODEL" else arg for arg in args]
     line = [arg.encode() for arg in command_line(given)] + [b"\xff\xfe"]
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, timeout=60)
     assert done.returncode in (0, 2), done.stderr
     assert b"bug" not in done.stderr
+
+
+@pytest.mark.parametrize("args", [["suggest", "-n", "1"], ["studio", "--no-open"]], ids=" ".join)
+def test_a_project_whose_name_is_not_utf_8(spam: Path, tmp_path: Path, args: list[str]) -> None:
+    odd = spam.rename(tmp_path / os.fsdecode(b"n\xff"))
+    line = [*command_line(args), str(odd)]
+    environment = {**os.environ, "UNRULY_CACHE": str(tmp_path / "c")}
+    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, timeout=120)
+    assert done.returncode == (2 if args[0] == "studio" else 0), done.stderr
+    assert (b"the name is not in UTF-8" in done.stderr) == (args[0] == "studio")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

@@ -234,6 +234,7 @@ def test_model_and_data_swapped(unruly: Unruly, fitted: Path) -> None:
         ("predict", "texts.csv", fitted, "-o", "o.csv"),
         ("evaluate", "texts.csv", fitted),
         ("explain", "hello you", fitted),
+        ("report", "texts.csv", "--data", fitted, "-o", "r.html"),
     ):
         done = unruly(*args)
         assert done.code == 2

@@ -106,8 +106,12 @@ def test_rules_that_all_abstain_fail_first(unruly: Unruly, spam: Path) -> None:
     done = unruly("check", spam)
     assert done.code == 1
     assert done.out.startswith("no rule matches any document, so there is nothing to learn from")
-    plain = json.loads(unruly("check", spam, "--json").out)
-    assert plain["learnable"] is False
+    told = unruly("check", spam, "--json")
+    assert json.loads(told.out)["learnable"] is False
+    assert told.err == done.err
+    assert done.err.startswith(
+        "error: nothing can be learnt from this project: no rule matches any document"
+    )
 
 
 def test_rules_for_one_class_fail_and_silent_ones_are_named(unruly: Unruly, spam: Path) -> None:
@@ -357,3 +361,14 @@ def test_skipped_rows_are_listed_in_a_file(unruly: Unruly, spam: Path) -> None:
     assert (done.code, Path("again.txt").read_text()) == (0, Path("left.txt").read_text())
     refused = unruly("vote", spam, "-o", "v.csv", *skip, "v.csv")
     assert refused.code == 2
+
+
+def test_formulas_among_votes_are_defused_when_asked(unruly: Unruly, spam: Path) -> None:
+    file = spam / "unruly.toml"
+    file.write_text(file.read_text().replace('name = "subscribe"', 'name = "=1+1"'))
+    for options, mark in (((), ""), (("--defuse",), "'")):
+        assert unruly("vote", spam, "-o", "votes.csv", *options).code == 0
+        header = Path("votes.csv").read_text().splitlines()[0].split(",")
+        assert f"{mark}=1+1" in header
+    done = unruly("vote", spam, "-o", "votes", "--defuse", "--engine", "ray")
+    assert "--skipped and --defuse work without --engine ray only" in done.err

@@ -133,6 +133,17 @@ def test_markup_in_names_is_shown_as_it_is(bars: Bars, screen: io.StringIO) -> N
     assert "[bold]x.csv" in screen.getvalue()
 
 
+def test_names_with_escapes_are_harmless(bars: Bars, screen: io.StringIO) -> None:
+    log = io.StringIO()
+    for shown in (bars, Lines(log, patience=0.0)):
+        with stage(shown, "encoding with \x1b[31m", 1, "texts"):
+            shown.advance(1, note="\x1b]0;x")
+            bars.refresh()
+    for text in (screen.getvalue(), log.getvalue()):
+        assert r"encoding with \u001b[31m" in text
+        assert "\x1b]0" not in text
+
+
 def test_a_log_gets_a_line_now_and_again() -> None:
     stream = io.StringIO()
     lines = Lines(stream, patience=0.0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,6 +23,13 @@ from unruly.features.minilm import (
     MiniLM,
     find_weights,
     thread_count,
+)
+from unruly.features.registry import (
+    NamedByFile,
+    Permitted,
+    encoder_from_bytes,
+    encoder_to_bytes,
+    named_by_file,
 )
 
 TEXTS = [
@@ -190,6 +199,60 @@ def test_a_missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingExtraError, match=r"minilm features need .*'unruly\[minilm\]'"):
         _ = MiniLM().identity
     assert not minilm.available()
+
+
+@pytest.fixture
+def lookups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The names that are looked up on the network, which fails; no weights are on this machine."""
+    names: list[str] = []
+
+    def fail(host: str, *args: object, **options: object) -> None:
+        names.append(host)
+        raise socket.gaierror("no network")
+
+    for switch in hub.OFFLINE_SWITCHES:
+        monkeypatch.setenv(switch, "0")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(hub, "in_wheel", lambda package, inside: None)
+    return names
+
+
+def saved_and_loaded(permitted: Permitted) -> MiniLM:
+    found = encoder_from_bytes(*encoder_to_bytes(MiniLM()), permitted, "a.unruly")
+    assert isinstance(found, MiniLM)
+    return found
+
+
+@needs_minilm
+def test_a_model_file_never_looks_for_weights_on_the_network(lookups: list[str]) -> None:
+    with pytest.raises(InputError, match=r"no weights: .*encoders=\"minilm\"") as caught:
+        saved_and_loaded(Permitted()).encode(["a"])
+    assert "on the Hugging Face hub" not in str(caught.value)
+    assert lookups == []
+
+
+@needs_minilm
+@pytest.mark.parametrize(
+    "make", [MiniLM, lambda: saved_and_loaded(Permitted.of("minilm"))], ids=["fitted", "loaded"]
+)
+def test_who_names_it_lets_its_weights_be_looked_for(
+    make: Callable[[], MiniLM], lookups: list[str]
+) -> None:
+    with pytest.raises(InputError, match="and on the Hugging Face hub"):
+        make().encode(["a"])
+    assert set(lookups) == {"huggingface.co"}
+
+
+def test_a_model_file_that_names_it_does_not_look_for_its_weights_to_fit_again(
+    lookups: list[str],
+) -> None:
+    for spec in ("minilm", ["lsa", {"name": "minilm", "layer": 6}]):
+        assert named_by_file(spec, Permitted()) == NamedByFile(spec)
+        assert named_by_file(spec, Permitted.of("minilm")) == spec
+    assert lookups == []
 
 
 def test_the_hub_s_cache_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +49,18 @@ def test_labels_by_name_number_and_other_capitals() -> None:
     assert found.numbers.tolist() == [1, 0, 1, -1]
     assert found.labels == 3
     assert not found.problems
+
+
+def test_numbers_that_count_from_one_are_not_read_in_silence() -> None:
+    ids, classes = [f"d{i}" for i in range(12)], ["a", "b", "c", "d"]
+    for labels, warned in ((["1", "2", "3"], 1), (["b", "c", "d"], 0), (["0", "1", "3"], 0)):
+        answers = tuple(Answer(own, labels[i % 3]) for i, own in enumerate(ids))
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            labelled(LabelFile(Path("labels.csv"), answers), ids, classes)
+        assert len(found) == warned
+        if warned:
+            assert "labels.csv: the labels are 1 to 3, never 0." in str(found[0].message)
 
 
 def test_problems_are_kept_apart() -> None:

@@ -75,6 +75,15 @@ def test_the_telling_words_are_those_that_the_classifier_hangs_on(model: WeakCla
     assert without.words == ()
 
 
+def test_long_words_and_many_matches_are_cut_where_people_read(model: WeakClassifier) -> None:
+    told = model.explain("subscribe " + "x" * 100_000)
+    for shown in (str(told), told._repr_html_().rpartition("<table>")[2]):
+        assert "x" * 59 + "…" in shown
+        assert "x" * 60 not in shown
+    assert told.to_json().count("x" * 100_000) == 2  # the text, and the word
+    assert "“subscribe” and 28 more" in str(model.explain("subscribe " * 40))
+
+
 def test_neighbours_are_training_documents_with_their_beginnings(
     model: WeakClassifier, corpus: Corpus
 ) -> None:

@@ -234,6 +234,21 @@ def test_a_model_of_labeling_functions_is_saved_and_loaded(corpus: Corpus, tmp_p
     assert (tmp_path / "again.unruly").read_bytes() == (tmp_path / "m.unruly").read_bytes()
 
 
+def test_functions_are_named_by_their_file(corpus: Corpus, tmp_path: Path) -> None:
+    scope: dict[str, Any] = {}
+    exec(compile(LABELING, str(tmp_path / "lfs.py"), "exec"), scope)
+    sources = Sources(CLASSES, [scope["lf_1"], scope["praise"]])
+    quick(3).set_params(encoder={"name": "lsa", "dim": 4}).fit(
+        ["BUY NOW", "a great song"] * 10, sources
+    ).save(tmp_path / "m.unruly")
+    given: list[Any] = [scope["lf_1"], [scope["lf_1"]], sources, [sources], 5]
+    for wrong in given:
+        with pytest.raises(InputError, match=r"functions= names files, not .*functions='.*\.py'"):
+            unruly.load(tmp_path / "m.unruly", functions=wrong)
+    with pytest.raises(InputError, match=r"functions='lfs.py'"):
+        unruly.load(tmp_path / "m.unruly", functions=scope["lf_1"])
+
+
 def test_documents_that_a_rule_gave_up_on_are_a_note_of_the_fit(corpus: Corpus) -> None:
     slow = Pattern(r"(a|aa)+\1c", engine="python", seconds=0.1)
     sources = Sources(

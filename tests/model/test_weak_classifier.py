@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 from tests.denoising.planted import drawn, skewed
-from tests.model.planted import planted, quick
+from tests.model.planted import WORDS, planted, quick, texts
 
 import unruly
 from unruly.denoising.settings import Settings
@@ -26,6 +26,9 @@ from unruly.labelling.answers import Labelled
 from unruly.model.evaluation import GoldScorer, VotesScored, vote_agreement
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.settings import PaperSettings
+from unruly.rules.keywords import Keywords
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -217,6 +220,40 @@ def test_sparse_features_are_refused_with_the_remedy() -> None:
         quick().fit(csr_matrix(np.eye(3)), [[0], [1], [0]])
 
 
+def rules() -> Sources:
+    return Sources(
+        ["ham", "spam"],
+        [Source(f"s{c}", [Rule(c, Keywords(WORDS[i][:2]))]) for i, c in enumerate(["ham", "spam"])],
+    )
+
+
+def test_sources_in_the_place_of_votes_cast_them() -> None:
+    given, _ = texts(60)
+    model = quick(3).set_params(encoder={"name": "lsa", "dim": 4}, cache=False)
+    by_place = clone(model).fit(given, rules())
+    by_name = clone(model).fit(given, sources=rules())
+    np.testing.assert_array_equal(by_place.predict_proba(given), by_name.predict_proba(given))
+    assert by_place.predictions([WORDS[1][0]]).voters == [["sspam"]]  # it carries the rules
+    with pytest.raises(InputError, match="sources are given twice"):
+        clone(model).fit(given, rules(), sources=rules())
+
+
+@pytest.mark.parametrize(
+    ("votes", "message"),
+    [
+        (list(rules().sources), r"rules, which have not voted yet: fit\(X, sources=Sources"),
+        (len, "rules, which have not voted yet"),
+        ([len], "rules, which have not voted yet"),
+        (5, "a matrix of documents × sources .*not from 5"),
+        ("votes", "not from 'votes'"),
+        ([[0], [1, 0]], "the votes are no matrix"),
+    ],
+)
+def test_what_is_no_matrix_of_votes(votes: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        quick().fit(np.zeros((2, 3)), votes)
+
+
 def test_true_labels_in_one_column_are_not_taken_for_votes() -> None:
     data = planted(n=60)
     column = data.gold[:, None]
@@ -229,6 +266,39 @@ def test_true_labels_in_one_column_are_not_taken_for_votes() -> None:
     assert quick().fit(data.features, one).sources_ == ("annotator",)
     some = np.where(np.arange(60)[:, None] < 50, column, -1)
     assert quick().fit(data.features, some).ledger_.gold_free
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("one gap", "one column that names a class for nearly every document"),
+        ("twice", "2 columns that name the same class for every document"),
+        ("twice with gaps", "2 columns that name the same class for nearly every document"),
+        ("one-hot", "in one-hot form"),
+        ("dummies", "in one-hot form"),
+    ],
+)
+def test_nor_in_other_forms(form: str, words: str) -> None:
+    data = planted(n=60)
+    gaps = np.where(np.arange(60) % 20 == 3, -1, data.gold)
+    given = {
+        "one gap": np.where(np.arange(60) == 3, -1, data.gold)[:, None],
+        "twice": np.stack([data.gold, data.gold], axis=1),
+        "twice with gaps": np.stack([data.gold, gaps], axis=1),
+        "one-hot": np.eye(2, dtype=int)[data.gold],
+        "dummies": pd.get_dummies(pd.Series(data.gold)),
+    }[form]
+    with pytest.raises(InputError, match=rf"{words}.*: are these true labels\?"):
+        quick().fit(data.features, given)
+    at_its_word = Votes.from_array(given, sources=[f"s{j}" for j in range(given.shape[1])])
+    assert quick().fit(data.features, at_its_word).ledger_.gold_free
+
+
+def test_sources_that_vote_on_everything_and_differ_are_votes() -> None:
+    data = planted(n=60)
+    wrong = np.where(np.arange(60) == 7, 1 - data.gold, data.gold)
+    both = np.stack([data.gold, wrong], axis=1)
+    assert quick().fit(data.features, both).ledger_.gold_free
 
 
 def test_in_a_pipeline() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -162,3 +164,11 @@ def test_without_held_out_documents_the_training_documents_score(made: Made) -> 
     assert found.evaluation is not None
     assert found.evaluation.everything.model.documents == 161
     assert found.scored_on == ScoredOn(161, "train.csv")
+
+
+def test_labels_that_count_from_one_are_known_to_the_page(made: Made) -> None:
+    test = replace(made.test, counted_from_one=True)
+    facts = gather("spam.unruly", made.fitted, made.train, test)
+    assert facts.scored_on is not None
+    assert facts.scored_on.counted_from_one
+    assert facts.to_plain()["scored_on"]["counted_from_one"] is True

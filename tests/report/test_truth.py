@@ -365,3 +365,15 @@ def test_weights_of_the_paper_never_count_against_a_class(mostly_wrong: Written)
     assert told not in section_of(page(paper), "weights")
     assert "A large weight is not a high accuracy." in section_of(page(paper), "weights")
     assert "more reliable" not in page(facts)  # the model's trust is no fact
+
+
+def test_labels_that_count_from_one_are_doubted_before_any_figure() -> None:
+    gold = np.arange(60) % 3 + 1  # of four classes, never the first
+    votes = Votes.from_array(np.stack([gold, gold], axis=1), classes=["a", "b", "c", "d"])
+    facts = Written(votes, answers_for(gold.tolist(), 4), gold).facts()
+    assert facts.scored_on is not None
+    doubted = replace(facts, scored_on=replace(facts.scored_on, counted_from_one=True))
+    doubt = "train.csv: the labels are 1 to 3, never 0. Class numbers start at 0"
+    verdict = section_of(page(doubted), "verdict")
+    assert verdict.index(doubt) < verdict.index("Accuracy:")
+    assert doubt not in section_of(page(facts), "verdict")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -115,3 +116,37 @@ def test_a_binary_column_beside_the_text_does_no_harm(tmp_path: Path) -> None:
     sources = Sources(["a", "b"], [Source("s", [rule])])
     votes = sources.vote(Corpus.from_frame(frame, text="text"), cache=Cache(tmp_path))
     assert votes.matrix.tolist() == [[-1], [1]]
+
+
+LETTERS = ["a", "b", "c", "d"]
+
+
+def numbered(rule: Column) -> Sources:
+    return Sources(LETTERS, [Source("v", [Rule(None, rule)])])
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3], [1.0, 2.0, 3.0], ["1", "2", "3"]])
+def test_numbers_that_count_from_one_are_not_read_in_silence(values: list[object]) -> None:
+    frame = pl.DataFrame({"text": [f"t{i}" for i in range(12)], "v": values * 4}, strict=False)
+    corpus, sources = Corpus.from_frame(frame, text="text"), numbered(Column("v"))
+    with pytest.warns(UserWarning, match=r"column 'v': .*1 to 3, never 0.*read as b to d"):
+        sources.vote(corpus)
+    with pytest.warns(UserWarning, match=r"column 'v': .*1 to 3, never 0"):
+        list(sources.vote_stream([corpus[:7], corpus[7:]]))  # too few in either to tell
+
+
+@pytest.mark.parametrize(
+    ("values", "rule"),
+    [
+        (["b", "c", "d"], Column("v")),
+        ([0, 1, 2, 3], Column("v")),
+        ([1, 2, 3], Column("v", map={"1": "a", "2": "b", "3": "c"})),
+    ],
+)
+def test_others_are(values: list[object], rule: Column) -> None:
+    frame = pl.DataFrame({"text": [f"t{i}" for i in range(12)], "v": values * (12 // len(values))})
+    corpus = Corpus.from_frame(frame.sort("v"), text="text")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(numbered(rule).vote_stream([corpus]))
+        list(numbered(rule).vote_stream([corpus[:1], corpus[1:]]))

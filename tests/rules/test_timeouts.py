@@ -9,9 +9,12 @@ import polars as pl
 import pytest
 
 from unruly.errors import RuleError
+from unruly.facts import note_from_plain, note_to_plain
+from unruly.model.summary import sentence
 from unruly.rules import AnyOf, Keywords, Pattern, timeouts
 from unruly.rules import pattern as pattern_module
-from unruly.rules.condition import TEXT
+from unruly.rules.condition import TEXT, Condition
+from unruly.rules.keywords import WordSequence
 from unruly.rules.matching import given_up
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
@@ -84,6 +87,9 @@ def linear(number: int) -> Pattern:
     return Pattern(f"(a{{1,99}}){{1,9}}b{number}")
 
 
+SLOW = WordSequence(["a"], ["b"], within_chars=5_000)
+
+
 @pytest.mark.filterwarnings("ignore:.*timed out")
 @pytest.mark.parametrize("make", [python, linear])
 def test_all_patterns_of_a_source_share_one_clock(
@@ -116,6 +122,23 @@ def test_both_engines_share_the_clock_of_a_source(time: Time) -> None:
     votes = Sources(CLASSES, [source]).vote(Corpus.from_texts(["a" * 100_000]))
     assert sum(time.given) == pytest.approx(1.0)
     assert [(fact.rule, fact.documents) for fact in given_up(votes)] == [(1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("when", "remedy"),
+    [
+        (linear(0), "simplify nested repetition in the pattern, or set seconds"),
+        (AnyOf((SLOW, linear(0))), "simplify nested repetition in the pattern, or set seconds"),
+        (SLOW, "make within_words or within_chars of the sequence smaller, or its lists"),
+    ],
+)
+def test_the_remedy_is_one_that_the_rule_has(time: Time, when: Condition, remedy: str) -> None:
+    sources = Sources(CLASSES, [Source("s", [Rule("yes", when)])])
+    with pytest.warns(UserWarning, match=f"abstains there: {remedy}"):
+        votes = sources.vote(Corpus.from_texts(["a" * 1_000_000]))
+    (fact,) = given_up(votes)
+    assert remedy in sentence(fact)
+    assert note_from_plain(note_to_plain(fact)) == fact
 
 
 @pytest.mark.filterwarnings("ignore:.*timed out")

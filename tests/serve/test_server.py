@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import logging.config
 import os
 import shutil
 import signal
@@ -19,7 +21,7 @@ from tests.serve.conftest import Answer, Running, Start, wait_for
 
 import unruly
 from unruly.errors import InputError
-from unruly.serve.server import listening
+from unruly.serve.server import LOGGING, listening, log
 
 TEXTS = ["check out my channel", "what a lovely song", "", "☃ ça va?", "subscribe " * 50]
 
@@ -340,3 +342,17 @@ def test_a_port_that_is_taken_is_passed_over_where_others_are_given() -> None:
             assert made.getsockname()[1] != port
         with pytest.raises(InputError, match="is in use"), listening("127.0.0.1", [port]):
             pass
+
+
+def test_the_log_is_harmless_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    log("a model \x1b[2J")
+    logging.config.dictConfig(LOGGING)
+    try:
+        raise ValueError("a text \x1b]0;pwn\x07")
+    except ValueError:
+        logging.getLogger("uvicorn.error").exception("a bug \x9b1m")
+    err = capsys.readouterr().err
+    assert r"a model \u001b[2J" in err
+    assert r"a bug \u009b1m" in err
+    assert r"ValueError: a text \u001b]0;pwn\u0007" in err
+    assert not set(err) & set("\x1b\x07\x9b")

@@ -13,6 +13,7 @@ from tests.studio.conftest import client_of
 
 from unruly.errors import InputError
 from unruly.studio.app import Studio
+from unruly.studio.exports import LABELLED, SPREADSHEET, make_export
 from unruly.studio.filters import Filter
 from unruly.studio.models import VoteChange, changed_answers, kept_models, vote_changes
 from unruly.studio.state import Answers
@@ -207,7 +208,7 @@ def test_out(modelled: Studio, folder: Path) -> None:
     with client_of(modelled) as client:
         page = client.get("/out").text
         assert "unruly predict" in page
-        for name in ("labelled.csv", "labelled.parquet", "labelled.jsonl", "report.html"):
+        for name in (*LABELLED, "report.html"):
             assert client.get(f"/out/{name}").status_code == 422, "not made yet"
             client.post("/out", data={"name": name})
             trainer.wait(60)
@@ -223,8 +224,18 @@ def test_out(modelled: Studio, folder: Path) -> None:
         shutil.copy(folder / "first.unruly", folder / "second.unruly")
         client.post("/train/show", data={"name": "second"})
         trainer.wait(60)
-        assert client.get("/out").text.count("another model than the one that is shown, first") == 4
+        assert client.get("/out").text.count("another model than the one that is shown, first") == 5
     assert len((folder / "out" / "labelled.csv").read_text().splitlines()) == 74
+
+
+def test_formulas_are_text_in_the_file_for_spreadsheets(modelled: Studio, folder: Path) -> None:
+    trainer = modelled.trainer
+    assert trainer is not None
+    with (folder / "comments.csv").open("a") as file:
+        file.write("=1+1 subscribe,1\n")
+    for name, mark in (("labelled.csv", ""), (SPREADSHEET, "'")):
+        made = make_export(trainer, name).read_text().splitlines()[-1]
+        assert made.startswith(f"{mark}=1+1 subscribe")
 
 
 def test_other_classes_put_the_model_away_and_undo_brings_it_back(

@@ -212,12 +212,14 @@ def test_numbers_that_count_from_one_are_not_read_in_silence(ending: str, tmp_pa
         return Corpus.read(path, label="label", classes=classes)
 
     with pytest.warns(UserWarning, match=r"1 to 3, never 0.*read as b to d"):
-        read(frame, ["a", "b", "c", "d"])
+        assert read(frame, ["a", "b", "c", "d"]).counted_from_one
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read(frame, ["0", "1", "2", "3"])  # numbers are names
         read(frame.head(9), ["a", "b", "c", "d"])  # too few to tell
-        read(frame.with_columns(label=pl.col("label") - 1), ["a", "b", "c"])
+        assert not read(
+            frame.with_columns(label=pl.col("label") - 1), ["a", "b", "c"]
+        ).counted_from_one
 
 
 def test_documents_are_picked_by_row() -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from unruly.errors import InputError, Where
 from unruly.texts.corpus import Corpus
 from unruly.texts.csv_table import CsvRecords, cut_records
-from unruly.texts.stream import CorpusStream, RowWriter, SeenIds
+from unruly.texts.stream import CorpusStream, RowWriter, SeenIds, defused
 from unruly.texts.table import Pipe
 
 
@@ -191,17 +191,23 @@ def test_quotes_that_are_not_needed_stay(tmp_path: Path) -> None:
 
 def test_cells_that_a_spreadsheet_would_run_are_defused(tmp_path: Path) -> None:
     rows = ["=1+1", "+4915112345678", "-2.5", "@SUM(A1)", "+cmd|' /C calc'!A0", "-1+1", "fine"]
+    rows += ["＝1", "＋1", "－1", "＠SUM(A1)"]
     lines = "".join(f"{row},{row}\n" for row in rows)
     (tmp_path / "in.csv").write_text("text,=x\n" + lines)
     stream = Corpus.scan(tmp_path / "in.csv", text="text")
     writer = RowWriter(stream, tmp_path / "out.csv", {"a": pl.String()}, defuse=True)
-    writer.write((batch, pl.DataFrame({"a": ["=1"] * 7})) for batch in stream.batches())
+    writer.write((batch, pl.DataFrame({"a": ["=1"] * len(rows)})) for batch in stream.batches())
     found = rows_of(tmp_path / "out.csv")
     assert found[0] == ["text", "'=x", "a"]
     assert [row[1] for row in found[1:]] == [
         "'=1+1", "+4915112345678", "-2.5", "'@SUM(A1)", "'+cmd|' /C calc'!A0", "'-1+1", "fine",
+        "'＝1", "'＋1", "'－1", "'＠SUM(A1)",
     ]  # fmt: skip
     assert {row[2] for row in found[1:]} == {"'=1"}
+
+
+def test_defused_names_stay_apart() -> None:
+    assert defused(pl.DataFrame({"=x": [1], "'=x": [2]})).columns == ["''=x", "'=x"]
 
 
 def test_columns_without_a_name_keep_none(tmp_path: Path) -> None:

@@ -198,3 +198,13 @@ def test_wrench_round_trips(tmp_path: Path) -> None:
         Votes.from_array([[0, -1], [1, 1]]).to_wrench(tmp_path / "w", corpus, "valid")
     with pytest.raises(InputError, match="differ in their ids"):
         votes.take([1]).to_wrench(tmp_path / "w", corpus)
+
+
+def test_numbers_that_count_from_one_are_not_read_in_silence(tmp_path: Path) -> None:
+    path, classes = tmp_path / "votes.csv", ["a", "b", "c", "d"]
+    path.write_text("id,links,praise\n" + "".join(f"{i},{i % 3 + 1},\n" for i in range(12)))
+    with pytest.warns(UserWarning, match=r"votes.csv: the labels are 1 to 3, never 0"):
+        Votes.read(path, classes=classes)
+    long = pl.DataFrame({"task": range(12), "worker": ["w"] * 12, "label": [1, 2, 3] * 4})
+    with pytest.warns(UserWarning, match="the long table: the labels are 1 to 3, never 0"):
+        Votes.from_long(long, classes=classes)

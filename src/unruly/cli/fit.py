@@ -208,8 +208,6 @@ def fit(
         model.save(output)
         screen.answer({**model.summary_.to_plain(), "output": str(output)})
         screen.say(str(model.summary_))
-        if opened.unused_prior:
-            screen.remark(unused_by_paper("the project's prior"))
         return
     fitted = opened.fit(screen.progress(), score=score, excerpts=not no_excerpts, sample=sample)
     fitted.model.save(output)

@@ -21,6 +21,7 @@ from unruly.cli.options import (
     check_output,
     check_same_task,
     data_file,
+    defuse_option,
     functions_option,
     inputs_of,
     is_project,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     "-n", "most", type=click.IntRange(1), default=20, show_default=True, help="How many at most."
 )
 @output_option("Write them to a file instead: .csv, .tsv, .jsonl or .parquet.", required=False)
+@defuse_option
 @bad_row_option
 @json_option
 @quiet_option
@@ -70,6 +72,7 @@ def show(
     split: str,
     most: int,
     output: Path | None,
+    defuse: bool,
     on_bad_row: str,
     as_json: bool,
     quiet: bool,
@@ -102,7 +105,7 @@ def show(
     )
     screen.answer({"total": found.total, "documents": [one.to_plain() for one in found.documents]})
     if output is not None:
-        found.write(output)
+        found.write(output, defuse=defuse)
     else:
         for one in found.documents:
             screen.say(_lines(one))
@@ -275,6 +278,8 @@ def report(
     from unruly.report.page import report
 
     screen = Screen(quiet, as_json)
+    if data is not None:
+        check_not_swapped(model, data)
     check_output(output, inputs=(model, *functions, *inputs_of(data)))
     documents = scored = votes = scored_votes = labels = None
     fitted = load(model, rule_files(functions, data)).fitted

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, TextIO
 
-from unruly.cli.screen import console, harmless
-from unruly.errors import InputError
+from unruly.cli.screen import console
+from unruly.errors import InputError, harmless
 from unruly.labelling.answers import written_id
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
 from unruly.labelling.sampling import Question, Session

@@ -19,7 +19,7 @@ import click
 from unruly import __version__
 from unruly.cli.options import json_option, quiet_option
 from unruly.cli.screen import Screen
-from unruly.errors import UnrulyError
+from unruly.errors import UnrulyError, harmless
 from unruly.files import CacheFiles, cache_folder
 from unruly.wording import did_you_mean
 
@@ -295,11 +295,11 @@ def run(args: Sequence[str]) -> int:
         return _fail(_usage(error), BAD_INPUT)
     except UnrulyError as error:
         if debug:
-            traceback.print_exc()
+            _show_traceback()
         return _fail(str(error), error.exit_code)
     except OSError as error:
         if debug:
-            traceback.print_exc()
+            _show_traceback()
         where = "" if error.filename is None else f"{error.filename}: "
         remedy = ": free some, or write elsewhere" if error.errno == errno.ENOSPC else ""
         return _fail(f"{where}{error.strerror or error}{remedy}", BAD_INPUT)
@@ -314,7 +314,7 @@ def run(args: Sequence[str]) -> int:
         if _interrupted(error):
             return _fail("interrupted: nothing half-written is left", INTERRUPTED, prefix="")
         if debug:
-            traceback.print_exc()
+            _show_traceback()
         return _fail(
             f"unexpected {type(error).__name__}: {error}. This is a bug in unruly, please report it; "
             "`unruly --debug ...` shows the traceback",
@@ -353,7 +353,7 @@ def _warn(
     line: str | None = None,
 ) -> None:
     """A warning is one line, too, once for each command, and none when it is to be quiet."""
-    text = "warning: " + " ".join(str(message).splitlines())
+    text = harmless("warning: " + " ".join(str(message).splitlines()))
     context = click.get_current_context(silent=True)
     if context is not None:
         before: set[str] = context.meta.setdefault(_WARNED, set())
@@ -370,10 +370,14 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _fail(message: str, code: int, prefix: str = "error: ") -> int:
-    line = prefix + " ".join(message.splitlines())
+    line = harmless(prefix + " ".join(message.splitlines()))
     coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     click.echo(click.style(line, fg="red") if coloured else line, err=True)
     return code
+
+
+def _show_traceback() -> None:
+    click.echo(harmless(traceback.format_exc()), err=True)
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:

@@ -66,6 +66,13 @@ encoder_option = click.option(
 )
 
 
+defuse_option = click.option(
+    "--defuse",
+    is_flag=True,
+    help="CSV and TSV: put an apostrophe before cells that a spreadsheet would run as a formula.",
+)
+
+
 def text_options(command: Command) -> Command:
     """`--text` and `--id`."""
     text = click.option("--text", help="The column with the texts, where that is not obvious.")

@@ -21,6 +21,7 @@ from unruly.cli.options import (
     bad_row_option,
     check_output,
     data_file,
+    defuse_option,
     engine_options,
     functions_option,
     inputs_of,
@@ -61,11 +62,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Rows without a text: label them by the class shares of the training documents, or leave them empty.",
 )
-@click.option(
-    "--defuse",
-    is_flag=True,
-    help="CSV and TSV: put an apostrophe before cells that a spreadsheet would run as a formula.",
-)
+@defuse_option
 @functions_option
 @click.option(
     "--ask",

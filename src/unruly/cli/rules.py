@@ -18,6 +18,7 @@ from unruly.cli.options import (
     bad_row_option,
     check_output,
     data_file,
+    defuse_option,
     engine_options,
     json_option,
     open_project,
@@ -123,7 +124,7 @@ def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -
         first, *others = checked.failures
         raise ExampleError(f"{first}" + (f" (and {len(others)} more)" if others else ""))
     if not checked.learnable:
-        raise ExampleError("nothing can be learnt from this project: the first line above says why")
+        raise ExampleError(f"nothing can be learnt from this project: {checked.problems[0]}")
 
 
 def saves(project: Path) -> Iterator[None]:
@@ -166,6 +167,7 @@ def _saved(project: Path) -> dict[Path, int]:
 @engine_options
 @bad_row_option
 @skipped_option
+@defuse_option
 @json_option
 @quiet_option
 def vote(
@@ -180,6 +182,7 @@ def vote(
     workers: int | None,
     on_bad_row: str,
     skipped: Path | None,
+    defuse: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -215,8 +218,8 @@ def vote(
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     if placement is not None:
-        if skipped is not None:
-            raise click.UsageError("--skipped works without --engine ray only")
+        if skipped is not None or defuse:
+            raise click.UsageError("--skipped and --defuse work without --engine ray only")
         from unruly.distributed.run import vote
 
         done = vote(
@@ -243,7 +246,7 @@ def vote(
     show_asked(asked, screen)
     voted = vote_split(opened, split, screen.progress(), cache)
     votes = voted.votes
-    write_votes(votes, output)
+    write_votes(votes, output, defuse=defuse)
     if skipped is not None:
         write_skipped(skipped, (*voted.texts.skipped, *voted.texts.broken))
     screen.answer(

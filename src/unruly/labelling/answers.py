@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from unruly.labelling.label_file import NO_CLASS, SKIPPED, Answer, LabelFile, UnreadableLine, moment
 from unruly.learner import UNKNOWN
-from unruly.texts.columns import class_number
+from unruly.texts.columns import class_number, warn_if_counted_from_one
 from unruly.wording import listed, plural
 
 EVERYWHERE = ("balance", "random", "import")  # draws that reach all documents
@@ -145,6 +145,8 @@ def labelled(
         elif known:
             counted[row], numbers[row] = known[0]  # the earliest
     weights = _weights(counted, answered)
+    given = pl.Series([answer.label for answer in counted.values()], dtype=pl.String)
+    warn_if_counted_from_one(given, numbers, classes, file.path.name)
     return Labelled(numbers, weights, answered, tuple(problems), file.path.name)
 
 

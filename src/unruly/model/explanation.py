@@ -32,6 +32,8 @@ from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
 
 _LONGEST_LABEL = 40  # characters of a partial vote's classes
+_LONGEST_WORD = 60  # characters of a word, or of what a rule matched
+_MOST_PIECES = 12  # that a rule matched in a text
 LEGEND = "here: the vote's share of the weight on this document; overall: the source's share over all documents"
 LEGEND_OF_ODDS = (
     "odds: factor on the odds of the voted class (below 1: against it); accuracy: of the source's votes, as estimated "
@@ -149,7 +151,7 @@ class Explanation:
         )
         words = html_table(
             ["word", f"effect on {self.label}"],
-            [(word.text, f"{word.effect:+.3f}") for word in self.words],
+            [(shortened(word.text, _LONGEST_WORD), f"{word.effect:+.3f}") for word in self.words],
         )
         head = f"<p><b>{escape(str(self.answer))}</b>, {escape(decision(self.decided_by))}</p>"
         return "".join(
@@ -174,7 +176,10 @@ class Explanation:
                 "",
                 f"words: drop in the classifier's probability of {self.label} when the word is removed",
             ]
-            lines += [f"  {word.effect:+.3f}  {word.text}" for word in self.words]
+            lines += [
+                f"  {word.effect:+.3f}  {shortened(word.text, _LONGEST_WORD)}"
+                for word in self.words
+            ]
         if self.neighbours:
             lines += ["", "nearest training documents"]
             lines += [f"  {_neighbour(neighbour)}" for neighbour in self.neighbours]
@@ -257,7 +262,9 @@ def times(odds: float) -> str:
 
 
 def _why(vote: Vote) -> str:
-    shown = ", ".join(f"“{piece}”" for piece in vote.matched)
+    pieces = [f"“{shortened(piece, _LONGEST_WORD)}”" for piece in vote.matched[:_MOST_PIECES]]
+    more = len(vote.matched) - len(pieces)
+    shown = ", ".join(pieces) + (f" and {more:,} more" if more else "")
     return f"{vote.reason}: {shown}" if shown and vote.reason else vote.reason or shown
 
 

@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, Where
 from unruly.features.encoder import Features
+from unruly.rules.source import Source
 from unruly.texts.columns import gold_numbers, warn_if_counted_from_one
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
 
 Labels = ArrayLike | Sequence[Any] | Mapping[Any, Any] | pl.Series
+NEARLY_ALL = 0.9  # of the documents: who votes on so many, for every class, looks like who knows
+_TELLING = 10  # documents, below which sources that agree throughout mean nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +152,21 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
     """The votes, and whether classes go by number because only a matrix was given."""
     if isinstance(given, Votes):
         return given, False
-    array = np.asarray(given)
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise InputError(
+            "the votes are no matrix: give each document one value for each source"
+        ) from None
+    if any(callable(one) or isinstance(one, Source) for one in array.ravel()[:1]):
+        raise InputError(
+            "these are rules, which have not voted yet: fit(X, sources=Sources(classes, rules)), or "
+            "Sources(classes, rules).vote(X)"
+        )
+    if array.ndim == 0:
+        raise InputError(
+            f"fit learns from votes, a matrix of documents × sources with -1 for abstain, not from {given!r:.80}"
+        )
     if array.ndim == 1:
         raise InputError(
             "fit learns from votes, a matrix of documents × sources with -1 for abstain, and this is one "
@@ -169,16 +186,34 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
 
 
 def refuse_true_labels(votes: Votes) -> None:
-    """One column of a bare matrix that names a class for every document: true labels, most likely.
+    """Ask about a bare matrix that gives each document one class without a contradiction: true labels, most likely.
 
     Learnt from as votes, they would be gold that the ledger does not know of. A `Votes` is taken at its word.
     """
-    if votes.k == 1 and votes.n and not (votes.matrix == ABSTAIN).any():
-        raise InputError(
-            "the votes are one column that names a class for every document: are these true labels? Then pass "
-            "them as clean= (some suffice), or keep them for evaluate(). If one source did vote on everything, "
-            "say so: Votes.from_array(votes, sources=[its name])"
-        )
+    if (found := _like_true_labels(votes.matrix)) is None:
+        return
+    raise InputError(
+        f"the votes are {found}: are these true labels? Then pass them as clean= (some suffice), or keep them for "
+        "evaluate(). If sources did vote like this, say so: Votes.from_array(votes, sources=[their names])"
+    )
+
+
+def _like_true_labels(matrix: NDArray[np.int8]) -> str | None:
+    """What about a matrix looks like true labels; None where nothing does."""
+    n, k = matrix.shape
+    if not n or (k > 1 and n < _TELLING):
+        return None
+    given = matrix != ABSTAIN
+    one_hot = given.all() and matrix.max() == 1 and (matrix.sum(axis=1) == 1).all()
+    if one_hot and (matrix == 1).any(axis=0).sum() > 1:
+        return "rows with one 1 and else 0, as labels in one-hot form are"
+    lowest = np.where(given, matrix, matrix.max()).min(axis=1)
+    if (given.mean(axis=0) < NEARLY_ALL).any() or (given & (matrix != lowest[:, None])).any():
+        return None
+    every = "every document" if given.all() else "nearly every document"
+    if k == 1:
+        return f"one column that names a class for {every}"
+    return f"{k} columns that name the same class for {every}"
 
 
 def check_rows(documents: Documents, votes: Votes) -> None:

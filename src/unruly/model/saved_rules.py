@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 import unruly.rules as rules  # kinds by name, which import their modules when a model has such a rule
-from unruly.errors import ModelFileError, RuleError, Where
+from unruly.errors import InputError, ModelFileError, RuleError, Where
 from unruly.features.encoder import FittedSpace
 from unruly.features.stack import Encoding
 from unruly.files import sha256
@@ -134,11 +134,28 @@ class Allowed:
 
     @classmethod
     def of(cls, given: str | Path | Sequence[str | Path] | None) -> Allowed:
-        """One name, several, or none."""
+        """One name, several, or none.
+
+        >>> Allowed.of([len])
+        Traceback (most recent call last):
+        ...
+        unruly.errors.InputError: functions= names files, not a builtin_function_or_method object: give the path of the Python file that holds the functions, as in functions='rules.py'
+        """
         if given is None:
             return cls()
-        several = [given] if isinstance(given, str | Path) else list(given)
-        return cls(tuple(Path(path) for path in several))
+        several: list[object] = [given]
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            several = list(given)
+        named = []
+        for one in several:
+            if not isinstance(one, str | Path):
+                file = source_file(one) or "rules.py"
+                raise InputError(
+                    f"functions= names files, not a {type(one).__name__} object: give the path of the Python file "
+                    f"that holds the functions, as in functions={file!r}"
+                )
+            named.append(Path(one))
+        return cls(tuple(named))
 
     def function(self, wanted: Absent, place: Place) -> Condition:
         """The function from the file with the digest that the model remembers, if it was named."""

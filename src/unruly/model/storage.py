@@ -279,9 +279,10 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
     file carries their names and the file's digest, never code. `encoders` is the encoder, where that is not
     unruly's own: a model's name, or a class.
     """
+    allowed = Allowed.of(functions)
     container = open_container(path)
     try:
-        return _loaded(container, functions, encoders)
+        return _loaded(container, allowed, encoders)
     except (*MALFORMED, SafetensorError, SettingsError) as error:
         what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise ModelFileError(
@@ -290,7 +291,7 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
         ) from error
 
 
-def _loaded(container: Container, functions: Functions, encoders: object) -> Loaded:
+def _loaded(container: Container, allowed: Allowed, encoders: object) -> Loaded:
     facts = container.read_json("model.json")
     training = container.read_json("training.json")
     arrays = load_arrays(container.read("training.safetensors"))
@@ -305,7 +306,7 @@ def _loaded(container: Container, functions: Functions, encoders: object) -> Loa
         encoder = Encoding.from_plain(facts["encoder"], members, place, encoders)
     if "rules.json" in container.members:
         plain = container.read_json("rules.json")
-        rules = SavedRules.from_plain(plain, Allowed.of(functions), encoder)
+        rules = SavedRules.from_plain(plain, allowed, encoder)
     fitted = Fitted(
         learner=learner,
         method=facts["method"],

@@ -28,6 +28,7 @@ from unruly.facts import (
 )
 from unruly.html import escape, html_table
 from unruly.learner import Heads, Learner
+from unruly.rules.matching import less_time
 from unruly.statistics import Share
 from unruly.votes.votes import Votes
 from unruly.wording import aligned, counted, listed, plural
@@ -313,7 +314,7 @@ def sentence(note: Note) -> str:
         case DocumentsGivenUp():
             return (
                 f"{note.source}, rule {note.rule}, timed out on {plural(note.documents, 'document')} (limit {note.seconds:g} s for the "
-                "source) and abstains there: simplify nested repetition in the pattern, or set seconds."
+                f"source) and abstains there: {less_time(note)}."
             )
         case DocumentsUnasked():
             return (

@@ -38,6 +38,7 @@ from unruly.model.storage import Functions
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress, usual_progress
+from unruly.rules.sources import Sources
 from unruly.texts.frame_table import files_of
 from unruly.votes.votes import Votes
 
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from unruly.model.suggestions import Refused, RuleSuggestion
     from unruly.prompts.asking import Asked, Plan
     from unruly.rules.source import Rule
-    from unruly.rules.sources import Sources
     from unruly.texts.corpus import Corpus
 
 KEEP_DOCUMENTS = 2000
@@ -126,7 +126,7 @@ class WeakClassifier:
         `X` is a `Corpus`, a list of texts, a frame, a `Path`, or an (n, d) array of features. `votes`
         is a `Votes`, or an (n, k) matrix of class numbers with -1 for abstain. With `sources` (or with
         votes that still know the rules behind them) the model carries the rules and applies them to new
-        texts; `votes` may then be left out.
+        texts; `votes` may then be left out. `fit(X, sources)` is the same, as in a `Pipeline`.
 
         `clean` holds the true labels of some documents: names or numbers in order with None or -1
         where unknown, a map from ids, or what `Project.labels` gives, which knows how they were drawn.
@@ -139,6 +139,10 @@ class WeakClassifier:
         progress = usual_progress() if progress is None else progress
         settings = self._checked_settings()
         documents = Documents.of(X)
+        if isinstance(votes, Sources):
+            if sources is not None:
+                raise InputError("sources are given twice: leave one out")
+            votes, sources = None, votes
         rules = (
             SavedRules.behind(votes)
             if sources is None

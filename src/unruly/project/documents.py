@@ -20,6 +20,7 @@ from unruly.labelling.sampling import Session, ask, contested, from_votes
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.texts.corpus import Corpus
+from unruly.texts.stream import defused
 from unruly.votes.votes import Match, Votes
 from unruly.wording import index_of
 
@@ -115,15 +116,17 @@ class Shown:
             }
         )
 
-    def write(self, path: Path) -> None:
-        """The rows of `to_frame` to a file; its ending tells the format."""
+    def write(self, path: Path, *, defuse: bool = False) -> None:
+        """The rows of `to_frame` to a file; its ending tells the format.
+
+        With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
+        """
         frame = self.to_frame()
         with written_whole(path) as part:
             match path.suffix.lower():
-                case ".csv":
-                    frame.write_csv(part)
-                case ".tsv":
-                    frame.write_csv(part, separator="\t")
+                case ".csv" | ".tsv" as form:
+                    flat = defused(frame) if defuse else frame
+                    flat.write_csv(part, separator="\t" if form == ".tsv" else ",")
                 case ".jsonl":
                     frame.write_ndjson(part)
                 case _:

@@ -20,7 +20,7 @@ from tomlkit.items import AoT
 from tomlkit.items import Table as TomlTable
 
 from unruly.errors import InputError, ProjectError, SettingsError, UnrulyError, Where
-from unruly.files import folder_written_whole, written_whole
+from unruly.files import check_utf8, folder_written_whole, written_whole
 from unruly.model.settings import SETTINGS, options_of_others
 from unruly.prior import StatedBalance, parse_prior
 from unruly.project import FILE_NAME
@@ -370,6 +370,7 @@ def make_starter(folder: str | Path) -> Path:
     target = Path(folder)
     if target.exists() or target.is_symlink():
         raise InputError(f"{target} exists already: choose another name")
+    check_utf8(Path(target.name))  # README.md begins with it
     with folder_written_whole(target) as part:
         for name in STARTER_FILES:
             text = (

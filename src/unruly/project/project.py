@@ -252,14 +252,18 @@ class Project:
         return labelled(file, corpus.ids, self.classes)
 
     def classifier(self) -> WeakClassifier:
-        """The classifier that the project asks for, not fitted yet."""
+        """The classifier that the project asks for, not fitted yet; a prior that its method does not use is refused."""
         from unruly.features.registry import encoder_from
         from unruly.model.weak_classifier import WeakClassifier
+        from unruly.project.toml_table import Table
 
+        if self.method == "paper" and parse_prior(self.prior, self.classes) is not None:
+            where = None if self.file is None else Table.read(self.file).where("task", "prior")
+            raise ProjectError(unused_by_paper("prior"), where=where)
         return WeakClassifier(
             encoder=encoder_from(self.encoder, self.folder),
             method=self.method,
-            class_prior=self.prior if self.method == "default" else None,  # see `unused_prior`
+            class_prior=self.prior,
             seed=self.seed,
             settings=self.settings,
         )
@@ -271,11 +275,6 @@ class Project:
                 f"the model's classes are {listed(model.class_names)}, the project's {listed(self.classes)}: name a model "
                 "of this project, or fit it again"
             )
-
-    @property
-    def unused_prior(self) -> bool:
-        """Whether the project states a prior that its method does not use."""
-        return self.method == "paper" and parse_prior(self.prior, self.classes) is not None
 
     def sample(self, most: int = SAMPLE, progress: Progress = SILENT) -> Corpus:
         """The training documents or, of more than `most`, so many drawn at random and all that people labelled; 0: all.
@@ -386,13 +385,11 @@ class FittedProject:
     unscored: Unscored | None = None  # why there are no figures, where some could be expected
 
     def remarks(self) -> list[str]:
-        """What is odd about rows and labels, and what was not used, a line for each kind."""
-        unused = [unused_by_paper("the project's prior")] if self.project.unused_prior else []
+        """What is odd about rows and labels, a line for each kind."""
         return [
             *([skipped_line(self.skipped)] if self.skipped else ()),
             *([f"{plural(self.missing, 'row')} without a text"] if self.missing else ()),
             *problem_lines(self.labels.problems, self.labels.origin),
-            *unused,
             *([str(self.unscored)] if self.unscored is not None else ()),
         ]
 
@@ -403,7 +400,6 @@ class FittedProject:
             "scored_on": self.scored_on,
             "evaluation": self.evaluation.to_plain() if self.evaluation else None,
             "problems": problems_to_plain(self.labels.problems, self.labels.origin),
-            "unused_prior": self.project.unused_prior,
             "unscored": None if self.unscored is None else vars(self.unscored),
             "skipped": len(self.skipped),
             "missing": self.missing,

@@ -9,6 +9,7 @@ folder, one line each: the class, and the condition as JSON.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -560,7 +561,7 @@ class LastSuggestions:
 
 
 def _kept_path(project: Project) -> Path:
-    key = blake2b(str(project.folder.resolve()).encode(), digest_size=12).hexdigest()
+    key = blake2b(os.fsencode(project.folder.resolve()), digest_size=12).hexdigest()
     return cache_folder() / "suggestions" / f"{key}.json"
 
 

@@ -77,6 +77,7 @@ class ScoredOn:
 
     labels: int
     file: str
+    counted_from_one: bool = False  # whether they seem to be, where class numbers start at 0
 
     def __str__(self) -> str:
         return f"the {plural(self.labels, 'true label')} of {self.file}"
@@ -105,7 +106,10 @@ class Answers:
     @property
     def scored(self) -> ScoredOn | None:
         """What figures that are measured on these documents are measured on."""
-        return None if self.gold is None else ScoredOn(int((self.gold >= 0).sum()), self.name)
+        if self.gold is None:
+            return None
+        known = int((self.gold >= 0).sum())
+        return ScoredOn(known, self.name, self.corpus.counted_from_one)
 
 
 @dataclass(frozen=True, eq=False)

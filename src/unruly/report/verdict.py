@@ -37,6 +37,7 @@ from unruly.report.markup import (
     table,
 )
 from unruly.statistics import Share
+from unruly.texts.columns import counted_from_one
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import listed as listed_names
 from unruly.wording import plural
@@ -85,6 +86,7 @@ def _with_gold(facts: KeyFigures, evaluation: Evaluation) -> Verdict:
     if below and tone == "good":
         headline, tone = f"{headline}, but below the commonest class", "open"
     sentences = [
+        *_shifted(facts),
         f"Accuracy: {share_words(whole.model.accuracy)}; majority vote: {share_words(whole.majority.accuracy)}. "
         f"Difference: {points_words(gain)}. Ranges are 95% intervals.",
         *below,
@@ -98,6 +100,13 @@ def _with_gold(facts: KeyFigures, evaluation: Evaluation) -> Verdict:
             f"Only {plural(whole.model.documents, 'true label')}: the intervals are wide."
         )
     return Verdict(headline, tone, (*sentences, *_balance(facts), *_notes(facts)))
+
+
+def _shifted(facts: KeyFigures) -> list[str]:
+    """Before any figure: all are wrong where the true labels mean other classes."""
+    if facts.scored_on is None or not facts.scored_on.counted_from_one:
+        return []
+    return [f"Check the labels first. {counted_from_one(facts.scored_on.file, facts.classes)}."]
 
 
 def _with_labels(facts: KeyFigures, found: AccuracyEstimate) -> Verdict:

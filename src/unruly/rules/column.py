@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError
 from unruly.rules.condition import Needs, Place, Plain, RowFailure, Table, check_map, is_no_class
+from unruly.texts.columns import warn_if_counted_from_one
+from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
 
 Others = Literal["error", "abstain"]
 _SLACK = 0.01  # how far from 1 the sum of a document's probabilities may lie
@@ -192,6 +195,37 @@ class ColumnVotes:
         if not mapped and text.isdecimal() and int(text) < len(self.classes):
             return int(text)
         return None if self.others == "abstain" else "unknown"
+
+
+class NumbersInColumns:
+    """Warns where the votes in a column look like class numbers that start at 1, over all batches of documents."""
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        self._columns = columns  # source -> column
+        self._values: dict[str, list[pl.Series]] = {name: [] for name in columns}
+        self._parts: list[Votes] = []  # without documents
+        self._name = ""
+
+    def note(self, corpus: Corpus, votes: Votes) -> None:
+        """These documents, too."""
+        if not self._columns:
+            return
+        self._name = corpus.name
+        for source, column in self._columns.items():
+            self._values[source].append(corpus.columns[column].unique().cast(pl.String))
+        self._parts.append(replace(votes.of_sources(list(self._columns)), provenance=None))
+
+    def warn(self) -> None:
+        """To be called when there are no more."""
+        for j, (source, column) in enumerate(self._columns.items()):
+            numbers = [part.matrix[:, j] for part in self._parts]
+            if numbers:
+                warn_if_counted_from_one(
+                    pl.concat(self._values[source]),
+                    np.concatenate(numbers),
+                    self._parts[0].classes,
+                    f"{self._name}, column {column!r}",
+                )
 
 
 @dataclass(frozen=True)

@@ -317,6 +317,7 @@ class Needs:
     measures: tuple[Measure, ...] = ()
     parts: int = 0  # size of its patterns for the linear engine: steps for each byte of a text
     seconds: float = 0.0  # that its patterns may take for one document
+    pattern: bool = False  # whether it has a pattern of the user's, who may set these seconds
 
     def __add__(self, other: Needs) -> Needs:
         return Needs(
@@ -324,6 +325,7 @@ class Needs:
             tuple({m.name: m for m in self.measures + other.measures}.values()),
             self.parts + other.parts,
             max(self.seconds, other.seconds),
+            self.pattern or other.pattern,
         )
 
 

@@ -412,7 +412,8 @@ class Matcher:
             for number in sorted(set(first.values())):
                 count = sum(each == number for each in first.values())
                 seconds = self._needs[source.name].seconds
-                yield DocumentsGivenUp(source.name, number, count, seconds)
+                pattern = source.rules[number - 1].when.needs(self.classes).pattern
+                yield DocumentsGivenUp(source.name, number, count, seconds, pattern)
 
     def _select(
         self, sources: Sequence[Source], frame: pl.DataFrame, expressions: list[pl.Expr]
@@ -662,10 +663,19 @@ def warn_given_up(facts: Sequence[DocumentsGivenUp]) -> None:
         where = Where(source=fact.source, rule=fact.rule)
         warnings.warn(
             f"{where}: timed out on {plural(fact.documents, 'document')} (limit {fact.seconds:g} s for the source) and "
-            "abstains there: simplify nested repetition in the pattern, or set seconds",
+            f"abstains there: {less_time(fact)}",
             GaveUpWarning,
             stacklevel=3,
         )
+
+
+def less_time(fact: DocumentsGivenUp) -> str:
+    """What to do about a rule that takes too long."""
+    if fact.pattern:
+        return "simplify nested repetition in the pattern, or set seconds"
+    return (
+        "make within_words or within_chars of the sequence smaller, or its lists of words shorter"
+    )
 
 
 def given_up(votes: Votes) -> tuple[DocumentsGivenUp, ...]:

@@ -98,8 +98,8 @@ class Pattern:
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         if self.engine == "python":
-            return Needs(measures=(self._timed(),), seconds=self.seconds)
-        return Needs(parts=self._linear().size, seconds=self.seconds)
+            return Needs(measures=(self._timed(),), seconds=self.seconds, pattern=True)
+        return Needs(parts=self._linear().size, seconds=self.seconds, pattern=True)
 
     def mask(self) -> pl.Expr:
         if self.engine == "python":

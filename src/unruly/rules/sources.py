@@ -13,8 +13,18 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError, UnrulyError
 from unruly.progress import SILENT, Progress, stage
+from unruly.rules.column import Column, NumbersInColumns
 from unruly.rules.function import is_rule_function
-from unruly.rules.matching import SOFT, UNASKED, Cache, Evidence, Matcher, MatchFrame, warn_given_up
+from unruly.rules.matching import (
+    SOFT,
+    UNASKED,
+    Cache,
+    Evidence,
+    Matcher,
+    MatchFrame,
+    given_up,
+    warn_given_up,
+)
 from unruly.rules.regular_expressions import words_of
 from unruly.rules.source import Rule, Source
 from unruly.texts.corpus import Corpus
@@ -125,17 +135,23 @@ class Sources:
         With a cache (`Cache.default()` is the command line's), only sources that are new or edited
         are matched; without one, nothing is read or written.
         """
+        corpus, numbers = Corpus.of(documents), self._numbers_in_columns()
+        votes = self._cast(corpus, progress, cache)
+        warn_given_up(given_up(votes))
+        numbers.note(corpus, votes)
+        numbers.warn()
+        return votes
+
+    def _cast(self, corpus: Corpus, progress: Progress, cache: Cache | None) -> Votes:
         if not self.sources:
             raise RuleError(
                 "all sources are disabled: enable at least one"
                 if self.with_disabled
                 else "there are no sources: write at least one [[source]] with a rule"
             )
-        corpus = Corpus.of(documents)
         matcher = self._matcher(cache)
         matched = matcher.run(MatchFrame.of(corpus), progress)
         cast = matched.votes
-        warn_given_up(matched.given_up)
         matrix = np.empty((len(corpus), len(self.sources)), dtype=np.int8)
         for j, name in enumerate(self.names):
             matrix[:, j] = cast[name].to_numpy()
@@ -191,11 +207,21 @@ class Sources:
 
         A batch is freed before the next is read: the votes do not keep their documents, so they have no `matches`.
         """
+        numbers = self._numbers_in_columns()
         with stage(progress, "matching rules", rows, "texts"):
             for batch in batches:
-                votes = self.vote(batch, cache=cache)
+                votes = self._cast(batch, SILENT, cache)
+                warn_given_up(given_up(votes))
+                numbers.note(batch, votes)
                 yield replace(votes, provenance=None)
                 progress.advance(len(batch))
+        numbers.warn()
+
+    def _numbers_in_columns(self) -> NumbersInColumns:
+        """To be told of all documents, batch by batch."""
+        rules = {s.name: s.rules[0].when for s in self.sources if len(s.rules) == 1}
+        found = {name: when for name, when in rules.items() if isinstance(when, Column)}
+        return NumbersInColumns({name: c.column for name, c in found.items() if not c.map})
 
     def check_examples(self) -> list[ExampleFailure]:
         """The rules' own examples that do not hold; none when all is well."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-import sys
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -40,7 +39,7 @@ from unruly.serve.messages import (
 )
 from unruly.serve.metrics import CONTENT_TYPE
 from unruly.serve.openapi import docs_page
-from unruly.serve.server import LOOPBACK, is_ours
+from unruly.serve.server import LOOPBACK, is_ours, log
 from unruly.serve.service import ServeSettings, Service
 
 if TYPE_CHECKING:
@@ -324,7 +323,7 @@ class Gate:
         if kind is not None:
             metrics.add("unruly_errors_total", labels={"kind": kind})
         if self.service.settings.log != "none":
-            print(self._line(scope, status, seconds), file=sys.stderr)
+            log(self._line(scope, status, seconds))
 
     def _path(self, scope: Scope) -> str:
         """The path as the metrics have it: a client cannot make up new ones."""
@@ -374,4 +373,4 @@ def _bears(scope: Scope, token: str) -> bool:
 def _log_bug(error: Exception) -> None:
     """Where it happened; not the message, which may quote a text."""
     place = "".join(traceback.format_tb(error.__traceback__)[-4:])
-    print(f"bug: {type(error).__name__}\n{place}", file=sys.stderr, end="")
+    log(f"bug: {type(error).__name__}\n{place.rstrip()}")

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import functools
 import ipaddress
+import logging
 import signal
 import socket
 import sys
@@ -17,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from unruly.errors import InputError, need
+from unruly.errors import InputError, harmless, need
 from unruly.files import temporary_folder
 
 if TYPE_CHECKING:
@@ -27,6 +28,27 @@ if TYPE_CHECKING:
 
 BACKLOG = 2048  # connections that wait to be taken
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOGGING = {  # what uvicorn and asyncio say, warnings and worse only
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"log": {"()": "unruly.serve.server.Log"}},
+    "loggers": {
+        name: {"handlers": ["log"], "level": "WARNING", "propagate": False}
+        for name in ("uvicorn", "asyncio")
+    },
+}
+
+
+def log(line: str) -> None:
+    """A line of the server's log, on standard error; it may quote a request or a file from somebody else."""
+    print(harmless(line), file=sys.stderr)
+
+
+class Log(logging.Handler):
+    """Libraries' log records in the server's log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log(self.format(record))
 
 
 @contextmanager
@@ -171,7 +193,7 @@ def worker_app(settings: ServeSettings) -> Gate:
 
     warnings.simplefilter("ignore")
     served = load_served(settings.model, settings.functions)
-    return _app(settings, served, functools.partial(print, file=sys.stderr))
+    return _app(settings, served, log)
 
 
 def _app(settings: ServeSettings, served: Served, notify: Callable[[str], None]) -> Gate:
@@ -188,7 +210,7 @@ def _configured(app: Any, settings: ServeSettings) -> Any:
     return uvicorn.Config(
         app,
         lifespan="on",
-        log_config=None,
+        log_config=LOGGING,
         access_log=False,
         server_header=False,
         backlog=BACKLOG,

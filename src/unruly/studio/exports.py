@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 
 FOLDER = "out"
-LABELLED = ("labelled.csv", "labelled.parquet", "labelled.jsonl")
+SPREADSHEET = "labelled.spreadsheet.csv"
+LABELLED = {  # and what each is
+    "labelled.csv": "CSV",
+    SPREADSHEET: "CSV for spreadsheets: cells that would run as formulas are text",
+    "labelled.parquet": "Parquet",
+    "labelled.jsonl": "JSON Lines",
+}
 REPORT = "report.html"
 NAMES = (*LABELLED, REPORT)
 
@@ -58,14 +64,13 @@ def exports(trainer: Trainer) -> tuple[Export, ...]:
     found.append(Export(model.path.name, "The model that is shown", fit, model.path))
     data = trainer.workspace.state.project.data.train or ""
     texts = shlex.quote(str(folder / data))
-    for name in LABELLED:
-        kind = name.partition(".")[2]
-        title = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON Lines"}[kind]
+    for name, title in LABELLED.items():
+        defuse = " --defuse" if name == SPREADSHEET else ""
         found.append(
             Export(
                 name,
                 f"All documents with the model's labels, as {title}",
-                f"unruly predict {file} {texts} -o {name}{_columns(trainer)}",
+                f"unruly predict {file} {texts} -o {name}{_columns(trainer)}{defuse}",
                 _made(folder, name),
                 _other(trainer, name),
             )
@@ -133,7 +138,15 @@ def make_export(trainer: Trainer, name: str, progress: Progress = SILENT) -> Pat
         )
     from unruly.model.predictions import predict_file
 
-    predict_file(opened, path, target, text=data.text, id=data.id, progress=progress)
+    predict_file(
+        opened,
+        path,
+        target,
+        text=data.text,
+        id=data.id,
+        defuse=name == SPREADSHEET,
+        progress=progress,
+    )
     return target
 
 

@@ -18,9 +18,10 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from unruly.errors import InputError, need
+from unruly.files import check_utf8
 from unruly.labelling.label_file import user_name
 from unruly.project.file import look_at, project_of
-from unruly.serve.server import LOOPBACK, address, is_address, listening
+from unruly.serve.server import LOGGING, LOOPBACK, address, is_address, listening
 from unruly.wording import near_file
 
 Scope = MutableMapping[str, Any]
@@ -60,6 +61,7 @@ def serve(
 
     host = "127.0.0.1" if host == "localhost" else host
     project = project_named(path)
+    check_utf8(path.resolve())  # the pages show it
     if project is None:
         look_at(path)  # what cannot be a file of texts is refused here, and not on the page
     ports = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + _TRIES), 0]
@@ -72,7 +74,7 @@ def serve(
             studio.open(project)
         link = link_of(access)
         config = uvicorn.Config(
-            application(studio), log_level="warning", lifespan="off", timeout_graceful_shutdown=2
+            application(studio), log_config=LOGGING, lifespan="off", timeout_graceful_shutdown=2
         )
         ready(link)
         if opened:

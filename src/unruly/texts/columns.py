@@ -189,19 +189,25 @@ def _first_row(labels: pl.Series, value: object) -> int:
 
 def warn_if_counted_from_one(
     labels: pl.Series, numbers: NDArray[np.integer], classes: Sequence[str], name: str
-) -> None:
-    """Warn where classes have names and labels are all numbers but 0: they probably start at 1."""
+) -> bool:
+    """Warn where classes have names and labels are all numbers but 0: they probably start at 1. Whether it did."""
     if len(classes) < 3 or any(label.isdigit() for label in classes):
-        return
+        return False
     found = numbers[numbers >= 0]
     if len(found) < _ENOUGH or set(np.unique(found).tolist()) != set(range(1, len(classes))):
-        return
-    if not set(map(str, labels.unique().to_list())).intersection(classes):
-        warnings.warn(
-            f"{name}: the labels are 1 to {len(classes) - 1}, never 0. Class numbers start at 0, so they are read as "
-            f"{classes[1]} to {classes[-1]}; if yours start at 1, use class names ({', '.join(classes)})",
-            stacklevel=4,
-        )
+        return False
+    if set(map(str, labels.unique().to_list())).intersection(classes):
+        return False
+    warnings.warn(counted_from_one(name, classes), stacklevel=4)
+    return True
+
+
+def counted_from_one(name: str, classes: Sequence[str]) -> str:
+    """What to say of labels that probably start at 1."""
+    return (
+        f"{name}: the labels are 1 to {len(classes) - 1}, never 0. Class numbers start at 0, so they are read as "
+        f"{classes[1]} to {classes[-1]}; if yours start at 1, use class names ({', '.join(classes)})"
+    )
 
 
 def not_a_class(value: object, classes: Sequence[str]) -> str:

@@ -64,6 +64,7 @@ class Corpus:
     missing: NDArray[np.bool_] | None = None  # (n,): rows without a text; None: there are none
     skipped: tuple[BadRow, ...] = ()  # rows of the file that are not among the documents
     drawn_from: int | None = None  # of a sample: how many documents it was drawn from
+    counted_from_one: bool = False  # whether the file's class numbers seem to start at 1, not at 0
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -246,8 +247,7 @@ class Corpus:
         corpus, kept = assemble(
             table, layout, name=name, where=_rows_of(name), classes=classes, on_bad_row=on_bad_row
         )
-        warn_of_shifted_labels(corpus, table.filter(kept), layout)
-        return corpus
+        return with_shift_noted(corpus, table.filter(kept), layout)
 
     @classmethod
     def from_dataset(
@@ -467,10 +467,13 @@ def assemble(
     return corpus, kept
 
 
-def warn_of_shifted_labels(corpus: Corpus, frame: pl.DataFrame, layout: Layout) -> None:
-    """Warn where the labels of a whole table look as if they were counted from 1."""
-    if corpus.gold is not None and corpus.classes is not None and layout.label is not None:
-        warn_if_counted_from_one(frame[layout.label], corpus.gold, corpus.classes, corpus.name)
+def with_shift_noted(corpus: Corpus, frame: pl.DataFrame, layout: Layout) -> Corpus:
+    """The corpus with a note, and a warning, where the labels of a whole table look as if they were counted from 1."""
+    if corpus.gold is None or corpus.classes is None or layout.label is None:
+        return corpus
+    labels = frame[layout.label]
+    shifted = warn_if_counted_from_one(labels, corpus.gold, corpus.classes, corpus.name)
+    return replace(corpus, counted_from_one=shifted)
 
 
 def kind_of(thing: object) -> str:

@@ -24,7 +24,7 @@ from unruly.files import written_whole
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import sample_rows
 from unruly.texts.columns import Layout, duplicate_id, find_layout, uncategorised
-from unruly.texts.corpus import BATCH_ROWS, Corpus, assemble, warn_of_shifted_labels
+from unruly.texts.corpus import BATCH_ROWS, Corpus, assemble, with_shift_noted
 from unruly.texts.csv_table import CsvTable, cast, cut_records
 from unruly.texts.table import (
     OnBadRow,
@@ -177,8 +177,7 @@ class CorpusStream:
         numbers = np.concatenate([rows.numbers for rows in parts])
         skipped = tuple(bad for rows in parts for bad in rows.skipped)
         corpus, kept = self._corpus(Rows(frame, frame, numbers, skipped))
-        warn_of_shifted_labels(corpus, frame.filter(kept), self.layout)
-        return corpus
+        return with_shift_noted(corpus, frame.filter(kept), self.layout)
 
     def _corpus(self, rows: Rows) -> tuple[Corpus, NDArray[np.bool_]]:
         return assemble(
@@ -254,7 +253,7 @@ WRITTEN = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 FLAT = (".csv", ".tsv")  # formats without lists
 _BREAKS = r"[\t\r\n]"  # what an unquoted cell cannot hold
 # A spreadsheet takes a cell with such a beginning for a formula, unless the whole cell is a number.
-FORMULA = r"^[=+\-@\t\r]"
+FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"  # wide signs are signs to some spreadsheets
 NUMBER = r"^[+-]?[0-9][0-9 .,]*(?:[eE][+-]?[0-9]+)?$"
 
 
@@ -350,7 +349,7 @@ class RowWriter:
             return self._joined(batch, added).write_ndjson().encode()
         if self.verbatim is None or batch.records is None:
             joined = self._joined(batch, added)
-            return self._csv(joined.with_columns(_defused(joined)) if self.defuse else joined)
+            return self._csv(defused(joined) if self.defuse else joined)
         behind = self._cells(added)
         pairs = zip(batch.records, behind, strict=True)
         return b"".join(_behind(record, line, self.separator) for record, line in pairs)
@@ -401,16 +400,27 @@ def _behind(record: str, line: bytes, separator: str) -> bytes:
     )
 
 
-def _defused(frame: pl.DataFrame) -> list[pl.Expr]:
-    """Cells that a spreadsheet would run as a formula get an apostrophe in front, which makes them text there."""
+def defused(frame: pl.DataFrame) -> pl.DataFrame:
+    """Cells and names that a spreadsheet would run as a formula get an apostrophe in front, which makes them text there.
+
+    >>> defused(pl.DataFrame({"=x": ["=1+1", "-2.5", "fine"]})).to_dict(as_series=False)
+    {"'=x": ["'=1+1", '-2.5', 'fine']}
+    """
     texts = {c: pl.col(c) for c, kind in frame.schema.items() if kind == pl.String}
-    return [
+    cells = [
         pl.when(text.str.contains(FORMULA) & ~text.str.contains(NUMBER))
         .then("'" + text)
         .otherwise(text)
         .alias(column)
         for column, text in texts.items()
     ]
+    names: dict[str, str] = {}
+    for column in frame.columns:
+        name = _harmless(column)
+        while name != column and name in (*frame.columns, *names.values()):
+            name = f"'{name}"
+        names[column] = name
+    return frame.with_columns(cells).rename(names)
 
 
 def _harmless(cell: str) -> str:

@@ -21,8 +21,15 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where, polars_errors
 from unruly.files import written_whole
-from unruly.texts.columns import Layout, checked_ids, classes_of, gold_numbers
+from unruly.texts.columns import (
+    Layout,
+    checked_ids,
+    classes_of,
+    gold_numbers,
+    warn_if_counted_from_one,
+)
 from unruly.texts.corpus import Corpus, kind_of
+from unruly.texts.stream import defused
 from unruly.texts.table import check_file, ending, open_table
 from unruly.texts.wrench import read_wrench
 from unruly.votes.votes import ABSTAIN, Votes, unique_ids
@@ -35,8 +42,11 @@ VERSION = 1
 LONG = ("task", "worker", "label")
 
 
-def write_votes(votes: Votes, path: Path) -> None:
-    """Parquet keeps everything; the others hold class names, empty where a source abstains."""
+def write_votes(votes: Votes, path: Path, *, defuse: bool = False) -> None:
+    """Parquet keeps everything; the others hold class names, empty where a source abstains.
+
+    With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
+    """
     kind = path.suffix.lower()
     if kind in {".parquet", ".pq"}:
         write_parquet(votes, path)
@@ -52,7 +62,8 @@ def write_votes(votes: Votes, path: Path) -> None:
             frame = named_frame(votes.take(rows))
             if kind in {".csv", ".tsv"}:
                 separator = "\t" if kind == ".tsv" else ","
-                frame.write_csv(file, separator=separator, include_header=start == 0)
+                flat = defused(frame) if defuse else frame
+                flat.write_csv(file, separator=separator, include_header=start == 0)
             else:
                 frame.write_ndjson(file)
 
@@ -71,7 +82,10 @@ def read_votes(path: Path, classes: Sequence[str] | None = None) -> Votes:
     _refuse_partial(frame.select(sources), classes or (), table.where)
     known = tuple(classes) if classes is not None else _classes(frame.select(sources), path)
     columns = [gold_numbers(frame[source], known, table.where) for source in sources]
-    return Votes(np.stack(columns, axis=1).astype(np.int8), tuple(sources), known, ids)
+    matrix = np.stack(columns, axis=1).astype(np.int8)
+    values = pl.concat(frame[source].unique().cast(pl.String) for source in sources)
+    warn_if_counted_from_one(values, matrix.ravel(), known, str(path))
+    return Votes(matrix, tuple(sources), known, ids)
 
 
 def named_frame(votes: Votes) -> pl.DataFrame:
@@ -330,6 +344,7 @@ def votes_from_long(
     frame = _long_columns(table)
     known = tuple(classes) if classes is not None else classes_of(frame["label"], "the long table")
     label = gold_numbers(frame["label"], known, lambda row: Where("the long table", row=row))
+    warn_if_counted_from_one(frame["label"], label, known, "the long table")
     tasks = frame["task"].unique(maintain_order=True) if ids is None else pl.Series("task", ids)
     workers = frame["worker"].cast(pl.String)
     names = tuple(sources) if sources is not None else tuple(workers.unique(maintain_order=True))
