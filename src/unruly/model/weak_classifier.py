@@ -367,13 +367,15 @@ class WeakClassifier:
         labels: Labels | None = None,
         refused: Collection[Refused] = (),
         candidates: Sequence[Rule] | None = None,
+        guesses: bool = False,
         progress: Progress = SILENT,
     ) -> tuple[RuleSuggestion, ...]:
         """New rules for these documents (the training documents, best of all), the best first.
 
         Ranked by the model's own probabilities; `labels` are true ones, names or numbers with None or -1
         where unknown, or a map from ids, and count in their place. `candidates` are rules that somebody proposes:
-        only these are ranked; without them, words and patterns are looked for in the texts.
+        only these are ranked; without them, words and patterns are looked for in the texts. With `guesses` there are
+        also rules that few votes or labels on their matches speak for.
         """
         from unruly.model.suggestions import suggest_rules
 
@@ -387,6 +389,7 @@ class WeakClassifier:
             labels=known,
             refused=refused,
             candidates=candidates,
+            guesses=guesses,
             progress=progress,
         )
 

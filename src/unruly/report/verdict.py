@@ -452,8 +452,8 @@ def _suggestions(facts: Facts) -> str:
     scored = any(s.measured for s in facts.suggestions)
     known = any(s.changed is not None for s in facts.suggestions)
     message = (
-        "Each of these rules is right more often than at random by the model's answers, which chose it; rules that "
-        "match documents without votes come first. `unruly suggest` shows them with examples and writes those that you "
+        "Each of these rules is right more often than at random by the model's answers, which chose it, and votes on "
+        "some of its matches name the same class; rules that match documents without votes come first. `unruly suggest` shows them with examples and writes those that you "
         "accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
     )
     message += "True labels only give the last column: they chose no rule." if scored else ""
