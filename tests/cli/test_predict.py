@@ -349,7 +349,9 @@ def test_a_broken_file_among_many_is_named_and_the_rest_is_done(
     assert done.code == 0, done.err
     plain = json.loads(done.out)
     assert (plain["documents"], plain["skipped"]) == (6, 0)
-    assert "many/2.parquet" in plain["broken"][0]
+    (broken,) = plain["broken"]
+    assert (broken["file"], broken["start"], broken["rows"]) == ("many/2.parquet", 0, None)
+    assert broken["reason"].startswith("cannot be read as Parquet")
     assert (
         "left out: many/2.parquet"
         in unruly("predict", fitted, folder, "-o", "out.parquet", "--skip-bad").err

@@ -114,7 +114,10 @@ def test_a_broken_file_is_named_and_the_rest_is_done(
     done = predict(
         made.model, data, out, text="comment", id="id", on_bad_row="skip", placement=placement
     )
-    assert [("2.parquet" in words) for words in done.broken] == [True]
+    (bad,) = done.broken
+    assert Path(bad.file).name == "2.parquet"
+    assert (bad.start, bad.rows) == ((0, None) if damage == "footer" else (0, 100))
+    assert done.to_plain()["broken"][0]["reason"] == bad.reason
     kept = [i for i in range(ROWS) if not 200 <= i < 300]
     assert pl.read_parquet(out)["id"].to_list() == kept
     assert done.documents == len(kept)

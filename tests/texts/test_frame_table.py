@@ -317,7 +317,8 @@ def test_a_broken_file_is_named_and_the_rest_is_done(tmp_path: Path, where: int)
     corpus = Corpus.read(folder, text="text", id="id", on_bad_row="skip")
     lost = [range(2), range(2, 5), range(5, 9)][where]
     assert corpus.ids.to_list() == [i for i in range(9) if i not in lost]
-    assert [(bad.whole_file, bad.where.file) for bad in corpus.skipped] == [(True, str(broken))]
+    assert [bad.file for bad in corpus.broken] == [str(broken)]
+    assert corpus.skipped == ()
 
 
 def test_damage_inside_a_file_costs_what_comes_after_it(tmp_path: Path) -> None:
@@ -334,7 +335,8 @@ def test_damage_inside_a_file_costs_what_comes_after_it(tmp_path: Path) -> None:
     ids = [i for corpus in corpora for i in corpus.ids]
     assert ids == list(range(len(ids)))
     assert 2 <= len(ids) < 2002
-    (bad,) = (bad for corpus in corpora for bad in corpus.skipped)
+    (bad,) = (bad for corpus in corpora for bad in corpus.broken)
+    assert (bad.start, bad.rows) == (len(ids) - 2, 2002 - len(ids))
     assert f"{2002 - len(ids):,} rows from row {len(ids) - 2:,} on are left out" in str(bad)
 
 

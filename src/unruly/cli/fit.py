@@ -214,7 +214,7 @@ def fit(
     fitted = opened.fit(screen.progress(), score=score, excerpts=not no_excerpts, sample=sample)
     fitted.model.save(output)
     if skipped is not None:
-        write_skipped(skipped, fitted.skipped)
+        write_skipped(skipped, (*fitted.skipped, *fitted.broken))
     screen.answer({**fitted.to_plain(), "output": str(output)})
     screen.say(str(fitted))
     for line in fitted.remarks():

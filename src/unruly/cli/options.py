@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from unruly.project.project import Project
     from unruly.texts.corpus import Corpus
     from unruly.texts.stream import CorpusStream
-    from unruly.texts.table import BadRow, Pipe
+    from unruly.texts.table import BadRow, BrokenFile, Pipe
 
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
@@ -102,10 +102,10 @@ skipped_option = click.option(
 )
 
 
-def write_skipped(path: Path, rows: Iterable[BadRow]) -> None:
-    """List the rows that could not be used, a line for each."""
+def write_skipped(path: Path, left_out: Iterable[BadRow | BrokenFile]) -> None:
+    """List the rows and files that could not be used, a line for each."""
     with written_whole(path) as part:
-        part.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+        part.write_text("".join(f"{one}\n" for one in left_out), encoding="utf-8")
 
 
 _SKIP_BAD = "unruly.skip_bad"  # where a command's context keeps the flag

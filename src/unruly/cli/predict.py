@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import IO, TYPE_CHECKING
@@ -183,7 +184,7 @@ def predict(
                 progress=screen.progress(),
             )
     if skipped is not None:
-        write_skipped(skipped, written.skipped)
+        write_skipped(skipped, (*written.skipped, *written.broken))
     screen.answer(
         {
             "output": str(target),
@@ -191,8 +192,8 @@ def predict(
             "documents": written.documents,
             "covered": written.covered,
             "missing": written.missing,
-            "skipped": len(written.skipped) - len(written.broken),
-            "broken": [str(bad) for bad in written.broken],
+            "skipped": len(written.skipped),
+            "broken": [asdict(file) for file in written.broken],
             "given_up": [note_to_plain(fact) for fact in written.given_up],
             "labels": written.labels,
             "columns": written.columns,
@@ -204,10 +205,10 @@ def predict(
     if written.missing:
         told = "labelled by the class shares" if missing == "label" else "left empty"
         screen.remark(f"{plural(written.missing, 'row')} without a text: {told}")
-    if rows := [bad for bad in written.skipped if not bad.whole_file]:
-        screen.remark(skipped_line(rows))
-    for bad in written.broken:
-        screen.remark(f"left out: {bad}")
+    if written.skipped:
+        screen.remark(skipped_line(written.skipped))
+    for file in written.broken:
+        screen.remark(f"left out: {file}")
     name = "standard output" if target == STREAM else str(target)
     screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")
 
@@ -305,10 +306,11 @@ def encode(
             "width": done.width,
             "column": done.column,
             "skipped": len(done.skipped),
+            "broken": [asdict(file) for file in done.broken],
         }
     )
-    for bad in done.skipped[:10]:
-        screen.remark(f"left out: {bad}")
+    for left_out in (*done.broken, *done.skipped)[:10]:
+        screen.remark(f"left out: {left_out}")
     screen.remark(
         f"{done.path}: {plural(done.documents, 'document')}, {plural(done.width, 'number')} each in {done.column}"
     )

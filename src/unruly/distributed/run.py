@@ -26,7 +26,7 @@ from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import find_layout
 from unruly.texts.frame_table import PARQUET, ParquetPart, open_files, parquet_files
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import BadRow, OnBadRow, check_file
+from unruly.texts.table import BrokenFile, OnBadRow, check_file
 from unruly.wording import plural
 
 PLAN = ".plan.json"
@@ -61,7 +61,7 @@ class Plan:
 
     parts: tuple[Part, ...]
     rows: int
-    broken: tuple[BadRow, ...]  # files that cannot be read
+    broken: tuple[BrokenFile, ...]  # files that cannot be read
     data: str  # what was cut up
     schema: pl.Schema  # its columns
 
@@ -103,7 +103,7 @@ def planned(data: Path, rows: int = ROWS, skip: bool = False) -> Plan:
     return Plan(tuple(parts), first, opened.broken, str(data), opened.tables[0].schema)
 
 
-Counts = dict[str, Any]  # of a part: numbers, and words for what went wrong
+Counts = dict[str, Any]  # of a part: numbers, and what went wrong, as JSON has it
 Write = Callable[[CorpusStream, Path], Counts]  # documents and a path in, counts out
 PROBLEM, BROKEN = "problem", "broken"
 
@@ -153,7 +153,7 @@ class PartWork:
         except UnrulyError as error:
             here = error.where is not None and error.where.file == part.path
             if isinstance(error, InputError) and here and c.on_bad_row == "skip":
-                return {BROKEN: f"{error} ({part.rows:,} rows from row {part.start:,} on left out)"}
+                return {BROKEN: asdict(BrokenFile(part.path, error.message, part.start, part.rows))}
             return {PROBLEM: str(error)}
 
 
@@ -247,7 +247,7 @@ class ClusterRun:
     missing: int = 0
     skipped: int = 0  # rows that were left out
     labels: dict[str, int] = field(default_factory=dict)
-    broken: tuple[str, ...] = ()  # files, or ends of files, that could not be read
+    broken: tuple[BrokenFile, ...] = ()  # files, or ends of files, that could not be read
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -382,8 +382,7 @@ class Done:
         for counts in self.counts:
             for name, count in counts.get("labels", {}).items():
                 labels[name] = labels.get(name, 0) + count
-        words = [str(bad) for bad in plan.broken]
-        words += [counts[BROKEN] for counts in self.counts if BROKEN in counts]
+        broken = [BrokenFile(**counts[BROKEN]) for counts in self.counts if BROKEN in counts]
         return ClusterRun(
             out,
             workers=workers,
@@ -391,7 +390,7 @@ class Done:
             resumed=resumed,
             cpu=sum(counts["cpu"] for counts in self.counts),
             labels=labels,
-            broken=tuple(words),
+            broken=(*plan.broken, *broken),
             **totals,
         )
 

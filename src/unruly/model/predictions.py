@@ -22,7 +22,7 @@ from unruly.rules.matching import GaveUpWarning, given_up, warn_given_up
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import FLAT, Batch, CorpusStream, RowWriter, format_of
-from unruly.texts.table import BadRow, OnBadRow
+from unruly.texts.table import BadRow, BrokenFile, OnBadRow
 from unruly.votes.votes import Votes
 from unruly.wording import counted, plural
 
@@ -240,14 +240,10 @@ class Written:
     labels: dict[str, int]  # how many documents were given each class
     columns: dict[str, str]  # each added column -> its name in the file
     missing: int = 0  # rows without a text
-    skipped: tuple[BadRow, ...] = ()  # rows, and files of a folder, that were left out
+    skipped: tuple[BadRow, ...] = ()  # rows that were left out
     text: str = ""  # the column that was read as the text
     given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long, and so abstain
-
-    @property
-    def broken(self) -> tuple[BadRow, ...]:
-        """Files of a folder that could not be read."""
-        return tuple(bad for bad in self.skipped if bad.whole_file)
+    broken: tuple[BrokenFile, ...] = ()  # files of a folder that were left out
 
 
 def predict_file(
@@ -323,16 +319,35 @@ def predict_stream(
         return columns.rename(names)
 
     writer = RowWriter(stream, target, schema, defuse=defuse, form=form)
-    documents, skipped = _write(stream, writer, labelled, "labelling", progress)
-    path = target if isinstance(target, Path) else None
-    text, facts = stream.layout.text, tuple(slow.values())
+    done = _write(stream, writer, labelled, "labelling", progress)
+    facts = tuple(slow.values())
     warn_given_up(facts)
-    return Written(path, documents, covered, labels, names, without, skipped, text, facts)
+    return Written(
+        path=target if isinstance(target, Path) else None,
+        documents=done.documents,
+        covered=covered,
+        labels=labels,
+        columns=names,
+        missing=without,
+        skipped=done.skipped,
+        text=stream.layout.text,
+        given_up=facts,
+        broken=done.broken,
+    )
 
 
 def _bounded(stream: CorpusStream, width: int) -> CorpusStream:
     """The same file in batches of so few rows that features of this width do not take much memory."""
     return replace(stream, batch_rows=min(stream.batch_rows, max(1, MOST_NUMBERS // max(1, width))))
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """How many documents were written, and what was left out."""
+
+    documents: int
+    skipped: tuple[BadRow, ...]
+    broken: tuple[BrokenFile, ...]
 
 
 def _write(
@@ -341,14 +356,15 @@ def _write(
     columns: Callable[[Corpus], pl.DataFrame],
     what: str,
     progress: Progress,
-) -> tuple[int, tuple[BadRow, ...]]:
-    """Write every row with the columns made of its batch; how many documents there were, and what was left out."""
-    documents, skipped = 0, list[BadRow]()
+) -> _Passed:
+    """Write every row with the columns made of its batch."""
+    documents, skipped, broken = 0, list[BadRow](), list[BrokenFile]()
 
     def batches() -> Iterator[tuple[Batch, pl.DataFrame]]:
         nonlocal documents
         for batch in stream.batches():
             skipped.extend(batch.corpus.skipped)
+            broken.extend(batch.corpus.broken)
             if n := len(batch.corpus):
                 yield batch, columns(batch.corpus)
                 documents += n
@@ -356,7 +372,7 @@ def _write(
 
     with stage(progress, what, stream.rows, "texts"):
         writer.write(batches())
-    return documents, tuple(skipped)
+    return _Passed(documents, tuple(skipped), tuple(broken))
 
 
 COLUMN = "features"
@@ -383,6 +399,7 @@ class Encoded:
     column: str  # the name of the added column
     skipped: tuple[BadRow, ...] = ()
     text: str = ""  # the column that was read as the text
+    broken: tuple[BrokenFile, ...] = ()
 
 
 def encode_stream(
@@ -400,5 +417,13 @@ def encode_stream(
         return pl.DataFrame({name: pl.Series(values, dtype=kind)})
 
     writer = RowWriter(stream, target, {name: kind})
-    documents, skipped = _write(stream, writer, encoded, "encoding", progress)
-    return Encoded(target, documents, model.feature_width, name, skipped, stream.layout.text)
+    done = _write(stream, writer, encoded, "encoding", progress)
+    return Encoded(
+        path=target,
+        documents=done.documents,
+        width=model.feature_width,
+        column=name,
+        skipped=done.skipped,
+        text=stream.layout.text,
+        broken=done.broken,
+    )

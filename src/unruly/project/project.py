@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +26,7 @@ from unruly.rules.sources import Sources
 from unruly.texts.corpus import UNKNOWN, Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import BadRow, OnBadRow, check_on_bad_row, skipped_line
+from unruly.texts.table import BadRow, BrokenFile, OnBadRow, check_on_bad_row, skipped_line
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import MOST_CLASSES, Votes
 from unruly.wording import did_you_mean, listed, plural
@@ -310,15 +310,14 @@ class Project:
             progress=progress,
         )
         documents = self.corpus("test") if self.data.test else corpus
+        found = FittedProject(
+            self, model, None, None, labels, corpus.skipped, corpus.missing_count, corpus.broken
+        )
         if not score or documents.gold is None or not (documents.gold >= 0).any():
-            return FittedProject(
-                self, model, None, None, labels, corpus.skipped, corpus.missing_count
-            )
+            return found
         split = "test" if self.data.test else "train"
         evaluation = model.evaluate(documents, progress=progress)
-        return FittedProject(
-            self, model, split, evaluation, labels, corpus.skipped, corpus.missing_count
-        )
+        return replace(found, scored_on=split, evaluation=evaluation)
 
     def _validation(self) -> Corpus | None:
         """The validation file, only when the settings ask for its labels."""
@@ -340,12 +339,16 @@ class FittedProject:
     labels: Labelled  # that it was trained on
     skipped: tuple[BadRow, ...] = ()  # rows of the training file that could not be used
     missing: int = 0  # rows of it without a text
+    broken: tuple[
+        BrokenFile, ...
+    ] = ()  # of a folder of training files, those that could not be read
 
     def remarks(self) -> list[str]:
         """What is odd about rows and labels, and what was not used, a line for each kind."""
         unused = [unused_by_paper("the project's prior")] if self.project.unused_prior else []
         return [
             *([skipped_line(self.skipped)] if self.skipped else ()),
+            *(f"left out: {file}" for file in self.broken),
             *([f"{plural(self.missing, 'row')} without a text"] if self.missing else ()),
             *problem_lines(self.labels.problems, self.labels.origin),
             *unused,
@@ -360,6 +363,7 @@ class FittedProject:
             "problems": problems_to_plain(self.labels.problems, self.labels.origin),
             "unused_prior": self.project.unused_prior,
             "skipped": len(self.skipped),
+            "broken": [asdict(file) for file in self.broken],
             "missing": self.missing,
         }
 

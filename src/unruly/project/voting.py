@@ -26,7 +26,7 @@ from unruly.rules.matching import Cache
 from unruly.rules.prompt import ask, plans, prompt_of
 from unruly.rules.sources import ExampleFailure, RuleCount, Sources
 from unruly.texts.corpus import Corpus
-from unruly.texts.table import BadRow
+from unruly.texts.table import BadRow, BrokenFile
 from unruly.texts.wrench import is_wrench
 from unruly.votes.summary import Summary, summarise
 from unruly.votes.votes import Votes
@@ -43,7 +43,7 @@ class TextCounts:
     blank: int = 0  # without a text, or nothing but white space
     duplicates: int = 0  # repeat an earlier text
     skipped: tuple[BadRow, ...] = ()  # rows of the file that could not be used
-    broken: tuple[BadRow, ...] = ()  # files of a folder that could not be read
+    broken: tuple[BrokenFile, ...] = ()  # files of a folder that could not be read
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +133,8 @@ class _Noted:
                 self.golds.append(batch.gold)
             blank = batch.texts.str.strip_chars() == ""
             self.digests.append(batch.texts.filter(~blank).hash().to_numpy())
-            broken = tuple(bad for bad in batch.skipped if bad.whole_file)
-            skipped = tuple(bad for bad in batch.skipped if not bad.whole_file)
-            self.odd.append(TextCounts(int(blank.sum()), skipped=skipped, broken=broken))
+            counted = TextCounts(int(blank.sum()), skipped=batch.skipped, broken=batch.broken)
+            self.odd.append(counted)
             yield batch
             self.counter.add(batch)
 
@@ -345,7 +344,7 @@ class Checked:
             found.append(
                 f"{plural(skipped, 'row')} of the file {_are(skipped)} skipped as unusable"
             )
-        return found
+        return [*found, *(f"left out: {file}" for file in self.texts.broken)]
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""

@@ -25,6 +25,7 @@ from unruly.texts.table import (
     BOM,
     LONGEST_RECORD,
     BadRow,
+    BrokenFile,
     Pipe,
     Rows,
     check_utf8,
@@ -347,12 +348,12 @@ class Opened:
     """The files that can be read, and those that cannot."""
 
     tables: tuple[FrameTable, ...]
-    broken: tuple[BadRow, ...]
+    broken: tuple[BrokenFile, ...]
 
 
 def open_files(files: tuple[Path, ...], skip: bool) -> Opened:
     """Open every file. One that cannot be read, or has other columns than the first, is an error; with `skip`, it is left out."""
-    tables, broken = list[FrameTable](), list[BadRow]()
+    tables, broken = list[FrameTable](), list[BrokenFile]()
     for path in files:
         try:
             table = parquet_table(path)
@@ -361,7 +362,7 @@ def open_files(files: tuple[Path, ...], skip: bool) -> Opened:
         except InputError as error:
             if not skip:
                 raise
-            broken.append(BadRow(0, error.message, Where(str(path)), whole_file=True))
+            broken.append(BrokenFile(str(path), error.message))
         else:
             tables.append(table)
     return Opened(tuple(tables), tuple(broken))
@@ -392,16 +393,15 @@ class FolderTable:
             try:
                 for part in table.batches(layout, rows):
                     frame = part.frame.select(self.schema.names())
-                    yield Rows(frame, frame, part.numbers + start, broken)
+                    yield Rows(frame, frame, part.numbers + start, broken=broken)
                     done, broken = done + frame.height, ()
             except InputError as error:
                 if not self.skip:
                     raise
-                why = f"{error.message} ({table.rows - done:,} rows from row {done:,} on are left out)"
-                broken += (BadRow(start + done, why, Where(table.name), whole_file=True),)
+                broken += (BrokenFile(table.name, error.message, done, table.rows - done),)
         if broken:
             empty = pl.DataFrame(schema=self.schema)
-            yield Rows(empty, empty, np.zeros(0, np.int64), broken)
+            yield Rows(empty, empty, np.zeros(0, np.int64), broken=broken)
 
     def where(self, row: int) -> Where:
         """The file, and the row in it."""
