@@ -233,6 +233,7 @@ def test_model_and_data_swapped(unruly: Unruly, fitted: Path) -> None:
     for args in (
         ("predict", "texts.csv", fitted, "-o", "o.csv"),
         ("evaluate", "texts.csv", fitted),
+        ("report", "texts.csv", fitted, "-o", "r.html"),
         ("explain", "hello you", fitted),
     ):
         done = unruly(*args)
@@ -267,7 +268,7 @@ def test_a_projects_own_functions_need_no_option(unruly: Unruly, tmp_path: Path)
     assert unruly("fit", folder, "-o", "own.unruly", "-q").code == 0
     done = unruly("predict", "own.unruly", folder, "-o", "out.csv")
     assert done.code == 0, done.err
-    shown = unruly("report", "own.unruly", "--data", folder, "-o", "own.html")
+    shown = unruly("report", "own.unruly", folder, "-o", "own.html")
     assert shown.code == 0, shown.err
     alone = unruly("predict", "own.unruly", folder / "texts.csv", "-o", "out.csv")
     assert alone.code == 2

@@ -224,7 +224,7 @@ class DataFile:
 
         if self.label is not None or self.is_wrench:
             return self
-        columns = list(open_table(self.path).schema)
+        columns = list(open_table(self.path, skip=self.on_bad_row == "skip").schema)
         found = next((name for name in LABEL_NAMES if name in columns), None)
         if found is None and required:
             raise InputError(
