@@ -216,6 +216,58 @@ def test_a_text_in_place_of_a_file_is_pointed_to_explain(unruly: Unruly, fitted:
         assert done.err.rstrip().endswith("'I was charged twice'")
 
 
+def two_columns(**more: list[str]) -> Path:
+    """A file in which two columns may hold the texts."""
+    rows = {"title": ["a", "b"], "comment": ["please subscribe", "nice song"], **more}
+    pl.DataFrame(rows).write_csv("two.csv")
+    return Path("two.csv")
+
+
+def test_the_column_of_the_training_texts_is_taken_again(unruly: Unruly, fitted: Path) -> None:
+    """The starter's texts are in the column comment."""
+    data = two_columns(text=["neither", "nor"])
+    done = unruly("predict", fitted, data, "-o", "out.csv")
+    assert done.code == 0, done.err
+    assert "text column: comment, as in training\n" in done.err
+    labels = pl.read_csv("out.csv")["label"].to_list()
+    assert labels == ["spam", "ham"]
+    named = unruly("predict", fitted, data, "-o", "out.csv", "--text", "title", "--json")
+    assert (json.loads(named.out)["text"], "as in training" in named.err) == ("title", False)
+    data.write_text("title,body\na,please subscribe\n")  # the column is not there
+    refused = unruly("predict", fitted, data, "-o", "out.csv")
+    assert "which column holds the text is not obvious" in refused.err
+    data.write_text("text,comment\nplease subscribe,7\n")  # it is, but holds numbers
+    numbers = unruly("predict", fitted, data, "-o", "out.csv")
+    assert "text column: text\n" in numbers.err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("predict", "two.csv", "-o", "out.csv"),
+        ("encode", "two.csv", "-o", "out.parquet"),
+        ("evaluate", "two.csv"),
+        ("report", "two.csv", "-o", "out.html"),
+        ("explain", "--data", "two.csv", "--id", "0"),
+    ],
+    ids=lambda args: args[0],
+)
+def test_every_command_knows_the_column(
+    unruly: Unruly, fitted: Path, args: tuple[str, ...]
+) -> None:
+    two_columns(label=["spam", "ham"])
+    command, *rest = args
+    done = unruly(command, fitted, *rest, "--json")
+    assert done.code == 0, done.err
+    if command == "explain":
+        assert json.loads(done.out)["text"] == "please subscribe"
+
+
+def test_two_models_are_compared_on_their_column(unruly: Unruly, fitted: Path) -> None:
+    done = unruly("diff", fitted, fitted, "--data", two_columns(), "--json")
+    assert done.code == 0, done.err
+
+
 def test_a_first_text_is_not_taken_for_a_header(unruly: Unruly, fitted: Path) -> None:
     Path("lines.csv").write_text("please subscribe to me\nnice song\n")
     done = unruly("predict", fitted, "lines.csv", "-o", "out.csv")

@@ -287,7 +287,8 @@ def evaluate(
         _by_labels(loaded, data, on_bad_row, screen)
         return
     documents = data_file(data, split, text=text, id=id_, label=label, on_bad_row=on_bad_row)
-    corpus = documents.with_gold(required=True).read(loaded.class_names, split)
+    documents = documents.for_model(loaded.text_column).with_gold(required=True)
+    corpus = documents.read(loaded.class_names, split)
     evaluation = loaded.evaluate(corpus, progress=screen.progress())
     screen.answer(evaluation.to_plain())
     screen.say(str(evaluation))

@@ -174,7 +174,7 @@ def explain(
     loaded = load_model(model, functions, data)
     given: object = sys.stdin.read() if text == "-" else typed
     if data is not None and id_ is not None:
-        given = one_document(data, id_, loaded.class_names, text=text_column, id_column=id_column)
+        given = one_document(data, id_, loaded, text=text_column, id_column=id_column)
     explanation = loaded.explain(given, words=words, neighbours=neighbours)
     screen.answer(explanation.to_plain())
     screen.say(str(explanation))
@@ -222,7 +222,8 @@ def diff(
         models = [load_model(path, functions, data) for path in (old, new)]
         corpus = None
         if data is not None:
-            corpus = data_file(data, split).read(models[1].class_names, split)
+            documents = data_file(data, split).for_model(models[1].text_column)
+            corpus = documents.read(models[1].class_names, split)
         difference = compare_models(models[0], models[1], corpus)
     else:
         difference = compare_projects(
@@ -285,7 +286,9 @@ def report(
     fitted = load(model, rule_files(functions, data)).fitted
     if data is not None:
         check_same_task(fitted.classes, data)
-        columns = data_file(data, "train", text=text, id=id_, label=label, on_bad_row=on_bad_row)
+        columns = data_file(
+            data, "train", text=text, id=id_, label=label, on_bad_row=on_bad_row
+        ).for_model(fitted.text_column)
         documents = columns.with_gold().read(fitted.classes, "train")
         scored = _test_file(data, columns, fitted.classes)
         if is_project(data):

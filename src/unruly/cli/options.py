@@ -218,6 +218,12 @@ class DataFile:
         files = replace(files, **{split: str(self.path)})
         return files.read(split, Path(), tuple(classes))
 
+    def for_model(self, text_column: str | None) -> DataFile:
+        """The same, with the texts in the model's column where neither the user nor the project names one."""
+        from unruly.texts.columns import remembered
+
+        return self if self.text is not None else replace(self, text=remembered(text_column))
+
     def with_gold(self, *, required: bool = False) -> DataFile:
         """The same with the label column found, where its name is the usual one."""
         from unruly.texts.table import open_table
@@ -340,7 +346,7 @@ def check_same_task(classes: Sequence[str], data: Path) -> None:
 def one_document(
     path: Path,
     id: str,
-    classes: Sequence[str],
+    model: WeakClassifier,
     *,
     text: str | None = None,
     id_column: str | None = None,
@@ -353,10 +359,10 @@ def one_document(
     split = "test"
     if is_project(path) and Project.read(path).data.test is None:
         split = "train"
-    found = data_file(path, split, text=text, id=id_column)
+    found = data_file(path, split, text=text, id=id_column).for_model(model.text_column)
     if found.id is None and not is_wrench(found.path) and "id" in open_table(found.path).schema:
         found = replace(found, id="id")
-    corpus = replace(found, label=None).read(classes, split)
+    corpus = replace(found, label=None).read(model.class_names, split)
     rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
     if not rows:
         first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())

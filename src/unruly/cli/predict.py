@@ -113,7 +113,7 @@ def predict(
     for each class, which of the two heads decided, and the sources that voted. DATA is a file of
     texts, a folder of Parquet files, or a project or a WRENCH folder, whose test file is then used, or - for standard input (CSV
     with a header, or JSON Lines, answered while more rows come); what comes by standard input goes to standard output unless -o names
-    a file. CSV keeps its delimiter and its bytes.
+    a file. CSV keeps its delimiter and its bytes. The texts are in the column that the model was fitted on, where DATA has it.
 
     With --engine ray the rows of a Parquet file, or of a folder of them, are labelled by many workers on one machine or a
     cluster, and -o names a folder, whose files hold the rows in their order. A worker that dies is replaced, and a run that
@@ -160,8 +160,9 @@ def predict(
         check_output(skipped, inputs=(*inputs, target))
     documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
     loaded = load_model(model, functions, data)
+    likely = documents.for_model(loaded.text_column)
     live = not ask and target.suffix.lower() != ".parquet"
-    with documents.stream(loaded.class_names, split, live=live) as stream:
+    with likely.stream(loaded.class_names, split, live=live) as stream:
         if ask:
             from unruly.cli.rules import show_asked
 
@@ -200,8 +201,9 @@ def predict(
         }
     )
     labels = counted(written.labels, written.labels.values())
-    if text is None and documents.text is None:
-        screen.remark(f"text column: {listed([written.text])}")
+    if documents.text is None:
+        known = ", as in training" if written.text == loaded.text_column else ""
+        screen.remark(f"text column: {listed([written.text])}{known}")
     if written.missing:
         told = "labelled by the class shares" if missing == "label" else "left empty"
         screen.remark(f"{plural(written.missing, 'row')} without a text: {told}")
@@ -297,7 +299,7 @@ def encode(
         return
     check_output(output, (".parquet",), (model, *functions, *inputs_of(data)))
     loaded = load_model(model, functions, data)
-    with found.stream(loaded.class_names, split) as stream:
+    with found.for_model(loaded.text_column).stream(loaded.class_names, split) as stream:
         done = encode_stream(loaded, stream, output, screen.progress())
     screen.answer(
         {

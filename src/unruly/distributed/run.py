@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from unruly.distributed.cluster import Cluster, Job, connected
 from unruly.errors import InputError, UnrulyError, Where
 from unruly.files import sha256
 from unruly.progress import SILENT, Progress, stage
-from unruly.texts.columns import find_layout
+from unruly.texts.columns import find_layout, remembered
 from unruly.texts.frame_table import PARQUET, ParquetPart, open_files, parquet_files
 from unruly.texts.stream import CorpusStream
 from unruly.texts.table import BrokenFile, OnBadRow, check_file
@@ -302,10 +302,14 @@ def _by_model(
     placement: Placement,
     progress: Progress,
 ) -> ClusterRun:
+    from unruly.model.storage import text_column_of
+
     path, target = Path(model).resolve(), Path(out)
     if not path.is_file():
         raise InputError("there is no such model file", where=Where(str(model)))
     names = tuple(str(Path(name).resolve()) for name in functions)
+    if columns.text is None:
+        columns = replace(columns, text=remembered(text_column_of(path)))
     job = ModelJob(str(unfinished(target)), columns, what, str(path), names)
     return _run(job, sha256(path), data, target, columns, placement, progress, what)
 

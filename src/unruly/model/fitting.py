@@ -87,6 +87,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
         raise SettingsError(unused_by_paper("class_prior"), option="class_prior")
     _refuse_one_class(votes, labels)
     features = _features(request, request.documents, progress)
+    corpus = request.documents.corpus
     learner = train(
         settings,
         features,
@@ -116,6 +117,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
         neighbourhood=_neighbourhood(request, features, heads),
         digests=np.unique(digests_of(request.documents)),
         commonest=commonest_class(votes),
+        text_column=None if corpus is None else corpus.text_column,
     )
     return fitted, features
 

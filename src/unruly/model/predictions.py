@@ -19,6 +19,7 @@ from unruly.html import html_table
 from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER, Heads
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.matching import GaveUpWarning, given_up, warn_given_up
+from unruly.texts.columns import remembered
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import FLAT, Batch, CorpusStream, RowWriter, format_of
@@ -226,6 +227,10 @@ class Predictor(Protocol):
     def feature_width(self) -> int:
         """How many numbers a document becomes."""
 
+    @property
+    def text_column(self) -> str | None:
+        """The column that it was fitted on, where that is known."""
+
     def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
         """Everything it says of these documents; `cached`: features may be kept on disk."""
 
@@ -264,14 +269,16 @@ def predict_file(
     The ending of `out` tells the format: .csv, .tsv, .jsonl, .ndjson or .parquet. Columns and rows keep
     their order, and every record of a CSV file is written as the bytes that it was; where the data already has a
     column of a name that we add, ours is called `predicted_…`. In CSV, the sources that voted are joined
-    by semicolons. A row without a text gets the class shares of the training labels or, with `missing="empty"`,
+    by semicolons. Without `text`, the texts are in the column that the model was fitted on, where the data has it,
+    or in the one that is obvious. A row without a text gets the class shares of the training labels or, with `missing="empty"`,
     no label. With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
     """
     target = Path(out)
     format_of(target)
     check_no_folder(target)
     check_not_input(target, files_of(Path(data)))
-    stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
+    column = text or remembered(model.text_column)
+    stream = Corpus.scan(data, text=column, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
     return predict_stream(model, stream, target, missing=missing, defuse=defuse, progress=progress)
 
 

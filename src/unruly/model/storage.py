@@ -287,6 +287,13 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
         ) from error
 
 
+def text_column_of(path: str | Path) -> str | None:
+    """The column that a model was fitted on, where that is known, without the rest of the model."""
+    facts = open_container(path).read_json("model.json")
+    found = facts.get("text_column") if isinstance(facts, dict) else None
+    return found if isinstance(found, str) else None
+
+
 def _loaded(container: Container, functions: Functions, encoders: object) -> Loaded:
     facts = container.read_json("model.json")
     training = container.read_json("training.json")
@@ -329,6 +336,7 @@ def _loaded(container: Container, functions: Functions, encoders: object) -> Loa
         ),
         digests=arrays["digests"],
         commonest=facts["commonest"],
+        text_column=facts.get("text_column"),  # files of the first days of format 2 have none
     )
     fitted.check()
     return Loaded(fitted, _parameters(facts["parameters"], encoders))
@@ -370,6 +378,7 @@ def _facts(fitted: Fitted, parameters: Mapping[str, Any]) -> dict[str, Any]:
         "encoder": None if fitted.encoder is None else fitted.encoder.to_plain(),
         "ledger": fitted.ledger.to_plain(),
         "commonest": fitted.commonest,
+        "text_column": fitted.text_column,
         "learner": type(fitted.learner).__name__,
         "parameters": dict(parameters),
     }

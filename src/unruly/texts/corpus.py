@@ -65,6 +65,7 @@ class Corpus:
     skipped: tuple[BadRow, ...] = ()  # rows of the file that are not among the documents
     drawn_from: int | None = None  # of a sample: how many documents it was drawn from
     broken: tuple[BrokenFile, ...] = ()  # of a folder, files that could not be read
+    text_column: str | None = None  # the name of the column that the texts stood in, where known
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -466,6 +467,7 @@ def assemble(
         known,
         missing if missing.any() else None,
         tuple(sorted(skipped, key=lambda bad: bad.row)),
+        text_column=layout.text,
     )
     return corpus, kept
 
