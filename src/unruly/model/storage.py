@@ -32,12 +32,12 @@ from safetensors.numpy import save as save_arrays
 import unruly
 from unruly.errors import ModelFileError, SettingsError
 from unruly.facts import Ledger
-from unruly.features.registry import Permitted, named_by_file
+from unruly.features.registry import AllowedEncoders, named_by_file
 from unruly.features.stack import Encoding
 from unruly.files import written_whole
 from unruly.learner import Learner
 from unruly.model.fitted import Fitted, Neighbourhood
-from unruly.model.saved_rules import Allowed, SavedRules
+from unruly.model.saved_rules import AllowedRules, SavedRules
 from unruly.model.settings import SETTINGS
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
@@ -309,7 +309,7 @@ def _loaded(container: Container, functions: Functions, encoders: object) -> Loa
         encoder = Encoding.from_plain(facts["encoder"], members, place, encoders)
     if "rules.json" in container.members:
         plain = container.read_json("rules.json")
-        rules = SavedRules.from_plain(plain, Allowed.of(functions), encoder)
+        rules = SavedRules.from_plain(plain, AllowedRules.of(functions), encoder)
     fitted = Fitted(
         learner=learner,
         method=facts["method"],
@@ -347,7 +347,7 @@ def _parameters(plain: Mapping[str, Any], encoders: object) -> dict[str, Any]:
     known = {"encoder", "class_prior", "keep_documents", "cache"}
     if set(plain) != known or type(plain["cache"]) is not bool:
         raise ValueError("the parameters are not those of a WeakClassifier")
-    return {**plain, "encoder": named_by_file(plain["encoder"], Permitted.of(encoders))}
+    return {**plain, "encoder": named_by_file(plain["encoder"], AllowedEncoders.of(encoders))}
 
 
 def restore(kind: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Learner:
