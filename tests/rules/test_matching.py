@@ -305,6 +305,32 @@ def test_what_is_not_known_to_be_read_is_not_kept(
     assert ran == ([["f"]] if kept else [["f"], ["f"]])
 
 
+def test_folders_of_functions_do_not_stand_for_each_other(
+    cache: Cache, ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not known of one says nothing of another, unless they share a module."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "words.txt").write_text("one")
+    (tmp_path / "shared_by_rules.py").write_text(
+        f"import pathlib\nhere = pathlib.Path(__file__).parent\nWORDS = {BUILT}\n"
+    )
+    texts = {
+        "a": HEAD + RULE.format(words="(subprocess.run(['true']) and '')"),
+        "b": HEAD + RULE.format(words="'one'"),
+        "c": HEAD + "import shared_by_rules\n" + RULE.format(words="shared_by_rules.WORDS"),
+        "d": HEAD
+        + "# other\nimport shared_by_rules\n"
+        + RULE.format(words="shared_by_rules.WORDS"),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rules.py").write_text(text)
+        for _ in range(2):
+            listed(tmp_path / name).vote(CORPUS, cache=cache)
+    kept = [1 if name in "bc" else 2 for name in texts]  # d never saw the module being read
+    assert len(ran) == sum(kept)
+
+
 def test_a_library_that_opens_files_on_its_own(
     cache: Cache, ran: list[list[str]], tmp_path: Path
 ) -> None:

@@ -145,8 +145,7 @@ class Function:
     name: str = ""
     file: str | None = None  # as the project file names it
     digest: str | None = None  # of the file's contents
-    folder: str = "."  # that `file` starts from
-    read: FilesRead | None = field(default=None, compare=False, repr=False)  # by its file so far
+    files: FunctionFiles | None = field(default=None, compare=False, repr=False)  # of its folder
     picks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -167,12 +166,13 @@ class Function:
         name = here.at("name").text(inner["name"])
         with here.blamed():
             digest = sha256(path)
-            module, read = load_file(path.resolve(), digest)
+            module, files = load_file(path.resolve(), digest)
             function, file = _named(module, name, path), str(inner["file"])
-            return cls(function, name, file, digest, str(place.folder), read)
+            return cls(function, name, file, digest, files)
 
     def _measure(self, classes: tuple[str, ...]) -> FunctionVotes:
-        return FunctionVotes(self.function, self.name, classes, self.digest, self.read)
+        read = None if self.files is None else self.files.read
+        return FunctionVotes(self.function, self.name, classes, self.digest, read)
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         return Needs(measures=(self._measure(classes),))
@@ -207,11 +207,7 @@ class Function:
         Not known are the network, the environment and the clock, and whatever a library keeps to itself that is not in
         `_OPEN_UNSEEN`.
         """
-        if self.read is None or self.read.unseen:
-            return None
-        states = dict(self.read.states)
-        code = [item for item in states.items() if item[0].endswith(".py")]
-        return None if any(_names(*item) & _OPEN_UNSEEN for item in code) else states
+        return None if self.files is None else self.files.files_read()
 
 
 @dataclass(frozen=True)
@@ -287,10 +283,10 @@ def is_rule_function(function: object) -> bool:
 
 
 @dataclass(eq=False)
-class _Loaded:
-    """The function files that were run in this process, and all that they and their functions have read.
+class FunctionFiles:
+    """The function files of one folder that were run in this process, and all that they and their functions have read.
 
-    What one has read counts for all: they may share a module that keeps it.
+    What one has read counts for all of the folder: they may share a module that keeps it.
     """
 
     read: FilesRead = field(default_factory=FilesRead)
@@ -307,27 +303,47 @@ class _Loaded:
             self.modules[path, digest] = module
         return self.modules[path, digest]
 
+    def files_read(self) -> Mapping[str, str] | None:
+        """What was read so far, with its state then; None if that is not known."""
+        states = dict(self.read.states)
+        code = [item for item in states.items() if item[0].endswith(".py")]
+        names = frozenset[str]().union(*(_names(*item) for item in code))
+        elsewhere = {
+            path
+            for other in _folders().values()
+            if other is not self
+            for path in other.read.states
+            if path not in states
+        }
+        shared = any(_file_of(name) in elsewhere for name in names)  # another folder imported it
+        return None if self.read.unseen or shared or names & _OPEN_UNSEEN else states
+
     def forget_imports(self) -> None:
         """The modules that they imported are imported again where they are asked for next."""
-        for name, module in list(sys.modules.items()):
-            file = getattr(module, "__dict__", {}).get("__file__")
-            if file in self.read.states and not name.startswith(_MODULE):
+        for name in list(sys.modules):
+            if _file_of(name) in self.read.states and not name.startswith(_MODULE):
                 del sys.modules[name]
 
 
-@functools.lru_cache(maxsize=1)
-def _loaded() -> _Loaded:
-    return _Loaded()
+@functools.cache
+def _folders() -> dict[Path, FunctionFiles]:
+    """The folders of function files that were run in this process."""
+    return {}
 
 
-def load_file(path: Path, digest: str) -> tuple[ModuleType, FilesRead]:
-    """Run a user's Python file as a module, once until something that was read changes; and what has been read."""
-    loaded = _loaded()
-    if not unchanged(loaded.read.states):
-        loaded.forget_imports()
-        _loaded.cache_clear()
-        loaded = _loaded()
-    return loaded.run(path, digest), loaded.read
+def _file_of(module: str) -> str:
+    """The file of a module that was imported; "" where there is none."""
+    return str(getattr(sys.modules.get(module), "__dict__", {}).get("__file__") or "")
+
+
+def load_file(path: Path, digest: str) -> tuple[ModuleType, FunctionFiles]:
+    """Run a user's Python file as a module, once until something that was read changes; with the files of its folder."""
+    folders = _folders()
+    files = folders.setdefault(path.parent, FunctionFiles())
+    if not unchanged(files.read.states):
+        files.forget_imports()
+        files = folders[path.parent] = FunctionFiles()
+    return files.run(path, digest), files
 
 
 def _run(path: Path, digest: str) -> ModuleType:
