@@ -2,8 +2,8 @@
 
     python lab/benchmarks/suggest.py --data DIR [--datasets youtube,...] [--documents 3000] [--steps 30]
                                      [--seeds 2] [--lists] [--prior] [--labels 20] [--relabel]
-                                     [--describe minilm | --describe DIR] [--good 0.6] [--errors] [--no-random]
-                                     [--json]
+                                     [--describe minilm | --describe DIR] [--good 0.6] [--guesses] [--errors]
+                                     [--no-random] [--json]
 
 Starts: `names`, one rule for each class with the words of its name; `third`, a random third of the data set's own
 rules (--seeds of them). With --describe, minilm or a folder of static word vectors, the encoders are that one and lsa
@@ -16,11 +16,12 @@ the labels are read, not trained on. Accepted rules are sources of their own; wi
 
 Printed are test accuracy of the default and coverage of the training documents after so many accepted rules, the
 accuracy on the training documents after the last, how many suggestions were read for each accepted one, and beside them majority vote and the default on all published
-rules. `top` is the precision of the first twenty suggestions on the published rules and the share of these whose true
-precision lies in the interval shown, both in whole percents. Encoder lsa. Gold of training documents is the oracle's alone, and that of the 100 for `errors`; gold of test
+rules. `top` are the first twenty suggestions: their precision, how many are precise enough for the oracle, how many are
+commoner in another class, and how many have their true precision in the interval shown, in whole percents. Encoder lsa. Gold of training documents is the oracle's alone, and that of the 100 for `errors`; gold of test
 documents is for scoring. With --prior the true class shares are stated, as a user who knows them would; with --labels
 so many random training documents are labelled before the first rule, as `unruly label` would have it. With --relabel
 the oracle accepts a rule for the class in which its precision is 60 % or more, also where that is not the one suggested.
+With --guesses rules are suggested that few votes or labels speak for, as `unruly suggest --guesses` does.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ class Task:
     relabel: bool = False  # whether a rule may be accepted for another class
     meaning: Table | None = None  # the encoder that compares documents with the names
     good: float = GOOD
+    guesses: bool = False
 
     @cached_property
     def described(self) -> Source | None:
@@ -213,6 +215,7 @@ def suggested(task: Task, steps: int) -> Walk:
             rules=rules,
             labels=task.clean,
             refused=refused,
+            guesses=task.guesses,
             least=0.0,
         )
         for one in found:
@@ -319,22 +322,36 @@ def published(start: Task) -> dict[str, float]:
     task = replace(start, columns=tuple(range(train.votes.k)), names=False)
     commonest = int(np.bincount(train.votes.matrix[train.votes.voted]).argmax())
     shares = majority_shares(test.votes, commonest)
-    votes, view = posteriors(task, ())
-    found = suggest_rules(train.corpus, votes, view, n=20, labels=task.clean)
-    precision = np.array([task.precision(one.rule) for one in found])
-    inside = [
-        round(o.accuracy.low, 2) <= round(p, 2) <= round(o.accuracy.high, 2)
-        for o, p in zip(found, precision, strict=True)
-    ]
     tested, trained = task.accuracy(())
     return {
         "majority": 100 * float(shares[np.arange(len(test.gold)), test.gold].mean()),
         "default": tested,
         "default on training documents": trained,
-        "coverage": 100 * float(votes.covered.mean()),
-        "top precision": 100 * float(precision.mean()) if len(found) else float("nan"),
-        "top good": 100 * float((precision >= GOOD).mean()) if len(found) else float("nan"),
-        "top in interval": 100 * float(np.mean(inside)) if len(found) else float("nan"),
+        "coverage": 100 * float(train.votes.covered.mean()),
+        **first_twenty(task),
+    }
+
+
+def first_twenty(task: Task) -> dict[str, float]:
+    """How good the first twenty suggestions are."""
+    votes, view = posteriors(task, ())
+    found = suggest_rules(
+        task.train.corpus, votes, view, n=20, labels=task.clean, guesses=task.guesses
+    )
+    if not found:
+        return {"top": 0.0}
+    precision = np.array([task.precision(one.rule) for one in found])
+    inside = [
+        round(o.accuracy.low, 2) <= round(p, 2) <= round(o.accuracy.high, 2)
+        for o, p in zip(found, precision, strict=True)
+    ]
+    others = [replace(task, relabel=True).accepted(one.rule) != one.rule for one in found]
+    return {
+        "top": float(len(found)),
+        "top precision": 100 * float(precision.mean()),
+        "top good": 100 * float((precision >= GOOD).mean()),
+        "top of another class": 100 * float(np.mean(others)),
+        "top in interval": 100 * float(np.mean(inside)),
     }
 
 
@@ -376,6 +393,7 @@ def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
         args.relabel,
         meaning_of(args.describe),
         args.good,
+        args.guesses,
     )
     whole = published(start)
     print(f"{name}: " + ", ".join(f"{key} {value:.1f}" for key, value in whole.items()), flush=True)
@@ -384,6 +402,11 @@ def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
     found: dict[str, object] = {"published": whole}
     for label, columns, names in starts:
         task = replace(start, columns=columns, names=names)
+        if not task.votes(train, ()).covered.any():
+            print(f"  {label}: no votes", flush=True)
+            continue
+        first = first_twenty(task)
+        print(f"  {label}: " + ", ".join(f"{k} {v:.1f}" for k, v in first.items()), flush=True)
         walk = suggested(task, args.steps)
         print(line(label, walk), flush=True)
         drawn = Walk() if args.no_random else at_random(task, walk, seed=0)
@@ -394,6 +417,7 @@ def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
             print(line("  errors", errors), flush=True)
         rules = [f"{rule.label}: {rule.when.reason()}" for rule in walk.rules]
         found[label] = {
+            **first,
             "accuracy": walk.accuracy,
             "training": walk.training,
             "coverage": walk.coverage,
@@ -417,6 +441,7 @@ def main() -> None:
     parser.add_argument("--relabel", action="store_true", help="rules for another class count")
     parser.add_argument("--describe", help="minilm, or a folder of static word vectors")
     parser.add_argument("--good", type=float, default=GOOD, help="precision that is accepted")
+    parser.add_argument("--guesses", action="store_true", help="rules with few votes for them, too")
     parser.add_argument("--errors", action="store_true", help="rules from errors on labels beside")
     parser.add_argument("--no-random", action="store_true", help="without random words beside")
     args = parser.parse_args()

@@ -72,9 +72,20 @@ def clopper_pearson(hits: float, n: float) -> Share:
 
     if n == 0:
         return Share(math.nan, 0.0, 1.0, 0)
-    low = float(betaincinv(hits, n - hits + 1, 0.025)) if hits > 0 else 0.0
+    low = clopper_pearson_low(hits, n, 0.025)
     high = float(betaincinv(hits + 1, n - hits, 0.975)) if hits < n else 1.0
     return Share(hits / n, low, high, n)
+
+
+def clopper_pearson_low(hits: float, n: float, tail: float) -> float:
+    """The share that is as small as it can be, where so many hits or more have this probability.
+
+    >>> round(clopper_pearson_low(9, 10, 0.025), 3), clopper_pearson_low(0, 0, 0.25)
+    (0.555, 0.0)
+    """
+    from scipy.special import betaincinv
+
+    return float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
 
 
 def clustered(share: float, spread: float, trials: int) -> Interval | None:

@@ -248,9 +248,9 @@ def test_failed_examples(unruly: Unruly, project: Path) -> None:
     assert "'so free'" in done.out
     plain = json.loads(unruly("check", project, "--json").out)
     assert [failure["text"] for failure in plain["failures"]] == ["gratis", "so free"]
-    assert [failure["where"] for failure in plain["failures"]] == [
-        f"{project / 'unruly.toml'}:11",
-        f"{project / 'unruly.toml'}:12",
+    assert [(failure["file"], failure["line"]) for failure in plain["failures"]] == [
+        (str(project / "unruly.toml"), 11),
+        (str(project / "unruly.toml"), 12),
     ]
 
 

@@ -292,19 +292,36 @@ def test_a_model_and_a_project(unruly: Unruly, spam: Path, fitted: Path) -> None
 def test_a_project_gives_a_page_with_a_verdict(
     unruly: Unruly, fitted: Path, tmp_path: Path
 ) -> None:
-    done = unruly("report", fitted, "--data", fitted.parent / "spam", "-o", "report.html", "--json")
+    done = unruly("report", fitted, fitted.parent / "spam", "-o", "report.html", "--json")
     assert done.code == 0, done.err
     told = json.loads(done.out)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert told["output"] == "report.html"
     assert told["bytes"] == len(text.encode()) < 3_000_000
     assert text.startswith("<!doctype html>")
+    older = unruly("report", fitted, "--data", fitted.parent / "spam", "-o", "again.html", "-q")
+    assert older.code == 0
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == text
+    both = unruly("report", fitted, "a.csv", "--data", "b.csv", "-o", "r.html")
+    assert both.code == 2
+    assert "DATA is named twice" in both.err
+
+
+def test_rows_that_cannot_be_used_are_skipped_where_that_is_asked_for(
+    unruly: Unruly, fitted: Path
+) -> None:
+    Path("bad.csv").write_text("text,label\nlovely song,ham\nsubscribe now,spam\nbad,row,here\n")
+    refused = unruly("report", fitted, "bad.csv", "-o", "r.html")
+    assert (refused.code, "bad.csv, line 4: 3 fields" in refused.err) == (2, True)
+    assert unruly("report", fitted, "bad.csv", "-o", "r.html", "--skip-bad", "-q").code == 0
+    scored = unruly("evaluate", fitted, "bad.csv", "--skip-bad", "--json")
+    assert json.loads(scored.out)["all"]["model"]["documents"] == 2, scored.err
 
 
 def test_data_of_another_task_is_refused(unruly: Unruly, fitted: Path, tmp_path: Path) -> None:
     three_documents(tmp_path / "films")
     for command in (
-        ("report", fitted, "--data", "films", "-o", "r.html"),
+        ("report", fitted, "films", "-o", "r.html"),
         ("evaluate", fitted, "films", "--split", "train"),
     ):
         done = unruly(*command)
@@ -322,7 +339,7 @@ def test_labels_by_hand_tell_the_accuracy(unruly: Unruly, tmp_path: Path) -> Non
     )
     labels.write_csv("p/labels.csv")
     assert unruly("fit", "p", "-o", "m.unruly", "-q").code == 0
-    told = json.loads(unruly("report", "m.unruly", "--data", "p", "-o", "r.html", "--json").out)
+    told = json.loads(unruly("report", "m.unruly", "p", "-o", "r.html", "--json").out)
     own = json.loads(unruly("evaluate", "m.unruly", "p", "--labels", "--json").out)
     assert told["labels"] == 30
     assert told["accuracy_by_labels"] == {key: own[key] for key in told["accuracy_by_labels"]}
@@ -350,14 +367,14 @@ def test_labels_that_tell_nothing_of_all_documents_are_called_so(
     lines += [f"t{i},fun,2026-01-01T00:00:0{i},me,source:north#1,0.5" for i in range(3)]
     Path("p/labels.csv").write_text("\n".join(lines) + "\n")
     assert unruly("fit", "p", "-o", "m.unruly", "-q").code == 0
-    assert unruly("report", "m.unruly", "--data", "p", "-o", "r.html", "-q").code == 0
+    assert unruly("report", "m.unruly", "p", "-o", "r.html", "-q").code == 0
     page = Path("r.html").read_text("utf-8")
     assert "3 labels by hand, but none comes from a random sample" in page
 
 
 def test_json_holds_facts_and_no_prose(unruly: Unruly, fitted: Path) -> None:
     data = fitted.parent / "spam"
-    told = json.loads(unruly("report", fitted, "--data", data, "-o", "r.html", "--json").out)
+    told = json.loads(unruly("report", fitted, data, "-o", "r.html", "--json").out)
     assert told["documents"] == {"documents": 73, "file": "comments.csv", "of": None}
     assert told["scored_on"] == {"labels": 73, "file": "comments.csv", "counted_from_one": False}
 
@@ -370,7 +387,7 @@ def test_each_figure_names_the_documents_behind_it(unruly: Unruly, tmp_path: Pat
     file = folder / "unruly.toml"
     file.write_text(file.read_text().replace("[data]", '[data]\ntest = "test.csv"'))
     assert unruly("fit", "p", "-o", "m.unruly", "-q").code == 0
-    assert unruly("report", "m.unruly", "--data", "p", "-o", "r.html", "-q").code == 0
+    assert unruly("report", "m.unruly", "p", "-o", "r.html", "-q").code == 0
     page = Path("r.html").read_text("utf-8")
     on = {name: section_of(page, name) for name in ("sources", "agreement", "weights", "accuracy")}
     on |= {
@@ -388,7 +405,7 @@ def test_each_figure_names_the_documents_behind_it(unruly: Unruly, tmp_path: Pat
 def test_the_file_alone_gives_a_page_too(unruly: Unruly, fitted: Path, tmp_path: Path) -> None:
     done = unruly("report", fitted, "-o", "report.html", "-q")
     assert (done.code, done.out.strip(), done.err) == (0, "report.html", "")
-    assert "--data PROJECT" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "MODEL PROJECT" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_open_shows_the_page(
@@ -406,7 +423,7 @@ def test_bad_input_is_one_line_and_writes_nothing(
     for args in (
         ("report", "none.unruly", "-o", "r.html"),
         ("report", fitted, "-o", "no/such/folder/r.html"),
-        ("report", fitted, "--data", "none.csv", "-o", "r.html"),
+        ("report", fitted, "none.csv", "-o", "r.html"),
     ):
         done = unruly(*args)
         assert done.code == 2

@@ -79,7 +79,7 @@ def test_a_pipe_is_no_output_and_stays(
     for name, command in {
         "out.csv": ("predict", fitted, spam / "comments.csv"),
         "new.unruly": ("fit", spam),
-        "page.html": ("report", fitted, "--data", spam),
+        "page.html": ("report", fitted, spam),
     }.items():
         os.mkfifo(tmp_path / name)
         one_line(unruly(*command, "-o", name), f"{name}: cannot write there: it is a pipe")
@@ -270,7 +270,7 @@ def test_an_output_is_never_an_input(
         ("predict", fitted, texts, "-o", tmp_path / "out.csv", "--skipped", tmp_path / "out.csv"),
         ("encode", fitted, parts, "-o", parts / "1.parquet"),
         ("report", model, "-o", model),
-        ("report", fitted, "--data", project, "-o", texts),
+        ("report", fitted, project, "-o", texts),
         ("report", fitted, "--functions", functions, "-o", functions),
     ]
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

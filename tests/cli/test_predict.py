@@ -216,6 +216,58 @@ def test_a_text_in_place_of_a_file_is_pointed_to_explain(unruly: Unruly, fitted:
         assert done.err.rstrip().endswith("'I was charged twice'")
 
 
+def two_columns(**more: list[str]) -> Path:
+    """A file in which two columns may hold the texts."""
+    rows = {"title": ["a", "b"], "comment": ["please subscribe", "nice song"], **more}
+    pl.DataFrame(rows).write_csv("two.csv")
+    return Path("two.csv")
+
+
+def test_the_column_of_the_training_texts_is_taken_again(unruly: Unruly, fitted: Path) -> None:
+    """The starter's texts are in the column comment."""
+    data = two_columns(text=["neither", "nor"])
+    done = unruly("predict", fitted, data, "-o", "out.csv")
+    assert done.code == 0, done.err
+    assert "text column: comment, as in training\n" in done.err
+    labels = pl.read_csv("out.csv")["label"].to_list()
+    assert labels == ["spam", "ham"]
+    named = unruly("predict", fitted, data, "-o", "out.csv", "--text", "title", "--json")
+    assert (json.loads(named.out)["text"], "as in training" in named.err) == ("title", False)
+    data.write_text("title,body\na,please subscribe\n")  # the column is not there
+    refused = unruly("predict", fitted, data, "-o", "out.csv")
+    assert "which column holds the text is not obvious" in refused.err
+    data.write_text("text,comment\nplease subscribe,7\n")  # it is, but holds numbers
+    numbers = unruly("predict", fitted, data, "-o", "out.csv")
+    assert "text column: text\n" in numbers.err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("predict", "two.csv", "-o", "out.csv"),
+        ("encode", "two.csv", "-o", "out.parquet"),
+        ("evaluate", "two.csv"),
+        ("report", "two.csv", "-o", "out.html"),
+        ("explain", "--data", "two.csv", "--id", "0"),
+    ],
+    ids=lambda args: args[0],
+)
+def test_every_command_knows_the_column(
+    unruly: Unruly, fitted: Path, args: tuple[str, ...]
+) -> None:
+    two_columns(label=["spam", "ham"])
+    command, *rest = args
+    done = unruly(command, fitted, *rest, "--json")
+    assert done.code == 0, done.err
+    if command == "explain":
+        assert json.loads(done.out)["text"] == "please subscribe"
+
+
+def test_two_models_are_compared_on_their_column(unruly: Unruly, fitted: Path) -> None:
+    done = unruly("diff", fitted, fitted, "--data", two_columns(), "--json")
+    assert done.code == 0, done.err
+
+
 def test_a_first_text_is_not_taken_for_a_header(unruly: Unruly, fitted: Path) -> None:
     Path("lines.csv").write_text("please subscribe to me\nnice song\n")
     done = unruly("predict", fitted, "lines.csv", "-o", "out.csv")
@@ -233,6 +285,7 @@ def test_model_and_data_swapped(unruly: Unruly, fitted: Path) -> None:
     for args in (
         ("predict", "texts.csv", fitted, "-o", "o.csv"),
         ("evaluate", "texts.csv", fitted),
+        ("report", "texts.csv", fitted, "-o", "r.html"),
         ("explain", "hello you", fitted),
         ("report", "texts.csv", "--data", fitted, "-o", "r.html"),
     ):
@@ -268,7 +321,7 @@ def test_a_projects_own_functions_need_no_option(unruly: Unruly, tmp_path: Path)
     assert unruly("fit", folder, "-o", "own.unruly", "-q").code == 0
     done = unruly("predict", "own.unruly", folder, "-o", "out.csv")
     assert done.code == 0, done.err
-    shown = unruly("report", "own.unruly", "--data", folder, "-o", "own.html")
+    shown = unruly("report", "own.unruly", folder, "-o", "own.html")
     assert shown.code == 0, shown.err
     alone = unruly("predict", "own.unruly", folder / "texts.csv", "-o", "out.csv")
     assert alone.code == 2
@@ -350,7 +403,9 @@ def test_a_broken_file_among_many_is_named_and_the_rest_is_done(
     assert done.code == 0, done.err
     plain = json.loads(done.out)
     assert (plain["documents"], plain["skipped"]) == (6, 0)
-    assert "many/2.parquet" in plain["broken"][0]
+    (broken,) = plain["broken"]
+    assert (broken["file"], broken["start"], broken["rows"]) == ("many/2.parquet", 0, None)
+    assert broken["reason"].startswith("cannot be read as Parquet")
     assert (
         "left out: many/2.parquet"
         in unruly("predict", fitted, folder, "-o", "out.parquet", "--skip-bad").err

@@ -372,3 +372,28 @@ def test_formulas_among_votes_are_defused_when_asked(unruly: Unruly, spam: Path)
         assert f"{mark}=1+1" in header
     done = unruly("vote", spam, "-o", "votes", "--defuse", "--engine", "ray")
     assert "--skipped and --defuse work without --engine ray only" in done.err
+
+
+def test_a_broken_file_among_many_is_a_fact(unruly: Unruly, spam: Path) -> None:
+    """In `check`, `vote` and `fit` alike: the file, from which row on, how many rows, and why."""
+    comments = pl.read_csv(spam / "comments.csv")
+    (spam / "many").mkdir()
+    for number in range(3):
+        comments.write_parquet(spam / "many" / f"{number}.parquet")
+    (spam / "many" / "1.parquet").write_bytes(b"PAR1 and no more")
+    spoilt(spam, '"comments.csv"', '"many"')
+    skip = ("--on-bad-row", "skip")
+    checked = json.loads(unruly("check", spam, "--json", *skip).out)
+    voted = json.loads(unruly("vote", spam, "-o", "v.csv", "--json", *skip).out)
+    fitted = unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "--json", *skip)
+    (broken,) = voted["broken"]
+    assert broken["file"] == str(spam / "many" / "1.parquet")
+    assert (broken["start"], broken["rows"]) == (0, None)
+    assert broken["reason"].startswith("cannot be read as Parquet")
+    assert checked["texts"]["broken"] == voted["broken"]
+    plain = json.loads(fitted.out)
+    assert (plain["skipped"], plain["broken"]) == (0, voted["broken"])
+    line = f"left out: {broken['file']}: cannot be read as Parquet"
+    assert line in unruly("check", spam, *skip).out
+    assert line in unruly("vote", spam, "-o", "v.csv", *skip).err
+    assert line in fitted.err

@@ -128,7 +128,14 @@ def test_a_class_without_rules(unruly: Unruly, planted: Path) -> None:
     (planted / "unruly.toml").write_text(text)
     done = unruly("suggest", planted)
     assert done.code == 0, done.err
-    assert "no rule votes for spam: documents without votes stand in for it" in done.out
+    assert "no rule votes for spam, so none is suggested for it: write one" in done.out
+    plain = json.loads(unruly("suggest", planted, "--json").out)
+    assert (plain["guesses"], plain["stand_in"]) == (False, "spam")
+    assert "spam" not in [one["rule"]["label"] for one in plain["suggestions"]]
+    asked = unruly("suggest", planted, "--guesses")
+    assert "no rule votes for spam: documents without votes stand in for it" in asked.out
+    plain = json.loads(unruly("suggest", planted, "--guesses", "--json").out)
+    assert "spam" in [one["rule"]["label"] for one in plain["suggestions"]]
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,22 @@ def test_predictions_are_those_of_one_process(here: Here, made: Place, tmp_path:
     assert {path.name[:5] for path in (tmp_path / "out").iterdir()} == {"part-"}
 
 
+def test_the_models_own_column_is_found(here: Here, made: Place, tmp_path: Path) -> None:
+    """Of two that may hold the texts, whether by many workers or by one process."""
+    (tmp_path / "data").mkdir()
+    for path in made.data.iterdir():
+        title = pl.lit("a title").alias("title")
+        pl.read_parquet(path).with_columns(title).write_parquet(tmp_path / "data" / path.name)
+    predict(made.model, tmp_path / "data", tmp_path / "out", placement=SMALL)
+    predict_file(load(made.model), tmp_path / "data", tmp_path / "one.parquet")
+    named = predict_file(load(made.model), made.data, tmp_path / "two.parquet", text="comment")
+    assert_frame_equal(pl.read_parquet(tmp_path / "out"), pl.read_parquet(tmp_path / "one.parquet"))
+    assert pl.read_parquet(tmp_path / "out")["label"].value_counts(sort=True).rows() == sorted(
+        named.labels.items(), key=lambda pair: -pair[1]
+    )
+    encode(made.model, tmp_path / "data", tmp_path / "features", placement=SMALL)
+
+
 def test_features_are_those_of_one_process(here: Here, made: Place, tmp_path: Path) -> None:
     encode(made.model, made.data, tmp_path / "out", text="comment", id="id", placement=SMALL)
     stream = Corpus.scan(made.data, text="comment", id="id")
@@ -114,7 +130,10 @@ def test_a_broken_file_is_named_and_the_rest_is_done(
     done = predict(
         made.model, data, out, text="comment", id="id", on_bad_row="skip", placement=placement
     )
-    assert [("2.parquet" in words) for words in done.broken] == [True]
+    (bad,) = done.broken
+    assert Path(bad.file).name == "2.parquet"
+    assert (bad.start, bad.rows) == ((0, None) if damage == "footer" else (0, 100))
+    assert done.to_plain()["broken"][0]["reason"] == bad.reason
     kept = [i for i in range(ROWS) if not 200 <= i < 300]
     assert pl.read_parquet(out)["id"].to_list() == kept
     assert done.documents == len(kept)

@@ -25,8 +25,8 @@ from unruly.features.minilm import (
     thread_count,
 )
 from unruly.features.registry import (
+    AllowedEncoders,
     NamedByFile,
-    Permitted,
     encoder_from_bytes,
     encoder_to_bytes,
     named_by_file,
@@ -220,7 +220,7 @@ def lookups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     return names
 
 
-def saved_and_loaded(permitted: Permitted) -> MiniLM:
+def saved_and_loaded(permitted: AllowedEncoders) -> MiniLM:
     found = encoder_from_bytes(*encoder_to_bytes(MiniLM()), permitted, "a.unruly")
     assert isinstance(found, MiniLM)
     return found
@@ -229,14 +229,16 @@ def saved_and_loaded(permitted: Permitted) -> MiniLM:
 @needs_minilm
 def test_a_model_file_never_looks_for_weights_on_the_network(lookups: list[str]) -> None:
     with pytest.raises(InputError, match=r"no weights: .*encoders=\"minilm\"") as caught:
-        saved_and_loaded(Permitted()).encode(["a"])
+        saved_and_loaded(AllowedEncoders()).encode(["a"])
     assert "on the Hugging Face hub" not in str(caught.value)
     assert lookups == []
 
 
 @needs_minilm
 @pytest.mark.parametrize(
-    "make", [MiniLM, lambda: saved_and_loaded(Permitted.of("minilm"))], ids=["fitted", "loaded"]
+    "make",
+    [MiniLM, lambda: saved_and_loaded(AllowedEncoders.of("minilm"))],
+    ids=["fitted", "loaded"],
 )
 def test_who_names_it_lets_its_weights_be_looked_for(
     make: Callable[[], MiniLM], lookups: list[str]
@@ -250,8 +252,8 @@ def test_a_model_file_that_names_it_does_not_look_for_its_weights_to_fit_again(
     lookups: list[str],
 ) -> None:
     for spec in ("minilm", ["lsa", {"name": "minilm", "layer": 6}]):
-        assert named_by_file(spec, Permitted()) == NamedByFile(spec)
-        assert named_by_file(spec, Permitted.of("minilm")) == spec
+        assert named_by_file(spec, AllowedEncoders()) == NamedByFile(spec)
+        assert named_by_file(spec, AllowedEncoders.of("minilm")) == spec
     assert lookups == []
 
 

@@ -23,7 +23,7 @@ from unruly.features.hub import Transformer
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM
 from unruly.features.registry import (
-    Permitted,
+    AllowedEncoders,
     encoder_from,
     encoder_from_bytes,
     encoder_to_bytes,
@@ -144,7 +144,7 @@ FITTED = EncoderStack((Lsa(dim=2), Lsa(dim=3, chars=True))).fit(CORPUS)
 
 
 def read(files: dict[str, bytes], encoders: object = None) -> EncoderStack:
-    return EncoderStack.from_members(files, Permitted.of(encoders), "model.unruly")
+    return EncoderStack.from_members(files, AllowedEncoders.of(encoders), "model.unruly")
 
 
 def test_the_same_encoder_twice_makes_the_same_bytes() -> None:
@@ -161,7 +161,7 @@ def test_the_same_encoder_twice_makes_the_same_bytes() -> None:
     ],
 )
 def test_every_kind_comes_back(encoder: Encoder) -> None:
-    loaded = encoder_from_bytes(*encoder_to_bytes(encoder), Permitted(), "here")
+    loaded = encoder_from_bytes(*encoder_to_bytes(encoder), AllowedEncoders(), "here")
     assert type(loaded) is type(encoder)
     assert loaded.name == encoder.name
     assert loaded.width == encoder.width
@@ -244,7 +244,7 @@ def test_arrays_that_do_not_fit(name: str, change: Callable[[np.ndarray], np.nda
     arrays = {**load(tensors)}
     arrays[at] = change(arrays[at])
     with pytest.raises(ModelFileError, match="lsa"):
-        encoder_from_bytes(text, save(arrays), Permitted(), "here")
+        encoder_from_bytes(text, save(arrays), AllowedEncoders(), "here")
 
 
 def test_tokens_beyond_the_vectors_are_refused(static_folder: Path) -> None:
@@ -352,8 +352,8 @@ def test_a_model_that_is_not_named_is_refused(
 
 def test_what_is_permitted_is_not_refused() -> None:
     text = json.dumps({"kind": "transformer", "state": {"model": "a/b"}}).encode()
-    assert refused({"part0.json": text}, Permitted.of("a/b")) is None
-    assert refused({"part0.json": text}, Permitted.of(["c/d", "a/b", Own])) is None
+    assert refused({"part0.json": text}, AllowedEncoders.of("a/b")) is None
+    assert refused({"part0.json": text}, AllowedEncoders.of(["c/d", "a/b", Own])) is None
 
 
 def test_a_state_that_json_has_not_is_refused_when_saving() -> None:

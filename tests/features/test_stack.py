@@ -13,7 +13,7 @@ from unruly.errors import InputError
 from unruly.features.cache import Cache
 from unruly.features.custom import PrecomputedFeatures
 from unruly.features.lsa import Lsa
-from unruly.features.registry import Permitted
+from unruly.features.registry import AllowedEncoders
 from unruly.features.stack import EncoderStack
 from unruly.features.static import Static
 from unruly.texts.corpus import Corpus
@@ -54,7 +54,7 @@ def test_the_cache_changes_nothing(tmp_path: Path) -> None:
 def test_saved_and_loaded_bit_for_bit(static_folder: Path) -> None:
     fitted = EncoderStack((Lsa(dim=4), Static.open(static_folder))).fit(CORPUS)
     members = fitted.to_members()
-    loaded = EncoderStack.from_members(members, Permitted(), "here")
+    loaded = EncoderStack.from_members(members, AllowedEncoders(), "here")
     assert loaded.name == fitted.name
     assert np.array_equal(loaded.encode(CORPUS).matrix(), fitted.encode(CORPUS).matrix())
     assert {name.partition(".")[2] for name in members} == {"json", "safetensors"}
@@ -85,7 +85,7 @@ def test_relation_data_gets_its_views_unasked(static_folder: Path) -> None:
     assert (
         np.ptp(between[wed], axis=0).max() < 1e-5 < np.abs(between[wed][0] - between[~wed][0]).max()
     )
-    again = EncoderStack.from_members(fitted.to_members(), Permitted(), "here").encode(corpus)
+    again = EncoderStack.from_members(fitted.to_members(), AllowedEncoders(), "here").encode(corpus)
     assert np.array_equal(again.matrix(), features.matrix())
 
 

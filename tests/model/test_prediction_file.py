@@ -117,6 +117,7 @@ def test_a_failure_half_way_leaves_the_old_file_and_no_other(
 
         class_names = ("ham", "spam")
         feature_width = model.feature_width
+        text_column = None
         batches = 0
 
         def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
@@ -143,6 +144,7 @@ def test_wide_features_are_made_of_fewer_rows_at_once(model: WeakClassifier, dat
 
         class_names = model.class_names
         feature_width = 10_000_000
+        text_column = None
 
         def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
             sizes.append(len(documents))

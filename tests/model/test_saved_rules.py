@@ -16,7 +16,7 @@ from tests.model.planted import quick
 import unruly
 from unruly.errors import InputError, ModelFileError, RuleError, UnrulyError
 from unruly.facts import DocumentsGivenUp
-from unruly.model.saved_rules import Absent, Allowed, SavedRules, function_files
+from unruly.model.saved_rules import Absent, AllowedRules, SavedRules, function_files
 from unruly.model.storage import open_container, to_json, write_container
 from unruly.model.summary import sentence
 from unruly.model.weak_classifier import WeakClassifier
@@ -76,7 +76,7 @@ def documents() -> Corpus:
 
 
 def carried(book: SavedRules) -> SavedRules:
-    return SavedRules.from_plain(json.loads(json.dumps(book.to_plain())), Allowed())
+    return SavedRules.from_plain(json.loads(json.dumps(book.to_plain())), AllowedRules())
 
 
 def test_carried_rules_vote_as_the_originals(
@@ -277,7 +277,7 @@ def test_the_patterns_of_a_model_are_bounded_together(engine: str) -> None:
     rule = {"label": "spam", "when": {"any": patterns}, "examples": [], "counter_examples": []}
     plain = {"classes": CLASSES, "sources": [{"name": "bombs", "rule": [rule]}]}
     with pytest.raises(RuleError, match="source 'bombs': the patterns of all rules together are"):
-        SavedRules.from_plain(plain, Allowed())
+        SavedRules.from_plain(plain, AllowedRules())
 
 
 CODE = """
@@ -374,7 +374,7 @@ def test_nothing_is_opened(
     monkeypatch.setattr(builtins, "open", watched)
     monkeypatch.setattr(Path, "open", watched)
     with pytest.raises((ModelFileError, RuleError), match="source 's'"):
-        SavedRules.from_plain(payload(AROUND[around](KINDS[kind](folder))), Allowed())
+        SavedRules.from_plain(payload(AROUND[around](KINDS[kind](folder))), AllowedRules())
     assert not (folder / "ran").exists()
     assert not [name for name in opened if "secret" in name or "rules.py" in name]
 
@@ -383,7 +383,7 @@ def test_nothing_is_opened(
 @pytest.mark.parametrize("name", ["rules.py", "../rules.py", "/etc/passwd", ""])
 def test_a_function_by_name_is_left_absent(name: str, label: str | None, folder: Path) -> None:
     facts = {"carried_function": {"name": "shouting", "file": name, "digest": None}}
-    book = SavedRules.from_plain(payload(facts, label), Allowed())
+    book = SavedRules.from_plain(payload(facts, label), AllowedRules())
     with pytest.raises(RuleError, match="a model file carries no code: name the file"):
         book.vote(Corpus.from_texts(["HEY"]))
     assert not (folder / "ran").exists()
@@ -396,10 +396,12 @@ def test_an_entity_waits_for_the_callers_word(around: str) -> None:
     with pytest.raises(
         RuleError, match=r"needs the spaCy model antigravity.*--functions antigravity"
     ):
-        SavedRules.from_plain(plain, Allowed()).vote(Corpus.from_texts(["Ann"]))
+        SavedRules.from_plain(plain, AllowedRules()).vote(Corpus.from_texts(["Ann"]))
     with pytest.raises(RuleError, match="needs the spaCy model antigravity"):
-        SavedRules.from_plain(plain, Allowed.of("en_core_web_sm")).vote(Corpus.from_texts(["Ann"]))
-    allowed = SavedRules.from_plain(plain, Allowed.of("antigravity"))
+        SavedRules.from_plain(plain, AllowedRules.of("en_core_web_sm")).vote(
+            Corpus.from_texts(["Ann"])
+        )
+    allowed = SavedRules.from_plain(plain, AllowedRules.of("antigravity"))
     assert allowed.to_plain() == plain
     with pytest.raises(UnrulyError) as caught:  # it is looked for, and is no spaCy model
         allowed.vote(Corpus.from_texts(["Ann"]))
@@ -410,10 +412,10 @@ def test_the_callers_own_folder_is_the_one_that_is_opened(folder: Path) -> None:
     """A model that names another folder of the same name does not get it."""
     mine = folder / "pipeline"
     facts = {"carried_entity": {"type": "PERSON", "model": "/elsewhere/pipeline"}}
-    book = SavedRules.from_plain(payload(facts), Allowed.of(mine))
+    book = SavedRules.from_plain(payload(facts), AllowedRules.of(mine))
     assert isinstance(book.sources.sources[0].rules[0].when, Absent)
     facts = {"carried_entity": {"type": "PERSON", "model": "pipeline"}}
-    book = SavedRules.from_plain(payload(facts), Allowed.of(mine))
+    book = SavedRules.from_plain(payload(facts), AllowedRules.of(mine))
     assert book.sources.sources[0].rules[0].when == Entity("PERSON", str(mine))
 
 
@@ -430,7 +432,7 @@ def test_the_callers_own_folder_is_the_one_that_is_opened(folder: Path) -> None:
 )  # fmt: skip
 def test_nonsense_is_an_error_of_one_line(plain: dict[str, Any]) -> None:
     with pytest.raises(UnrulyError) as caught:
-        SavedRules.from_plain(plain, Allowed())
+        SavedRules.from_plain(plain, AllowedRules())
     assert "\n" not in str(caught.value)
 
 
@@ -439,7 +441,7 @@ def test_conditions_without_end() -> None:
     for _ in range(500):
         deep = {"not": deep}
     with pytest.raises(ModelFileError, match="too deep"):
-        SavedRules.from_plain(payload(deep), Allowed())
+        SavedRules.from_plain(payload(deep), AllowedRules())
 
 
 def test_a_rule_of_thousands_of_conditions_is_refused_before_it_is_made() -> None:
@@ -447,7 +449,7 @@ def test_a_rule_of_thousands_of_conditions_is_refused_before_it_is_made() -> Non
     for _ in range(12):
         wide = {"any": [wide, wide]}
     with pytest.raises(ModelFileError, match="a rule of more than 2,000 conditions"):
-        SavedRules.from_plain(payload(wide), Allowed())
+        SavedRules.from_plain(payload(wide), AllowedRules())
 
 
 def test_what_stands_in_files_is_copied_in_and_no_path_is_left(folder: Path) -> None:

@@ -6,18 +6,20 @@ import json
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from safetensors.numpy import load, save
 from tests.model.planted import planted, quick, texts
 
 import unruly
 from unruly.errors import InputError, ModelFileError, RuleError, SettingsError
-from unruly.model.storage import open_container, to_json, write_container
+from unruly.model.storage import open_container, text_column_of, to_json, write_container
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.function import Function, rule
 from unruly.rules.source import Rule, Source
@@ -40,6 +42,56 @@ def test_everything_comes_back(model: WeakClassifier, tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.reliability_, model.reliability_)
     assert str(again.explain(new[0])) == str(model.explain(new[0]))
     assert again.get_params()["encoder"] == {"name": "lsa", "dim": 16}
+
+
+@pytest.fixture
+def framed(sources: Sources, corpus: Corpus) -> WeakClassifier:
+    """A model fitted on a frame with two columns of texts."""
+    frame = pl.DataFrame({"note": corpus.texts, "other": corpus.texts.reverse()})
+    made = quick().set_params(encoder={"name": "lsa", "dim": 16}, cache=False)
+    return made.fit(Corpus.from_frame(frame, text="note"), sources=sources)
+
+
+def changed_facts(path: Path, target: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """A model file with other facts in it."""
+    container = open_container(path)
+    facts = container.read_json("model.json")
+    change(facts)
+    members = {**container.members, "model.json": to_json(facts)}
+    write_container(target, members, container.versions)
+    return target
+
+
+def test_the_text_column_is_remembered(
+    tmp_path: Path, model: WeakClassifier, framed: WeakClassifier
+) -> None:
+    assert model.text_column is None  # fitted on a list
+    framed.save(tmp_path / "a.unruly")
+    again = unruly.load(tmp_path / "a.unruly")
+    assert framed.text_column == again.text_column == "note"
+    assert text_column_of(tmp_path / "a.unruly") == "note"
+    new = pl.DataFrame({"other": ["x", "y"], "note": ["a lovely song", "subscribe"]})
+    np.testing.assert_array_equal(again.predict_proba(new), again.predict_proba(new["note"]))
+    assert again.explain(new.head(1)).text == "a lovely song"
+    with pytest.raises(InputError, match="not obvious"):
+        model.predict(new)
+
+
+def test_a_file_from_before_it_was_remembered_is_read(
+    tmp_path: Path, framed: WeakClassifier
+) -> None:
+    framed.save(tmp_path / "a.unruly")
+    old = changed_facts(
+        tmp_path / "a.unruly", tmp_path / "old.unruly", lambda facts: facts.pop("text_column")
+    )
+    assert unruly.load(old).text_column is None
+    assert text_column_of(old) is None
+    bad = changed_facts(
+        tmp_path / "a.unruly", tmp_path / "bad.unruly", lambda facts: facts.update(text_column=[1])
+    )
+    with pytest.raises(ModelFileError, match="its contents are not understood") as caught:
+        unruly.load(bad)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_loaded_model_saves_to_the_same_bytes(model: WeakClassifier, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from unruly.project.file import make_starter
 from unruly.project.project import DataFiles, Project
 from unruly.project.voting import check_project, vote_split
 from unruly.rules.keywords import Keywords
+from unruly.rules.matching import Cache
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 
@@ -165,3 +166,88 @@ def test_a_source_that_votes_for_a_class_far_more_often_than_it_occurs(tmp_path:
     assert f"at most {0.05 / fact.votes:.0%} of these votes can be right" in str(fact)
     assert str(fact) in checked.problems
     assert checked.to_plain()["too_frequent"][0]["source"] == "a"
+
+
+IDLE = """\
+[task]
+classes = ["ham", "spam"]
+[data]
+train = "a.csv"
+[[source]]
+name = "off"
+enabled = false
+rule = [{ label = "spam", keywords = ["x"] }, { label = "spam", keywords = ["y"] }]
+[[source]]
+name = "mood"
+[[source.rule]]
+label = "spam"
+keywords = ["free"]
+[[source.rule]]
+label = "ham"
+keywords = ["free beer"]
+[[source.rule]]
+label = "ham"
+keywords = ["absinthe"]
+[[source.rule]]
+label = "ham"
+keywords = ["tea"]
+[[source]]
+name = "silent"
+rule = [{ label = "spam", keywords = ["x"] }, { label = "ham", keywords = ["y"] }]
+"""
+
+
+@pytest.mark.parametrize("small", [0, 100_000])
+def test_rules_that_decide_nothing_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
+) -> None:
+    """Whether or not the file is read as a stream; a source that never votes is named as a whole."""
+    monkeypatch.setattr("unruly.project.voting.SMALL", small)
+    (tmp_path / "a.csv").write_text("text\nfree beer\nfree beer\ntea\n\n")
+    toml = tmp_path / "unruly.toml"
+    toml.write_text(IDLE)
+    checked = check_project(tmp_path, cache=Cache(tmp_path / "cache"))
+    assert [(fact.where, fact.matches) for fact in checked.idle] == [
+        (Where(file=str(toml), line=14, source="mood", rule=2), 2),
+        (Where(file=str(toml), line=17, source="mood", rule=3), 0),
+    ]
+    assert checked.never_vote == ("silent",)
+    assert checked.problems[:3] == (
+        "silent matches no document: check the rules, or remove them",
+        f"{toml}:14: source 'mood', rule 2 never decides: an earlier rule of the source decides on all 2 "
+        "documents that it matches; move it up, or remove it",
+        f"{toml}:17: source 'mood', rule 3 matches no document: correct it, or remove it",
+    )
+    place = {"source": "mood", "file": str(toml)}
+    assert checked.to_plain()["idle_rules"] == [
+        {**place, "rule": 2, "line": 14, "matches": 2},
+        {**place, "rule": 3, "line": 17, "matches": 0},
+    ]
+    again = check_project(tmp_path, cache=Cache(tmp_path / "cache"))
+    assert again.to_plain() == checked.to_plain()
+
+
+def test_of_many_rules_that_decide_nothing_a_few_are_shown(tmp_path: Path) -> None:
+    rules = [Rule("spam", Keywords([f"word{i}"])) for i in range(20)]
+    sources = Sources(["ham", "spam"], [Source("many", rules)])
+    (tmp_path / "a.csv").write_text("text\nword0\n")
+    checked = check_project(Project(sources, DataFiles(train="a.csv"), folder=tmp_path))
+    assert len(checked.idle) == 19
+    shown = [line for line in checked.problems if line.startswith("source 'many', rule ")]
+    assert len(shown) == 8
+    assert "11 more rules decide nothing: --json lists all" in checked.problems
+
+
+def test_an_error_in_a_rule_names_the_rule(tmp_path: Path) -> None:
+    """Also where its source has several, which are counted one by one."""
+    (tmp_path / "a.csv").write_text("text\nfree beer\n")
+    (tmp_path / "mine.py").write_text(
+        "import unruly\n@unruly.rule\ndef broken(row):\n    return 1 / 0\n"
+    )
+    both = '{ label = "ham", keywords = ["tea"] }, { function = { file = "mine.py", name = "broken" } }'
+    start = IDLE.index("[[source]]")
+    (tmp_path / "unruly.toml").write_text(
+        f'{IDLE[:start]}[[source]]\nname = "a"\nrule = [{both}]\n'
+    )
+    with pytest.raises(RuleError, match=r"source 'a', rule 2, row id 0: .* ZeroDivisionError"):
+        check_project(tmp_path)

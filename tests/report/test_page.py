@@ -123,7 +123,7 @@ def test_every_section_without_gold_says_how_to_give_it(pages: dict[str, str]) -
         )
         assert section is not None
         assert "--label COLUMN" in section.group()
-    assert "--data PROJECT" in pages["alone"]
+    assert "MODEL PROJECT" in pages["alone"]
 
 
 def test_the_verdict_gives_intervals_and_the_gold_used(whole: Facts) -> None:

@@ -221,16 +221,27 @@ def test_a_word_is_not_suggested_for_a_class_that_most_of_its_documents_lack() -
         ]
 
 
-def test_true_labels_choose_no_rule_and_only_stand_beside_the_estimate() -> None:
+def believed_spam(votes_agree: bool) -> Written:
+    """Fifty texts with the word, all ham, that the model takes for spam; and so do the votes, or they do not."""
     gold = truth(0.25)
-    holding = np.arange(150, 200)  # all ham
+    holding = np.arange(150, 200)
     believed = np.where(np.isin(np.arange(N), holding), 1, gold)
-    written = Written(
-        cast_votes(gold, [0.9], coverage=0.2),
+    return Written(
+        cast_votes(believed if votes_agree else gold, [0.9], coverage=0.2),
         answers_for(believed.tolist(), 2),
         gold,
         texts=channel_texts(holding),
     )
+
+
+def test_a_word_is_not_suggested_for_a_class_that_no_votes_speak_for() -> None:
+    for gold_known in (True, False):
+        found = believed_spam(votes_agree=False).facts(gold_known).suggestions
+        assert not [s for s in found if s.condition == "keywords: channel"]
+
+
+def test_true_labels_choose_no_rule_and_only_stand_beside_the_estimate() -> None:
+    written = believed_spam(votes_agree=True)
     unchecked = [
         s for s in written.facts(gold=False).suggestions if s.condition == "keywords: channel"
     ]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -186,25 +187,165 @@ def test_numbers_that_json_does_not_know_are_told_apart() -> None:
     assert len({MatchFrame(frame).everything for frame in frames}) == len(frames)
 
 
-def test_a_function_runs_again_when_a_file_that_it_names_has_changed(
-    cache: Cache, ran: list[list[str]], tmp_path: Path
-) -> None:
-    (tmp_path / "words.txt").write_text("one")
-    (tmp_path / "rules.py").write_text(
-        "import unruly, pathlib\n"
-        "@unruly.rule\n"
-        "def listed(row):\n"
-        "    words = (pathlib.Path(__file__).parent / 'words.txt').read_text()\n"
-        "    return 'spam' if row.text in words.split() else None\n"
-    )
+HEAD = "import functools, os, pathlib, sqlite3, subprocess, unruly\nhere = pathlib.Path(__file__).parent\n"
+RULE = (
+    "@unruly.rule\ndef listed(row):\n    return 'spam' if row.text in {words}.split() else None\n"
+)
+BUILT = "(here / ('words' + '.txt')).read_text()"
+READERS = {
+    "named in the file": HEAD + RULE.format(words="(here / 'words.txt').read_text()"),
+    "built at every call": HEAD + RULE.format(words=BUILT),
+    "built when it is loaded": HEAD + f"WORDS = {BUILT}\n" + RULE.format(words="WORDS"),
+    "built once and remembered": HEAD
+    + f"@functools.cache\ndef words():\n    return {BUILT}\n"
+    + RULE.format(words="words()"),
+    "by a module beside it": HEAD
+    + "import sys; sys.path.insert(0, str(here)); from helper_of_a_rule import WORDS\n"
+    + RULE.format(words="WORDS"),
+    "by a module imported at work": HEAD
+    + "import sys; sys.path.insert(0, str(here))\ndef words():\n    import late_helper_of_a_rule as m\n"
+    + "    return m.WORDS\n"
+    + RULE.format(words="words()"),
+}
+
+
+def listed(folder: Path) -> Sources:
+    """The rule in rules.py, read anew as every command does."""
     plain = {"name": "f", "rule": [{"function": {"file": "rules.py", "name": "listed"}}]}
-    sources = Sources(CLASSES, [source_from_plain(plain, CLASSES, tmp_path)])
-    first = sources.vote(CORPUS, cache=cache).matrix.tolist()
-    sources.vote(CORPUS, cache=cache)
-    (tmp_path / "words.txt").write_text("two")
-    again = sources.vote(CORPUS, cache=cache).matrix.tolist()
+    return Sources(CLASSES, [source_from_plain(plain, CLASSES, folder)])
+
+
+@pytest.mark.parametrize("how", READERS)
+def test_a_function_runs_again_when_a_file_that_it_read_has_changed(
+    cache: Cache, ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "words.txt").write_text("one")
+    for name in ("helper_of_a_rule.py", "late_helper_of_a_rule.py"):
+        (folder / name).write_text(
+            f"import pathlib\nhere = pathlib.Path(__file__).parent\nWORDS = {BUILT}\n"
+        )
+    (folder / "rules.py").write_text(READERS[how])
+    first = listed(folder).vote(CORPUS, cache=cache).matrix.tolist()
+    listed(folder).vote(CORPUS, cache=cache)
+    assert ran == [["f"]]
+    (folder / "words.txt").write_text("two")
+    again = listed(folder).vote(CORPUS, cache=cache).matrix.tolist()
+    listed(folder).vote(CORPUS, cache=cache)
     assert ran == [["f"], ["f"]]
     assert (first, again) == ([[1], [-1], [-1]], [[-1], [1], [-1]])
+
+
+def test_what_a_function_remembers_counts_for_other_documents_too(
+    cache: Cache, tmp_path: Path
+) -> None:
+    """It read the file for the first corpus, and no more for the second."""
+    (tmp_path / "words.txt").write_text("one")
+    (tmp_path / "rules.py").write_text(READERS["built once and remembered"])
+    other = Corpus.from_texts(["two", "one"])
+    for corpus in (CORPUS, other):
+        listed(tmp_path).vote(corpus, cache=cache)
+    (tmp_path / "words.txt").write_text("two")
+    assert listed(tmp_path).vote(other, cache=cache).matrix.tolist() == [[1], [-1]]
+
+
+def test_a_file_more_in_a_folder_that_a_function_lists(
+    cache: Cache, ran: list[list[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "a.txt").write_text("one ")
+    words = "''.join(p.read_text() for p in (here / 'lists').iterdir())"
+    (tmp_path / "rules.py").write_text(HEAD + RULE.format(words=words))
+    for _ in range(2):
+        listed(tmp_path).vote(CORPUS, cache=cache)
+    (tmp_path / "lists" / "b.txt").write_text("two ")
+    again = listed(tmp_path).vote(CORPUS, cache=cache)
+    assert (len(ran), again.matrix.tolist()) == (2, [[1], [1], [-1]])
+
+
+def test_a_file_that_was_missing_and_a_file_that_goes(
+    cache: Cache, ran: list[list[str]], tmp_path: Path
+) -> None:
+    words = "def words():\n    try:\n        return (here / ('w' + '.txt')).read_text()\n"
+    words += "    except OSError:\n        return 'two'\n"
+    (tmp_path / "rules.py").write_text(HEAD + words + RULE.format(words="words()"))
+    found = [listed(tmp_path).vote(CORPUS, cache=cache).matrix.tolist()]
+    (tmp_path / "w.txt").write_text("one")
+    found.append(listed(tmp_path).vote(CORPUS, cache=cache).matrix.tolist())
+    (tmp_path / "w.txt").unlink()
+    found.append(listed(tmp_path).vote(CORPUS, cache=cache).matrix.tolist())
+    assert found == [[[-1], [1], [-1]], [[1], [-1], [-1]], [[-1], [1], [-1]]]
+    assert len(ran) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("str((here / 'log').write_text('x'))", True),  # written, not read
+        ("pathlib.Path(os.__file__).read_text()", True),  # Python's own
+        ("os.environ.get('HOME', '')", True),
+        ("str(sqlite3.connect(here / 'a.db'))", True),
+        ("str(sqlite3.connect(f'file:{here}/a.db', uri=True))", False),
+        (
+            "subprocess.run(['cat', here / 'words.txt'], capture_output=True, text=True).stdout",
+            False,
+        ),
+    ],
+)
+def test_what_is_not_known_to_be_read_is_not_kept(
+    cache: Cache, ran: list[list[str]], tmp_path: Path, words: str, kept: bool
+) -> None:
+    (tmp_path / "words.txt").write_text("one")
+    sqlite3.connect(tmp_path / "a.db").close()
+    (tmp_path / "rules.py").write_text(HEAD + RULE.format(words=words))
+    for _ in range(2):
+        listed(tmp_path).vote(CORPUS, cache=cache)
+    assert ran == ([["f"]] if kept else [["f"], ["f"]])
+
+
+def test_folders_of_functions_do_not_stand_for_each_other(
+    cache: Cache, ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not known of one says nothing of another, unless they share a module."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "words.txt").write_text("one")
+    (tmp_path / "shared_by_rules.py").write_text(
+        f"import pathlib\nhere = pathlib.Path(__file__).parent\nWORDS = {BUILT}\n"
+    )
+    texts = {
+        "a": HEAD + RULE.format(words="(subprocess.run(['true']) and '')"),
+        "b": HEAD + RULE.format(words="'one'"),
+        "c": HEAD + "import shared_by_rules\n" + RULE.format(words="shared_by_rules.WORDS"),
+        "d": HEAD
+        + "# other\nimport shared_by_rules\n"
+        + RULE.format(words="shared_by_rules.WORDS"),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rules.py").write_text(text)
+        for _ in range(2):
+            listed(tmp_path / name).vote(CORPUS, cache=cache)
+    kept = [1 if name in "bc" else 2 for name in texts]  # d never saw the module being read
+    assert len(ran) == sum(kept)
+
+
+def test_a_library_that_opens_files_on_its_own(
+    cache: Cache, ran: list[list[str]], tmp_path: Path
+) -> None:
+    """Python hears nothing of it: the votes are not kept, and the file is run again when it names the other."""
+    (tmp_path / "words.csv").write_text("word\none\n")
+    (tmp_path / "rules.py").write_text(
+        HEAD
+        + "import polars as pl\nWORDS = ' '.join(pl.read_csv(here / 'words.csv')['word'])\n"
+        + RULE.format(words="WORDS")
+    )
+    assert listed(tmp_path).vote(CORPUS, cache=cache).matrix.tolist() == [[1], [-1], [-1]]
+    (tmp_path / "words.csv").write_text("word\ntwo\n")
+    assert listed(tmp_path).vote(CORPUS, cache=cache).matrix.tolist() == [[-1], [1], [-1]]
+    listed(tmp_path).vote(CORPUS, cache=cache)
+    assert len(ran) == 3
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords, WordSequence
 from unruly.rules.matching import Matcher, MatchFrame
 from unruly.rules.pattern import Pattern
-from unruly.rules.source import Rule, Source
+from unruly.rules.source import Rule, Source, source_from_plain
 from unruly.rules.tools import Length
 from unruly.studio.incremental_matching import TypedVotes
 from unruly.texts.corpus import Corpus
@@ -72,3 +74,19 @@ def test_only_the_new_word_is_looked_for() -> None:
     for words in (["song", "v"], ["song", "vi"], ["song", "video"]):
         votes.of(Source("typed", (Rule("spam", Keywords(words)),)), CLASSES)
     assert asked == [["song", "v"], ["song"], ["vi"], ["video"]]
+
+
+def test_a_function_is_asked_again_when_a_file_that_it_read_has_changed(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text(
+        "import pathlib, unruly\nhere = pathlib.Path(__file__).parent\n"
+        "@unruly.rule\ndef listed(row):\n"
+        "    return 'spam' if row.text in (here / ('words' + '.txt')).read_text() else None\n"
+    )
+    table = {"name": "f", "rule": [{"function": {"file": "rules.py", "name": "listed"}}]}
+    votes = TypedVotes(MatchFrame.of(Corpus.from_texts(["one", "two"])))
+    for word, expected in (("one", [1, -1]), ("two", [-1, 1]), ("one", [1, -1])):
+        (tmp_path / "words.txt").write_text(word)
+        source = source_from_plain(table, CLASSES, tmp_path)
+        for _ in range(2):
+            assert votes.of(source, CLASSES).first.tolist() == expected
+        assert votes.knows(source, CLASSES)

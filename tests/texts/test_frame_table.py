@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import struct
 import tempfile
 import zipfile
 from pathlib import Path
@@ -58,19 +59,147 @@ def test_a_sheet_is_read(tmp_path: Path) -> None:
     assert corpus.columns["note"].to_list() == ["007", "+49"]
 
 
-def test_a_sheet_with_two_cells_far_apart_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "far",
+    [
+        '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
+        '<row r="1048576"><c r="xfd1048576"><v>1</v></c></row>',
+        '<row>' + "<c><v>1</v></c>" * 16384 + '</row><row note=">" r="1048576"><c/></row>',
+    ],
+)  # fmt: skip
+def test_a_sheet_with_two_cells_far_apart_is_refused(tmp_path: Path, far: str) -> None:
     """The library would make room for 17 billion cells, and end the process."""
     pytest.importorskip("fastexcel")
     path = workbook(tmp_path / "x.xlsx", [["text"], ["a"]])
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     sheet = "xl/worksheets/sheet1.xml"
-    far = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():
-            given = content.replace(b"</sheetData>", b" " * (1 << 20) + far)
+            more = b" " * (1 << 20) + far.encode() + b"</sheetData>"
+            given = content.replace(b"</sheetData>", more)
             archive.writestr(name, given if name == sheet else content)
     with pytest.raises(InputError, match=r"a sheet of 17,179,869,184 cells, most of them empty"):
+        Corpus.read(path)
+
+
+OPEN = "urn:oasis:names:tc:opendocument:xmlns"
+
+
+def open_document(path: Path, *sheets: str) -> Path:
+    """The least that is an OpenDocument spreadsheet."""
+    spaces = " ".join(f'xmlns:{name}="{OPEN}:{name}:1.0"' for name in ("office", "table", "text"))
+    tables = "".join(f'<table:table table:name="s">{rows}</table:table>' for rows in sheets)
+    parts = {
+        "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+        "META-INF/manifest.xml": f'<manifest:manifest xmlns:manifest="{OPEN}:manifest:1.0"/>',
+        "content.xml": f"<office:document-content {spaces}><office:body><office:spreadsheet>{tables}"
+        "</office:spreadsheet></office:body></office:document-content>",
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return path
+
+
+def row(cells: str, times: object = 1) -> str:
+    return f'<table:table-row table:number-rows-repeated="{times}">{cells}</table:table-row>'
+
+
+def cell(text: str, times: object = 1, more: str = "") -> str:
+    return (
+        f'<table:table-cell office:value-type="string"{more} table:number-columns-repeated="{times}">'
+        f"<text:p>{text}</text:p></table:table-cell>"
+    )
+
+
+def gap(times: int) -> str:
+    return f'<table:table-cell table:style-name="ce1" table:number-columns-repeated="{times}"/>'
+
+
+def test_an_open_document_is_read_with_the_empty_rest_that_programs_write(tmp_path: Path) -> None:
+    """LibreOffice fills each row, and the sheet, up to its limits."""
+    pytest.importorskip("fastexcel")
+    rows = row(cell("text") + gap(16383)) + row(cell("a song")) + row(cell("buy") + gap(16383), 2)
+    path = open_document(tmp_path / "x.ods", rows + row(gap(16384), 1_048_572))
+    assert Corpus.read(path).texts.to_list() == ["a song", "buy", "buy"]
+
+
+@pytest.mark.parametrize(
+    ("sheets", "cells"),
+    [
+        ([row(cell("text")) + row(gap(16383) + cell("x")) + row(cell("y"), 8190)], "134,217,728"),
+        ([row(cell("text")) + row(cell("y", 9999), 9999)], "99,990,000"),
+        ([row(cell("text")) + row(cell("y", 9999, more=" a='>'"), 9999)], "99,990,000"),
+        ([row(cell("text")) + row(cell("y", 9999, more=' table:number-rows-repeated="1"'), 9999)], "99,990,000"),
+        ([row(cell("text")) + row('<table:table-cell office:value="3"/>') + row(gap(9), 99_999_999)
+          + row(cell("end"))], "100,000,002"),
+        ([row(cell("text")) + row(cell("a")), *[row(cell("b", 9999), 3000)] * 2], "59,994,002"),
+    ],
+)  # fmt: skip
+def test_an_open_document_of_too_many_cells_is_refused(
+    tmp_path: Path, sheets: list[str], cells: str
+) -> None:
+    """A file of a kilobyte, for which the library would make room for all of them."""
+    pytest.importorskip("fastexcel")
+    path = open_document(tmp_path / "x.ods", *sheets)
+    with pytest.raises(InputError, match=rf"x\.ods: a sheet of {cells} cells, most of them empty"):
+        Corpus.read(path)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        row(cell("text")) + row(cell("a", "many")),
+        row(cell("text")) + row(cell("a", "&#57;&#57;&#57;&#57;"), 9999),
+        row(cell("text")) + row(cell("a", 9999, more=' a="<"'), 9999),
+    ],
+)
+def test_an_open_document_whose_cells_cannot_be_counted_is_refused(
+    tmp_path: Path, rows: str
+) -> None:
+    pytest.importorskip("fastexcel")
+    with pytest.raises(InputError, match=r"x\.ods: damaged: content\.xml cannot be read \("):
+        Corpus.read(open_document(tmp_path / "x.ods", rows))
+
+
+def record(kind: int, body: bytes = b"") -> bytes:
+    """A record of a binary workbook."""
+    low, high = kind & 127, kind >> 7
+    return (bytes([low | 128, high]) if high else bytes([low])) + bytes([len(body)]) + body
+
+
+def binary_workbook(path: Path, cells: dict[tuple[int, int], str]) -> Path:
+    """The least that is a binary workbook; its cells by row and column."""
+
+    def wide(text: str) -> bytes:
+        return struct.pack("<I", len(text)) + text.encode("utf-16-le")
+
+    book = record(0x9C, struct.pack("<II", 0, 1) + wide("r1") + wide("one"))
+    sheet = b""
+    for (line, column), text in cells.items():
+        sheet += record(0, struct.pack("<I", line) + bytes(13))
+        sheet += record(6, struct.pack("<II", column, 0) + wide(text))
+    size = record(0x94, struct.pack("<IIII", 0, 1, 0, 0))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        whole = record(0x83) + record(0x8F) + book + record(0x90) + record(0x84)
+        archive.writestr("xl/workbook.bin", whole)
+        archive.writestr(
+            "xl/_rels/workbook.bin.rels",
+            f'<Relationships xmlns="{PACKAGE}/relationships">'
+            f'<Relationship Id="r1" Type="{OFFICE}/worksheet" Target="worksheets/sheet1.bin"/></Relationships>',
+        )
+        whole = record(0x81) + size + record(0x91) + sheet + record(0x92) + record(0x82)
+        archive.writestr("xl/worksheets/sheet1.bin", whole)
+    return path
+
+
+def test_a_binary_workbook_is_bounded_too(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    path = binary_workbook(tmp_path / "x.xlsb", {(0, 0): "text", (1, 0): "a song"})
+    assert Corpus.read(path).texts.to_list() == ["a song"]
+    binary_workbook(path, {(0, 0): "text", (1_048_575, 16_383): "far"})
+    with pytest.raises(InputError, match=r"a sheet of 17,179,869,184 cells"):
         Corpus.read(path)
 
 
@@ -188,7 +317,8 @@ def test_a_broken_file_is_named_and_the_rest_is_done(tmp_path: Path, where: int)
     corpus = Corpus.read(folder, text="text", id="id", on_bad_row="skip")
     lost = [range(2), range(2, 5), range(5, 9)][where]
     assert corpus.ids.to_list() == [i for i in range(9) if i not in lost]
-    assert [(bad.whole_file, bad.where.file) for bad in corpus.skipped] == [(True, str(broken))]
+    assert [bad.file for bad in corpus.broken] == [str(broken)]
+    assert corpus.skipped == ()
 
 
 def test_damage_inside_a_file_costs_what_comes_after_it(tmp_path: Path) -> None:
@@ -205,7 +335,8 @@ def test_damage_inside_a_file_costs_what_comes_after_it(tmp_path: Path) -> None:
     ids = [i for corpus in corpora for i in corpus.ids]
     assert ids == list(range(len(ids)))
     assert 2 <= len(ids) < 2002
-    (bad,) = (bad for corpus in corpora for bad in corpus.skipped)
+    (bad,) = (bad for corpus in corpora for bad in corpus.broken)
+    assert (bad.start, bad.rows) == (len(ids) - 2, 2002 - len(ids))
     assert f"{2002 - len(ids):,} rows from row {len(ids) - 2:,} on are left out" in str(bad)
 
 

@@ -212,7 +212,7 @@ def fit(
     fitted = opened.fit(screen.progress(), score=score, excerpts=not no_excerpts, sample=sample)
     fitted.model.save(output)
     if skipped is not None:
-        write_skipped(skipped, fitted.skipped)
+        write_skipped(skipped, (*fitted.skipped, *fitted.broken))
     screen.answer({**fitted.to_plain(), "output": str(output)})
     screen.say(str(fitted))
     for line in fitted.remarks():
@@ -298,7 +298,8 @@ def evaluate(
         _by_labels(loaded, other, data, on_bad_row, screen)
         return
     documents = data_file(data, split, text=text, id=id_, label=label, on_bad_row=on_bad_row)
-    corpus = documents.with_gold(required=True).read(loaded.class_names, split)
+    documents = documents.for_model(loaded.text_column).with_gold(required=True)
+    corpus = documents.read(loaded.class_names, split)
     evaluation = loaded.evaluate(corpus, progress=screen.progress())
     screen.answer(evaluation.to_plain())
     screen.say(str(evaluation))

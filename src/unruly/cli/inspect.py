@@ -177,7 +177,7 @@ def explain(
     loaded = load_model(model, functions, data)
     given: object = sys.stdin.read() if text == "-" else typed
     if data is not None and id_ is not None:
-        given = one_document(data, id_, loaded.class_names, text=text_column, id_column=id_column)
+        given = one_document(data, id_, loaded, text=text_column, id_column=id_column)
     explanation = loaded.explain(given, words=words, neighbours=neighbours)
     screen.answer(explanation.to_plain())
     screen.say(str(explanation))
@@ -225,7 +225,8 @@ def diff(
         models = [load_model(path, functions, data) for path in (old, new)]
         corpus = None
         if data is not None:
-            corpus = data_file(data, split).read(models[1].class_names, split)
+            documents = data_file(data, split).for_model(models[1].text_column)
+            corpus = documents.read(models[1].class_names, split)
         difference = compare_models(models[0], models[1], corpus)
     else:
         difference = compare_projects(
@@ -237,25 +238,25 @@ def diff(
 
 @click.command()
 @click.argument("model", type=PATH)
+@click.argument("data", type=PATH, required=False)
 @output_option("The page to write.")
-@click.option(
-    "--data",
-    type=PATH,
-    help="The documents: a project, a file of texts, or a WRENCH folder.",
-)
+@click.option("--data", "data_too", type=PATH, help="The same as DATA.")
 @text_options
 @label_option
+@bad_row_option
 @functions_option
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
 @json_option
 @quiet_option
 def report(
     model: Path,
-    output: Path,
     data: Path | None,
+    output: Path,
+    data_too: Path | None,
     text: str | None,
     id_: str | None,
     label: str | None,
+    on_bad_row: str,
     functions: tuple[Path, ...],
     opened: bool,
     as_json: bool,
@@ -265,19 +266,22 @@ def report(
 
     A verdict beside majority vote, the sources, which of them agree, weights, noise, confidence,
     training, mistakes, documents to look at, and advice on rules. The page needs no network.
-    With a project as --data, its training file is shown and its test file, where it has labels,
-    scores the model; a file of texts serves as both. Without gold labels, those of labels.csv estimate the accuracy.
+    DATA is a file of texts, a project or a WRENCH folder. The training file of a project is shown, and its test file,
+    where it has labels, scores the model; a file of texts serves as both. Without gold labels, those of labels.csv estimate the accuracy.
     Gold labels score the model and its sources; rules that you change because of these scores have seen
-    them. Without --data the page shows what the model file alone knows.
+    them. Without DATA the page shows what the model file alone knows.
 
     \b
     Example:
-      unruly report spam.unruly --data spam -o report.html --open
+      unruly report spam.unruly spam -o report.html --open
     """
     from unruly.model.storage import load
     from unruly.report.page import report
 
     screen = Screen(quiet, as_json)
+    if data is not None and data_too is not None:
+        raise click.UsageError("DATA is named twice: leave --data out")
+    data = data or data_too
     if data is not None:
         check_not_swapped(model, data)
     check_output(output, inputs=(model, *functions, *inputs_of(data)))
@@ -285,7 +289,9 @@ def report(
     fitted = load(model, rule_files(functions, data)).fitted
     if data is not None:
         check_same_task(fitted.classes, data)
-        columns = data_file(data, "train", text=text, id=id_, label=label)
+        columns = data_file(
+            data, "train", text=text, id=id_, label=label, on_bad_row=on_bad_row
+        ).for_model(fitted.text_column)
         documents = columns.with_gold().read(fitted.classes, "train")
         scored = _test_file(data, columns, label, fitted.classes)
         if is_project(data):

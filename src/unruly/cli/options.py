@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from unruly.project.project import Project
     from unruly.texts.corpus import Corpus
     from unruly.texts.stream import CorpusStream
-    from unruly.texts.table import BadRow, Pipe
+    from unruly.texts.table import BadRow, BrokenFile, Pipe
 
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
@@ -108,10 +108,10 @@ skipped_option = click.option(
 )
 
 
-def write_skipped(path: Path, rows: Iterable[BadRow]) -> None:
-    """List the rows that could not be used, a line for each."""
+def write_skipped(path: Path, left_out: Iterable[BadRow | BrokenFile]) -> None:
+    """List the rows and files that could not be used, a line for each."""
     with written_whole(path) as part:
-        part.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+        part.write_text("".join(f"{one}\n" for one in left_out), encoding="utf-8")
 
 
 _SKIP_BAD = "unruly.skip_bad"  # where a command's context keeps the flag
@@ -224,6 +224,12 @@ class DataFile:
         files = replace(files, **{split: str(self.path)})
         return files.read(split, Path(), tuple(classes))
 
+    def for_model(self, text_column: str | None) -> DataFile:
+        """The same, with the texts in the model's column where neither the user nor the project names one."""
+        from unruly.texts.columns import remembered
+
+        return self if self.text is not None else replace(self, text=remembered(text_column))
+
     def with_gold(self, *, required: bool = False) -> DataFile:
         """The same with the label column found, where its name is the usual one."""
         from unruly.texts.columns import LABEL_NAMES, gold_column
@@ -231,7 +237,7 @@ class DataFile:
 
         if self.label is not None or self.is_wrench:
             return self
-        columns = list(open_table(self.path).schema)
+        columns = list(open_table(self.path, skip=self.on_bad_row == "skip").schema)
         found = gold_column(columns)
         if found is None and required:
             raise InputError(
@@ -348,7 +354,7 @@ def check_same_task(classes: Sequence[str], data: Path) -> None:
 def one_document(
     path: Path,
     id: str,
-    classes: Sequence[str],
+    model: WeakClassifier,
     *,
     text: str | None = None,
     id_column: str | None = None,
@@ -363,11 +369,11 @@ def one_document(
     split = "test"
     if is_project(path) and Project.read(path).data.test is None:
         split = "train"
-    found = data_file(path, split, text=text, id=id_column)
+    found = data_file(path, split, text=text, id=id_column).for_model(model.text_column)
     numbered = found.id is None
     if found.id is None and not is_wrench(found.path) and "id" in open_table(found.path).schema:
         found = replace(found, id="id")
-    corpus = replace(found, label=None).read(classes, split)
+    corpus = replace(found, label=None).read(model.class_names, split)
     rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
     if not rows:
         first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import IO, TYPE_CHECKING
@@ -109,7 +110,7 @@ def predict(
     for each class, which of the two heads decided, and the sources that voted. DATA is a file of
     texts, a folder of Parquet files, or a project or a WRENCH folder, whose test file is then used, or - for standard input (CSV
     with a header, or JSON Lines, answered while more rows come); what comes by standard input goes to standard output unless -o names
-    a file. CSV keeps its delimiter and its bytes.
+    a file. CSV keeps its delimiter and its bytes. The texts are in the column that the model was fitted on, where DATA has it.
 
     With --engine ray the rows of a Parquet file, or of a folder of them, are labelled by many workers on one machine or a
     cluster, and -o names a folder, whose files hold the rows in their order. A worker that dies is replaced, and a run that
@@ -156,8 +157,9 @@ def predict(
         check_output(skipped, inputs=(*inputs, target))
     documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
     loaded = load_model(model, functions, data)
+    likely = documents.for_model(loaded.text_column)
     live = not ask and target.suffix.lower() != ".parquet"
-    with documents.stream(loaded.class_names, split, live=live) as stream:
+    with likely.stream(loaded.class_names, split, live=live) as stream:
         if ask:
             from unruly.cli.rules import show_asked
 
@@ -180,7 +182,7 @@ def predict(
                 progress=screen.progress(),
             )
     if skipped is not None:
-        write_skipped(skipped, written.skipped)
+        write_skipped(skipped, (*written.skipped, *written.broken))
     screen.answer(
         {
             "output": str(target),
@@ -188,23 +190,24 @@ def predict(
             "documents": written.documents,
             "covered": written.covered,
             "missing": written.missing,
-            "skipped": len(written.skipped) - len(written.broken),
-            "broken": [str(bad) for bad in written.broken],
+            "skipped": len(written.skipped),
+            "broken": [asdict(file) for file in written.broken],
             "given_up": [note_to_plain(fact) for fact in written.given_up],
             "labels": written.labels,
             "columns": written.columns,
         }
     )
     labels = counted(written.labels, written.labels.values())
-    if text is None and documents.text is None:
-        screen.remark(f"text column: {listed([written.text])}")
+    if documents.text is None:
+        known = ", as in training" if written.text == loaded.text_column else ""
+        screen.remark(f"text column: {listed([written.text])}{known}")
     if written.missing:
         told = "labelled by the class shares" if missing == "label" else "left empty"
         screen.remark(f"{plural(written.missing, 'row')} without a text: {told}")
-    if rows := [bad for bad in written.skipped if not bad.whole_file]:
-        screen.remark(skipped_line(rows))
-    for bad in written.broken:
-        screen.remark(f"left out: {bad}")
+    if written.skipped:
+        screen.remark(skipped_line(written.skipped))
+    for file in written.broken:
+        screen.remark(f"left out: {file}")
     name = "standard output" if target == STREAM else str(target)
     screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")
 
@@ -293,7 +296,7 @@ def encode(
         return
     check_output(output, (".parquet",), (model, *functions, *inputs_of(data)))
     loaded = load_model(model, functions, data)
-    with found.stream(loaded.class_names, split) as stream:
+    with found.for_model(loaded.text_column).stream(loaded.class_names, split) as stream:
         done = encode_stream(loaded, stream, output, screen.progress())
     screen.answer(
         {
@@ -302,10 +305,11 @@ def encode(
             "width": done.width,
             "column": done.column,
             "skipped": len(done.skipped),
+            "broken": [asdict(file) for file in done.broken],
         }
     )
-    for bad in done.skipped[:10]:
-        screen.remark(f"left out: {bad}")
+    for left_out in (*done.broken, *done.skipped)[:10]:
+        screen.remark(f"left out: {left_out}")
     screen.remark(
         f"{done.path}: {plural(done.documents, 'document')}, {plural(done.width, 'number')} each in {done.column}"
     )

@@ -256,7 +256,7 @@ def vote(
             "coverage": votes.coverage,
             "skipped": len(voted.texts.skipped),
             "asked": [asdict(one) for one in asked],
-            "broken": [str(bad) for bad in voted.texts.broken],
+            "broken": [asdict(file) for file in voted.texts.broken],
             "output": str(output),
         }
     )
@@ -271,8 +271,8 @@ def vote(
         )
     if rows := voted.texts.skipped:
         screen.remark(skipped_line(rows))
-    for bad in voted.texts.broken:
-        screen.remark(f"left out: {bad}")
+    for file in voted.texts.broken:
+        screen.remark(f"left out: {file}")
 
 
 def show_asked(asked: Sequence[Asked], screen: Screen) -> None:

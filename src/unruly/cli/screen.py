@@ -178,8 +178,8 @@ def show_cluster_run(done: ClusterRun, screen: Screen) -> None:
         screen.remark(f"{plural(done.resumed, 'part')} of {done.parts:,} were done before")
     if done.skipped:
         screen.remark(f"{plural(done.skipped, 'row')} skipped as unusable")
-    for words in done.broken:
-        screen.remark(f"left out: {words}")
+    for file in done.broken:
+        screen.remark(f"left out: {file}")
     labels = counted(done.labels, done.labels.values())
     line = f"{done.path}: {plural(done.documents, 'document')}"
     line += f" in {plural(done.parts, 'part')} by {plural(done.workers, 'worker')}"

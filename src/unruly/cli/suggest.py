@@ -42,6 +42,9 @@ REJECTED = 5  # proposals that cannot be rules, shown
     type=PATH,
     help="A model of this project to judge by; else one is fitted now, in memory.",
 )
+@click.option(
+    "--guesses", is_flag=True, help="Also suggest rules that few votes or labels speak for."
+)
 @click.option("--llm", is_flag=True, help="Ask a language model for rules, and test these.")
 @click.option(
     "--endpoint",
@@ -69,6 +72,7 @@ def suggest(
     project: Path,
     most: int,
     model: Path | None,
+    guesses: bool,
     llm: bool,
     endpoint: str | None,
     llm_model: str | None,
@@ -85,7 +89,8 @@ def suggest(
 
     Words, phrases, word sequences, patterns, lengths and values of other columns that go with one class in the
     model's answers and reach documents without votes, the best first, each with matches that fit and that do
-    not. Gold labels are not used; labels by hand are, where the project has any. What can be done about an old rule
+    not. Only rules whose class the votes or labels on their matches make clear are suggested; --guesses shows
+    others, of which many are wrong. Gold labels are not used; labels by hand are, where the project has any. What can be done about an old rule
     (drop a word, disable a source, merge two) has a number as well. What you accept is written into unruly.toml,
     comments and layout kept; what you refuse is not suggested again (refused.csv, kept.csv).
 
@@ -120,7 +125,7 @@ def suggest(
         _announce(suggester.plan(), screen)
         found = suggester.suggest(most, screen.progress())
     else:
-        found = suggest(opened, most, judge, screen.progress())
+        found = suggest(opened, most, judge, screen.progress(), guesses=guesses)
     LastSuggestions.of(opened, found).write(opened)
     screen.answer(found.to_plain())
     _show(found, most, screen)
@@ -199,7 +204,10 @@ def _show(found: Suggestions, most: int, screen: Screen) -> None:
     screen.say(f"judged by {by}; {_labels(found)}")
     for note in found.notes:
         screen.say(sentence(note))
-    if found.stand_in is not None:
+    sure = not found.guesses and found.proposals is None
+    if found.stand_in is not None and sure:
+        screen.say(f"no rule votes for {found.stand_in}, so none is suggested for it: write one")
+    elif found.stand_in is not None:
         screen.say(
             f"no rule votes for {found.stand_in}: documents without votes stand in for it, so look twice"
         )
@@ -209,7 +217,8 @@ def _show(found: Suggestions, most: int, screen: Screen) -> None:
             "something else, rename it"
         )
     if not found.suggestions and found.proposals is None:
-        screen.say("no new rule: nothing goes clearly with one class beyond your rules")
+        hint = ": label some documents, or see what --guesses finds" if sure else ""
+        screen.say(f"no new rule goes clearly with one class beyond your rules{hint}")
     for number, (one, place) in enumerate(
         zip(found.suggestions, found.places, strict=True), start=1
     ):

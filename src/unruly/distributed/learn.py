@@ -19,7 +19,7 @@ from unruly.errors import InputError
 from unruly.features.cache import Cache
 from unruly.features.encoder import Encoder
 from unruly.features.minilm import MiniLM
-from unruly.features.registry import Permitted, encoder_from_bytes, encoder_to_bytes
+from unruly.features.registry import AllowedEncoders, encoder_from_bytes, encoder_to_bytes
 from unruly.progress import SILENT, Progress, stage
 from unruly.project.project import SAMPLE, Project
 from unruly.statistics import sample_rows
@@ -206,7 +206,7 @@ class EncodeTexts:
         plan = (room / "encoder.json").read_bytes()
         tensors = (room / "encoder.safetensors").read_bytes()
         model = dict(json.loads(plan)["state"]).get("model")
-        named = Permitted.of([name for name in (model, MiniLM.kind) if isinstance(name, str)])
+        named = AllowedEncoders.of([name for name in (model, MiniLM.kind) if isinstance(name, str)])
         encoder = encoder_from_bytes(plan, tensors, named, self.folder)
 
         def work(item: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,10 +23,10 @@ from unruly.distributed.cluster import Cluster, Job, connected
 from unruly.errors import InputError, UnrulyError, Where
 from unruly.files import sha256
 from unruly.progress import SILENT, Progress, stage
-from unruly.texts.columns import find_layout
+from unruly.texts.columns import find_layout, remembered
 from unruly.texts.frame_table import PARQUET, ParquetPart, open_files, parquet_files
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import BadRow, OnBadRow, check_file
+from unruly.texts.table import BrokenFile, OnBadRow, check_file
 from unruly.wording import plural
 
 PLAN = ".plan.json"
@@ -61,7 +61,7 @@ class Plan:
 
     parts: tuple[Part, ...]
     rows: int
-    broken: tuple[BadRow, ...]  # files that cannot be read
+    broken: tuple[BrokenFile, ...]  # files that cannot be read
     data: str  # what was cut up
     schema: pl.Schema  # its columns
 
@@ -103,7 +103,7 @@ def planned(data: Path, rows: int = ROWS, skip: bool = False) -> Plan:
     return Plan(tuple(parts), first, opened.broken, str(data), opened.tables[0].schema)
 
 
-Counts = dict[str, Any]  # of a part: numbers, and words for what went wrong
+Counts = dict[str, Any]  # of a part: numbers, and what went wrong, as JSON has it
 Write = Callable[[CorpusStream, Path], Counts]  # documents and a path in, counts out
 PROBLEM, BROKEN = "problem", "broken"
 
@@ -153,7 +153,7 @@ class PartWork:
         except UnrulyError as error:
             here = error.where is not None and error.where.file == part.path
             if isinstance(error, InputError) and here and c.on_bad_row == "skip":
-                return {BROKEN: f"{error} ({part.rows:,} rows from row {part.start:,} on left out)"}
+                return {BROKEN: asdict(BrokenFile(part.path, error.message, part.start, part.rows))}
             return {PROBLEM: str(error)}
 
 
@@ -247,7 +247,7 @@ class ClusterRun:
     missing: int = 0
     skipped: int = 0  # rows that were left out
     labels: dict[str, int] = field(default_factory=dict)
-    broken: tuple[str, ...] = ()  # files, or ends of files, that could not be read
+    broken: tuple[BrokenFile, ...] = ()  # files, or ends of files, that could not be read
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -302,10 +302,14 @@ def _by_model(
     placement: Placement,
     progress: Progress,
 ) -> ClusterRun:
+    from unruly.model.storage import text_column_of
+
     path, target = Path(model).resolve(), Path(out)
     if not path.is_file():
         raise InputError("there is no such model file", where=Where(str(model)))
     names = tuple(str(Path(name).resolve()) for name in functions)
+    if columns.text is None:
+        columns = replace(columns, text=remembered(text_column_of(path)))
     job = ModelJob(str(unfinished(target)), columns, what, str(path), names)
     return _run(job, sha256(path), data, target, columns, placement, progress, what)
 
@@ -382,8 +386,7 @@ class Done:
         for counts in self.counts:
             for name, count in counts.get("labels", {}).items():
                 labels[name] = labels.get(name, 0) + count
-        words = [str(bad) for bad in plan.broken]
-        words += [counts[BROKEN] for counts in self.counts if BROKEN in counts]
+        broken = [BrokenFile(**counts[BROKEN]) for counts in self.counts if BROKEN in counts]
         return ClusterRun(
             out,
             workers=workers,
@@ -391,7 +394,7 @@ class Done:
             resumed=resumed,
             cpu=sum(counts["cpu"] for counts in self.counts),
             labels=labels,
-            broken=tuple(words),
+            broken=(*plan.broken, *broken),
             **totals,
         )
 

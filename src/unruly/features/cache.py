@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import ModelFileError
 from unruly.features.encoder import Encoder
-from unruly.features.registry import Permitted, encoder_from_bytes, encoder_to_bytes
+from unruly.features.registry import AllowedEncoders, encoder_from_bytes, encoder_to_bytes
 from unruly.files import (
     CacheFiles,
     cache_folder,
@@ -256,7 +256,9 @@ def _read_encoder(place: Path) -> Encoder | None:
         if body is None:
             raise ModelFileError(f"{place}: damaged")
         size = int.from_bytes(body[:8], "little")
-        found = encoder_from_bytes(body[8 : 8 + size], body[8 + size :], Permitted(), str(place))
+        found = encoder_from_bytes(
+            body[8 : 8 + size], body[8 + size :], AllowedEncoders(), str(place)
+        )
     except ModelFileError:
         _warn(f"{place}: the fitted encoder is damaged: it is fitted again")
         return None

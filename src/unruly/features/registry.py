@@ -2,7 +2,7 @@
 
 A user writes a name, a path, a table, an array, or a list of these. A model file may come from anywhere, so nothing in it
 is trusted: it is JSON and safetensors, never pickle or code, and its values are checked. What it names outside the file (a
-model on the hub or in a folder, a class of the user's own) is opened only if the user names it too (`Permitted`).
+model on the hub or in a folder, a class of the user's own) is opened only if the user names it too (`AllowedEncoders`).
 """
 
 from __future__ import annotations
@@ -280,12 +280,12 @@ _MAKERS: dict[str, Callable[[_Options], Encoder]] = {
 
 
 @dataclass(frozen=True)
-class Permitted:
-    """What the user allows a model file to refer to: models by name, encoders by class or object.
+class AllowedEncoders:
+    """What the caller allows the encoders of a model file to open: models by name, classes and objects of their own.
 
     `minilm` needs no permission where its weights are on this machine; with it, they may be downloaded.
 
-    >>> Permitted.of(["bert-base-uncased"]).models
+    >>> AllowedEncoders.of(["bert-base-uncased"]).models
     frozenset({'bert-base-uncased'})
     """
 
@@ -293,11 +293,11 @@ class Permitted:
     own: Mapping[str, Any] = field(default_factory=dict)  # "module:Class": the class, or an object
 
     @classmethod
-    def of(cls, encoders: object = None) -> Permitted:
+    def of(cls, encoders: object = None) -> AllowedEncoders:
         """From the argument `encoders`: None, a model's name, a class, an object, a mapping, or a list of these."""
         if encoders is None:
             return cls()
-        if isinstance(encoders, Permitted):
+        if isinstance(encoders, AllowedEncoders):
             return encoders
         if isinstance(encoders, str):
             return cls(models=frozenset([encoders]))
@@ -314,22 +314,22 @@ class Permitted:
 class NamedByFile:
     """An encoder that a model file names and the user does not: shown, but never opened.
 
-    >>> named_by_file(["auto", {"name": "lsa", "dim": 64}], Permitted())
+    >>> named_by_file(["auto", {"name": "lsa", "dim": 64}], AllowedEncoders())
     ['auto', {'name': 'lsa', 'dim': 64}]
-    >>> named_by_file("someone/bert", Permitted())
+    >>> named_by_file("someone/bert", AllowedEncoders())
     NamedByFile(spec='someone/bert')
     """
 
     spec: Any
 
 
-def named_by_file(spec: Any, permitted: Permitted) -> Any:
+def named_by_file(spec: Any, allowed: AllowedEncoders) -> Any:
     """The `encoder` argument that a model file states, if it may be used again; else as `NamedByFile`."""
-    if isinstance(spec, str) and spec in permitted.own:
-        return permitted.own[spec]
+    if isinstance(spec, str) and spec in allowed.own:
+        return allowed.own[spec]
     items = spec if isinstance(spec, list) else [spec]
     names = [item.get("name") if isinstance(item, Mapping) else item for item in items]
-    known = {"auto", "lsa", *permitted.models}
+    known = {"auto", "lsa", *allowed.models}
     if "minilm" in names:
         from unruly.features import minilm
 
@@ -337,10 +337,10 @@ def named_by_file(spec: Any, permitted: Permitted) -> Any:
     return spec if all(isinstance(n, str) and n in known for n in names) else NamedByFile(spec)
 
 
-def refusal(text: bytes, permitted: Permitted) -> str | None:
+def refusal(text: bytes, allowed: AllowedEncoders) -> str | None:
     """Why this encoder may not be opened, or None; checked before anything is opened.
 
-    >>> refusal(b'{"kind": "transformer", "state": {"model": "someone/bert"}}', Permitted())
+    >>> refusal(b'{"kind": "transformer", "state": {"model": "someone/bert"}}', AllowedEncoders())
     "it reads texts with the model 'someone/bert', which is opened only when you name it as well: encoders='someone/bert'"
     """
     try:
@@ -348,13 +348,13 @@ def refusal(text: bytes, permitted: Permitted) -> str | None:
         kind, model = str(kept["kind"]), str(dict(kept["state"]).get("model"))
     except (KeyError, TypeError, ValueError, RecursionError):
         return None  # damaged: reading it says how
-    if kind == "transformer" and model not in permitted.models:
+    if kind == "transformer" and model not in allowed.models:
         return (
             f"it reads texts with the model {model!r}, which is opened only when you name it as well: "
             f"encoders={model!r}"
         )
-    if ":" in kind and kind not in permitted.own:
-        given = f" (you named {listed(permitted.own)})" if permitted.own else ""
+    if ":" in kind and kind not in allowed.own:
+        given = f" (you named {listed(allowed.own)})" if allowed.own else ""
         return (
             f"it reads texts with the encoder {kind!r}, a class that is not unruly's, so give it "
             f"as well{given}: encoders={{{kind!r}: {kind.rpartition(':')[2].rpartition('.')[2]}}}"
@@ -362,10 +362,10 @@ def refusal(text: bytes, permitted: Permitted) -> str | None:
     return None
 
 
-def refused(files: Mapping[str, bytes], permitted: Permitted) -> str | None:
+def refused(files: Mapping[str, bytes], allowed: AllowedEncoders) -> str | None:
     """The same of a whole stack's files."""
     texts = [data for name, data in sorted(files.items()) if name.endswith(".json")]
-    return next((why for text in texts if (why := refusal(text, permitted))), None)
+    return next((why for text in texts if (why := refusal(text, allowed))), None)
 
 
 def encoder_to_bytes(encoder: Encoder) -> tuple[bytes, bytes]:
@@ -376,19 +376,21 @@ def encoder_to_bytes(encoder: Encoder) -> tuple[bytes, bytes]:
     return text.encode(), bytes(save(tensors))
 
 
-def encoder_from_bytes(text: bytes, tensors: bytes, permitted: Permitted, where: str) -> Encoder:
+def encoder_from_bytes(
+    text: bytes, tensors: bytes, allowed: AllowedEncoders, where: str
+) -> Encoder:
     """The encoder that `encoder_to_bytes` wrote; damage is a `ModelFileError`."""
     try:
         kept = json.loads(text)
         state = _restored(kept["state"], load(tensors))
-        return _made(kept["kind"], state, permitted, where)
+        return _made(kept["kind"], state, allowed, where)
     except _DAMAGED as error:
         raise ModelFileError(
             f"{where}: an encoder cannot be read ({type(error).__name__}: {str(error)[:200]})"
         ) from None
 
 
-def _made(kind: str, state: State, permitted: Permitted, where: str) -> Encoder:
+def _made(kind: str, state: State, allowed: AllowedEncoders, where: str) -> Encoder:
     """The encoder that a file holds."""
     match kind:
         case "lsa":
@@ -398,7 +400,7 @@ def _made(kind: str, state: State, permitted: Permitted, where: str) -> Encoder:
         case "minilm":
             from unruly.features.minilm import MiniLM
 
-            return replace(MiniLM.from_state(state), network="minilm" in permitted.models)
+            return replace(MiniLM.from_state(state), network="minilm" in allowed.models)
         case "static":
             from unruly.features.static import Static
 
@@ -407,14 +409,14 @@ def _made(kind: str, state: State, permitted: Permitted, where: str) -> Encoder:
             from unruly.features.custom import PrecomputedFeatures
 
             return PrecomputedFeatures.from_state(state)
-        case "transformer" if state["model"] in permitted.models:
+        case "transformer" if state["model"] in allowed.models:
             from unruly.features.hub import Transformer
 
             return Transformer.from_state(state)
-    if kind in permitted.own:
+    if kind in allowed.own:
         from unruly.features.custom import CustomEncoder
 
-        return CustomEncoder.from_state(permitted.own[kind], state, kind)
+        return CustomEncoder.from_state(allowed.own[kind], state, kind)
     raise ModelFileError(f"{where}: an unknown kind of encoder, {kind!r}")
 
 

@@ -20,7 +20,7 @@ from unruly.facts import EncoderFallback
 from unruly.features.cache import Cache
 from unruly.features.encoder import TEXT, Block, Encoder, Features, view_of
 from unruly.features.registry import (
-    Permitted,
+    AllowedEncoders,
     encoder_from,
     encoder_from_bytes,
     encoder_to_bytes,
@@ -158,10 +158,10 @@ class EncoderStack:
 
     @classmethod
     def from_members(
-        cls, files: Mapping[str, bytes], permitted: Permitted, where: str
+        cls, files: Mapping[str, bytes], allowed: AllowedEncoders, where: str
     ) -> EncoderStack:
-        """The stack that `to_members` wrote; nothing outside is opened but what is `permitted`."""
-        if why := refused(files, permitted):
+        """The stack that `to_members` wrote; nothing outside is opened but what is `allowed`."""
+        if why := refused(files, allowed):
             raise ModelFileError(f"{where}: {why}")
         try:
             plan = json.loads(files[PLAN])
@@ -175,7 +175,7 @@ class EncoderStack:
                 number: encoder_from_bytes(
                     files[f"part{number}.json"],
                     files[f"part{number}.safetensors"],
-                    permitted,
+                    allowed,
                     where,
                 )
                 for number in numbers
@@ -232,12 +232,12 @@ class Encoding:
         name: str,
         stack: EncoderStack | None,
         files: Mapping[str, bytes] | None = None,  # of the model file `where`
-        permitted: Permitted | None = None,
+        allowed: AllowedEncoders | None = None,
         where: str = "",
     ) -> None:
         self.name = name
         self._stack, self._files = stack, files
-        self._permitted, self._where = permitted or Permitted(), where
+        self._allowed, self._where = allowed or AllowedEncoders(), where
 
     @classmethod
     def fitted(
@@ -272,7 +272,7 @@ class Encoding:
         """The encoders themselves; those of a loaded model are read now."""
         if self._stack is None:
             assert self._files is not None
-            self._stack = EncoderStack.from_members(self._files, self._permitted, self._where)
+            self._stack = EncoderStack.from_members(self._files, self._allowed, self._where)
         return self._stack
 
     def first(self) -> Encoder:
@@ -298,10 +298,10 @@ class Encoding:
     ) -> Encoding:
         """The encoder of a loaded model, not read yet: its files are among the members of the file `where`.
 
-        `encoders` is what the user allows it to open (`Permitted.of`); a file that needs more is refused now.
+        `encoders` is what the user allows it to open (`AllowedEncoders.of`); a file that needs more is refused now.
         """
         files = {k.removeprefix(FOLDER): v for k, v in members.items() if k.startswith(FOLDER)}
-        permitted = Permitted.of(encoders)
-        if why := refused(files, permitted):
+        allowed = AllowedEncoders.of(encoders)
+        if why := refused(files, allowed):
             raise ModelFileError(f"{where}: {why}")
-        return cls(str(plain["name"]), None, files, permitted, where)
+        return cls(str(plain["name"]), None, files, allowed, where)

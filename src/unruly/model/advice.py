@@ -464,7 +464,7 @@ def _repeated(pairs: Pairs) -> list[RepeatedSource]:
 def _uncovered(votes: Votes, final: NDArray[np.integer]) -> list[UncoveredClass]:
     found = []
     for r, name in enumerate(votes.classes):
-        cast = _named(votes, r)
+        cast = votes_for(votes, r)
         sources, given = np.flatnonzero(cast.any(axis=0)), final == r
         reached = float(cast[given].any(axis=1).mean()) if given.any() else None
         if len(sources) < 2 or (reached is not None and reached < THIN):
@@ -473,7 +473,7 @@ def _uncovered(votes: Votes, final: NDArray[np.integer]) -> list[UncoveredClass]
     return found
 
 
-def _named(votes: Votes, r: int) -> NDArray[np.bool_]:
+def votes_for(votes: Votes, r: int) -> NDArray[np.bool_]:
     """(n, k): where a vote names class r, alone or among at most half of the classes."""
     cast = votes.hard == r
     for j, sets in votes.sets.items():

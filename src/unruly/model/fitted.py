@@ -32,6 +32,7 @@ from unruly.model.summary import FitSummary
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.rules.sources import Sources
+from unruly.texts.columns import remembered
 from unruly.texts.corpus import Corpus, digest_numbers, text_digests
 from unruly.votes.votes import Votes
 from unruly.wording import shortened
@@ -64,6 +65,7 @@ class Fitted:
     digests: NDArray[np.uint64]  # of the training documents, sorted
     labels: TrainedLabels  # people's, of some training documents
     commonest: int  # the class with most votes: majority vote's answer where no source votes
+    text_column: str | None = None  # that the training texts stood in, where known
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -79,6 +81,10 @@ class Fitted:
     def width(self) -> int:
         """How many features a document has."""
         return sum(width for _, width in self.blocks)
+
+    def documents(self, given: object) -> Documents:
+        """Documents as a user gives them, the texts in the column of the training texts where there is one."""
+        return Documents.of(given, remembered(self.text_column))
 
     @property
     def rule_sources(self) -> Sources | None:
@@ -186,6 +192,8 @@ class Fitted:
             raise ValueError("the commonest class or the digests are not as they should be")
         self.neighbourhood.check(d, m, k)
         self.labels.check(m)
+        if not isinstance(self.text_column, str | None):
+            raise ValueError("the name of the text column is none")
         str(self.summary), str(self.ledger)  # can they be shown?
 
     def evaluate(

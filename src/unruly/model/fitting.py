@@ -89,6 +89,7 @@ def fit(
         raise SettingsError(unused_by_paper("class_prior"), option="class_prior")
     _refuse_one_class(votes, labels)
     features = _features(request, request.documents, progress)
+    corpus = request.documents.corpus
     learner = train(
         settings,
         features,
@@ -120,6 +121,7 @@ def fit(
         digests=np.unique(digests),
         labels=TrainedLabels.of(labels, digests),
         commonest=commonest_class(votes),
+        text_column=None if corpus is None else corpus.text_column,
     )
     return fitted, features, digests
 

@@ -32,8 +32,8 @@ class Documents:
     index: Any = None  # the pandas index, where pandas came in
 
     @classmethod
-    def of(cls, given: object) -> Documents:
-        """Tell texts from features by their kind.
+    def of(cls, given: object, text: str | None = None) -> Documents:
+        """Tell texts from features by their kind; `text` is the column of a file or a frame that holds the texts.
 
         >>> Documents.of(["call me", "nice song"]).n
         2
@@ -57,10 +57,10 @@ class Documents:
         array = _numbers(given)
         if array is not None:
             return cls(None, Features.from_array(array), index)
-        return cls(Corpus.of(given), None, index)
+        return cls(Corpus.of(given, text=text), None, index)
 
     @classmethod
-    def one(cls, given: object) -> Documents:
+    def one(cls, given: object, text: str | None = None) -> Documents:
         """A batch of one: a text, a corpus of one, or one row of features.
 
         >>> Documents.one("call me").n
@@ -70,7 +70,7 @@ class Documents:
             given = [given]
         elif isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "fiub":
             given = given[None, :]
-        documents = cls.of(given)
+        documents = cls.of(given, text)
         if documents.n != 1:
             raise InputError(f"explain takes one document at a time, not {documents.n}")
         return documents

@@ -19,10 +19,11 @@ from unruly.html import html_table
 from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER, Heads
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.matching import GaveUpWarning, given_up, warn_given_up
+from unruly.texts.columns import remembered
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import FLAT, Batch, CorpusStream, RowWriter, format_of
-from unruly.texts.table import BadRow, OnBadRow
+from unruly.texts.table import BadRow, BrokenFile, OnBadRow
 from unruly.votes.votes import Votes
 from unruly.wording import counted, plural
 
@@ -226,6 +227,10 @@ class Predictor(Protocol):
     def feature_width(self) -> int:
         """How many numbers a document becomes."""
 
+    @property
+    def text_column(self) -> str | None:
+        """The column that it was fitted on, where that is known."""
+
     def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
         """Everything it says of these documents; `cached`: features may be kept on disk."""
 
@@ -240,14 +245,10 @@ class Written:
     labels: dict[str, int]  # how many documents were given each class
     columns: dict[str, str]  # each added column -> its name in the file
     missing: int = 0  # rows without a text
-    skipped: tuple[BadRow, ...] = ()  # rows, and files of a folder, that were left out
+    skipped: tuple[BadRow, ...] = ()  # rows that were left out
     text: str = ""  # the column that was read as the text
     given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long, and so abstain
-
-    @property
-    def broken(self) -> tuple[BadRow, ...]:
-        """Files of a folder that could not be read."""
-        return tuple(bad for bad in self.skipped if bad.whole_file)
+    broken: tuple[BrokenFile, ...] = ()  # files of a folder that were left out
 
 
 def predict_file(
@@ -268,14 +269,16 @@ def predict_file(
     The ending of `out` tells the format: .csv, .tsv, .jsonl, .ndjson or .parquet. Columns and rows keep
     their order, and every record of a CSV file is written as the bytes that it was; where the data already has a
     column of a name that we add, ours is called `predicted_…`. In CSV, the sources that voted are joined
-    by semicolons. A row without a text gets the class shares of the training labels or, with `missing="empty"`,
+    by semicolons. Without `text`, the texts are in the column that the model was fitted on, where the data has it,
+    or in the one that is obvious. A row without a text gets the class shares of the training labels or, with `missing="empty"`,
     no label. With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
     """
     target = Path(out)
     format_of(target)
     check_no_folder(target)
     check_not_input(target, files_of(Path(data)))
-    stream = Corpus.scan(data, text=text, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
+    column = text or remembered(model.text_column)
+    stream = Corpus.scan(data, text=column, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
     return predict_stream(model, stream, target, missing=missing, defuse=defuse, progress=progress)
 
 
@@ -323,16 +326,35 @@ def predict_stream(
         return columns.rename(names)
 
     writer = RowWriter(stream, target, schema, defuse=defuse, form=form)
-    documents, skipped = _write(stream, writer, labelled, "labelling", progress)
-    path = target if isinstance(target, Path) else None
-    text, facts = stream.layout.text, tuple(slow.values())
+    done = _write(stream, writer, labelled, "labelling", progress)
+    facts = tuple(slow.values())
     warn_given_up(facts)
-    return Written(path, documents, covered, labels, names, without, skipped, text, facts)
+    return Written(
+        path=target if isinstance(target, Path) else None,
+        documents=done.documents,
+        covered=covered,
+        labels=labels,
+        columns=names,
+        missing=without,
+        skipped=done.skipped,
+        text=stream.layout.text,
+        given_up=facts,
+        broken=done.broken,
+    )
 
 
 def _bounded(stream: CorpusStream, width: int) -> CorpusStream:
     """The same file in batches of so few rows that features of this width do not take much memory."""
     return replace(stream, batch_rows=min(stream.batch_rows, max(1, MOST_NUMBERS // max(1, width))))
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """How many documents were written, and what was left out."""
+
+    documents: int
+    skipped: tuple[BadRow, ...]
+    broken: tuple[BrokenFile, ...]
 
 
 def _write(
@@ -341,14 +363,15 @@ def _write(
     columns: Callable[[Corpus], pl.DataFrame],
     what: str,
     progress: Progress,
-) -> tuple[int, tuple[BadRow, ...]]:
-    """Write every row with the columns made of its batch; how many documents there were, and what was left out."""
-    documents, skipped = 0, list[BadRow]()
+) -> _Passed:
+    """Write every row with the columns made of its batch."""
+    documents, skipped, broken = 0, list[BadRow](), list[BrokenFile]()
 
     def batches() -> Iterator[tuple[Batch, pl.DataFrame]]:
         nonlocal documents
         for batch in stream.batches():
             skipped.extend(batch.corpus.skipped)
+            broken.extend(batch.corpus.broken)
             if n := len(batch.corpus):
                 yield batch, columns(batch.corpus)
                 documents += n
@@ -356,7 +379,7 @@ def _write(
 
     with stage(progress, what, stream.rows, "texts"):
         writer.write(batches())
-    return documents, tuple(skipped)
+    return _Passed(documents, tuple(skipped), tuple(broken))
 
 
 COLUMN = "features"
@@ -383,6 +406,7 @@ class Encoded:
     column: str  # the name of the added column
     skipped: tuple[BadRow, ...] = ()
     text: str = ""  # the column that was read as the text
+    broken: tuple[BrokenFile, ...] = ()
 
 
 def encode_stream(
@@ -400,5 +424,13 @@ def encode_stream(
         return pl.DataFrame({name: pl.Series(values, dtype=kind)})
 
     writer = RowWriter(stream, target, {name: kind})
-    documents, skipped = _write(stream, writer, encoded, "encoding", progress)
-    return Encoded(target, documents, model.feature_width, name, skipped, stream.layout.text)
+    done = _write(stream, writer, encoded, "encoding", progress)
+    return Encoded(
+        path=target,
+        documents=done.documents,
+        width=model.feature_width,
+        column=name,
+        skipped=done.skipped,
+        text=stream.layout.text,
+        broken=done.broken,
+    )

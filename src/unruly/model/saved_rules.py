@@ -127,16 +127,19 @@ class Absent:
 
 
 @dataclass(frozen=True)
-class Allowed:
-    """What the caller named when loading: Python files and spaCy models. Only these are opened."""
+class AllowedRules:
+    """What the caller allows the rules of a model file to open: Python files, spaCy models and classifiers, by name.
+
+    For encoders, `unruly.features.registry.AllowedEncoders`.
+    """
 
     names: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, given: str | Path | Sequence[str | Path] | None) -> Allowed:
+    def of(cls, given: str | Path | Sequence[str | Path] | None) -> AllowedRules:
         """One name, several, or none.
 
-        >>> Allowed.of([len])
+        >>> AllowedRules.of([len])
         Traceback (most recent call last):
         ...
         unruly.errors.InputError: functions= names files, not a builtin_function_or_method object: give the path of the Python file that holds the functions, as in functions='rules.py'
@@ -303,7 +306,7 @@ class SavedRules:
 
     @classmethod
     def from_plain(
-        cls, plain: Mapping[str, Any], allowed: Allowed, encoder: Encoding | None = None
+        cls, plain: Mapping[str, Any], allowed: AllowedRules, encoder: Encoding | None = None
     ) -> SavedRules:
         """Back from JSON, opening nothing but what is allowed; `encoder` is the model's."""
         space = None if encoder is None else FittedSpace(encoder.first)
@@ -425,7 +428,7 @@ def _condition_to_plain(condition: Condition) -> dict[str, Any]:
     return dict(condition.to_plain())
 
 
-def _rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: Allowed) -> Rule:
+def _rule_from_plain(plain: Mapping[str, Any], place: Place, allowed: AllowedRules) -> Rule:
     """Back from JSON, opening nothing but what is allowed."""
     if _count(plain["when"]) > _MOST:
         raise _refused(place, f"the model file holds a rule of more than {_MOST:,} conditions")
@@ -451,7 +454,7 @@ def _count(plain: object) -> int:
 
 
 def _condition_from_plain(
-    plain: object, place: Place, allowed: Allowed, depth: int = 0
+    plain: object, place: Place, allowed: AllowedRules, depth: int = 0
 ) -> Condition:
     """Plain values to condition. Every kind is on the list, or refused."""
     table = place.table(plain)
@@ -480,17 +483,17 @@ def _condition_from_plain(
     )
 
 
-def _function(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+def _function(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
     name, file, digest = (inner[key] for key in ("name", "file", "digest"))
     wanted = Absent("function", place.text(name), _optional(file), _optional(digest))
     return allowed.function(wanted, place)
 
 
-def _entity(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+def _entity(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
     return allowed.entity(Absent("entity", place.text(inner["type"]), place.text(inner["model"])))
 
 
-def _classifier(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+def _classifier(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
     pairs = inner["map"]
     if not isinstance(pairs, list) or not all(
         isinstance(pair, list) and len(pair) == 2 for pair in pairs
@@ -502,18 +505,18 @@ def _classifier(inner: Mapping[str, object], place: Place, allowed: Allowed) -> 
     return allowed.classifier(Absent("classifier", name, None, digest, mapped, above))
 
 
-def _encoder(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+def _encoder(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
     return Absent("encoder", place.text(inner["name"]))
 
 
-def _similar(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+def _similar(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
     if not {"to", "above"} <= set(inner) <= {"to", "unlike", "above"}:
         raise _refused(place, "the examples to be like are not in the model file")
     examples, unlike = place.texts(inner["to"]), place.texts(inner.get("unlike", ()))
     return Similar(examples, place.number(inner["above"]), unlike=unlike, space=place.space)
 
 
-def _prompt(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+def _prompt(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
     if "key_env" in place.table(inner["prompt"]):
         raise _refused(place, "the model file names a key to send: do not trust it")
     about = place.table(inner["about"])
@@ -521,7 +524,7 @@ def _prompt(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Cond
     return rules.Prompt.from_plain({"prompt": inner["prompt"]}, replace(place, descriptions=known))
 
 
-def _described(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+def _described(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
     names = tuple(place.label(name) for name in place.texts(inner["classes"]))
     texts = place.texts(inner["descriptions"])
     moments = [inner["mean"], inner["deviation"]]
@@ -532,7 +535,7 @@ def _described(inner: Mapping[str, object], place: Place, allowed: Allowed) -> C
     return Described(dict(zip(names, texts, strict=True)), (mean, deviation), place.space)
 
 
-def _lookup(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Condition:
+def _lookup(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
     known = place.texts(inner["known"])
     if not known or not set(inner) <= {*_LOOKUP, "known"}:
         raise _refused(place, "the table to look up is not in the model file")
@@ -548,7 +551,7 @@ def _lookup(inner: Mapping[str, object], place: Place, allowed: Allowed) -> Cond
 
 
 # Kinds that a model has in another form than a project file.
-_READERS: dict[str, Callable[[Mapping[str, object], Place, Allowed], Condition]] = {
+_READERS: dict[str, Callable[[Mapping[str, object], Place, AllowedRules], Condition]] = {
     "carried_function": _function,
     "carried_entity": _entity,
     "carried_classifier": _classifier,

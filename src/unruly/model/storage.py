@@ -32,12 +32,12 @@ from safetensors.numpy import save as save_arrays
 import unruly
 from unruly.errors import ModelFileError, SettingsError
 from unruly.facts import Ledger
-from unruly.features.registry import Permitted, named_by_file
+from unruly.features.registry import AllowedEncoders, named_by_file
 from unruly.features.stack import Encoding
 from unruly.files import written_whole
 from unruly.learner import Learner
 from unruly.model.fitted import Fitted, Neighbourhood, TrainedLabels
-from unruly.model.saved_rules import Allowed, SavedRules
+from unruly.model.saved_rules import AllowedRules, SavedRules
 from unruly.model.settings import SETTINGS
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
@@ -279,7 +279,7 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
     file carries their names and the file's digest, never code. `encoders` is the encoder, where that is not
     unruly's own: a model's name, or a class.
     """
-    allowed = Allowed.of(functions)
+    allowed = AllowedRules.of(functions)
     container = open_container(path)
     try:
         return _loaded(container, allowed, encoders)
@@ -291,7 +291,14 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
         ) from error
 
 
-def _loaded(container: Container, allowed: Allowed, encoders: object) -> Loaded:
+def text_column_of(path: str | Path) -> str | None:
+    """The column that a model was fitted on, where that is known, without the rest of the model."""
+    facts = open_container(path).read_json("model.json")
+    found = facts.get("text_column") if isinstance(facts, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _loaded(container: Container, allowed: AllowedRules, encoders: object) -> Loaded:
     facts = container.read_json("model.json")
     training = container.read_json("training.json")
     arrays = load_arrays(container.read("training.safetensors"))
@@ -334,6 +341,7 @@ def _loaded(container: Container, allowed: Allowed, encoders: object) -> Loaded:
         digests=arrays["digests"],
         labels=TrainedLabels(arrays["labelled"], arrays["labelled_as"], arrays["labelled_weights"]),
         commonest=facts["commonest"],
+        text_column=facts.get("text_column"),  # files of the first days of format 2 have none
     )
     fitted.check()
     return Loaded(fitted, _parameters(facts["parameters"], encoders))
@@ -344,7 +352,7 @@ def _parameters(plain: Mapping[str, Any], encoders: object) -> dict[str, Any]:
     known = {"encoder", "class_prior", "keep_documents", "cache"}
     if set(plain) != known or type(plain["cache"]) is not bool:
         raise ValueError("the parameters are not those of a WeakClassifier")
-    return {**plain, "encoder": named_by_file(plain["encoder"], Permitted.of(encoders))}
+    return {**plain, "encoder": named_by_file(plain["encoder"], AllowedEncoders.of(encoders))}
 
 
 def restore(kind: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Learner:
@@ -375,6 +383,7 @@ def _facts(fitted: Fitted, parameters: Mapping[str, Any]) -> dict[str, Any]:
         "encoder": None if fitted.encoder is None else fitted.encoder.to_plain(),
         "ledger": fitted.ledger.to_plain(),
         "commonest": fitted.commonest,
+        "text_column": fitted.text_column,
         "learner": type(fitted.learner).__name__,
         "parameters": dict(parameters),
     }

@@ -15,7 +15,14 @@ candidates of which 95 % of the matches have the same hard vote from one source,
 and what was refused. Documents with true labels count with these in the place of posteriors.
 
 Posteriors come from the rules that exist, so the accuracies are the model's own view: see `docs/suggest.md` for
-how often they are right.
+how often they are right. On documents without a vote that view is a guess from their words alone, so only matches with
+a vote or a label are evidence of the class, E of them. A candidate is offered where the evidence is clear:
+
+    the lower quartile (Clopper and Pearson's bound) of a share a' of E documents is above u, and above the share a' of
+    every other class; and at least three different texts have a vote, or a label, for c
+
+with a' the mean posterior on the matches. Without it a suggestion is a guess, made only when it is asked for, or when
+somebody proposes the rule.
 """
 
 from __future__ import annotations
@@ -37,6 +44,7 @@ from unruly.model.advice import (
     known_truth,
     measured_share,
     text_numbers,
+    votes_for,
 )
 from unruly.model.candidates import MOST_VALUES, find_candidates
 from unruly.progress import SILENT, Progress, stage
@@ -47,7 +55,7 @@ from unruly.rules.matching import MatchFrame
 from unruly.rules.source import Rule, Source, rule_to_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Length
-from unruly.statistics import Share, clopper_pearson, sample_rows
+from unruly.statistics import Share, clopper_pearson, clopper_pearson_low, sample_rows
 from unruly.texts.columns import names_classes
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
@@ -57,6 +65,8 @@ SHRINK = 2.0  # documents of the usual kind that are added to each candidate's m
 MODEL_DOCUMENTS = 12.0  # what the model's view is worth at most, for its errors do not average out
 CAUTION = 0.5  # standard errors that are taken off
 LEAST = 0.5  # accuracy, below which nothing is suggested
+QUARTILE = 0.25  # of what the accuracy may be by the evidence: this must be above chance
+FEWEST = 3  # different texts with a vote for the class that is suggested
 OVERLAP = 0.95  # of a candidate's matches with the same vote from one source
 MOST_ODDS = 3.0  # the log-odds that one more vote can add
 SETTLED = 0.1  # what a match with votes counts beside one without, before figures are exact
@@ -179,15 +189,16 @@ def suggest_rules(
     scored: NDArray[np.int64] | None = None,
     refused: Collection[Refused] = (),
     candidates: Sequence[Rule] | None = None,
+    guesses: bool = False,
     least: float = LEAST,
     progress: Progress = SILENT,
 ) -> tuple[RuleSuggestion, ...]:
-    """At most n new rules, the best first.
+    """At most n new rules, the best first; with `guesses`, also those that no votes or labels speak for.
 
     `posteriors` are the model's, `labels` true classes where they are known (-1 elsewhere). `scored` are true classes
     that decide nothing: they only stand beside the estimates, as `measured`. `rules` are those that exist: their own
     words are not suggested again. `candidates` are rules of one class each that
-    somebody proposes; without them, conditions are looked for in the texts.
+    somebody proposes, and so need no votes that speak for them; without them, conditions are looked for in the texts.
 
     >>> letters = [a + b for a in "abcdef" for b in "uvwxyz"]
     >>> corpus = Corpus.from_texts([f"cheap {a}" for a in letters] + [f"song {a}" for a in letters])
@@ -203,21 +214,23 @@ def suggest_rules(
         return ()
     with stage(progress, "looking for rules", None, "rules"):
         there = _Known.of(rules, refused)
+        bar = _Bar(least, clear=not guesses and candidates is None)
         rows = sample_rows(len(corpus), MOST_DOCUMENTS)
-        sample = _Documents.of(corpus.take(rows), votes.take(rows), truth[rows], usual)
+        known = np.full(len(corpus), ABSTAIN) if labels is None else labels
+        sample = _Documents.of(corpus.take(rows), votes.take(rows), truth[rows], usual, known[rows])
         found = (
-            _shortlist(sample, n, there, least)
+            _shortlist(sample, n, there, bar)
             if candidates is None
             else sample.matched(
                 [rule for rule in candidates if not there.has(str(rule.label), rule.when)]
             )
         )
-        listed = _greedy(found, sample, n + max(n // 2, SPARE), least)
-        everything = _Documents.of(corpus, votes, truth, usual)
+        listed = _greedy(found, sample, n + max(n // 2, SPARE), bar)
+        everything = _Documents.of(corpus, votes, truth, usual, known)
         figures = [everything.figures(rule, rows) for rule, rows in everything.matched(listed)]
-        best = [one for one in figures if one.stands(least)][:n]  # figures are exact only now
-        known = labels if scored is None else scored
-        return tuple(_suggestion(one, everything, known) for one in best)
+        best = [one for one in figures if one.stands(bar)][:n]  # figures are exact only now
+        checked = labels if scored is None else scored
+        return tuple(_suggestion(one, everything, checked) for one in best)
 
 
 def _logit(p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -233,6 +246,14 @@ def _strength(
     evidence = 1 / (1 / (counts + SHRINK) + 1 / MODEL_DOCUMENTS)
     error = 1 / np.sqrt(evidence * accuracy * (1 - accuracy))
     return accuracy, _logit(accuracy) - _logit(usual) - CAUTION * error
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """What a suggestion must come up to."""
+
+    least: float  # accuracy
+    clear: bool  # whether votes and labels must speak for its class
 
 
 @dataclass(frozen=True)
@@ -287,6 +308,7 @@ class _Documents:
     truth: NDArray[np.float64]  # (n, m)
     usual: NDArray[np.float64]  # (m,)
     weight: NDArray[np.float64]  # (n,): 1, or less where the same text occurs several times
+    labels: NDArray[np.int64]  # (n,): true classes, -1 where nobody knows
 
     @classmethod
     def of(
@@ -295,9 +317,28 @@ class _Documents:
         votes: Votes,
         truth: NDArray[np.float64],
         usual: NDArray[np.float64],
+        labels: NDArray[np.int64],
     ) -> _Documents:
         numbers = text_numbers(corpus.texts)
-        return cls(corpus, votes, truth, usual, 1 / np.bincount(numbers)[numbers])
+        return cls(corpus, votes, truth, usual, 1 / np.bincount(numbers)[numbers], labels)
+
+    @cached_property
+    def named(self) -> NDArray[np.bool_]:
+        """(n, m): classes that a vote or a label names."""
+        cast = [votes_for(self.votes, r).any(axis=1) for r in range(self.votes.m)]
+        known = self.labels[:, None] == np.arange(self.votes.m)
+        return np.asarray(np.stack(cast, axis=1) | known)
+
+    def is_clear(self, rows: NDArray[np.intp], r: int) -> bool:
+        """Whether votes and labels on these rows, and not only guesses from words, speak for class r."""
+        named, weight = self.named[rows], self.weight[rows]  # (v, m), (v,)
+        if weight[named[:, r]].sum() < FEWEST - 1e-6:
+            return False
+        shares = np.average(self.truth[rows], axis=0, weights=weight)  # (m,)
+        rival = float(np.delete(shares, r).max())
+        evidence = float(weight[named.any(axis=1)].sum())
+        low = clopper_pearson_low(float(shares[r]) * evidence, evidence, QUARTILE)
+        return low > max(rival, float(self.usual[r]))
 
     @cached_property
     def hard(self) -> NDArray[np.int8]:
@@ -342,6 +383,7 @@ class _Documents:
             news=moved * weight,
             changed=int((after.argmax(axis=1) != p.argmax(axis=1)).sum()),
             overlap=float(same.max(initial=0.0)),
+            clear=self.is_clear(rows, r),
         )
 
 
@@ -359,16 +401,17 @@ class _Figures:
     news: NDArray[np.float64]  # (v,): 1 where nobody votes, else how far the posterior would move
     changed: int
     overlap: float  # the largest share of its matches with the same vote from one source
+    clear: bool  # whether votes and labels speak for its class
 
     @property
     def score(self) -> float:
         """Its strength times the logarithm of its news."""
         return self.strength * float(np.log1p(self.news.sum()))
 
-    def stands(self, least: float) -> bool:
-        """Whether it is good enough, and says something new."""
-        good = len(self.rows) > 0 and self.strength > 0 and self.accuracy >= least
-        return good and self.overlap < OVERLAP
+    def stands(self, bar: _Bar) -> bool:
+        """Whether it is good enough, rests on evidence, and says something new."""
+        good = len(self.rows) > 0 and self.strength > 0 and self.accuracy >= bar.least
+        return good and self.overlap < OVERLAP and (self.clear or not bar.clear)
 
 
 def _after(p: NDArray[np.float64], r: int, accuracy: float, usual: float) -> NDArray[np.float64]:
@@ -380,7 +423,7 @@ def _after(p: NDArray[np.float64], r: int, accuracy: float, usual: float) -> NDA
 
 
 def _shortlist(
-    documents: _Documents, n: int, known: _Known, least: float
+    documents: _Documents, n: int, known: _Known, bar: _Bar
 ) -> list[tuple[Rule, NDArray[np.intp]]]:
     """The best candidates of each class, as rules, with the rows that they are thought to match."""
     candidates = find_candidates(documents.corpus, documents.truth)
@@ -390,7 +433,7 @@ def _shortlist(
     accuracy, strength = _strength(hits, counts[:, None], documents.usual)
     news = np.asarray(found.T @ np.where(documents.covered, SETTLED * weight, weight)).ravel()
     score = strength * np.log1p(news)[:, None]  # (w, m)
-    score[(strength <= 0) | (accuracy < least) | (documents.usual < RARE)[None, :]] = 0
+    score[(strength <= 0) | (accuracy < bar.least) | (documents.usual < RARE)[None, :]] = 0
     listed: list[tuple[Rule, NDArray[np.intp]]] = []
     for r, label in enumerate(votes.classes):
         best = np.argsort(-score[:, r], kind="stable")
@@ -405,12 +448,12 @@ def _shortlist(
 
 
 def _greedy(
-    listed: list[tuple[Rule, NDArray[np.intp]]], documents: _Documents, n: int, least: float
+    listed: list[tuple[Rule, NDArray[np.intp]]], documents: _Documents, n: int, bar: _Bar
 ) -> list[Rule]:
     """The best, then the best of what is still news, and so on; classes with few votes come first."""
     votes = documents.votes
     left = [documents.figures(rule, rows) for rule, rows in listed]
-    left = [one for one in left if one.stands(least)]
+    left = [one for one in left if one.stands(bar)]
     fresh, chosen = np.ones(votes.n), list[Rule]()
     named = documents.hard[documents.hard != ABSTAIN]
     cast = np.bincount(named, minlength=votes.m).astype(np.float64)  # (m,)

@@ -39,6 +39,7 @@ from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress, usual_progress
 from unruly.rules.sources import Sources
+from unruly.texts.columns import remembered
 from unruly.texts.frame_table import files_of
 from unruly.votes.votes import Votes
 
@@ -190,7 +191,8 @@ class WeakClassifier:
         the endpoint's key, which a loaded model does not know. A model file may come from a stranger, so texts
         and key go to this machine alone and to the `hosts` that you name.
         """
-        fitted, documents = self._fitted(), Documents.of(X)
+        fitted = self._fitted()
+        documents = fitted.documents(X)
         if fitted.rules is None or documents.corpus is None:
             return ()
         if unnamed := [host for host in fitted.rules.hosts() if host not in hosts]:
@@ -202,21 +204,22 @@ class WeakClassifier:
 
     def plan_prompts(self, X: Any) -> tuple[Plan, ...]:
         """What `ask_prompts` would send, where to, and what it would cost; nothing is sent."""
-        fitted, documents = self._fitted(), Documents.of(X)
+        fitted = self._fitted()
+        documents = fitted.documents(X)
         if fitted.rules is None or documents.corpus is None:
             return ()
         return fitted.rules.sources.plan(documents.corpus)
 
     def predict(self, X: Any, votes: Any = None) -> Any:
         """(n,): the class of each document; a pandas Series where X is pandas (see `set_output`)."""
-        documents = Documents.of(X)
+        documents = self._fitted().documents(X)
         numbers = self.predictions(documents, votes).numbers
         labels = np.asarray(self.classes_[numbers])
         return contained(labels, None, self._output, documents.index)
 
     def predict_proba(self, X: Any, votes: Any = None) -> Any:
         """(n, m): the probability of each class, in the order of `classes_`; a DataFrame where X is pandas."""
-        documents = Documents.of(X)
+        documents = self._fitted().documents(X)
         proba = self.predictions(documents, votes).proba
         names = self.classes_.tolist()
         return contained(proba, names, self._output, documents.index)
@@ -235,7 +238,8 @@ class WeakClassifier:
         the features are not kept on disk, as for a stream of documents that nobody reads twice.
         """
         cache = self._cache() if cached else None
-        return self._fitted().predictions(Documents.of(documents), votes, cache, progress)
+        fitted = self._fitted()
+        return fitted.predictions(fitted.documents(documents), votes, cache, progress)
 
     @property
     def feature_width(self) -> int:
@@ -245,7 +249,8 @@ class WeakClassifier:
     def encode(self, X: Any, *, cached: bool = True, progress: Progress = SILENT) -> Any:
         """(n, d): the features that the model reads of these documents, as float32."""
         cache = self._cache() if cached else None
-        return self._fitted().features(Documents.of(X), cache, progress, keyed=False).matrix()
+        fitted = self._fitted()
+        return fitted.features(fitted.documents(X), cache, progress, keyed=False).matrix()
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy against gold labels `y`, or those of the corpus when `y` is left out.
@@ -253,7 +258,8 @@ class WeakClassifier:
         Votes as `y`, which scikit-learn's cross-validation passes unless a scorer is named, are compared with
         `vote_agreement`, and a warning says so: raised errors would come out of it as NaN.
         """
-        fitted, documents = self._fitted(), Documents.of(X)
+        fitted = self._fitted()
+        documents = fitted.documents(X)
         if isinstance(y, Votes) or (y is not None and np.ndim(y) == 2):
             from unruly.model.evaluation import warn_of_votes
 
@@ -269,7 +275,8 @@ class WeakClassifier:
 
         No gold is used: on held-out documents it compares settings when there are no true labels.
         """
-        return self._fitted().vote_agreement(Documents.of(X), votes, self._cache())
+        fitted = self._fitted()
+        return fitted.vote_agreement(fitted.documents(X), votes, self._cache())
 
     def evaluate(
         self,
@@ -282,7 +289,8 @@ class WeakClassifier:
     ) -> Evaluation:
         """All figures against gold labels (those of the corpus when `y` is left out)."""
 
-        fitted, documents = self._fitted(), Documents.of(X)
+        fitted = self._fitted()
+        documents = fitted.documents(X)
         gold = fitted.gold(documents, y)
         answers = self.predictions(documents, votes, progress=progress)
         name = Path(documents.corpus.name).name if documents.corpus is not None else ""
@@ -363,7 +371,8 @@ class WeakClassifier:
         """Why one document gets its label: a text, a corpus of one, or one row of features."""
         from unruly.model.explanation import explain
 
-        fitted, documents = self._fitted(), Documents.one(X)
+        fitted = self._fitted()
+        documents = Documents.one(X, remembered(fitted.text_column))
         return explain(fitted, documents, votes, words=words, neighbours=neighbours)
 
     def suggest_rules(
@@ -375,13 +384,15 @@ class WeakClassifier:
         labels: Labels | None = None,
         refused: Collection[Refused] = (),
         candidates: Sequence[Rule] | None = None,
+        guesses: bool = False,
         progress: Progress = SILENT,
     ) -> tuple[RuleSuggestion, ...]:
         """New rules for these documents (the training documents, best of all), the best first.
 
         Ranked by the model's own probabilities; `labels` are true ones, names or numbers with None or -1
         where unknown, or a map from ids, and count in their place. `candidates` are rules that somebody proposes:
-        only these are ranked; without them, words and patterns are looked for in the texts.
+        only these are ranked; without them, words and patterns are looked for in the texts. With `guesses` there are
+        also rules that few votes or labels on their matches speak for.
         """
         from unruly.model.suggestions import suggest_rules
 
@@ -395,6 +406,7 @@ class WeakClassifier:
             labels=known,
             refused=refused,
             candidates=candidates,
+            guesses=guesses,
             progress=progress,
         )
 
@@ -431,7 +443,7 @@ class WeakClassifier:
         self, X: Any, votes: Any, labels: Labels | None, progress: Progress
     ) -> tuple[Corpus, Predictions, NDArray[np.int64] | None]:
         """Documents with texts, the model's answers, and (n,) true labels where any are given."""
-        documents = Documents.of(X)
+        documents = self._fitted().documents(X)
         if documents.corpus is None:
             raise InputError("rules are about texts, and these are features: give the documents")
         answers = self.predictions(documents, votes, progress=progress)
@@ -459,11 +471,12 @@ class WeakClassifier:
         files = [files_of(given) for given in (data, test) if isinstance(given, Path)]
         check_not_input(Path(path), chain.from_iterable(files))
         page = importlib.import_module("unruly.report.page")  # a later room: only when asked for
+        fitted = self._fitted()
         page.report(
-            self._fitted(),
+            fitted,
             path,
-            None if data is None else Documents.of(data).corpus,
-            None if test is None else Documents.of(test).corpus,
+            None if data is None else fitted.documents(data).corpus,
+            None if test is None else fitted.documents(test).corpus,
             name=Path(path).stem,
             votes=votes,
             scored_votes=test_votes,
@@ -493,6 +506,11 @@ class WeakClassifier:
     def class_names(self) -> tuple[str, ...]:
         """The classes by name, in the order of the probabilities."""
         return self._fitted().classes
+
+    @property
+    def text_column(self) -> str | None:
+        """The column that the training texts stood in, which new files and frames are looked into first; None: unknown."""
+        return self._fitted().text_column
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters; with `deep`, each setting as `settings__epochs` and so on."""
@@ -540,7 +558,7 @@ class WeakClassifier:
         """The features of documents and the votes on them; of the training documents where no X is given."""
         fitted = self._fitted()
         if X is not None:
-            documents = Documents.of(X)
+            documents = fitted.documents(X)
             cast = fitted.votes(documents, votes, progress)
             return fitted.features(documents, self._cache(), progress), cast
         if self._training_features is None or self._training_votes is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,7 +27,7 @@ from unruly.texts.columns import gold_column, names_classes
 from unruly.texts.corpus import UNKNOWN, Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import BadRow, OnBadRow, check_on_bad_row, skipped_line
+from unruly.texts.table import BadRow, BrokenFile, OnBadRow, check_on_bad_row, skipped_line
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import MOST_CLASSES, Votes
 from unruly.wording import did_you_mean, listed, plural
@@ -316,7 +316,16 @@ class Project:
         )
         split = "test" if self.data.test else "train"
         documents = self.corpus("test") if self.data.test else corpus
-        found = FittedProject(self, model, None, None, labels, corpus.skipped, corpus.missing_count)
+        found = FittedProject(
+            self,
+            model,
+            None,
+            None,
+            labels,
+            corpus.skipped,
+            corpus.missing_count,
+            broken=corpus.broken,
+        )
         if not score:
             return found
         if documents.gold is None or not (documents.gold >= 0).any():
@@ -383,11 +392,15 @@ class FittedProject:
     skipped: tuple[BadRow, ...] = ()  # rows of the training file that could not be used
     missing: int = 0  # rows of it without a text
     unscored: Unscored | None = None  # why there are no figures, where some could be expected
+    broken: tuple[
+        BrokenFile, ...
+    ] = ()  # of a folder of training files, those that could not be read
 
     def remarks(self) -> list[str]:
         """What is odd about rows and labels, a line for each kind."""
         return [
             *([skipped_line(self.skipped)] if self.skipped else ()),
+            *(f"left out: {file}" for file in self.broken),
             *([f"{plural(self.missing, 'row')} without a text"] if self.missing else ()),
             *problem_lines(self.labels.problems, self.labels.origin),
             *([str(self.unscored)] if self.unscored is not None else ()),
@@ -402,6 +415,7 @@ class FittedProject:
             "problems": problems_to_plain(self.labels.problems, self.labels.origin),
             "unscored": None if self.unscored is None else vars(self.unscored),
             "skipped": len(self.skipped),
+            "broken": [asdict(file) for file in self.broken],
             "missing": self.missing,
         }
 

@@ -94,6 +94,7 @@ class Suggestions:
     proposals: Proposals | None = None  # where a language model was asked for rules
     notes: tuple[Note, ...] = ()  # the model's class shares, and what speaks against them
     likely_gold: str | None = None  # the column that holds gold by its name, and that no rule reads
+    guesses: bool = False  # whether rules that few votes or labels speak for were asked for
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -109,6 +110,7 @@ class Suggestions:
             "labels": self.labels,
             "stand_in": self.stand_in,
             "likely_gold": self.likely_gold,
+            "guesses": self.guesses,
             "notes": [note_to_plain(note) for note in self.notes],
             "proposals": None if self.proposals is None else self.proposals.to_plain(),
         }
@@ -151,9 +153,15 @@ def suggest(
     n: int = 20,
     model: WeakClassifier | None = None,
     progress: Progress = SILENT,
+    *,
+    guesses: bool = False,
 ) -> Suggestions:
-    """New rules for a project, by a model or by one that is fitted now, and what is wrong with the old ones."""
-    return ranked(project, judge(project, model, progress), n, progress=progress)
+    """New rules for a project, by a model or by one that is fitted now, and what is wrong with the old ones.
+
+    With `guesses`, also rules that few votes or labels on their matches speak for.
+    """
+    judged = judge(project, model, progress)
+    return ranked(project, judged, n, guesses=guesses, progress=progress)
 
 
 def suggest_on(
@@ -205,6 +213,8 @@ def ranked(
     n: int = 20,
     proposals: Proposals | None = None,
     progress: Progress = SILENT,
+    *,
+    guesses: bool = False,
 ) -> Suggestions:
     """The best of what was proposed, or of what is found in the texts; and the critique of the old rules."""
     corpus, votes, judge, labels = judged.corpus, judged.votes, judged.judge, judged.labels
@@ -217,6 +227,7 @@ def ranked(
         labels=labels,
         refused=read_refused(project.folder),
         candidates=None if proposals is None else proposals.rules,
+        guesses=guesses,
         progress=progress,
     )
     accuracies = known_accuracies(votes, judge, judged.summary)
@@ -239,6 +250,7 @@ def ranked(
         proposals=proposals,
         notes=() if judged.stand_in is not None else _share_notes(judged.summary),
         likely_gold=likely_gold(corpus),
+        guesses=guesses,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,16 @@ from unruly.prompts.asking import Asked, Plan, Stop
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Cache
 from unruly.rules.prompt import ask, plans, prompt_of
-from unruly.rules.sources import ExampleFailure
+from unruly.rules.sources import ExampleFailure, RuleCount, Sources
 from unruly.texts.corpus import Corpus
-from unruly.texts.table import BadRow
+from unruly.texts.table import BadRow, BrokenFile
 from unruly.texts.wrench import is_wrench
 from unruly.votes.summary import Summary, summarise
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
 
 SMALL = 100_000  # documents that are read whole
+_MOST_IDLE = 8  # rules that decide nothing which are shown one by one
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class TextCounts:
     blank: int = 0  # without a text, or nothing but white space
     duplicates: int = 0  # repeat an earlier text
     skipped: tuple[BadRow, ...] = ()  # rows of the file that could not be used
-    broken: tuple[BadRow, ...] = ()  # files of a folder that could not be read
+    broken: tuple[BrokenFile, ...] = ()  # files of a folder that could not be read
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,36 +53,76 @@ class Voted:
     votes: Votes
     gold: NDArray[np.int16] | None  # (n,), -1 where unknown
     texts: TextCounts
+    rules: tuple[RuleCount, ...] = ()  # of sources with several, where they were to be counted
 
 
 def vote_split(
-    project: Project, split: str = "train", progress: Progress = SILENT, cache: Cache | None = None
+    project: Project,
+    split: str = "train",
+    progress: Progress = SILENT,
+    cache: Cache | None = None,
+    *,
+    count_rules: bool = False,
 ) -> Voted:
     """Match all rules against all documents of a split, in the order of the file."""
     with project.blamed():
+        counter = _RuleCounter(project.sources if count_rules else None, cache)
         if is_wrench(project.data.path(split, project.folder)):
-            return _whole(project, project.corpus(split), progress, cache)
+            return _whole(project, project.corpus(split), progress, cache, counter)
         stream = project.scan(split)
         if stream.rows is not None and stream.rows <= SMALL:
-            return _whole(project, stream.read(progress), progress, cache)
-        noted = _Noted(stream)
+            return _whole(project, stream.read(progress), progress, cache, counter)
+        noted = _Noted(stream, counter)
         parts = list(project.sources.vote_stream(noted, progress, cache, stream.rows))
         if not parts:
-            return _whole(project, stream.read(), progress, cache)
-        return Voted(Votes.concat(parts), noted.gold(), noted.counts())
+            return _whole(project, stream.read(), progress, cache, counter)
+        return Voted(Votes.concat(parts), noted.gold(), noted.counts(), counter.total())
 
 
-def _whole(project: Project, corpus: Corpus, progress: Progress, cache: Cache | None) -> Voted:
-    noted = _Noted([corpus])
-    votes = project.sources.vote(next(iter(noted)), progress, cache)
-    return Voted(votes, corpus.gold, noted.counts())
+def _whole(
+    project: Project,
+    corpus: Corpus,
+    progress: Progress,
+    cache: Cache | None,
+    counter: _RuleCounter,
+) -> Voted:
+    noted = _Noted([corpus], counter)
+    (votes,) = [project.sources.vote(batch, progress, cache) for batch in noted]
+    return Voted(votes, corpus.gold, noted.counts(), counter.total())
+
+
+@dataclass(frozen=True, eq=False)
+class _RuleCounter:
+    """Counts what each rule matches and decides, batch by batch; without sources nothing."""
+
+    sources: Sources | None
+    cache: Cache | None
+    batches: list[tuple[RuleCount, ...]] = field(default_factory=list)
+
+    def add(self, batch: Corpus) -> None:
+        if self.sources is not None:
+            self.batches.append(self.sources.rule_counts(batch, self.cache))
+
+    def total(self) -> tuple[RuleCount, ...]:
+        return tuple(
+            replace(
+                of_one[0],
+                matches=sum(count.matches for count in of_one),
+                decides=sum(count.decides for count in of_one),
+            )
+            for of_one in zip(*self.batches, strict=True)
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class _Noted:
-    """Passes batches on, and keeps their gold labels and what is odd about their texts."""
+    """Passes batches on, and keeps their gold labels and what is odd about their texts.
+
+    Rules are counted in a batch after it was voted on, so that an error in a rule is the voting's.
+    """
 
     batches: Iterable[Corpus]
+    counter: _RuleCounter
     golds: list[NDArray[np.int16]] = field(default_factory=list)
     digests: list[NDArray[np.uint64]] = field(default_factory=list)
     odd: list[TextCounts] = field(default_factory=list)
@@ -92,10 +133,10 @@ class _Noted:
                 self.golds.append(batch.gold)
             blank = batch.texts.str.strip_chars() == ""
             self.digests.append(batch.texts.filter(~blank).hash().to_numpy())
-            broken = tuple(bad for bad in batch.skipped if bad.whole_file)
-            skipped = tuple(bad for bad in batch.skipped if not bad.whole_file)
-            self.odd.append(TextCounts(int(blank.sum()), skipped=skipped, broken=broken))
+            counted = TextCounts(int(blank.sum()), skipped=batch.skipped, broken=batch.broken)
+            self.odd.append(counted)
             yield batch
+            self.counter.add(batch)
 
     def counts(self) -> TextCounts:
         digests = np.concatenate(self.digests) if self.digests else np.empty(0, np.uint64)
@@ -118,18 +159,42 @@ class LocatedFailure:
     failure: ExampleFailure
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.failure}"
+        return f"{self.where} {self.failure.found}"
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
         failure = self.failure
         return {
-            "where": str(self.where),
-            "source": failure.source,
-            "rule": failure.rule,
+            **_plain_place(self.where),
             "text": failure.text,
             "counter_example": failure.counter,
         }
+
+
+@dataclass(frozen=True)
+class IdleRule:
+    """A rule without which its source, which does vote, would vote the same on every document."""
+
+    where: Where
+    matches: int  # documents; an earlier rule of the source decides on each
+
+    def __str__(self) -> str:
+        if not self.matches:
+            return f"{self.where} matches no document: correct it, or remove it"
+        return (
+            f"{self.where} never decides: an earlier rule of the source decides on "
+            f"{'the one document' if self.matches == 1 else f'all {self.matches:,} documents'} that it matches; "
+            "move it up, or remove it"
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**_plain_place(self.where), "matches": self.matches}
+
+
+def _plain_place(rule: Where) -> dict[str, Any]:
+    """The place of a rule as JSON has it."""
+    return {"source": rule.source, "rule": rule.rule, "file": rule.file, "line": rule.line}
 
 
 @dataclass(frozen=True)
@@ -165,6 +230,7 @@ class Checked:
     starred: tuple[tuple[str, str], ...] = ()  # (source, keyword): words that end with a star
     too_frequent: tuple[TooFrequent, ...] = ()
     alike: tuple[tuple[str, ...], ...] = ()  # groups of classes that no vote tells apart
+    idle: tuple[IdleRule, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -243,6 +309,10 @@ class Checked:
             found.append(
                 f"{listed(self.never_vote)} {none} no document: check the rules, or remove them"
             )
+        found += map(str, self.idle[:_MOST_IDLE])
+        if others := len(self.idle[_MOST_IDLE:]):
+            decide = "decides" if others == 1 else "decide"
+            found.append(f"{plural(others, 'more rule')} {decide} nothing: --json lists all")
         if self.starred:
             source, word = self.starred[0]
             more = f", and {len(self.starred) - 1} more like it" if len(self.starred) > 1 else ""
@@ -274,7 +344,7 @@ class Checked:
             found.append(
                 f"{plural(skipped, 'row')} of the file {_are(skipped)} skipped as unusable"
             )
-        return found
+        return [*found, *(f"left out: {file}" for file in self.texts.broken)]
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -282,6 +352,7 @@ class Checked:
             "holds": self.holds,
             "learnable": self.learnable,
             "never_vote": list(self.never_vote),
+            "idle_rules": [fact.to_plain() for fact in self.idle],
             "not_asked": list(self.not_asked),
             "disabled": list(self.disabled),
             "only_class": self.only_class,
@@ -308,7 +379,7 @@ def check_project(
     rules = [rule for source in project.sources.sources for rule in source.rules]
     with project.blamed():
         failures = _located(project)
-    voted = vote_split(project, split, progress, cache)
+    voted = vote_split(project, split, progress, cache, count_rules=True)
     return Checked(
         summary=summarise(voted.votes, voted.gold),
         examples=sum(len(rule.examples) + len(rule.counter_examples) for rule in rules),
@@ -319,7 +390,18 @@ def check_project(
         starred=tuple(_starred(project)),
         too_frequent=tuple(_too_frequent(project, voted.votes)),
         alike=voted.votes.inseparable(),
+        idle=tuple(_idle(project, voted.rules)),
     )
+
+
+def _idle(project: Project, counts: Iterable[RuleCount]) -> Iterator[IdleRule]:
+    """Rules that decide nothing, where another rule of their source does."""
+    counts = tuple(counts)
+    voting = {count.source for count in counts if count.decides}
+    file = _table(project)
+    for count in counts:
+        if not count.decides and count.source in voting:
+            yield IdleRule(_place(project, file, count.source, count.rule), count.matches)
 
 
 def _too_frequent(project: Project, votes: Votes) -> Iterator[TooFrequent]:
@@ -354,19 +436,32 @@ def _are(count: int) -> str:
 
 def _located(project: Project) -> tuple[LocatedFailure, ...]:
     by_name = {source.name: source for source in project.sources.sources}
-    file = None if project.file is None else Table.read(project.file)
+    file = _table(project)
     found = []
     for failure in project.sources.check_examples():
         rule = by_name[failure.source].rules[failure.rule - 1]
         key = "counter_examples" if failure.counter else "examples"
         texts = list(rule.counter_examples if failure.counter else rule.examples)
-        source = project.sources.index(failure.source)
-        steps = ("source", source, "rule", failure.rule - 1, key, texts.index(failure.text))
-        where = Where(source=failure.source, rule=failure.rule)
-        if file is not None:
-            where = file.where(*steps)
-        found.append(LocatedFailure(where, failure))
+        keys = (key, texts.index(failure.text))
+        found.append(
+            LocatedFailure(_place(project, file, failure.source, failure.rule, *keys), failure)
+        )
     return tuple(found)
+
+
+def _table(project: Project) -> Table | None:
+    """The project file, where there is one."""
+    return None if project.file is None else Table.read(project.file)
+
+
+def _place(project: Project, file: Table | None, source: str, rule: int, *keys: str | int) -> Where:
+    """A rule, or a value under keys of it, with file and line."""
+    where = Where(source=source, rule=rule)
+    if file is None:
+        return where
+    return where.within(
+        file.where("source", project.sources.index(source), "rule", rule - 1, *keys)
+    )
 
 
 def plan_split(

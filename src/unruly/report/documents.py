@@ -53,8 +53,8 @@ class ShownVote:
 
 
 @dataclass(frozen=True)
-class ShownDocument:
-    """One document, ready to be shown."""
+class ExcerptedDocument:
+    """One document with the model's answer, its text cut to the parts that rules matched."""
 
     id: str
     group: str
@@ -71,7 +71,7 @@ def documents_to_show(
     votes: Votes,
     heads: Heads,
     gold: NDArray[np.int64] | None = None,
-) -> tuple[ShownDocument, ...]:
+) -> tuple[ExcerptedDocument, ...]:
     """The foremost documents of each group, a third each as far as there are enough."""
     majority, confidence = majority_vote(votes), heads.combined.max(axis=1)  # (n,), (n,)
     against = (majority != ABSTAIN) & (majority != heads.predicted)
@@ -116,10 +116,10 @@ def shown_document(
     votes: Votes,
     heads: Heads,
     gold: NDArray[np.int64] | None = None,
-) -> ShownDocument:
+) -> ExcerptedDocument:
     """One document with its votes, the heaviest first, and its matched spans."""
     why = votes.matches(row) if votes.provenance else ()
-    return ShownDocument(
+    return ExcerptedDocument(
         id=str(votes.ids[row]),
         group=group,
         pieces=excerpt(texts[row], _spans(row, why, votes)),
@@ -238,7 +238,7 @@ def documents_section(facts: Facts, command: str) -> str:
     return section("documents", title, paragraph(message), *parts)
 
 
-def _article(document: ShownDocument, classes: tuple[str, ...]) -> str:
+def _article(document: ExcerptedDocument, classes: tuple[str, ...]) -> str:
     votes = "".join(
         f"<li>{badge(v.label, classes)} {escape(v.source)} "
         f'<span class="soft">weight {v.weight:.2f}{"; " + escape(v.reason) if v.reason else ""}</span></li>'

@@ -34,7 +34,7 @@ from unruly.model.suggestions import RuleSuggestion, suggest_rules
 from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
 from unruly.report.accuracy import Confidence, Noise, VoteCount, by_votes, confidence_of, noise
-from unruly.report.documents import ShownDocument, documents_to_show
+from unruly.report.documents import ExcerptedDocument, documents_to_show
 from unruly.report.sources import SourceFacts, Weights, source_facts, source_weights
 from unruly.report.verdict import Removal, removals
 from unruly.rules.sources import Sources
@@ -148,7 +148,7 @@ class Facts(KeyFigures):
     weights: tuple[Weights, ...]
     noise: tuple[Noise, ...]
     by_votes: tuple[VoteCount, ...]
-    shown: tuple[ShownDocument, ...]
+    shown: tuple[ExcerptedDocument, ...]
     critique: tuple[Critique, ...]
     suggestions: tuple[RuleSuggestion, ...]
     rules_known: bool  # whether the model carries its rules

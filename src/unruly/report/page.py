@@ -56,8 +56,8 @@ from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 
-GIVE_DATA = "unruly report MODEL --data PROJECT -o report.html"
-GIVE_GOLD = "unruly report MODEL --data test.csv --label COLUMN -o report.html"
+GIVE_DATA = "unruly report MODEL PROJECT -o report.html"
+GIVE_GOLD = "unruly report MODEL test.csv --label COLUMN -o report.html"
 MOST_ROWS = 60  # of the numbers behind the training curves
 Curve = tuple[str, str, list[tuple[int, float]]]  # name, colour, (epoch, value)
 # Nothing may be fetched, and nothing may run: the page holds the user's texts.

@@ -126,7 +126,7 @@ def _without_gold(facts: KeyFigures) -> Verdict:
     sentences = [_unchecked(facts), *_about_answers(facts)]
     sentences.append(
         "To measure accuracy, give documents with true labels (a hundred or more): "
-        "unruly report MODEL --data test.csv --label COLUMN -o report.html"
+        "unruly report MODEL test.csv --label COLUMN -o report.html"
     )
     return Verdict("Accuracy not measured", "open", tuple(sentences))
 
@@ -141,7 +141,7 @@ def _unchecked(facts: KeyFigures) -> str:
     if trained := facts.ledger.used_for(Use.TRAINING):
         return (
             f"Not checked here: the {plural(trained, 'label')} that the model was trained on {_are(trained)} not in the data "
-            "that was given. With the project itself as --data they estimate the accuracy."
+            "that was given. With the project itself in place of a file they estimate the accuracy."
         )
     return "No true labels were given: the answers have not been checked."
 
@@ -422,7 +422,7 @@ def _not_judged(facts: Facts) -> list[str]:
 
 def _no_weak_word(facts: Facts) -> str:
     if not facts.rules_known or facts.confidence is None:
-        return "Not checked: this needs --data, and a model that carries its rules."
+        return "Not checked: this needs the documents, and a model that carries its rules."
     if all(s.votes < FEW for s in facts.sources):
         return f"Not judged: no word has {FEW} votes."
     return f"None: no word with {FEW} votes or more has an interval that lies below that of the rest of its list."
@@ -459,8 +459,8 @@ def _suggestions(facts: Facts) -> str:
     scored = any(s.measured for s in facts.suggestions)
     known = any(s.changed is not None for s in facts.suggestions)
     message = (
-        "Each of these rules is right more often than at random by the model's answers, which chose it; rules that "
-        "match documents without votes come first. `unruly suggest` shows them with examples and writes those that you "
+        "Each of these rules is right more often than at random by the model's answers, which chose it, and votes on "
+        "some of its matches name the same class; rules that match documents without votes come first. `unruly suggest` shows them with examples and writes those that you "
         "accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
     )
     message += "True labels only give the last column: they chose no rule. " if scored else ""

@@ -427,6 +427,14 @@ class Explained(Protocol):
         """Why it holds for this document, in a few words."""
 
 
+@runtime_checkable
+class FileReader(Protocol):
+    """A condition whose answers depend on files that only its work brings to light; it must be a rule of its own."""
+
+    def files_read(self) -> Mapping[str, str] | None:
+        """The files that it has read so far, with their `file_state` then; None if that is not known."""
+
+
 def picks(condition: Condition) -> bool:
     """Whether a condition picks the class itself."""
     return isinstance(condition, Voter) and condition.picks

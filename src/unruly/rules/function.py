@@ -6,8 +6,8 @@ import ast
 import functools
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from unruly.errors import RuleError
-from unruly.files import sha256
+from unruly.files import FilesRead, sha256, unchanged
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import (
     ID,
@@ -31,7 +31,11 @@ from unruly.rules.condition import (
 )
 from unruly.wording import listed
 
-_LARGE = 10_000_000  # bytes
+_MODULE = "unruly_rules_"  # before a digest: the name of a function file as a module
+# Libraries that open files past Python, and functions of pandas that hand this to one of them.
+_OPEN_UNSEEN = frozenset(
+    ["polars", "pyarrow", "duckdb", "h5py", "read_parquet", "read_feather", "read_orc", "read_hdf"]
+)
 
 
 class Document(SimpleNamespace):
@@ -141,7 +145,7 @@ class Function:
     name: str = ""
     file: str | None = None  # as the project file names it
     digest: str | None = None  # of the file's contents
-    folder: str = "."  # that `file` starts from
+    files: FunctionFiles | None = field(default=None, compare=False, repr=False)  # of its folder
     picks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -162,13 +166,13 @@ class Function:
         name = here.at("name").text(inner["name"])
         with here.blamed():
             digest = sha256(path)
-            module = load_file(path.resolve(), digest, str(files_named(path)))
-            return cls(
-                _named(module, name, path), name, str(inner["file"]), digest, str(place.folder)
-            )
+            module, files = load_file(path.resolve(), digest)
+            function, file = _named(module, name, path), str(inner["file"])
+            return cls(function, name, file, digest, files)
 
     def _measure(self, classes: tuple[str, ...]) -> FunctionVotes:
-        return FunctionVotes(self.function, self.name, classes, self.digest)
+        read = None if self.files is None else self.files.read
+        return FunctionVotes(self.function, self.name, classes, self.digest, read)
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         return Needs(measures=(self._measure(classes),))
@@ -192,10 +196,18 @@ class Function:
         return {"function": {"file": self.file, "name": self.name}}
 
     def meaning(self) -> Plain | None:
-        """The file's contents, and those of the files that it names or imports (`files_named`)."""
+        """The file's contents; what it reads and imports comes to light at work (`files_read`)."""
         if self.digest is None or self.file is None:
             return None
-        return [self.digest, self.name, files_named(Path(self.folder) / self.file)]
+        return [self.digest, self.name]
+
+    def files_read(self) -> Mapping[str, str] | None:
+        """The modules and other files that the function's file and its functions have read in this process.
+
+        Not known are the network, the environment and the clock, and whatever a library keeps to itself that is not in
+        `_OPEN_UNSEEN`.
+        """
+        return None if self.files is None else self.files.files_read()
 
 
 @dataclass(frozen=True)
@@ -206,6 +218,7 @@ class FunctionVotes:
     function_name: str
     classes: tuple[str, ...]
     digest: str | None
+    read: FilesRead | None = field(default=None, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -216,6 +229,10 @@ class FunctionVotes:
         return None  # the source's own votes are kept instead
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
+        with nullcontext() if self.read is None else self.read.recorded():
+            return self._answers(frame)
+
+    def _answers(self, frame: pl.DataFrame) -> pl.Series:
         own = {"id": pl.col(ID), "text": pl.col(TEXT)}
         seen = frame.with_columns(**own).drop(ID, TEXT)
         votes = []
@@ -265,10 +282,72 @@ def is_rule_function(function: object) -> bool:
     return isinstance(function, RuleFunction) or is_snorkel(function)
 
 
-@functools.lru_cache(maxsize=64)
-def load_file(path: Path, digest: str, named: str = "") -> ModuleType:
-    """Run a user's Python file as a module; cached by its contents and those of the files it names."""
-    name = f"unruly_rules_{digest[:16]}"
+@dataclass(eq=False)
+class FunctionFiles:
+    """The function files of one folder that were run in this process, and all that they and their functions have read.
+
+    What one has read counts for all of the folder: they may share a module that keeps it.
+    """
+
+    read: FilesRead = field(default_factory=FilesRead)
+    modules: dict[tuple[Path, str], ModuleType] = field(default_factory=dict)
+
+    def run(self, path: Path, digest: str) -> ModuleType:
+        """The file as a module, run once."""
+        if (path, digest) not in self.modules:
+            with self.read.recorded():
+                module = _run(path, digest)
+            if _names(str(path), digest) & _OPEN_UNSEEN:
+                for named in _files_named(path):
+                    self.read.note(str(named))
+            self.modules[path, digest] = module
+        return self.modules[path, digest]
+
+    def files_read(self) -> Mapping[str, str] | None:
+        """What was read so far, with its state then; None if that is not known."""
+        states = dict(self.read.states)
+        code = [item for item in states.items() if item[0].endswith(".py")]
+        names = frozenset[str]().union(*(_names(*item) for item in code))
+        elsewhere = {
+            path
+            for other in _folders().values()
+            if other is not self
+            for path in other.read.states
+            if path not in states
+        }
+        shared = any(_file_of(name) in elsewhere for name in names)  # another folder imported it
+        return None if self.read.unseen or shared or names & _OPEN_UNSEEN else states
+
+    def forget_imports(self) -> None:
+        """The modules that they imported are imported again where they are asked for next."""
+        for name in list(sys.modules):
+            if _file_of(name) in self.read.states and not name.startswith(_MODULE):
+                del sys.modules[name]
+
+
+@functools.cache
+def _folders() -> dict[Path, FunctionFiles]:
+    """The folders of function files that were run in this process."""
+    return {}
+
+
+def _file_of(module: str) -> str:
+    """The file of a module that was imported; "" where there is none."""
+    return str(getattr(sys.modules.get(module), "__dict__", {}).get("__file__") or "")
+
+
+def load_file(path: Path, digest: str) -> tuple[ModuleType, FunctionFiles]:
+    """Run a user's Python file as a module, once until something that was read changes; with the files of its folder."""
+    folders = _folders()
+    files = folders.setdefault(path.parent, FunctionFiles())
+    if not unchanged(files.read.states):
+        files.forget_imports()
+        files = folders[path.parent] = FunctionFiles()
+    return files.run(path, digest), files
+
+
+def _run(path: Path, digest: str) -> ModuleType:
+    name = f"{_MODULE}{digest[:16]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise RuleError(f"{path}: not a Python file: its name must end in .py")
@@ -283,39 +362,43 @@ def load_file(path: Path, digest: str, named: str = "") -> ModuleType:
     return module
 
 
-def files_named(path: Path) -> list[list[str]]:
-    """Names and digests of the files that a Python file names in a string, or imports from its folder.
+def _files_named(path: Path) -> Iterator[Path]:
+    """The files that a Python file names in a string, in its own folder or the current one.
 
-    So that a change in one of them is noticed. Not noticed are names that are built while the function runs, what
-    these files read in turn, the network, the environment and the clock.
+    Where a library opens files unseen, these are the best guess: the Python file is run again when they change.
     """
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return []
-    names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            names |= {node.value} if 0 < len(node.value) < 300 and "\0" not in node.value else set()
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            modules = [alias.name for alias in node.names]
-            modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-            names |= {f"{module.replace('.', '/')}.py" for module in modules}
-    found = {}
-    for name in names:
-        for candidate in {path.parent / name, Path(name)}:
-            with suppress(OSError):
-                if candidate.is_file():
-                    found[name] = _state(candidate)
-    return [[name, state] for name, state in sorted(found.items())]
+            name = node.value
+            for candidate in (path.parent / name, Path(name)):
+                with suppress(OSError, ValueError):
+                    if 0 < len(name) < 300 and candidate.is_file():
+                        yield candidate
 
 
-def _state(path: Path) -> str:
-    """A digest of a file's contents, or of its size and time where it is large."""
-    about = path.stat()
-    if about.st_size > _LARGE:
-        return f"{about.st_size} {about.st_mtime_ns}"
-    return sha256(path)
+@functools.lru_cache(maxsize=256)
+def _names(path: str, state: str) -> frozenset[str]:
+    """What a Python file imports, calls and looks up, by name; `state` changes with the file."""
+    found: set[str] = set()
+    for node in ast.walk(_tree(Path(path))):
+        match node:
+            case ast.Import():
+                found.update(alias.name.partition(".")[0] for alias in node.names)
+            case ast.ImportFrom():
+                found.update([(node.module or "").partition(".")[0], *(a.name for a in node.names)])
+            case ast.Attribute():
+                found.add(node.attr)
+            case ast.Name():
+                found.add(node.id)
+    return frozenset(found)
+
+
+def _tree(path: Path) -> ast.Module:
+    """A Python file, taken apart; empty where that cannot be done."""
+    try:
+        return ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])
 
 
 def _named(module: ModuleType, name: str, path: Path) -> Callable[[Any], object]:

@@ -1,9 +1,10 @@
 """The matcher: all rules of all sources on all texts in one pass of polars, and why each source voted.
 
 Votes are cached on disk, so that after an edit only the edited source is matched again. The key of an entry is a digest of
-all that it depends on: the source's meaning, the classes, the documents, and the version of polars; the entry is a checksum
-and a Parquet file. Entries may be deleted at any time; a damaged one counts as missing; each is written whole, so processes
-may share the folder. If the folder cannot be written, votes are not cached.
+all that it depends on: the source's meaning, the classes, the documents, and the version of polars; the entry is a checksum,
+the files that functions read for it, and a Parquet file. An entry that is damaged, or one of whose files has changed, counts
+as missing. Entries may be deleted at any time; each is written whole, so processes may share the folder. If the folder
+cannot be written, votes are not cached.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from polars.datatypes import DataTypeClass
 
 from unruly.errors import InputError, RuleError, UnrulyError, Where, first_line
 from unruly.facts import DocumentsGivenUp
-from unruly.files import CacheFiles, cache_folder, written_whole
+from unruly.files import CacheFiles, cache_folder, unchanged, written_whole
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.condition import (
     ID,
@@ -69,9 +70,10 @@ _SLOW_SLICE = 2_000  # texts measured in Python between two reports of progress
 SOFT = "__soft_votes:"  # before a source's name: the column of its probabilities
 UNASKED = "__unasked:"  # likewise: where it has not been asked
 _SHARES = "__shares:"  # before a rule's column: the column of its probabilities
-VERSION = 2  # of the cache
+VERSION = 3  # of the cache
 MOST_BYTES = 512 * 1024 * 1024
 _SUM = 16  # bytes of checksum before the contents of an entry
+_SIZE = 4  # bytes of the length of the JSON that names the files it depends on
 _ENTRIES = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{38}\.votes")
 
 
@@ -88,7 +90,7 @@ class Cache:
         return cls(cache_folder() / "votes")
 
     def get(self, key: str) -> pl.DataFrame | None:
-        """What was kept under the key, or None; a damaged entry is deleted, with a warning."""
+        """What was kept under the key and still holds, or None; a damaged entry is deleted, with a warning."""
         path = self._path(key)
         try:
             data = path.read_bytes()
@@ -102,17 +104,24 @@ class Cache:
                 stacklevel=2,
             )
             return None
+        start = _SUM + _SIZE + int.from_bytes(data[_SUM : _SUM + _SIZE], "little")
+        if not unchanged(json.loads(data[_SUM + _SIZE : start])):
+            return None
         with suppress(OSError):  # a read-only cache will do
             path.touch()  # the least recently used go first
-        return pl.read_parquet(BytesIO(data[_SUM:]))
+        return pl.read_parquet(BytesIO(data[start:]))
 
-    def put(self, key: str, frame: pl.DataFrame) -> bool:
-        """Keep a frame. A full disk or a folder that cannot be written is a warning, not an error."""
+    def put(self, key: str, frame: pl.DataFrame, files: Mapping[str, str] | None = None) -> bool:
+        """Keep a frame as long as these files, given with their `file_state`, do not change.
+
+        A full disk or a folder that cannot be written is a warning, not an error.
+        """
         path = self._path(key)
         try:
             buffer = BytesIO()
             frame.write_parquet(buffer)
-            data = buffer.getvalue()
+            read = json.dumps(dict(files or {})).encode()
+            data = len(read).to_bytes(_SIZE, "little") + read + buffer.getvalue()
             path.parent.mkdir(parents=True, exist_ok=True)
             with written_whole(path) as part:
                 part.write_bytes(_checksum(key, data) + data)
@@ -262,8 +271,10 @@ class Matcher:
         done = self._match(todo, documents, progress)
         slow = {fact.source for fact in done.given_up}
         for source in todo:
-            key = None if source.name in slow else keys[source.name]
-            if key is not None and not self.cache.put(key, _columns(done.votes, source.name)):
+            key, files = keys[source.name], source.files_read()
+            if key is None or files is None or source.name in slow:
+                continue
+            if not self.cache.put(key, _columns(done.votes, source.name), files):
                 break  # it cannot be written
         self.cache.files.trim(self.cache.most_bytes)
         return Matched(pl.concat([done.votes, *found], how="horizontal"), done.given_up)

@@ -18,6 +18,7 @@ from unruly.rules.condition import (
     AllOf,
     AnyOf,
     Condition,
+    FileReader,
     Lines,
     Needs,
     Not,
@@ -253,6 +254,16 @@ class Source:
         meanings = [rule.meaning() for rule in self.rules]
         known = [meaning for meaning in meanings if meaning is not None]
         return known if len(known) == len(meanings) else None
+
+    def files_read(self) -> Mapping[str, str] | None:
+        """The files that its rules have read at work, with their state then; None if that is not known."""
+        found: dict[str, str] = {}
+        for rule in self.rules:
+            if isinstance(rule.when, FileReader):
+                if (read := rule.when.files_read()) is None:
+                    return None
+                found |= read
+        return found
 
 
 def _as_rule(given: object, source: str) -> Rule:

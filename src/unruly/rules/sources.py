@@ -223,6 +223,34 @@ class Sources:
         found = {name: when for name, when in rules.items() if isinstance(when, Column)}
         return NumbersInColumns({name: c.column for name, c in found.items() if not c.map})
 
+    def rule_counts(self, documents: object, cache: Cache | None = None) -> tuple[RuleCount, ...]:
+        """How often each rule matches and decides, for the sources that have several rules.
+
+        >>> from unruly.rules.keywords import Keywords
+        >>> rules = [Rule("ham", Keywords(["song"])), Rule("spam", Keywords(["my song"]))]
+        >>> sources = Sources(["ham", "spam"], [Source("song", rules)])
+        >>> [(c.rule, c.matches, c.decides) for c in sources.rule_counts(["my song", "a song"])]
+        [(1, 2, 2), (2, 1, 0)]
+        """
+        corpus = Corpus.of(documents)
+        several = [source for source in self.sources if len(source.rules) > 1]
+        rules = [
+            (source.name, i, rule) for source in several for i, rule in enumerate(source.rules)
+        ]
+        alone = tuple(Source(str(j), [rule]) for j, (_, _, rule) in enumerate(rules))
+        if not alone:
+            return ()
+        cast = Matcher(alone, tuple(self.classes), cache).run(MatchFrame.of(corpus)).votes
+        silent = np.zeros(len(corpus), np.bool_) if corpus.missing is None else corpus.missing
+        found, earlier = [], silent
+        for j, (name, i, _) in enumerate(rules):
+            matched = (cast[str(j)].to_numpy() != ABSTAIN) & ~silent  # (n,)
+            earlier = silent if i == 0 else earlier  # where a rule of the same source has decided
+            decided = matched & ~earlier
+            found.append(RuleCount(name, i + 1, int(matched.sum()), int(decided.sum())))
+            earlier = earlier | matched
+        return tuple(found)
+
     def check_examples(self) -> list[ExampleFailure]:
         """The rules' own examples that do not hold; none when all is well."""
         return [f for source in self.sources for f in failures(source, tuple(self.classes))]
@@ -270,6 +298,16 @@ def _probabilities(lists: pl.Series, classes: int) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True)
+class RuleCount:
+    """On how many documents a rule matches, and on how many it decides: no earlier rule of its source matches."""
+
+    source: str
+    rule: int  # counted from 1
+    matches: int
+    decides: int
+
+
+@dataclass(frozen=True)
 class ExampleFailure:
     """One example that does not hold."""
 
@@ -278,9 +316,14 @@ class ExampleFailure:
     text: str
     counter: bool  # a counter-example that matched, else an example that did not
 
-    def __str__(self) -> str:
+    @property
+    def found(self) -> str:
+        """What is said behind the name of the rule."""
         what = "matches its counter-example" if self.counter else "does not match its example"
-        return f"source {self.source!r}, rule {self.rule} {what} {self.text!r}"
+        return f"{what} {self.text!r}"
+
+    def __str__(self) -> str:
+        return f"source {self.source!r}, rule {self.rule} {self.found}"
 
 
 def failures(source: Source, classes: tuple[str, ...]) -> Iterator[ExampleFailure]:

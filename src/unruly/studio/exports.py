@@ -79,7 +79,7 @@ def exports(trainer: Trainer) -> tuple[Export, ...]:
         Export(
             REPORT,
             "The report: one page, no network",
-            f"unruly report {file} --data {project} -o {REPORT}",
+            f"unruly report {file} {project} -o {REPORT}",
             _made(folder, REPORT),
             _other(trainer, REPORT),
         )

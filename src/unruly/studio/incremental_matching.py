@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from unruly.files import file_state
 from unruly.rules.condition import TEXT, Condition, Measure, SoftVoter
 from unruly.rules.keywords import Keywords, WordSequence, prepared
 from unruly.rules.matching import Matcher, MatchFrame
@@ -174,7 +175,8 @@ class TypedVotes:
         found = self._rules.get(key)
         if found is None:
             found = self._found(source, classes)
-            _keep(self._rules, key, found)
+            if (now := _key(source, classes)) is not None:  # a function may have read more files
+                _keep(self._rules, now, found)
         return found
 
     def _found(self, source: Source, classes: tuple[str, ...]) -> Votes:
@@ -293,8 +295,11 @@ def _matched(source: Source, classes: tuple[str, ...], documents: MatchFrame) ->
 
 def _key(source: Source, classes: tuple[str, ...]) -> str | None:
     """What the votes of a source with one rule go by; None where that cannot be known."""
-    meaning = source.meaning()
-    return None if meaning is None else json.dumps([meaning, classes], sort_keys=True)
+    meaning, read = source.meaning(), source.files_read()
+    if meaning is None or read is None:
+        return None
+    files = {path: file_state(path) for path in read}
+    return json.dumps([meaning, classes, files], sort_keys=True)
 
 
 def _name(measure: Measure) -> str:

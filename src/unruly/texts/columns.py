@@ -38,6 +38,15 @@ TEXT_NAMES = frozenset([
 ])  # fmt: skip
 
 
+class Remembered(str):
+    """The name of a text column that a model was fitted on: taken where the data has it, and else let go."""
+
+
+def remembered(column: str | None) -> Remembered | None:
+    """The name of a model's text column, where it knows it."""
+    return None if column is None else Remembered(column)
+
+
 @dataclass(frozen=True)
 class Layout:
     """The columns that a corpus is made of; `id` and `label` are optional."""
@@ -63,7 +72,7 @@ def find_layout(
     label: str | None = None,
     label_may_be_missing: bool = False,
 ) -> Layout:
-    """Check the columns that the user named, and find the text column when it is obvious.
+    """Check the columns that the user named, and find the text column when it is remembered or obvious.
 
     >>> find_layout({"comment": pl.String(), "is_spam": pl.Int64()}, name="c.csv", label="is_spam")
     Layout(text='comment', id=None, label='is_spam')
@@ -72,6 +81,9 @@ def find_layout(
     ...
     unruly.errors.InputError: c.csv: which column holds the text is not obvious: name it by --text or text = "..." (one of q, a)
     """
+    if isinstance(text, Remembered):
+        free = text not in (id, label)
+        text = str(text) if free and schema.get(text) == pl.String else None
     if label_may_be_missing and label is not None and label not in schema:
         label = label if nearest(label, schema) else None  # a near name is a misspelling
     for role, column in (("text", text), ("id", id), ("label", label)):

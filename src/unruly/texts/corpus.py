@@ -31,7 +31,7 @@ from unruly.texts.columns import (
     warn_if_counted_from_one,
 )
 from unruly.texts.columns import UNKNOWN as UNKNOWN
-from unruly.texts.table import BadRow, OnBadRow, check_on_bad_row
+from unruly.texts.table import BadRow, BrokenFile, OnBadRow, check_on_bad_row
 from unruly.wording import plural
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Corpus:
     """Texts in order, each with a unique id; gold labels are class numbers, -1 where unknown.
 
     A row without a text is a document all the same: its text is "", and `missing` marks it. Rows that
-    were left out of a file are in `skipped`, with the reason.
+    were left out of a file are in `skipped`, and files of a folder in `broken`, with the reason.
 
     >>> corpus = Corpus.from_texts(["call me", "nice song"])
     >>> len(corpus), corpus.ids.to_list()
@@ -65,6 +65,8 @@ class Corpus:
     skipped: tuple[BadRow, ...] = ()  # rows of the file that are not among the documents
     drawn_from: int | None = None  # of a sample: how many documents it was drawn from
     counted_from_one: bool = False  # whether the file's class numbers seem to start at 1, not at 0
+    broken: tuple[BrokenFile, ...] = ()  # of a folder, files that could not be read
+    text_column: str | None = None  # the name of the column that the texts stood in, where known
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -317,6 +319,8 @@ class Corpus:
             facts.append(f"{self.missing_count:,} without a text")
         if self.skipped:
             facts.append(f"{plural(len(self.skipped), 'row')} skipped")
+        if self.broken:
+            facts.append(f"{plural(len(self.broken), 'file')} left out")
         if self.columns.width:
             facts.append(plural(self.columns.width, "other column"))
         if self.gold is not None:
@@ -463,6 +467,7 @@ def assemble(
         known,
         missing if missing.any() else None,
         tuple(sorted(skipped, key=lambda bad: bad.row)),
+        text_column=layout.text,
     )
     return corpus, kept
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -23,6 +25,7 @@ from unruly.texts.table import (
     BOM,
     LONGEST_RECORD,
     BadRow,
+    BrokenFile,
     Pipe,
     Rows,
     check_utf8,
@@ -33,7 +36,15 @@ from unruly.texts.table import (
 from unruly.wording import listed
 
 MOST_CELLS = 50_000_000  # of a sheet, empty ones included
-_CELL = re.compile(rb"""\br\s*=\s*["']([A-Z]{1,4})([0-9]{1,9})["']""")
+# A tag, what stands in it, and whether it ends as it should: a value may hold a > but, in XML, no <.
+_INSIDE = r"""((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)(>?)"""
+_PLACE = r"""\sr\s*=\s*["']([A-Za-z]{0,4})([0-9]{0,9})["']"""
+_EXCEL = re.compile(rf"<(?:[^\s<>/:]+:)?(row|c)(?:{_PLACE})?(?=[\s/>]){_INSIDE}".encode())
+_LATER = re.compile(_PLACE.encode())
+_ODS = re.compile(rf"<table:(table|(?:covered-)?table-(?:row|cell))(?=[\s/>]){_INSIDE}".encode())
+_REPEATED = re.compile(rb"""-repeated\s*=\s*["']\s*([0-9]{1,9})\s*["']""")
+_LONGEST_TAG = 1 << 16  # bytes
+_LAST_CELL = 11  # the kinds of records that are cells are 1 to 11, 0 is a row
 MOST_BYTES = 1 << 28  # of the texts of one batch, each written out
 LARGEST = 1 << 30  # bytes, once unpacked: larger files are for formats that can be read in pieces
 SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
@@ -180,42 +191,132 @@ def _unpacked(path: Path) -> int:
 
 
 def _check_cells(path: Path) -> None:
-    """Refuse a sheet whose cells lie so far apart that the room between them, which the library makes, is too large."""
+    """Refuse a workbook whose cells lie so far apart that the room between them, which the library makes, is too large."""
+    part, count = {
+        ".ods": (r"content\.xml", _ods_cells),
+        ".xlsb": (r"xl/worksheets/.+", _binary_cells),
+    }.get(path.suffix.lower(), (r".+\.xml", _excel_cells))
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
-            if re.fullmatch(r"xl/worksheets/[^/]+\.xml", entry.filename):
+            if not re.fullmatch(part, entry.filename, re.IGNORECASE):
+                continue
+            try:
                 with archive.open(entry) as file:
-                    cells = _cells(iter(lambda: file.read(1 << 20), b""))
-                if cells > MOST_CELLS:
-                    raise InputError(
-                        f"a sheet of {cells:,} cells, most of them empty: save it as CSV or Parquet",
-                        where=Where(str(path)),
-                    )
+                    cells = count(file)
+            except (ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+                raise InputError(
+                    f"damaged: {entry.filename} cannot be read ({first_line(error)})",
+                    where=Where(str(path)),
+                ) from None
+            if cells > MOST_CELLS:
+                raise InputError(
+                    f"a sheet of {cells:,} cells, most of them empty: save it as CSV or Parquet",
+                    where=Where(str(path)),
+                )
 
 
-def _cells(pieces: Iterator[bytes]) -> int:
-    """From the first row and column to the last that a sheet names.
+def _excel_cells(file: IO[bytes]) -> int:
+    """From the first row and column to the last of a sheet of Excel; a row or a cell that has no place is the next.
 
-    >>> _cells(iter([b'<c r="A2"/><c r="C', b'10"/>']))
-    30
+    >>> from io import BytesIO
+    >>> _excel_cells(BytesIO(b'<row r="2"><c r="C2"/><c/></row><row><c r="A10"/></row>'))
+    40
+    """
+    row = column = rows = columns = 0
+    for name, letters, digits, inside, _ in _tags(file, _EXCEL):
+        if not digits and (later := _LATER.search(inside)) is not None:
+            letters, digits = later.groups()
+        if name == b"row":
+            row, column = int(digits) if digits else row + 1, 0
+        else:
+            row = int(digits) if digits else row
+            column = _column(letters) if letters else column + 1
+        if row > rows:
+            rows = row
+        if column > columns:
+            columns = column
+    return rows * columns
+
+
+def _ods_cells(file: IO[bytes]) -> int:
+    """The cells of all sheets of an OpenDocument file, in each up to the last row and column that are not empty.
+
+    >>> from io import BytesIO
+    >>> row = b'<table:table-row table:number-rows-repeated="9">%b</table:table-row>'
+    >>> gap = b'<table:table-cell table:number-columns-repeated="4"/>'
+    >>> _ods_cells(BytesIO(b"<table:table>" + row % (gap + b"<table:table-cell>x") + row % gap))
+    45
+    """
+    total = row = rows = column = columns = 0
+    for name, inside, _ in _tags(file, _ODS):
+        if name == b"table":
+            total += rows * columns
+            row = rows = column = columns = 0
+            continue
+        times = 1
+        if repeated := inside.count(b"-repeated"):
+            found = _REPEATED.findall(inside)
+            if len(found) < repeated:
+                raise ValueError("a number of repetitions that is none")
+            times = max(map(int, found))
+        if name == b"table-row":
+            row, column = row + times, 0
+        else:
+            column += times
+            if not inside.endswith(b"/") or b"value" in inside:
+                rows, columns = max(rows, row), max(columns, column)
+    return total + rows * columns
+
+
+def _tags(file: IO[bytes], tag: re.Pattern[bytes]) -> Iterator[tuple[bytes, ...]]:
+    """The groups of all tags that match; the last must be their end."""
+    left, piece = b"", b" "
+    while piece:
+        piece = file.read(1 << 20)
+        buffer = left + piece
+        end = buffer.rfind(b"<") if piece else len(buffer)
+        end = end if 0 <= len(buffer) - end <= _LONGEST_TAG else len(buffer)
+        for groups in tag.findall(buffer, 0, end):
+            if not groups[-1]:
+                raise ValueError("a tag that does not end")
+            yield groups
+        left = buffer[end:]
+
+
+def _binary_cells(file: IO[bytes]) -> int:
+    """The same of a sheet in binary: records of a kind, a size and a body, which begins with the number of a row or column.
+
+    >>> from io import BytesIO
+    >>> _binary_cells(BytesIO(b"\\0\\4" + b"\\6\\0\\0\\0" + b"\\5\\4" + b"\\2\\0\\0\\0"))
+    21
     """
     rows = columns = 0
-    before = b""
-    for piece in pieces:
-        for letters, row in _CELL.findall(before + piece):
-            columns, rows = max(columns, _column(letters)), max(rows, int(row))
-        before = piece[-64:]
-    return max(rows, 1) * max(columns, 1)
+    while kind := file.read(1):
+        if kind[0] >= 128:
+            kind += file.read(1)
+        size = shift = 0
+        while more := file.read(1):
+            size |= (more[0] & 127) << shift
+            shift += 7
+            if more[0] < 128 or shift > 21:
+                break
+        number = int.from_bytes(file.read(size)[:4], "little") + 1
+        if kind == b"\0":
+            rows = max(rows, number)
+        elif len(kind) == 1 and kind[0] <= _LAST_CELL:
+            columns = max(columns, number)
+    return rows * columns
 
 
+@lru_cache(maxsize=1024)
 def _column(letters: bytes) -> int:
     """The number of a column, from 1.
 
-    >>> _column(b"A"), _column(b"AA")
+    >>> _column(b"A"), _column(b"aa")
     (1, 27)
     """
     number = 0
-    for letter in letters:
+    for letter in letters.upper():
         number = 26 * number + letter - 64
     return number
 
@@ -247,12 +348,12 @@ class Opened:
     """The files that can be read, and those that cannot."""
 
     tables: tuple[FrameTable, ...]
-    broken: tuple[BadRow, ...]
+    broken: tuple[BrokenFile, ...]
 
 
 def open_files(files: tuple[Path, ...], skip: bool) -> Opened:
     """Open every file. One that cannot be read, or has other columns than the first, is an error; with `skip`, it is left out."""
-    tables, broken = list[FrameTable](), list[BadRow]()
+    tables, broken = list[FrameTable](), list[BrokenFile]()
     for path in files:
         try:
             table = parquet_table(path)
@@ -261,7 +362,7 @@ def open_files(files: tuple[Path, ...], skip: bool) -> Opened:
         except InputError as error:
             if not skip:
                 raise
-            broken.append(BadRow(0, error.message, Where(str(path)), whole_file=True))
+            broken.append(BrokenFile(str(path), error.message))
         else:
             tables.append(table)
     return Opened(tuple(tables), tuple(broken))
@@ -292,16 +393,15 @@ class FolderTable:
             try:
                 for part in table.batches(layout, rows):
                     frame = part.frame.select(self.schema.names())
-                    yield Rows(frame, frame, part.numbers + start, broken)
+                    yield Rows(frame, frame, part.numbers + start, broken=broken)
                     done, broken = done + frame.height, ()
             except InputError as error:
                 if not self.skip:
                     raise
-                why = f"{error.message} ({table.rows - done:,} rows from row {done:,} on are left out)"
-                broken += (BadRow(start + done, why, Where(table.name), whole_file=True),)
+                broken += (BrokenFile(table.name, error.message, done, table.rows - done),)
         if broken:
             empty = pl.DataFrame(schema=self.schema)
-            yield Rows(empty, empty, np.zeros(0, np.int64), broken)
+            yield Rows(empty, empty, np.zeros(0, np.int64), broken=broken)
 
     def where(self, row: int) -> Where:
         """The file, and the row in it."""

@@ -164,7 +164,7 @@ class CorpusStream:
             if ids:
                 kept = kept | self._ids(rows).cast(pl.String).is_in(list(ids)).to_numpy()
             frame = rows.frame.filter(kept)
-            yield Rows(frame, frame, rows.numbers[kept], rows.skipped)
+            yield Rows(frame, frame, rows.numbers[kept], rows.skipped, broken=rows.broken)
             progress.advance(rows.frame.height)
 
     def _ids(self, rows: Rows) -> pl.Series:
@@ -176,11 +176,12 @@ class CorpusStream:
         frame = pl.concat(rows.frame for rows in parts)
         numbers = np.concatenate([rows.numbers for rows in parts])
         skipped = tuple(bad for rows in parts for bad in rows.skipped)
-        corpus, kept = self._corpus(Rows(frame, frame, numbers, skipped))
+        broken = tuple(file for rows in parts for file in rows.broken)
+        corpus, kept = self._corpus(Rows(frame, frame, numbers, skipped, broken=broken))
         return with_shift_noted(corpus, frame.filter(kept), self.layout)
 
     def _corpus(self, rows: Rows) -> tuple[Corpus, NDArray[np.bool_]]:
-        return assemble(
+        corpus, kept = assemble(
             rows.frame,
             self.layout,
             name=self.name,
@@ -190,6 +191,7 @@ class CorpusStream:
             skipped=rows.skipped,
             on_bad_row=self.on_bad_row,
         )
+        return replace(corpus, broken=rows.broken) if rows.broken else corpus, kept
 
     def _check_twice(self, suspects: NDArray[np.uint64]) -> None:
         """Refuse an id that occurs in two batches; the ids themselves decide, not their hashes."""

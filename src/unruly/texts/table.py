@@ -203,15 +203,34 @@ OnBadRow = Literal["error", "skip", "keep"]
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that was left out, and why; or a whole file of a folder."""
+    """A row that was left out, and why."""
 
     row: int  # its number in the file, from 0
     reason: str
     where: Where
-    whole_file: bool = False  # a whole file, or all of it from this row on
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class BrokenFile:
+    """A file of a folder that was left out, or the rest of one from a row on that could not be read.
+
+    >>> print(BrokenFile("data/2.parquet", "cannot be read as Parquet", 400, 100))
+    data/2.parquet: cannot be read as Parquet (100 rows from row 400 on are left out)
+    """
+
+    file: str
+    reason: str
+    start: int = 0  # the first of its rows that is left out
+    rows: int | None = None  # that are left out; None: nobody knows how many it has
+
+    def __str__(self) -> str:
+        found = f"{self.file}: {self.reason}"
+        if self.rows is None:
+            return found
+        return f"{found} ({plural(self.rows, 'row')} from row {self.start:,} on are left out)"
 
 
 def skipped_line(rows: Sequence[BadRow]) -> str:
@@ -232,6 +251,7 @@ class Rows:
     numbers: NDArray[np.int64]  # (rows,): their numbers in the file, from 0
     skipped: tuple[BadRow, ...] = ()  # rows between them that could not be read
     records: pl.Series | None = None  # (rows,): of a CSV file, its lines, with line ends
+    broken: tuple[BrokenFile, ...] = ()  # files between them that could not be read
 
 
 class Table(Protocol):
