@@ -123,7 +123,7 @@ def test_bad_input_is_one_line_and_the_old_output_stays(
 def test_standard_input_to_standard_output(fitted: Path, tmp_path: Path) -> None:
     csv = b"comment,stars\nplease subscribe,007\nlovely song,2.50\n"
     jsonl = b'{"text": "please subscribe", "n": 1}\n{"text": "lovely song", "n": 2}\n'
-    for given, first in ((csv, b"comment,stars,label"), (jsonl, b'{"text":"please subscribe"')):
+    for given, first in ((csv, b"comment,stars,label"), (jsonl, jsonl[:35] + b',"label":')):
         done = subprocess.run(
             command_line(["predict", str(fitted), "-"]),
             input=given,

@@ -1,4 +1,4 @@
-"""JSON arrays and Excel sheets are read; what is not one is refused in one line."""
+"""Excel sheets and folders of Parquet are read; what is not one is refused in one line."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unruly.errors import InputError, Where
-from unruly.texts import frame_table
+from unruly.errors import InputError
+from unruly.texts import table
 from unruly.texts.columns import Layout
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import MOST_BYTES, FolderTable, parquet_files, parquet_table
@@ -88,28 +88,6 @@ def test_an_ending_in_capitals_is_unzipped_too(tmp_path: Path) -> None:
     assert Corpus.read(tmp_path / "X.CSV.GZ").texts.to_list() == ["a song"]
 
 
-def test_an_array_is_read(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text(
-        '[{"text": "a", "n": 1}, {"text": null}, {"text": "b", "n": 2.5}]'
-    )
-    corpus = Corpus.read(tmp_path / "x.json")
-    assert corpus.texts.to_list() == ["a", "", "b"]
-    assert corpus.missing_count == 1
-
-
-def test_an_array_of_texts(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text('["nice", "subscribe"]')
-    assert Corpus.read(tmp_path / "x.json").texts.to_list() == ["nice", "subscribe"]
-
-
-@pytest.mark.parametrize("content", ["{}", "[1]", "[", '{"text": ["a"]}', "", "[]", "[" * 100_000])
-def test_other_json_is_refused_in_one_line(tmp_path: Path, content: str) -> None:
-    (tmp_path / "x.json").write_text(content)
-    with pytest.raises(InputError) as caught:
-        Corpus.read(tmp_path / "x.json")
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize("content", [b"PK\x03\x04 nothing", b"text\na\n"])
 def test_a_damaged_workbook_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     pytest.importorskip("fastexcel")
@@ -126,17 +104,9 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     path = workbook(tmp_path / "x.xlsx", [["text"], ["a"]])
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/more.xml", b" " * 3_000_000)
-    monkeypatch.setattr(frame_table, "LARGEST", 1_000_000)
+    monkeypatch.setattr(table, "LARGEST", 1_000_000)
     with pytest.raises(InputError, match="read whole: save it as CSV or Parquet"):
         Corpus.read(path)
-
-
-def test_a_number_that_no_column_can_hold(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(f'[{{"text": "a", "n": 1}}, {{"text": "b", "n": {"9" * 60}}}]')
-    with pytest.raises(InputError, match=r"x\.json: cannot be read as a table") as caught:
-        Corpus.read(path)
-    assert "\n" not in str(caught.value)
 
 
 def written(folder: Path, sizes: list[int]) -> Path:
@@ -163,10 +133,10 @@ def test_every_row_once_and_in_order(sizes: list[int], batch: int) -> None:
 
 
 def test_a_row_is_named_by_its_file(tmp_path: Path) -> None:
-    table = FolderTable(written(tmp_path / "data", [2, 3]))
-    assert str(table.where(1)).endswith("part-000.parquet, row 1")
-    assert str(table.where(2)).endswith("part-001.parquet, row 0")
-    assert str(table.where(4)).endswith("part-001.parquet, row 2")
+    folder = FolderTable(written(tmp_path / "data", [2, 3]))
+    assert str(folder.where(1)).endswith("part-000.parquet, row 1")
+    assert str(folder.where(2)).endswith("part-001.parquet, row 0")
+    assert str(folder.where(4)).endswith("part-001.parquet, row 2")
 
 
 def test_hidden_files_and_markers_are_no_data(tmp_path: Path) -> None:
@@ -229,15 +199,7 @@ def test_one_long_text_named_many_times_is_not_written_out_at_once(tmp_path: Pat
     """Three kilobytes of Parquet that are a gigabyte of texts."""
     text = pl.Series("text", ["x" * 1_000_000], dtype=pl.Categorical)
     pl.DataFrame({"text": pl.concat([text] * 1000)}).write_parquet(tmp_path / "x.parquet")
-    table = parquet_table(tmp_path / "x.parquet")
-    rows = list(table.batches(Layout("text"), 100_000))
+    parquet = parquet_table(tmp_path / "x.parquet")
+    rows = list(parquet.batches(Layout("text"), 100_000))
     assert max(part.frame.height for part in rows) <= MOST_BYTES // 1_000_000
     assert np.concatenate([part.numbers for part in rows]).tolist() == list(range(1000))
-
-
-def test_json_lines_with_two_kinds_of_value_under_one_key_name_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "mixed.jsonl"
-    path.write_text('{"text": ["a", "b"]}\n{"text": null}\n{"text": {"x": 1}}\n')
-    with pytest.raises(InputError, match="'text' is an object here and a list before") as told:
-        Corpus.read(path)
-    assert told.value.where == Where(str(path), 3)

@@ -112,7 +112,7 @@ def predict(
     for each class, which of the two heads decided, and the sources that voted. DATA is a file of
     texts, a folder of Parquet files, or a project or a WRENCH folder, whose test file is then used, or - for standard input (CSV
     with a header, or JSON Lines, answered while more rows come); what comes by standard input goes to standard output unless -o names
-    a file. CSV keeps its delimiter and its bytes.
+    a file. CSV keeps its delimiter and its bytes, JSON Lines every object as it is spelt.
 
     With --engine ray the rows of a Parquet file, or of a folder of them, are labelled by many workers on one machine or a
     cluster, and -o names a folder, whose files hold the rows in their order. A worker that dies is replaced, and a run that
@@ -225,7 +225,8 @@ def _destination(
     target: Path, stream: CorpusStream
 ) -> tuple[AbstractContextManager[Path | IO[bytes]], str]:
     """Where predictions go, and for standard output in which format: that of the data, where it can be written."""
-    from unruly.texts.frame_table import PARQUET, JsonLinesTable
+    from unruly.texts.frame_table import PARQUET
+    from unruly.texts.json_table import JsonTable
     from unruly.texts.table import ending
 
     kind = ending(Path(stream.table.name))
@@ -233,7 +234,7 @@ def _destination(
         return nullcontext(target), ""
     if kind in PARQUET:
         return _whole_file("out.parquet"), ".parquet"
-    lines = kind == ".json" or isinstance(stream.table, JsonLinesTable)
+    lines = isinstance(stream.table, JsonTable)
     return nullcontext(sys.stdout.buffer), ".jsonl" if lines else ".csv"
 
 

@@ -296,7 +296,7 @@ def predict_stream(
     """
     stream = _bounded(stream, model.feature_width)
     added = added_schema(model.class_names)
-    names = free_names(added, stream.table.schema)
+    names = free_names(added, stream.taken)
     flat = (format_of(target) if isinstance(target, Path) else form) in FLAT
     schema = {names[c]: pl.String() if c == "sources" and flat else k for c, k in added.items()}
     labels, covered, without = dict.fromkeys(model.class_names, 0), 0, 0
@@ -392,7 +392,7 @@ def encode_stream(
     if target.suffix.lower() != ".parquet":
         raise InputError("features are written as .parquet only", where=Where(str(target)))
     stream = _bounded(stream, model.feature_width)
-    name = free_names([COLUMN], stream.table.schema)[COLUMN]
+    name = free_names([COLUMN], stream.taken)[COLUMN]
     kind = pl.Array(pl.Float32, model.feature_width)
 
     def encoded(corpus: Corpus) -> pl.DataFrame:

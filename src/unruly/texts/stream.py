@@ -1,7 +1,7 @@
 """Files of any length, read and written in batches, with the memory of one batch.
 
-`CorpusStream` reads; `RowWriter` writes the rows again with columns added. CSV and TSV records are copied byte for byte,
-with the new columns behind them, so that ids, phone numbers and prices stay as they were written.
+`CorpusStream` reads; `RowWriter` writes the rows again with columns added. Records of CSV and TSV and objects of JSON Lines are
+copied byte for byte, with the new columns behind them, so that ids, phone numbers and prices stay as they were written.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from unruly.statistics import sample_rows
 from unruly.texts.columns import Layout, duplicate_id, find_layout, uncategorised
 from unruly.texts.corpus import BATCH_ROWS, Corpus, assemble, warn_of_shifted_labels
 from unruly.texts.csv_table import CsvTable, cast, cut_records
+from unruly.texts.json_table import JsonTable, with_more
 from unruly.texts.table import (
     OnBadRow,
     Pipe,
@@ -44,7 +45,7 @@ class Batch:
 
     corpus: Corpus
     spelt: pl.DataFrame
-    records: pl.Series | None = None  # of a CSV file: its lines, with line ends
+    records: pl.Series | None = None  # of CSV, lines with their ends; of JSON, the objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +106,11 @@ class CorpusStream:
         return self.called or self.table.name
 
     @property
+    def taken(self) -> Collection[str]:
+        """The names of all columns, and of those keys of JSON that are none; of standard input, as far as it was read."""
+        return self.table.keys if isinstance(self.table, JsonTable) else self.table.schema
+
+    @property
     def rows(self) -> int | None:
         """How many rows can be read, including those without a text; None for standard input."""
         return self.table.rows
@@ -136,7 +142,7 @@ class CorpusStream:
         parts: list[Rows] = []
         with stage(progress, f"reading {self.name}", self.rows, "rows"):
             for rows in self.table.batches(self.layout, self.batch_rows):
-                parts.append(rows)
+                parts.append(replace(rows, spelt=rows.frame, records=None))
                 progress.advance(rows.frame.height)
         return self._joined(parts)
 
@@ -252,6 +258,7 @@ def _hashes(ids: pl.Series) -> NDArray[np.uint64]:
 
 WRITTEN = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 FLAT = (".csv", ".tsv")  # formats without lists
+LINES = (".jsonl", ".ndjson")
 _BREAKS = r"[\t\r\n]"  # what an unquoted cell cannot hold
 # A spreadsheet takes a cell with such a beginning for a formula, unless the whole cell is a number.
 FORMULA = r"^[=+\-@\t\r]"
@@ -272,7 +279,7 @@ def format_of(target: Path) -> str:
 class RowWriter:
     """Writes the rows of a stream with columns added: to a file, or to an open stream in the format `form`.
 
-    CSV keeps the delimiter of the CSV file that was read.
+    CSV keeps the delimiter of the CSV file that was read, and JSON Lines every object as it was spelt.
     """
 
     def __init__(
@@ -285,16 +292,22 @@ class RowWriter:
         form: str = "",
     ) -> None:
         self.form = format_of(target) if isinstance(target, Path) else form
-        self.target = target
+        self.stream, self.target = stream, target
         self.flat = self.form in FLAT
         self.defuse = defuse and self.flat
         self.separator = "\t" if self.form == ".tsv" else ","
         self.own, self.header, self.mark = stream.table.schema, tuple(stream.table.schema), b""
         self.verbatim: CsvTable | None = None  # its records are copied as they are
         self.casts: list[pl.Expr] = []
+        self.objects = isinstance(stream.table, JsonTable) and self.form in LINES
         if isinstance(stream.table, CsvTable):
             self._from_csv(stream.table, stream.layout.text)
-        if self.form != ".parquet":
+        if isinstance(stream.table, JsonTable) and stream.table.left_out and not self.objects:
+            raise InputError(
+                f"{self.form} has a column for every key, and {stream.table.left_out:,} keys of {stream.name} are in "
+                "few objects: write .jsonl instead"
+            )
+        if not self.objects and self.form != ".parquet":
             self._refuse_what_text_cannot_hold(stream.name)
         self.added = dict(added)
 
@@ -335,25 +348,34 @@ class RowWriter:
             file.write(self._lines(batch, added))
             file.flush()
 
-    def _joined(self, batch: Batch, added: pl.DataFrame) -> pl.DataFrame:
-        if late := [name for name in added.columns if name in batch.spelt.columns]:
-            raise InputError(  # of a pipe, whose first rows did not have it
+    def _check_late(self, added: pl.DataFrame) -> None:
+        """Refuse a name of ours that a pipe uses too, but not in its first rows."""
+        if late := [name for name in added.columns if name in self.stream.taken]:
+            raise InputError(
                 f"the column {late[0]!r} comes only here, and is the name of one that is added: save the data to a "
                 "file, and name that",
-                where=Where(batch.corpus.name),
+                where=Where(self.stream.name),
             )
+
+    def _joined(self, batch: Batch, added: pl.DataFrame) -> pl.DataFrame:
         return batch.spelt.with_columns(self.casts).hstack(added)
 
     def _lines(self, batch: Batch, added: pl.DataFrame) -> bytes:
         """One line for each row."""
+        if self.objects and batch.records is not None:
+            self._check_late(added)
+            ours = added.write_ndjson().split("\n")
+            pairs = zip(
+                batch.records, ours, strict=False
+            )  # behind the last one there is a line end
+            return "".join(with_more(record, more) for record, more in pairs).encode()
         if not self.flat:
             return self._joined(batch, added).write_ndjson().encode()
         if self.verbatim is None or batch.records is None:
             joined = self._joined(batch, added)
             return self._csv(joined.with_columns(_defused(joined)) if self.defuse else joined)
-        behind = self._cells(added)
-        pairs = zip(batch.records, behind, strict=True)
-        return b"".join(_behind(record, line, self.separator) for record, line in pairs)
+        cells = zip(batch.records, self._cells(added), strict=True)
+        return b"".join(_behind(record, line, self.separator) for record, line in cells)
 
     def _cells(self, added: pl.DataFrame) -> list[bytes]:
         """The added cells of each row, quoted where the file's other cells would be."""

@@ -27,6 +27,7 @@ from unruly.wording import near_file, plural
 
 PIECE = 8 << 20  # bytes read at a time
 LONGEST_RECORD = 64 << 20  # bytes of one line or record; a longer one is a mistake, or an attack
+LARGEST = 1 << 30  # bytes, once unpacked, of a file that cannot be read in pieces
 MOMENT = 0.05  # seconds to wait for the next bytes of standard input
 LONGEST_WAIT = 0.5  # seconds until what has come of it is passed on in any case
 BOM = b"\xef\xbb\xbf"
@@ -130,6 +131,15 @@ def size_of(path: Path) -> int | None:
     return None if is_gzip(path) else path.stat().st_size
 
 
+def check_read_whole(path: Path, size: int) -> None:
+    """Refuse a file of so many bytes, once unpacked, that is read whole."""
+    if size > LARGEST:
+        raise InputError(
+            f"{size:,} bytes, once unpacked, and such files are read whole: save it as CSV or Parquet",
+            where=Where(str(path)),
+        )
+
+
 def check_wide(start: bytes, name: str) -> None:
     """Refuse UTF-16 by its first bytes."""
     kind = WIDE.get(start[:2])
@@ -231,7 +241,7 @@ class Rows:
     spelt: pl.DataFrame  # the same rows with every cell as the file spells it
     numbers: NDArray[np.int64]  # (rows,): their numbers in the file, from 0
     skipped: tuple[BadRow, ...] = ()  # rows between them that could not be read
-    records: pl.Series | None = None  # (rows,): of a CSV file, its lines, with line ends
+    records: pl.Series | None = None  # (rows,): of CSV, lines with their ends; of JSON, the objects
 
 
 class Table(Protocol):
@@ -276,13 +286,12 @@ def open_table(
     from unruly.texts.frame_table import (
         SHEETS,
         FolderTable,
-        JsonLinesTable,
         arrow_table,
-        json_table,
         parquet_files,
         parquet_table,
         sheet_table,
     )
+    from unruly.texts.json_table import JsonLinesTable, json_table
 
     if isinstance(path, Pipe):
         if not path.first:
@@ -311,7 +320,7 @@ def open_table(
         case ".arrow" | ".feather" | ".ipc":
             return arrow_table(file)
         case ".json":
-            return json_table(file)
+            return json_table(file, skip, progress)
         case sheet if sheet in SHEETS:
             return sheet_table(file)
         case other:
