@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +25,16 @@ OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 
 
-def workbook(path: Path, rows: list[list[str]]) -> Path:
+def cell(value: str | float | None) -> str:
+    if value is None:
+        return "<c/>"
+    text = f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+    return text if isinstance(value, str) else f"<c><v>{value}</v></c>"
+
+
+def workbook(path: Path, rows: Sequence[Sequence[str | float | None]]) -> Path:
     """The least that is an Excel file."""
-    cells = "".join(
-        "<row>" + "".join(f'<c t="inlineStr"><is><t>{c}</t></is></c>' for c in row) + "</row>"
-        for row in rows
-    )
+    cells = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types">'
         '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
@@ -56,6 +61,23 @@ def test_a_sheet_is_read(tmp_path: Path) -> None:
     corpus = Corpus.read(path)
     assert corpus.texts.to_list() == ["subscribe", "a song"]
     assert corpus.columns["note"].to_list() == ["007", "+49"]
+
+
+def test_whole_numbers_of_a_sheet_stay_whole(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    rows: list[list[str | float | None]]
+    rows = [["text", "id", "price"], ["a", 1234567890123456, 2], ["b", 2, 2.5], ["c", None, None]]
+    columns = Corpus.read(workbook(tmp_path / "x.xlsx", rows), text="text").columns
+    assert columns["id"].to_list() == [1234567890123456, 2, None]
+    assert columns["id"].dtype == pl.Int64
+    assert columns["price"].to_list() == [2.0, 2.5, None]
+
+
+def test_a_word_far_down_a_column_of_numbers_is_not_lost(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    rows: list[list[str | float]] = [["a", i] for i in range(1_200)]
+    path = workbook(tmp_path / "x.xlsx", [["text", "n"], *rows, ["z", "none"]])
+    assert Corpus.read(path, text="text").columns["n"].to_list()[-2:] == ["1199", "none"]
 
 
 def test_a_sheet_with_two_cells_far_apart_is_refused(tmp_path: Path) -> None:

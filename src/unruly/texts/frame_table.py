@@ -118,12 +118,25 @@ def sheet_table(path: Path) -> FrameTable:
         _check_cells(path)
     with polars_errors(path, "Excel"), panics_of("fastexcel", str(path)):
         try:
-            frame = library.read_excel(path).load_sheet(0).to_polars()
+            sheet = library.read_excel(path).load_sheet(0, schema_sample_rows=None)
+            frame = sheet.to_polars()
         except library.FastExcelError as error:
             raise InputError(
                 f"cannot be read as Excel ({first_line(error)})", where=Where(str(path))
             ) from None
-    return FrameTable(path, "Excel", frame.lazy(), "there is no row", line=2)
+    return FrameTable(path, "Excel", _whole(frame).lazy(), "there is no row", line=2)
+
+
+def _whole(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with whole numbers as such: a workbook knows but one kind of number, with 15 digits.
+
+    >>> _whole(pl.DataFrame({"id": [1234567890123456.0, None], "price": [2.0, 2.5]})).rows()
+    [(1234567890123456, 2.0), (None, 2.5)]
+    """
+    numbers = pl.col(name for name, kind in frame.schema.items() if kind == pl.Float64)
+    fits = frame.select(((numbers == numbers.round()) & (numbers.abs() <= 2**53)).all())
+    whole = [name for name in fits.columns if fits[name].item()]
+    return frame.with_columns(pl.col(whole).cast(pl.Int64))
 
 
 def _unpacked(path: Path) -> int:
