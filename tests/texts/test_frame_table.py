@@ -209,6 +209,20 @@ def test_other_columns_are_refused_by_name(tmp_path: Path) -> None:
         Corpus.read(folder, text="text")
 
 
+@pytest.mark.parametrize("where", [0, 1, 2])
+def test_a_file_without_rows_adds_nothing(tmp_path: Path, where: int) -> None:
+    folder = written(tmp_path / "data", [2, 3, 4])
+    empty = folder / f"part-{where:03}.parquet"
+    pl.read_parquet(empty).clear().with_columns(note=None).write_parquet(empty)
+    corpus = Corpus.read(folder, text="text", id="id")
+    lost = [range(2), range(2, 5), range(5, 9)][where]
+    assert corpus.ids.to_list() == [i for i in range(9) if i not in lost]
+    for path in parquet_files(folder):
+        pl.read_parquet(path).clear().write_parquet(path)
+    with pytest.raises(InputError, match="data: there are columns, but no rows: add documents"):
+        Corpus.read(folder)
+
+
 def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()

@@ -29,14 +29,14 @@ class FrameTable:
     """A file as a lazy frame."""
 
     def __init__(
-        self, path: Path, kind: str, scan: pl.LazyFrame, empty: str, line: int | None = None
+        self, path: Path, kind: str, scan: pl.LazyFrame, empty: str = "", line: int | None = None
     ) -> None:
         self.path, self.name, self._kind, self._scan = path, str(path), kind, scan
         self._line = line  # of the first row, where lines have numbers
         with polars_errors(path, kind):
             self.schema = self.exact = scan.collect_schema()
             self.rows = int(scan.select(pl.len()).collect().item())
-        if not self.rows:
+        if not self.rows and empty:
             raise InputError(f"{empty}: add documents", where=Where(str(path)))
 
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
@@ -74,11 +74,14 @@ def _spelt_out(frame: pl.DataFrame) -> int:
     return total
 
 
-def parquet_table(path: Path) -> FrameTable:
-    """A Parquet file."""
+NO_ROWS = "there are columns, but no rows"
+
+
+def parquet_table(path: Path, empty: str = NO_ROWS) -> FrameTable:
+    """A Parquet file; without rows it is an error in these words, if there are any."""
     with polars_errors(path, "Parquet"):
         scan = pl.scan_parquet(path, glob=False, low_memory=True)
-    return FrameTable(path, "Parquet", scan, "the file has columns, but no rows")
+    return FrameTable(path, "Parquet", scan, empty)
 
 
 class ParquetPart(FrameTable):
@@ -106,7 +109,7 @@ def arrow_table(path: Path) -> FrameTable:
         stream = file.read(6) != b"ARROW1"
     with polars_errors(path, "Arrow IPC"):
         scan = pl.read_ipc_stream(path).lazy() if stream else pl.scan_ipc(path, glob=False)
-    return FrameTable(path, "Arrow IPC", scan, "the file has columns, but no rows")
+    return FrameTable(path, "Arrow IPC", scan, NO_ROWS)
 
 
 def sheet_table(path: Path) -> FrameTable:
@@ -205,26 +208,34 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 @dataclass(frozen=True)
 class Opened:
-    """The files that can be read, and those that cannot."""
+    """The files with rows, and those that cannot be read."""
 
     tables: tuple[FrameTable, ...]
     broken: tuple[BadRow, ...]
 
 
-def open_files(files: tuple[Path, ...], skip: bool) -> Opened:
-    """Open every file. One that cannot be read, or has other columns than the first, is an error; with `skip`, it is left out."""
+def open_files(data: Path, files: tuple[Path, ...], skip: bool) -> Opened:
+    """Open every file of the data.
+
+    One that cannot be read, or has other columns than the first, is an error; with `skip`, it is left out. One without rows, as
+    Spark writes for an empty partition, adds nothing.
+    """
     tables, broken = list[FrameTable](), list[BadRow]()
     for path in files:
         try:
-            table = parquet_table(path)
-            if tables:
+            table = parquet_table(path, empty="")
+            if table.rows and tables:
                 _check_columns(table, tables[0])
         except InputError as error:
             if not skip:
                 raise
             broken.append(BadRow(0, error.message, Where(str(path)), whole_file=True))
         else:
-            tables.append(table)
+            tables += [table] if table.rows else []
+    if not tables:
+        none = f"none of its {len(files)} Parquet files can be read"
+        why = f"{none}: {broken[0]}" if broken else f"{NO_ROWS}: add documents"
+        raise InputError(why, where=Where(str(data)))
     return Opened(tuple(tables), tuple(broken))
 
 
@@ -232,13 +243,7 @@ class FolderTable:
     """All Parquet files of a folder as one table."""
 
     def __init__(self, folder: Path, skip: bool = False) -> None:
-        files = parquet_files(folder)
-        opened = open_files(files, skip)
-        if not opened.tables:
-            raise InputError(
-                f"none of its {len(files)} Parquet files can be read: {opened.broken[0]}",
-                where=Where(str(folder)),
-            )
+        opened = open_files(folder, parquet_files(folder), skip)
         self.name, self.skip = str(folder), skip
         self.tables, self.broken = opened.tables, opened.broken
         self.schema = self.exact = self.tables[0].schema
