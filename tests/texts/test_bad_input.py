@@ -132,11 +132,6 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         Corpus.read(tmp_path)
 
 
-def test_whitespace_and_empty_texts_are_texts(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text('text,n\n"",1\n"  ",2\n')
-    assert Corpus.read(tmp_path / "x.csv").texts.to_list() == ["", "  "]
-
-
 def test_bare_quotes_are_letters_in_a_tsv(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_text('text\tn\nhe said "x\t1\n"so" she\t2\n')
     assert Corpus.read(tmp_path / "x.tsv").texts.to_list() == ['he said "x', '"so" she']

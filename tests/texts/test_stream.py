@@ -183,6 +183,12 @@ def test_empty_and_missing_cells_stay_apart(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_bytes() == (b'text,n,length\r\na,"",1\r\n,,0\r\n"",2,0\r\n')
 
 
+def test_a_blank_line_of_one_column_stays_a_row(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(b"text\r\nab\r\n\r\nc\r\n\r\n")
+    out = written(tmp_path / "in.csv", tmp_path / "out.csv", 2).read_bytes()
+    assert out == b"text,length\r\nab,2\r\n,0\r\nc,1\r\n,0\r\n"
+
+
 def test_quotes_that_are_not_needed_stay(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(b'"text","id"\n"a","0012"\r\nb,7')
     out = written(tmp_path / "in.csv", tmp_path / "out.csv", 1).read_bytes()

@@ -39,7 +39,7 @@ SMALL = 100_000  # documents that are read whole
 class TextCounts:
     """What is odd about the texts themselves."""
 
-    blank: int = 0  # without a text, or nothing but white space
+    blank: int = 0  # rows without a text
     duplicates: int = 0  # repeat an earlier text
     skipped: tuple[BadRow, ...] = ()  # rows of the file that could not be used
     broken: tuple[BadRow, ...] = ()  # files of a folder that could not be read
@@ -90,11 +90,11 @@ class _Noted:
         for batch in self.batches:
             if batch.gold is not None:
                 self.golds.append(batch.gold)
-            blank = batch.texts.str.strip_chars() == ""
-            self.digests.append(batch.texts.filter(~blank).hash().to_numpy())
+            texts = batch.texts.filter(batch.texts != "")
+            self.digests.append(texts.hash().to_numpy())
             broken = tuple(bad for bad in batch.skipped if bad.whole_file)
             skipped = tuple(bad for bad in batch.skipped if not bad.whole_file)
-            self.odd.append(TextCounts(int(blank.sum()), skipped=skipped, broken=broken))
+            self.odd.append(TextCounts(batch.missing_count, skipped=skipped, broken=broken))
             yield batch
 
     def counts(self) -> TextCounts:

@@ -298,10 +298,10 @@ def duplicate_id(value: object, first: Where, second: Where) -> InputError:
 def checked_texts(
     column: pl.Series, where: WhereOf, *, needed: bool
 ) -> tuple[pl.Series, NDArray[np.bool_]]:
-    """The texts, "" where one is missing, and the mask of missing ones; with `needed`, a missing text is an error."""
+    """The texts, "" where there is none, and the mask of these; with `needed`, a missing text is an error."""
     if column.dtype in (pl.Categorical, pl.Enum, pl.Null):
         column = column.cast(pl.String)
-    missing = column.is_null().to_numpy()
+    missing = without_text(column).to_numpy()
     if missing.any() and needed:
         row = int(np.flatnonzero(missing)[0])
         raise InputError(
@@ -315,7 +315,18 @@ def checked_texts(
             "name another column, or convert it",
             where=where(0),
         )
-    return column.fill_null("").alias("text"), missing
+    return column.set(pl.Series(missing), "").alias("text"), missing
+
+
+def without_text(column: pl.Series) -> pl.Series:
+    """(n,): whether there is no text: null, empty, or nothing but white space.
+
+    >>> without_text(pl.Series(["a", " ", "", None])).to_list()
+    [False, True, True, True]
+    """
+    if column.dtype != pl.String:
+        return column.is_null()
+    return column.str.strip_chars().fill_null("") == ""
 
 
 def unusable_rows(
@@ -333,12 +344,12 @@ def unusable_rows(
     if layout.id is not None:
         gone = frame[layout.id].is_null().arg_true().to_list()
         bad |= dict.fromkeys(gone, _missing_id(layout.id))
-    gone = frame[layout.text].is_null().arg_true().to_list()
+    gone = without_text(uncategorised(frame[layout.text])).arg_true().to_list()
     return bad | dict.fromkeys(gone, _missing_text(layout.text))
 
 
 def _missing_text(column: str) -> str:
-    return f"the text (column {column!r}) is missing"
+    return f"the text (column {column!r}) is missing or empty"
 
 
 def _missing_id(column: str) -> str:

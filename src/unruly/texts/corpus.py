@@ -47,8 +47,8 @@ SHOWN = 10  # documents in a notebook
 class Corpus:
     """Texts in order, each with a unique id; gold labels are class numbers, -1 where unknown.
 
-    A row without a text is a document all the same: its text is "", and `missing` marks it. Rows that
-    were left out of a file are in `skipped`, with the reason.
+    A row without a text (none, an empty one, or nothing but white space) is a document all the same: its
+    text is "", and `missing` marks it. Rows that were left out of a file are in `skipped`, with the reason.
 
     >>> corpus = Corpus.from_texts(["call me", "nice song"])
     >>> len(corpus), corpus.ids.to_list()
@@ -186,22 +186,23 @@ class Corpus:
 
     @classmethod
     def from_texts(cls, texts: Sequence[str | None], *, name: str = "texts") -> Corpus:
-        """A corpus from a list of strings; ids are row numbers; None and NaN are missing texts.
+        """A corpus from a list of strings; ids are row numbers; None, NaN and empty texts are missing ones.
 
-        >>> Corpus.from_texts(["call me", None]).missing_count
-        1
+        >>> Corpus.from_texts(["call me", None, " "]).missing_count
+        2
         """
         if isinstance(texts, str):
             raise InputError("expected a list of texts, got one string: wrap it in a list")
         values = list(texts)
-        missing = np.array([value is None or value != value for value in values], dtype=np.bool_)
+        absent = [value is None or value != value for value in values]  # NaN is not equal to itself
         for row, value in enumerate(values):
-            if not isinstance(value, str) and not missing[row]:
+            if not isinstance(value, str) and not absent[row]:
                 raise InputError(
                     f"expected a text, found {type(value).__name__} {value!r}",
                     where=Where(name, row=row),
                 )
-        kept = ["" if gone else value for value, gone in zip(values, missing, strict=True)]
+        kept = [value if isinstance(value, str) and value.strip() else "" for value in values]
+        missing = np.array([text == "" for text in kept], dtype=np.bool_)
         return cls(
             ids=pl.Series("id", range(len(values)), dtype=pl.Int64),
             texts=pl.Series("text", kept, dtype=pl.String),

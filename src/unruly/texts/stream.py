@@ -381,7 +381,7 @@ class RowWriter:
         """The added cells of each row, quoted where the file's other cells would be."""
         assert self.verbatim is not None
         if self.verbatim.quoted:
-            return cut_records(self._csv(added), self.separator)
+            return cut_records(self._csv(added), self.separator, blank=True)
         plain = added.select(pl.all().cast(pl.String).fill_null("").str.replace_all(_BREAKS, " "))
         return [self.separator.join(row).encode() for row in plain.iter_rows()]
 
