@@ -31,6 +31,7 @@ from unruly.cli.options import (
     open_project,
     output_option,
     quiet_option,
+    remarks_on,
     rule_files,
     text_options,
 )
@@ -273,6 +274,7 @@ def report(
     """
     from unruly.model.storage import load
     from unruly.report.page import report
+    from unruly.texts.columns import missing_column
 
     screen = Screen(quiet, as_json)
     check_output(output, inputs=(model, *functions, *inputs_of(data)))
@@ -281,8 +283,14 @@ def report(
     if data is not None:
         check_same_task(fitted.classes, data)
         columns = data_file(data, "train", text=text, id=id_, label=label)
-        documents = columns.with_gold().read(fitted.classes, "train")
+        file = columns.with_gold()
+        documents = file.read(fitted.classes, "train")
         scored = _test_file(data, columns, fitted.classes)
+        read = [corpus for corpus in (documents, scored) if corpus is not None]
+        if label is not None and all(corpus.gold is None for corpus in read):
+            raise missing_column(label, file.names, name=str(file.path), role="label")
+        for line in remarks_on(columns, file, read):
+            screen.remark(line)
         if is_project(data):
             labels = open_project(data).labels(documents)
         if fitted.rules is None:

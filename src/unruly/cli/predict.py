@@ -126,7 +126,7 @@ def predict(
     """
     from unruly.facts import note_to_plain
     from unruly.model.predictions import predict_stream
-    from unruly.texts.table import skipped_line
+    from unruly.texts.table import row_remarks
 
     screen = Screen(quiet, as_json)
     placement = placement_of(engine, address, workers)
@@ -201,13 +201,9 @@ def predict(
     labels = counted(written.labels, written.labels.values())
     if text is None and documents.text is None:
         screen.remark(f"text column: {listed([written.text])}")
-    if written.missing:
-        told = "labelled by the class shares" if missing == "label" else "left empty"
-        screen.remark(f"{plural(written.missing, 'row')} without a text: {told}")
-    if rows := [bad for bad in written.skipped if not bad.whole_file]:
-        screen.remark(skipped_line(rows))
-    for bad in written.broken:
-        screen.remark(f"left out: {bad}")
+    then = ": labelled by the class shares" if missing == "label" else ": left empty"
+    for line in row_remarks(written.skipped, written.missing, then):
+        screen.remark(line)
     name = "standard output" if target == STREAM else str(target)
     screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")
 
@@ -286,6 +282,7 @@ def encode(
       unruly encode spam.unruly comments/ -o features/ --engine ray --workers 8
     """
     from unruly.model.predictions import encode_stream
+    from unruly.texts.table import row_remarks
 
     screen = Screen(quiet, as_json)
     placement = placement_of(engine, address, workers)
@@ -306,10 +303,11 @@ def encode(
             "width": done.width,
             "column": done.column,
             "skipped": len(done.skipped),
+            "missing": done.missing,
         }
     )
-    for bad in done.skipped[:10]:
-        screen.remark(f"left out: {bad}")
+    for line in row_remarks(done.skipped, done.missing):
+        screen.remark(line)
     screen.remark(
         f"{done.path}: {plural(done.documents, 'document')}, {plural(done.width, 'number')} each in {done.column}"
     )

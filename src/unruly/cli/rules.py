@@ -203,7 +203,7 @@ def vote(
     """
     from unruly.project.voting import ask_split, plan_split, vote_split
     from unruly.rules.matching import Cache
-    from unruly.texts.table import skipped_line
+    from unruly.texts.table import row_remarks
     from unruly.votes.files import write_votes
 
     screen = Screen(quiet, as_json)
@@ -244,13 +244,15 @@ def vote(
     voted = vote_split(opened, split, screen.progress(), cache)
     votes = voted.votes
     write_votes(votes, output)
+    left_out = (*voted.texts.skipped, *voted.texts.broken)
     if skipped is not None:
-        write_skipped(skipped, (*voted.texts.skipped, *voted.texts.broken))
+        write_skipped(skipped, left_out)
     screen.answer(
         {
             "documents": votes.n,
             "sources": votes.k,
             "coverage": votes.coverage,
+            "missing": voted.texts.blank,
             "skipped": len(voted.texts.skipped),
             "asked": [asdict(one) for one in asked],
             "broken": [str(bad) for bad in voted.texts.broken],
@@ -266,10 +268,8 @@ def vote(
         screen.remark(
             f"{output.name} holds no probabilities, and does not tell what was not asked from abstentions: .parquet does"
         )
-    if rows := voted.texts.skipped:
-        screen.remark(skipped_line(rows))
-    for bad in voted.texts.broken:
-        screen.remark(f"left out: {bad}")
+    for line in row_remarks(left_out, voted.texts.blank, ": no rule votes there"):
+        screen.remark(line)
 
 
 def show_asked(asked: Sequence[Asked], screen: Screen) -> None:

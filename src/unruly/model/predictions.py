@@ -381,6 +381,7 @@ class Encoded:
     documents: int
     width: int  # numbers for each document
     column: str  # the name of the added column
+    missing: int = 0  # rows without a text
     skipped: tuple[BadRow, ...] = ()
     text: str = ""  # the column that was read as the text
 
@@ -394,11 +395,15 @@ def encode_stream(
     stream = _bounded(stream, model.feature_width)
     name = free_names([COLUMN], stream.taken)[COLUMN]
     kind = pl.Array(pl.Float32, model.feature_width)
+    without = 0
 
     def encoded(corpus: Corpus) -> pl.DataFrame:
+        nonlocal without
+        without += corpus.missing_count
         values = model.encode(corpus, cached=False)
         return pl.DataFrame({name: pl.Series(values, dtype=kind)})
 
     writer = RowWriter(stream, target, {name: kind})
     documents, skipped = _write(stream, writer, encoded, "encoding", progress)
-    return Encoded(target, documents, model.feature_width, name, skipped, stream.layout.text)
+    width, text = model.feature_width, stream.layout.text
+    return Encoded(target, documents, width, name, without, skipped, text)

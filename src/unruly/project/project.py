@@ -26,7 +26,7 @@ from unruly.rules.sources import Sources
 from unruly.texts.corpus import UNKNOWN, Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import BadRow, OnBadRow, check_on_bad_row, skipped_line
+from unruly.texts.table import BadRow, OnBadRow, check_on_bad_row, row_remarks
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import MOST_CLASSES, Votes
 from unruly.wording import did_you_mean, listed, plural
@@ -345,8 +345,7 @@ class FittedProject:
         """What is odd about rows and labels, and what was not used, a line for each kind."""
         unused = [unused_by_paper("the project's prior")] if self.project.unused_prior else []
         return [
-            *([skipped_line(self.skipped)] if self.skipped else ()),
-            *([f"{plural(self.missing, 'row')} without a text"] if self.missing else ()),
+            *row_remarks(self.skipped, self.missing),
             *problem_lines(self.labels.problems, self.labels.origin),
             *unused,
         ]

@@ -31,6 +31,10 @@ TEXT_NAMES = frozenset([
     "tweet_text", "full_text", "text_content",
 ])  # fmt: skip
 
+_ID_NAME = re.compile(
+    r"(?:^|[\W_])(?i:id|uuid|guid|key)s?$|[a-z]I[dD]s?$"
+)  # never taken for texts unasked
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -46,6 +50,10 @@ class Layout:
     def own(self) -> frozenset[str]:
         """The columns that are not "other columns"."""
         return frozenset(name for name in (self.text, self.id, self.label) if name is not None)
+
+
+class NoTextColumn(InputError):
+    """No column is obviously the one with the texts."""
 
 
 def find_layout(
@@ -64,7 +72,7 @@ def find_layout(
     >>> find_layout({"q": pl.String(), "a": pl.String()}, name="c.csv")
     Traceback (most recent call last):
     ...
-    unruly.errors.InputError: c.csv: which column holds the text is not obvious: name it by --text or text = "..." (one of q, a)
+    unruly.texts.columns.NoTextColumn: c.csv: which column holds the text is not obvious: name it by --text or text = "..." (one of q, a)
     """
     if label_may_be_missing and label is not None and label not in schema:
         label = label if nearest(label, schema) else None  # a near name is a misspelling
@@ -109,14 +117,14 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
     telling = named or worded  # "Body text" where nothing is called "body"
     if len(telling) == 1:
         return telling[0]
-    if len(strings) == 1:
+    if len(strings) == 1 and not _ID_NAME.search(strings[0].strip()):
         return strings[0]
-    if not strings:
-        raise InputError(
+    if len(strings) < 2:
+        raise NoTextColumn(
             f'no column holds text: name one by --text or text = "..." (columns are {listed(schema)})',
             where=Where(name),
         )
-    raise InputError(
+    raise NoTextColumn(
         "which column holds the text is not obvious: "
         f'name it by --text or text = "..." (one of {listed(telling or strings)})',
         where=Where(name),

@@ -73,7 +73,7 @@ class CorpusStream:
     @classmethod
     def open(
         cls,
-        path: str | Path | Pipe,
+        path: str | Path | Pipe | Table,
         *,
         text: str | None = None,
         id: str | None = None,
@@ -88,17 +88,21 @@ class CorpusStream:
         if batch_rows < 1:
             raise InputError(f"batch_rows must be at least 1, not {batch_rows}")
         check_on_bad_row(on_bad_row)
-        table = open_table(path, progress, skip=on_bad_row == "skip")
+        opened = (
+            open_table(path, progress, skip=on_bad_row == "skip")
+            if isinstance(path, str | Path | Pipe)
+            else path
+        )
         layout = find_layout(
-            table.schema,
-            name=table.name,
+            opened.schema,
+            name=opened.name,
             text=text,
             id=id,
             label=label,
             label_may_be_missing=label_may_be_missing,
         )
         known = tuple(classes) if classes is not None else None
-        return cls(table, layout, known, batch_rows, on_bad_row)
+        return cls(opened, layout, known, batch_rows, on_bad_row)
 
     @property
     def name(self) -> str:

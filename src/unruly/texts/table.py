@@ -224,13 +224,18 @@ class BadRow:
         return f"{self.where}: {self.reason}"
 
 
-def skipped_line(rows: Sequence[BadRow]) -> str:
-    """How many rows were left out, and why the first of them.
+def row_remarks(skipped: Sequence[BadRow], missing: int = 0, then: str = "") -> list[str]:
+    """A line on each kind of rows that are not like the others; `then`: what became of those without a text.
 
-    >>> skipped_line([BadRow(2, "3 fields, but the header has 2", Where("a.csv", 4))])
-    '1 row skipped: a.csv, line 4: 3 fields, but the header has 2'
+    >>> row_remarks([BadRow(2, "3 fields, but the header has 2", Where("a.csv", 4))], 1)
+    ['1 row without a text', '1 row skipped: a.csv, line 4: 3 fields, but the header has 2']
     """
-    return f"{plural(len(rows), 'row')} skipped: {rows[0]}"
+    rows = [bad for bad in skipped if not bad.whole_file]
+    return [
+        *([f"{plural(missing, 'row')} without a text{then}"] if missing else ()),
+        *([f"{plural(len(rows), 'row')} skipped: {rows[0]}"] if rows else ()),
+        *(f"left out: {bad}" for bad in skipped if bad.whole_file),
+    ]
 
 
 @dataclass(frozen=True, eq=False)
