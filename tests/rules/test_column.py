@@ -91,6 +91,14 @@ def test_numbers_that_are_no_probabilities(p: float, q: float) -> None:
         vote([Rule(None, Probabilities({"ham": "p", "spam": "q"}))], p=[0.5, p], q=[0.5, q])
 
 
+def test_a_word_among_probabilities_is_named_and_nan_is_none() -> None:
+    rules = [Rule(None, Probabilities({"spam": "q"}))]
+    assert vote(rules, q=["0.9", "NaN", None]).matrix[:, 0].tolist() == [1, -1, -1]
+    assert vote(rules, q=["0.9", " ", "nan"]).matrix[:, 0].tolist() == [1, -1, -1]
+    with pytest.raises(RuleError, match=r"row id 1: the column 'q' holds 'high', not a number"):
+        vote(rules, q=["0.9", "high", "0.2"])
+
+
 @pytest.mark.parametrize(
     ("values", "condition", "message"),
     [
