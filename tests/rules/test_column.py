@@ -123,3 +123,19 @@ def test_a_binary_column_beside_the_text_does_no_harm(tmp_path: Path) -> None:
     sources = Sources(["a", "b"], [Source("s", [rule])])
     votes = sources.vote(Corpus.from_frame(frame, text="text"), cache=Cache(tmp_path))
     assert votes.matrix.tolist() == [[-1], [1]]
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("is_spam", "holds the true labels, which only score and are kept from rules"),
+        ("comment", "is the text, which rules read without its name"),
+        ("number", "holds the ids, which rules do not read"),
+        ("is_ham", "there is no column 'is_ham' in the data"),
+    ],
+)
+def test_a_column_that_is_kept_from_rules_is_called_so(column: str, told: str) -> None:
+    frame = pl.DataFrame({"comment": ["t", "u"], "is_spam": [0, 1], "number": [7, 8]})
+    corpus = Corpus.from_frame(frame, text="comment", id="number", label="is_spam")
+    with pytest.raises(RuleError, match=told):
+        Sources(["a", "b"], [Source("s", [Rule(None, Column(column))])]).vote(corpus)

@@ -64,6 +64,9 @@ class Corpus:
     missing: NDArray[np.bool_] | None = None  # (n,): rows without a text; None: there are none
     skipped: tuple[BadRow, ...] = ()  # rows of the file that are not among the documents
     drawn_from: int | None = None  # of a sample: how many documents it was drawn from
+    layout: Layout | None = (
+        None  # of a table: the columns of texts, ids and gold, which are not among the others
+    )
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -464,6 +467,7 @@ def assemble(
         known,
         missing if missing.any() else None,
         tuple(sorted(skipped, key=lambda bad: bad.row)),
+        layout=layout,
     )
     return corpus, kept
 
