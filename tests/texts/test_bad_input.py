@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import subprocess
 from pathlib import Path
 
 import polars as pl
@@ -190,5 +191,20 @@ def test_what_is_no_text_is_one_line(lines: str, tmp_path: Path) -> None:
 
 def test_the_command_that_converts_a_file_works_where_its_name_has_blanks(tmp_path: Path) -> None:
     told = refused(tmp_path / "my notes.jsonl", b'{"text": "caf\xe9"}\n')
-    assert ": convert it: iconv -f WINDOWS-1252 -t UTF-8 '" in told
+    assert ": convert it: iconv -f WINDOWS-1252 -t UTF-8 < '" in told
     assert told.endswith("my notes.jsonl' > utf8.jsonl")
+
+
+@pytest.mark.parametrize("name", ["mac.csv", "mac.csv.gz", "my mac.csv.gz"])
+def test_the_command_that_mends_line_ends_works(name: str, tmp_path: Path) -> None:
+    rows = b"text,n\ra,1\rb,2\r"
+    told = refused(tmp_path / name, gzip.compress(rows) if name.endswith(".gz") else rows)
+    command = told.partition("e.g. ")[2]
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)
+    assert Corpus.read(tmp_path / "new.csv").texts.to_list() == ["a", "b"]
+
+
+def test_the_command_that_converts_a_packed_file_works(tmp_path: Path) -> None:
+    told = refused(tmp_path / "x.csv.gz", gzip.compress(b"text,n\ncaf\xe9,1\n"))
+    subprocess.run(told.rpartition(" convert it: ")[2], shell=True, cwd=tmp_path, check=True)
+    assert Corpus.read(tmp_path / "utf8.csv").texts.to_list() == ["café"]

@@ -34,6 +34,7 @@ from unruly.texts.table import (
     is_utf8,
     pieces,
     size_of,
+    through,
 )
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
@@ -439,8 +440,8 @@ class CsvRecords:
 
     def _old_line_ends(self) -> InputError:
         return InputError(
-            "the lines end in CR alone, as on old Macs: convert them, "
-            f"e.g. tr '\\r' '\\n' < {Path(str(self.source)).name} > new.csv",
+            "the lines end in CR alone, as on old Macs: convert them, e.g. "
+            + through("tr '\\r' '\\n'", str(self.source), "new"),
             where=Where(str(self.source), 1),
         )
 

@@ -30,6 +30,7 @@ LONGEST_RECORD = 64 << 20  # bytes of one line or record; a longer one is a mist
 LARGEST = 1 << 30  # bytes, once unpacked, of a file that cannot be read in pieces
 MOMENT = 0.05  # seconds to wait for the next bytes of standard input
 LONGEST_WAIT = 0.5  # seconds until what has come of it is passed on in any case
+STANDARD_INPUT = "standard input"  # what a pipe is called in messages
 BOM = b"\xef\xbb\xbf"
 WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -57,7 +58,7 @@ class Pipe:
         self.mark = first[: len(first) - len(self.first)]  # the byte-order mark, where there is one
 
     def __str__(self) -> str:
-        return "standard input"
+        return STANDARD_INPUT
 
     @property
     def ending(self) -> str:
@@ -159,7 +160,7 @@ def check_utf8(chunk: bytes, name: str, line: int) -> None:
     >>> check_utf8(b"one\\ncaf\\xe9\\n", "a.csv", 1)
     Traceback (most recent call last):
     ...
-    unruly.errors.InputError: a.csv, line 2: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café': save it as CSV UTF-8 in your spreadsheet, or convert it: iconv -f WINDOWS-1252 -t UTF-8 a.csv > utf8.csv
+    unruly.errors.InputError: a.csv, line 2: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café': save it as CSV UTF-8 in your spreadsheet, or convert it: iconv -f WINDOWS-1252 -t UTF-8 < a.csv > utf8.csv
     """
     if chunk.isascii():
         return
@@ -202,7 +203,23 @@ def _not_utf8(chunk: bytes, at: int, name: str, line: int) -> InputError:
 
 
 def _convert(kind: str, name: str) -> str:
-    return f"iconv -f {kind} -t UTF-8 {quote(name)} > utf8{Path(name).suffix}"
+    return through(f"iconv -f {kind} -t UTF-8", name, "utf8")
+
+
+def through(command: str, name: str, new: str) -> str:
+    """The line of a shell that sends a file through a command, unpacked where it is packed, into a new one.
+
+    >>> through("iconv -f WINDOWS-1252 -t UTF-8", "a.csv", "utf8")
+    'iconv -f WINDOWS-1252 -t UTF-8 < a.csv > utf8.csv'
+    >>> through("tr a b", "my notes.csv.gz", "new"), through("tr a b", "standard input", "new")
+    ("gunzip -c 'my notes.csv.gz' | tr a b > new.csv", '… | tr a b | unruly …')
+    """
+    path = Path(name)
+    if name == STANDARD_INPUT:
+        return f"… | {command} | unruly …"
+    if is_gzip(path):
+        return f"gunzip -c {quote(name)} | {command} > {new}{ending(path)}"
+    return f"{command} < {quote(name)} > {new}{path.suffix}"
 
 
 GZIPPED = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson")
