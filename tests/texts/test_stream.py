@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from unruly.errors import InputError, Where
 from unruly.texts.corpus import Corpus
 from unruly.texts.csv_table import CsvRecords, cut_records
-from unruly.texts.stream import CorpusStream, RowWriter, SeenIds
+from unruly.texts.stream import Batch, CorpusStream, RowWriter, SeenIds
 from unruly.texts.table import Pipe
 
 
@@ -490,3 +490,19 @@ def test_a_key_that_comes_late_does_not_hide_an_added_one(tmp_path: Path) -> Non
     stream = CorpusStream.open(Pipe(Slow([b'{"text": "a"}\n', b'{"text": "b", "added": 1}\n'])))
     with pytest.raises(InputError, match="'added' comes only here"):
         copied(stream, tmp_path / "out.jsonl", "added")
+
+
+def test_nothing_is_written_before_the_first_rows_are_done(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("text,n\na,1\n")
+    stream, out = CorpusStream.open(tmp_path / "in.csv"), io.BytesIO()
+
+    def labelled(batch: Batch) -> tuple[Batch, pl.DataFrame]:
+        raise InputError("no encoder")
+
+    with pytest.raises(InputError, match="no encoder"):
+        RowWriter(stream, out, {"added": pl.Int64()}, form=".csv").write(
+            map(labelled, stream.batches())
+        )
+    assert out.getvalue() == b""
+    RowWriter(stream, out, {"added": pl.Int64()}, form=".csv").write(iter(()))
+    assert out.getvalue() == b"text,n,added\n"

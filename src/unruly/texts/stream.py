@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -346,10 +347,12 @@ class RowWriter:
                 self._write_lines(file, batches)
 
     def _write_lines(self, file: IO[bytes], batches: Iterator[tuple[Batch, pl.DataFrame]]) -> None:
+        lines = (self._lines(batch, added) for batch, added in batches)
+        first = next(lines, b"")  # before anything is written: what fails, fails here
         if self.flat:
             file.write(self.mark + self._header())
-        for batch, added in batches:
-            file.write(self._lines(batch, added))
+        for some in chain([first], lines):
+            file.write(some)
             file.flush()
 
     def _check_late(self, added: pl.DataFrame) -> None:
