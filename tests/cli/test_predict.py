@@ -439,3 +439,18 @@ def test_where_rules_gave_up_is_said_once_for_all_batches(
     assert "source 'bomb', rule 1: timed out on 3 documents (limit" in done.err
     (fact,) = json.loads(done.out)["given_up"]
     assert (fact["source"], fact["rule"], fact["documents"]) == ("bomb", 1, 3)
+
+
+@pytest.mark.parametrize("name", ["comments.csv", "labels.csv"])
+def test_no_file_of_a_project_is_written_over(
+    unruly: Unruly, fitted: Path, spam: Path, name: str
+) -> None:
+    Path("new.csv").write_text("text\na song\n")
+    (spam / "labels.csv").write_text("id,label\n0,spam\n")
+    before = (spam / name).read_text()
+    done = unruly("predict", fitted, "new.csv", "-o", spam / name)
+    assert done.code == 2
+    assert f"this is a file of the project {spam}: name another" in done.err
+    assert (spam / name).read_text() == before
+    assert unruly("predict", fitted, "new.csv", "-o", spam / "out.csv").code == 0
+    assert unruly("predict", fitted, "new.csv", "-o", spam / "out.csv").code == 0

@@ -185,6 +185,18 @@ def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path]
             f"{path}: cannot write there: the folder {path.parent} is read-only: change its permissions, or name another"
         )
     check_not_input(path, inputs)
+    if path.exists() and any(file.exists() and path.samefile(file) for file in _files_beside(path)):
+        raise InputError(
+            f"{path}: cannot write there: this is a file of the project {path.parent}: name another"
+        )
+
+
+def _files_beside(path: Path) -> tuple[Path, ...]:
+    """The files of the project in whose folder a file lies; none where there is no project that can be read."""
+    try:
+        return inputs_of(path.parent) if is_project(path.parent) else ()
+    except UnrulyError:
+        return ()
 
 
 def inputs_of(data: Path | None) -> tuple[Path, ...]:
