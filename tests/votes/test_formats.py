@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from unruly.errors import InputError
 from unruly.texts.corpus import Corpus
+from unruly.votes.files import read_votes
 from unruly.votes.votes import Votes
 
 CLASSES = ["not so", "10", 'ä,"b"']
@@ -198,3 +199,16 @@ def test_wrench_round_trips(tmp_path: Path) -> None:
         Votes.from_array([[0, -1], [1, 1]]).to_wrench(tmp_path / "w", corpus, "valid")
     with pytest.raises(InputError, match="differ in their ids"):
         votes.take([1]).to_wrench(tmp_path / "w", corpus)
+
+
+def test_votes_of_rare_sources_are_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unruly.texts.json_table.MOST_EMPTY", 1_000)
+    lines = [f'{{"id": {i}, "source_{i}": "spam"}}\n' for i in range(300)]
+    (tmp_path / "votes.jsonl").write_text("".join(lines))
+    with (
+        pytest.warns(UserWarning, match="not read as columns"),
+        pytest.raises(InputError, match="300 sources vote on fewer than 1 of 100 documents"),
+    ):
+        read_votes(tmp_path / "votes.jsonl")
