@@ -357,7 +357,7 @@ def test_an_option_of_another_method_is_refused_with_a_hint(method: str, option:
 def test_the_figures(unruly: Unruly, fitted: Path) -> None:
     data = fitted.parent / "spam" / "comments.csv"
     done = unruly("evaluate", fitted, data, "--label", "is_spam")
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err) == (0, "text column: comment\n")
     for words in (
         "accuracy",
         "macro-F1",

@@ -375,7 +375,8 @@ def test_labels_that_tell_nothing_of_all_documents_are_called_so(
 def test_json_holds_facts_and_no_prose(unruly: Unruly, fitted: Path) -> None:
     data = fitted.parent / "spam"
     told = json.loads(unruly("report", fitted, data, "-o", "r.html", "--json").out)
-    assert told["documents"] == {"documents": 73, "file": "comments.csv", "of": None}
+    on = {"documents": 73, "file": "comments.csv", "of": None, "missing": 0}
+    assert told["documents"] == on
     assert told["scored_on"] == {"labels": 73, "file": "comments.csv", "counted_from_one": False}
 
 

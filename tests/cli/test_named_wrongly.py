@@ -275,5 +275,37 @@ def test_an_output_is_never_an_input(
     ]
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for case in cases:
-        one_line(unruly(*case), "one of the inputs", "name another")
+        one_line(unruly(*case), "cannot write there: this ", "name another")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_rows_without_a_text_are_said_wherever_documents_are_read(
+    unruly: Unruly, spam: Path, fitted: Path
+) -> None:
+    rows = 'comment,is_spam\nplease subscribe,1\n,0\n"",0\n" ",0\na lovely song,0\n'
+    (spam / "comments.csv").write_text(rows)
+    for args in (
+        ("vote", spam, "-o", "votes.csv"),
+        ("evaluate", fitted, spam / "comments.csv", "--label", "is_spam"),
+        ("report", fitted, "--data", spam, "-o", "page.html"),
+        ("predict", fitted, spam / "comments.csv", "-o", "out.csv"),
+        ("encode", fitted, spam / "comments.csv", "-o", "features.parquet"),
+    ):
+        done = unruly(*args)
+        assert done.code == 0, done.err
+        assert "3 rows without a text" in done.err, args
+    assert "of comments.csv (3 without a text)" in Path("page.html").read_text()
+    done = unruly("predict", fitted, spam / "comments.csv", "-o", "out.csv", "--missing", "empty")
+    assert "3 rows without a text: left empty" in done.err
+    assert pl.read_csv("out.csv")["label"].null_count() == 3
+
+
+def test_a_label_column_that_is_not_there_is_refused_by_report(
+    unruly: Unruly, spam: Path, fitted: Path
+) -> None:
+    for data in (spam, spam / "comments.csv"):
+        done = unruly("report", fitted, "--data", data, "--label", "spam", "-o", "page.html")
+        assert done.code == 2
+        assert "there is no column 'spam' (asked for by label" in done.err
+        assert "did you mean 'is_spam'?" in done.err
+    assert not Path("page.html").exists()

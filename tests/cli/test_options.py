@@ -104,6 +104,50 @@ def test_scoring_needs_a_label_column_and_says_how_to_name_it(tmp_path: Path) ->
     assert named.with_gold(required=True).label == "is_spam"
 
 
+@pytest.mark.parametrize(
+    ("content", "label", "told"),
+    [
+        ("ticket_id,label\nT-1,ham\n", None, r"not obvious: .* \(one of ticket_id, label\); labels by id"),
+        ("user,label\nann,ham\n", None, r"not obvious: .* \(one of user, label\); labels by id"),
+        ("number,label\n1,ham\n", None, r"beside label no column holds text: .* --import"),
+        ("ticket_id,outcome\nT-1,ham\n", "outcome", r"no column holds text: .* --import"),
+        ("comment,label\nx,ham\n", "nope", r"there is no column 'nope' \(asked for by label"),
+        ("comment,label\nx,ham\n", "lable", r"did you mean 'label'\?"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_scored_is_refused(
+    content: str, label: str | None, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(InputError, match=told):
+        data_file(tmp_path / "a.csv", "test", label=label).with_gold(required=True)
+
+
+def test_the_label_that_was_named_is_not_the_text(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("phrase,feeling\nso good,ham\n")
+    assert data_file(tmp_path / "a.csv", "test", label="feeling").with_gold().text == "phrase"
+    with pytest.raises(InputError, match="not obvious"):
+        data_file(tmp_path / "a.csv", "test").with_gold()
+
+
+def test_bad_rows_are_skipped_where_the_label_column_is_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,gold\nx,ham\ny\n")
+    found = data_file(tmp_path / "a.csv", "test", on_bad_row="skip").with_gold(required=True)
+    assert len(found.read(CLASSES).skipped) == 1
+
+
+def test_the_rows_that_a_project_skips_are_skipped(spam: Path) -> None:
+    file = spam / "unruly.toml"
+    file.write_text(file.read_text().replace("[data]", '[data]\non_bad_row = "skip"'))
+    assert data_file(spam, "train", on_bad_row="keep").on_bad_row == "skip"
+    assert data_file(spam, "train", on_bad_row="error").on_bad_row == "error"
+
+
+def test_a_wrench_folder_names_its_own_columns(wrench: Path) -> None:
+    with pytest.raises(InputError, match="leave --text, --id and --label out"):
+        data_file(wrench, "test", label="gold")
+
+
 @pytest.mark.parametrize("data", [b'[{"text": "hello"}]', b"text\nhello\n"])
 def test_what_comes_by_standard_input_is_called_so(
     monkeypatch: pytest.MonkeyPatch, data: bytes

@@ -123,7 +123,7 @@ def test_bad_input_is_one_line_and_the_old_output_stays(
 def test_standard_input_to_standard_output(fitted: Path, tmp_path: Path) -> None:
     csv = b"comment,stars\nplease subscribe,007\nlovely song,2.50\n"
     jsonl = b'{"text": "please subscribe", "n": 1}\n{"text": "lovely song", "n": 2}\n'
-    for given, first in ((csv, b"comment,stars,label"), (jsonl, b'{"text":"please subscribe"')):
+    for given, first in ((csv, b"comment,stars,label"), (jsonl, jsonl[:35] + b',"label":')):
         done = subprocess.run(
             command_line(["predict", str(fitted), "-"]),
             input=given,
@@ -495,3 +495,18 @@ def test_where_rules_gave_up_is_said_once_for_all_batches(
     assert "source 'bomb', rule 1: timed out on 3 documents (limit" in done.err
     (fact,) = json.loads(done.out)["given_up"]
     assert (fact["source"], fact["rule"], fact["documents"]) == ("bomb", 1, 3)
+
+
+@pytest.mark.parametrize("name", ["comments.csv", "labels.csv"])
+def test_no_file_of_a_project_is_written_over(
+    unruly: Unruly, fitted: Path, spam: Path, name: str
+) -> None:
+    Path("new.csv").write_text("text\na song\n")
+    (spam / "labels.csv").write_text("id,label\n0,spam\n")
+    before = (spam / name).read_text()
+    done = unruly("predict", fitted, "new.csv", "-o", spam / name)
+    assert done.code == 2
+    assert f"this is a file of the project {spam}: name another" in done.err
+    assert (spam / name).read_text() == before
+    assert unruly("predict", fitted, "new.csv", "-o", spam / "out.csv").code == 0
+    assert unruly("predict", fitted, "new.csv", "-o", spam / "out.csv").code == 0

@@ -92,6 +92,14 @@ def test_numbers_that_are_no_probabilities(p: float, q: float) -> None:
         vote([Rule(None, Probabilities({"ham": "p", "spam": "q"}))], p=[0.5, p], q=[0.5, q])
 
 
+def test_a_word_among_probabilities_is_named_and_nan_is_none() -> None:
+    rules = [Rule(None, Probabilities({"spam": "q"}))]
+    assert vote(rules, q=["0.9", "NaN", None]).matrix[:, 0].tolist() == [1, -1, -1]
+    assert vote(rules, q=["0.9", " ", "nan"]).matrix[:, 0].tolist() == [1, -1, -1]
+    with pytest.raises(RuleError, match=r"row id 1: the column 'q' holds 'high', not a number"):
+        vote(rules, q=["0.9", "high", "0.2"])
+
+
 @pytest.mark.parametrize(
     ("values", "condition", "message"),
     [
@@ -150,3 +158,19 @@ def test_others_are(values: list[object], rule: Column) -> None:
         warnings.simplefilter("error")
         list(numbered(rule).vote_stream([corpus]))
         list(numbered(rule).vote_stream([corpus[:1], corpus[1:]]))
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("is_spam", "holds the true labels, which only score and are kept from rules"),
+        ("comment", "is the text, which rules read without its name"),
+        ("number", "holds the ids, which rules do not read"),
+        ("is_ham", "there is no column 'is_ham' in the data"),
+    ],
+)
+def test_a_column_that_is_kept_from_rules_is_called_so(column: str, told: str) -> None:
+    frame = pl.DataFrame({"comment": ["t", "u"], "is_spam": [0, 1], "number": [7, 8]})
+    corpus = Corpus.from_frame(frame, text="comment", id="number", label="is_spam")
+    with pytest.raises(RuleError, match=told):
+        Sources(["a", "b"], [Source("s", [Rule(None, Column(column))])]).vote(corpus)

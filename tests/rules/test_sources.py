@@ -138,8 +138,8 @@ def test_what_is_refused() -> None:
 def test_no_rule_votes_on_a_document_without_a_text() -> None:
     short = Source("short", [Rule("spam", Length(max_words=3))])
     votes = Sources(["ham", "spam"], [short]).vote(Corpus.from_texts(["hi", None, ""]))
-    assert votes.matrix.tolist() == [[1], [-1], [1]]
-    assert [len(votes.matches(row)) for row in range(3)] == [1, 0, 1]
+    assert votes.matrix.tolist() == [[1], [-1], [-1]]
+    assert [len(votes.matches(row)) for row in range(3)] == [1, 0, 0]
 
 
 def test_votes_of_the_same_rules_put_together_still_know_them() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import subprocess
 from pathlib import Path
 
 import polars as pl
@@ -132,11 +133,6 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         Corpus.read(tmp_path)
 
 
-def test_whitespace_and_empty_texts_are_texts(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text('text,n\n"",1\n"  ",2\n')
-    assert Corpus.read(tmp_path / "x.csv").texts.to_list() == ["", "  "]
-
-
 def test_bare_quotes_are_letters_in_a_tsv(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_text('text\tn\nhe said "x\t1\n"so" she\t2\n')
     assert Corpus.read(tmp_path / "x.tsv").texts.to_list() == ['he said "x', '"so" she']
@@ -182,18 +178,33 @@ def test_a_header_that_begins_like_a_compressed_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        '{"text": {"q": 1}, "text": {"q": 1}}\n{"text": true}\n',  # kinds that nothing holds both of
+        '{"text": {"q": 1}, "text": {"q": 1}}\n{"text": true}\n',
         "x\x01not json\n",  # the first bytes of a zlib stream
     ],
 )
-def test_what_polars_cannot_read_is_one_line(lines: str, tmp_path: Path) -> None:
+def test_what_is_no_text_is_one_line(lines: str, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text(lines)
     with pytest.raises(InputError) as caught:
-        Corpus.read(tmp_path / "x.jsonl", on_bad_row="skip")
+        Corpus.read(tmp_path / "x.jsonl")
     assert "\n" not in str(caught.value)
 
 
 def test_the_command_that_converts_a_file_works_where_its_name_has_blanks(tmp_path: Path) -> None:
     told = refused(tmp_path / "my notes.jsonl", b'{"text": "caf\xe9"}\n')
-    assert ": convert it: iconv -f WINDOWS-1252 -t UTF-8 '" in told
+    assert ": convert it: iconv -f WINDOWS-1252 -t UTF-8 < '" in told
     assert told.endswith("my notes.jsonl' > utf8.jsonl")
+
+
+@pytest.mark.parametrize("name", ["mac.csv", "mac.csv.gz", "my mac.csv.gz"])
+def test_the_command_that_mends_line_ends_works(name: str, tmp_path: Path) -> None:
+    rows = b"text,n\ra,1\rb,2\r"
+    told = refused(tmp_path / name, gzip.compress(rows) if name.endswith(".gz") else rows)
+    command = told.partition("e.g. ")[2]
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)
+    assert Corpus.read(tmp_path / "new.csv").texts.to_list() == ["a", "b"]
+
+
+def test_the_command_that_converts_a_packed_file_works(tmp_path: Path) -> None:
+    told = refused(tmp_path / "x.csv.gz", gzip.compress(b"text,n\ncaf\xe9,1\n"))
+    subprocess.run(told.rpartition(" convert it: ")[2], shell=True, cwd=tmp_path, check=True)
+    assert Corpus.read(tmp_path / "utf8.csv").texts.to_list() == ["café"]

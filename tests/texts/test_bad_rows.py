@@ -21,19 +21,19 @@ from unruly.texts.csv_table import CsvRecords
 FRAME = pl.DataFrame({"text": ["a", None, "c", None], "n": [1, 2, 3, 4]})
 
 
-def written(folder: Path, kind: str) -> Path:
+def written(folder: Path, kind: str, frame: pl.DataFrame = FRAME) -> Path:
     path = folder / f"x.{kind}"
     match kind:
         case "csv":
-            FRAME.write_csv(path)
+            frame.write_csv(path)
         case "tsv":
-            FRAME.write_csv(path, separator="\t")
+            frame.write_csv(path, separator="\t")
         case "jsonl":
-            FRAME.write_ndjson(path)
+            frame.write_ndjson(path)
         case "parquet":
-            FRAME.write_parquet(path)
+            frame.write_parquet(path)
         case "arrow":
-            FRAME.write_ipc(path)
+            frame.write_ipc(path)
     return path
 
 
@@ -74,11 +74,57 @@ def test_lists_too() -> None:
     assert Corpus.of(pd.Series(["a", None, "b"])).missing_count == 1
 
 
-def test_an_empty_text_in_quotes_is_a_text(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text('text,n\n"",1\n,2\n')
-    missing = Corpus.read(tmp_path / "x.csv").missing
-    assert missing is not None
-    assert missing.tolist() == [False, True]
+EMPTY = pl.DataFrame({"text": ["a", "", " \t\n", None], "n": [1, 2, 3, 4]})
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "json", "parquet", "arrow"])
+def test_an_empty_text_is_none_in_every_format(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{kind}"
+    if kind == "json":
+        path.write_text(EMPTY.select("text").write_json())
+    else:
+        written(tmp_path, kind, EMPTY)
+    corpus = Corpus.read(path)
+    assert corpus.texts.to_list() == ["a", "", "", ""]
+    assert corpus.missing_count == 3
+    assert Corpus.read(path, on_bad_row="skip").ids.to_list() == [0]
+    with pytest.raises(InputError, match=r"the text \(column 'text'\) is missing or empty"):
+        Corpus.read(path, on_bad_row="error")
+
+
+def test_an_empty_text_is_none_in_frames_and_lists() -> None:
+    assert Corpus.from_frame(EMPTY).missing_count == 3
+    assert Corpus.from_frame(EMPTY.cast({"text": pl.Categorical})).missing_count == 3
+    assert Corpus.from_texts(EMPTY["text"].to_list()).missing_count == 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    texts=st.lists(st.sampled_from([None, "", "a", "b\nc", '"'])),
+    end=st.sampled_from(["\n", "\r\n"]),
+    blanks=st.integers(0, 2),
+    piece=st.integers(1, 9),
+)
+def test_a_blank_line_below_a_header_of_one_column_is_a_row(
+    tmp_path_factory: pytest.TempPathFactory,
+    texts: list[str | None],
+    end: str,
+    blanks: int,
+    piece: int,
+) -> None:
+    path = tmp_path_factory.mktemp("one") / "x.csv"
+    frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
+    above = end * blanks  # there is no row above the header
+    path.write_bytes(above.encode() + frame.write_csv(line_terminator=end).encode())
+    cut = [int(n) for records in CsvRecords(path, piece=piece) for n in records.numbers]
+    assert cut == list(range(-1, len(texts)))
+    if texts:
+        assert Corpus.read(path, text="text").texts.to_list() == [text or "" for text in texts]
+
+
+def test_a_blank_line_among_several_columns_is_none(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("text,n\na,1\n\nb,2\n\n")
+    assert Corpus.read(tmp_path / "x.csv").texts.to_list() == ["a", "b"]
 
 
 MALFORMED = [

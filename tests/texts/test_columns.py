@@ -129,3 +129,15 @@ def test_numbers_make_their_own_classes() -> None:
     assert classes_of(pl.Series([0, 3, None]), "x") == ("0", "1", "2", "3")
     assert classes_of(pl.Series(["0", "1"]), "x") == ("0", "1")
     assert classes_of(pl.Series([True, False]), "x") == ("false", "true")
+
+
+@pytest.mark.parametrize("name", ["ticket_id", "ID", "orderId", "userID", "my key", "uuid"])
+def test_ids_are_not_taken_for_texts(name: str) -> None:
+    with pytest.raises(InputError, match="no column holds text"):
+        find_layout({name: pl.String(), "n": pl.Int64()}, name="c.csv")
+    assert find_layout({name: pl.String()}, name="c.csv", text=name).text == name
+
+
+@pytest.mark.parametrize("name", ["paid", "idea", "keyed in", "valid"])
+def test_names_that_only_look_like_ids_are(name: str) -> None:
+    assert find_layout({name: pl.String(), "n": pl.Int64()}, name="c.csv").text == name

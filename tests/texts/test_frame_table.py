@@ -1,4 +1,4 @@
-"""JSON arrays and Excel sheets are read; what is not one is refused in one line."""
+"""Excel sheets and folders of Parquet are read; what is not one is refused in one line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gzip
 import struct
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unruly.errors import InputError, Where
-from unruly.texts import frame_table
+from unruly.errors import InputError
+from unruly.texts import table
 from unruly.texts.columns import Layout
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import MOST_BYTES, FolderTable, parquet_files, parquet_table
@@ -25,12 +26,16 @@ OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 
 
-def workbook(path: Path, rows: list[list[str]]) -> Path:
+def cell(value: str | float | None) -> str:
+    if value is None:
+        return "<c/>"
+    text = f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+    return text if isinstance(value, str) else f"<c><v>{value}</v></c>"
+
+
+def workbook(path: Path, rows: Sequence[Sequence[str | float | None]]) -> Path:
     """The least that is an Excel file."""
-    cells = "".join(
-        "<row>" + "".join(f'<c t="inlineStr"><is><t>{c}</t></is></c>' for c in row) + "</row>"
-        for row in rows
-    )
+    cells = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types">'
         '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
@@ -57,6 +62,23 @@ def test_a_sheet_is_read(tmp_path: Path) -> None:
     corpus = Corpus.read(path)
     assert corpus.texts.to_list() == ["subscribe", "a song"]
     assert corpus.columns["note"].to_list() == ["007", "+49"]
+
+
+def test_whole_numbers_of_a_sheet_stay_whole(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    rows: list[list[str | float | None]]
+    rows = [["text", "id", "price"], ["a", 1234567890123456, 2], ["b", 2, 2.5], ["c", None, None]]
+    columns = Corpus.read(workbook(tmp_path / "x.xlsx", rows), text="text").columns
+    assert columns["id"].to_list() == [1234567890123456, 2, None]
+    assert columns["id"].dtype == pl.Int64
+    assert columns["price"].to_list() == [2.0, 2.5, None]
+
+
+def test_a_word_far_down_a_column_of_numbers_is_not_lost(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    rows: list[list[str | float]] = [["a", i] for i in range(1_200)]
+    path = workbook(tmp_path / "x.xlsx", [["text", "n"], *rows, ["z", "none"]])
+    assert Corpus.read(path, text="text").columns["n"].to_list()[-2:] == ["1199", "none"]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +128,7 @@ def row(cells: str, times: object = 1) -> str:
     return f'<table:table-row table:number-rows-repeated="{times}">{cells}</table:table-row>'
 
 
-def cell(text: str, times: object = 1, more: str = "") -> str:
+def ods_cell(text: str, times: object = 1, more: str = "") -> str:
     return (
         f'<table:table-cell office:value-type="string"{more} table:number-columns-repeated="{times}">'
         f"<text:p>{text}</text:p></table:table-cell>"
@@ -120,7 +142,11 @@ def gap(times: int) -> str:
 def test_an_open_document_is_read_with_the_empty_rest_that_programs_write(tmp_path: Path) -> None:
     """LibreOffice fills each row, and the sheet, up to its limits."""
     pytest.importorskip("fastexcel")
-    rows = row(cell("text") + gap(16383)) + row(cell("a song")) + row(cell("buy") + gap(16383), 2)
+    rows = (
+        row(ods_cell("text") + gap(16383))
+        + row(ods_cell("a song"))
+        + row(ods_cell("buy") + gap(16383), 2)
+    )
     path = open_document(tmp_path / "x.ods", rows + row(gap(16384), 1_048_572))
     assert Corpus.read(path).texts.to_list() == ["a song", "buy", "buy"]
 
@@ -128,13 +154,13 @@ def test_an_open_document_is_read_with_the_empty_rest_that_programs_write(tmp_pa
 @pytest.mark.parametrize(
     ("sheets", "cells"),
     [
-        ([row(cell("text")) + row(gap(16383) + cell("x")) + row(cell("y"), 8190)], "134,217,728"),
-        ([row(cell("text")) + row(cell("y", 9999), 9999)], "99,990,000"),
-        ([row(cell("text")) + row(cell("y", 9999, more=" a='>'"), 9999)], "99,990,000"),
-        ([row(cell("text")) + row(cell("y", 9999, more=' table:number-rows-repeated="1"'), 9999)], "99,990,000"),
-        ([row(cell("text")) + row('<table:table-cell office:value="3"/>') + row(gap(9), 99_999_999)
-          + row(cell("end"))], "100,000,002"),
-        ([row(cell("text")) + row(cell("a")), *[row(cell("b", 9999), 3000)] * 2], "59,994,002"),
+        ([row(ods_cell("text")) + row(gap(16383) + ods_cell("x")) + row(ods_cell("y"), 8190)], "134,217,728"),
+        ([row(ods_cell("text")) + row(ods_cell("y", 9999), 9999)], "99,990,000"),
+        ([row(ods_cell("text")) + row(ods_cell("y", 9999, more=" a='>'"), 9999)], "99,990,000"),
+        ([row(ods_cell("text")) + row(ods_cell("y", 9999, more=' table:number-rows-repeated="1"'), 9999)], "99,990,000"),
+        ([row(ods_cell("text")) + row('<table:table-cell office:value="3"/>') + row(gap(9), 99_999_999)
+          + row(ods_cell("end"))], "100,000,002"),
+        ([row(ods_cell("text")) + row(ods_cell("a")), *[row(ods_cell("b", 9999), 3000)] * 2], "59,994,002"),
     ],
 )  # fmt: skip
 def test_an_open_document_of_too_many_cells_is_refused(
@@ -150,9 +176,9 @@ def test_an_open_document_of_too_many_cells_is_refused(
 @pytest.mark.parametrize(
     "rows",
     [
-        row(cell("text")) + row(cell("a", "many")),
-        row(cell("text")) + row(cell("a", "&#57;&#57;&#57;&#57;"), 9999),
-        row(cell("text")) + row(cell("a", 9999, more=' a="<"'), 9999),
+        row(ods_cell("text")) + row(ods_cell("a", "many")),
+        row(ods_cell("text")) + row(ods_cell("a", "&#57;&#57;&#57;&#57;"), 9999),
+        row(ods_cell("text")) + row(ods_cell("a", 9999, more=' a="<"'), 9999),
     ],
 )
 def test_an_open_document_whose_cells_cannot_be_counted_is_refused(
@@ -217,28 +243,6 @@ def test_an_ending_in_capitals_is_unzipped_too(tmp_path: Path) -> None:
     assert Corpus.read(tmp_path / "X.CSV.GZ").texts.to_list() == ["a song"]
 
 
-def test_an_array_is_read(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text(
-        '[{"text": "a", "n": 1}, {"text": null}, {"text": "b", "n": 2.5}]'
-    )
-    corpus = Corpus.read(tmp_path / "x.json")
-    assert corpus.texts.to_list() == ["a", "", "b"]
-    assert corpus.missing_count == 1
-
-
-def test_an_array_of_texts(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text('["nice", "subscribe"]')
-    assert Corpus.read(tmp_path / "x.json").texts.to_list() == ["nice", "subscribe"]
-
-
-@pytest.mark.parametrize("content", ["{}", "[1]", "[", '{"text": ["a"]}', "", "[]", "[" * 100_000])
-def test_other_json_is_refused_in_one_line(tmp_path: Path, content: str) -> None:
-    (tmp_path / "x.json").write_text(content)
-    with pytest.raises(InputError) as caught:
-        Corpus.read(tmp_path / "x.json")
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize("content", [b"PK\x03\x04 nothing", b"text\na\n"])
 def test_a_damaged_workbook_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     pytest.importorskip("fastexcel")
@@ -255,17 +259,9 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     path = workbook(tmp_path / "x.xlsx", [["text"], ["a"]])
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/more.xml", b" " * 3_000_000)
-    monkeypatch.setattr(frame_table, "LARGEST", 1_000_000)
+    monkeypatch.setattr(table, "LARGEST", 1_000_000)
     with pytest.raises(InputError, match="read whole: save it as CSV or Parquet"):
         Corpus.read(path)
-
-
-def test_a_number_that_no_column_can_hold(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(f'[{{"text": "a", "n": 1}}, {{"text": "b", "n": {"9" * 60}}}]')
-    with pytest.raises(InputError, match=r"x\.json: cannot be read as a table") as caught:
-        Corpus.read(path)
-    assert "\n" not in str(caught.value)
 
 
 def written(folder: Path, sizes: list[int]) -> Path:
@@ -292,10 +288,10 @@ def test_every_row_once_and_in_order(sizes: list[int], batch: int) -> None:
 
 
 def test_a_row_is_named_by_its_file(tmp_path: Path) -> None:
-    table = FolderTable(written(tmp_path / "data", [2, 3]))
-    assert str(table.where(1)).endswith("part-000.parquet, row 1")
-    assert str(table.where(2)).endswith("part-001.parquet, row 0")
-    assert str(table.where(4)).endswith("part-001.parquet, row 2")
+    folder = FolderTable(written(tmp_path / "data", [2, 3]))
+    assert str(folder.where(1)).endswith("part-000.parquet, row 1")
+    assert str(folder.where(2)).endswith("part-001.parquet, row 0")
+    assert str(folder.where(4)).endswith("part-001.parquet, row 2")
 
 
 def test_hidden_files_and_markers_are_no_data(tmp_path: Path) -> None:
@@ -348,6 +344,20 @@ def test_other_columns_are_refused_by_name(tmp_path: Path) -> None:
         Corpus.read(folder, text="text")
 
 
+@pytest.mark.parametrize("where", [0, 1, 2])
+def test_a_file_without_rows_adds_nothing(tmp_path: Path, where: int) -> None:
+    folder = written(tmp_path / "data", [2, 3, 4])
+    empty = folder / f"part-{where:03}.parquet"
+    pl.read_parquet(empty).clear().with_columns(note=None).write_parquet(empty)
+    corpus = Corpus.read(folder, text="text", id="id")
+    lost = [range(2), range(2, 5), range(5, 9)][where]
+    assert corpus.ids.to_list() == [i for i in range(9) if i not in lost]
+    for path in parquet_files(folder):
+        pl.read_parquet(path).clear().write_parquet(path)
+    with pytest.raises(InputError, match="data: there are columns, but no rows: add documents"):
+        Corpus.read(folder)
+
+
 def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
@@ -360,15 +370,7 @@ def test_one_long_text_named_many_times_is_not_written_out_at_once(tmp_path: Pat
     """Three kilobytes of Parquet that are a gigabyte of texts."""
     text = pl.Series("text", ["x" * 1_000_000], dtype=pl.Categorical)
     pl.DataFrame({"text": pl.concat([text] * 1000)}).write_parquet(tmp_path / "x.parquet")
-    table = parquet_table(tmp_path / "x.parquet")
-    rows = list(table.batches(Layout("text"), 100_000))
+    parquet = parquet_table(tmp_path / "x.parquet")
+    rows = list(parquet.batches(Layout("text"), 100_000))
     assert max(part.frame.height for part in rows) <= MOST_BYTES // 1_000_000
     assert np.concatenate([part.numbers for part in rows]).tolist() == list(range(1000))
-
-
-def test_json_lines_with_two_kinds_of_value_under_one_key_name_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "mixed.jsonl"
-    path.write_text('{"text": ["a", "b"]}\n{"text": null}\n{"text": {"x": 1}}\n')
-    with pytest.raises(InputError, match="'text' is an object here and a list before") as told:
-        Corpus.read(path)
-    assert told.value.where == Where(str(path), 3)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from unruly.errors import InputError, Where
 from unruly.texts.corpus import Corpus
 from unruly.texts.csv_table import CsvRecords, cut_records
-from unruly.texts.stream import CorpusStream, RowWriter, SeenIds, defused
+from unruly.texts.stream import Batch, CorpusStream, RowWriter, SeenIds, defused
 from unruly.texts.table import Pipe
 
 
@@ -183,6 +183,12 @@ def test_empty_and_missing_cells_stay_apart(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_bytes() == (b'text,n,length\r\na,"",1\r\n,,0\r\n"",2,0\r\n')
 
 
+def test_a_blank_line_of_one_column_stays_a_row(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(b"text\r\nab\r\n\r\nc\r\n\r\n")
+    out = written(tmp_path / "in.csv", tmp_path / "out.csv", 2).read_bytes()
+    assert out == b"text,length\r\nab,2\r\n,0\r\nc,1\r\n,0\r\n"
+
+
 def test_quotes_that_are_not_needed_stay(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(b'"text","id"\n"a","0012"\r\nb,7')
     out = written(tmp_path / "in.csv", tmp_path / "out.csv", 1).read_bytes()
@@ -303,6 +309,94 @@ def test_everything_but_the_added_column_is_as_it_was(
         assert new.endswith(end.encode()) or not last_end
 
 
+def spelt(value: object, blank: str) -> st.SearchStrategy[str]:
+    """Some of the ways in which JSON spells a value."""
+    match value:
+        case dict():
+            inner = [
+                st.tuples(st.just(json.dumps(key)), spelt(one, blank)).map(f":{blank}".join)
+                for key, one in value.items()
+            ]
+            return st.tuples(*inner).map(lambda all: f"{{{blank}{f',{blank}'.join(all)}{blank}}}")
+        case list():
+            return st.tuples(*(spelt(one, blank) for one in value)).map(
+                lambda all: f"[{f',{blank}'.join(all)}]"
+            )
+        case str():
+            return st.sampled_from([json.dumps(value), json.dumps(value, ensure_ascii=False)])
+        case float() if value.is_integer():
+            return st.sampled_from([f"{value:.0f}.0", f"{value:.0f}.00", f"{value:.0f}e0"])
+        case _:
+            return st.just(json.dumps(value))
+
+
+any_text = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=8)
+plain_values = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**25), 10**25),
+    st.floats(),
+    st.sampled_from([0.0, -0.0, 2.5, 1e5, 1e300]),
+    any_text,
+)
+values = st.recursive(
+    plain_values,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3),
+    max_leaves=5,
+)
+rows_of_json = st.dictionaries(
+    any_text | st.sampled_from(["one", "two", "length"]), values, max_size=4
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    data=st.data(),
+    rows=st.lists(st.tuples(st.none() | any_text, rows_of_json), min_size=1, max_size=6),
+    end=st.sampled_from(["\r\n", "\n", "\n\n"]),
+    source=st.sampled_from(["file", "pipe", "array"]),
+    batch_rows=st.integers(1, 4),
+)
+def test_every_object_of_json_is_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory,
+    data: st.DataObject,
+    rows: list[tuple[str | None, dict[str, object]]],
+    end: str,
+    source: str,
+    batch_rows: int,
+) -> None:
+    blank = data.draw(st.sampled_from(["", " "]))
+    objects = [{**more, "text": text} for text, more in rows]
+    records = [data.draw(spelt(one, blank)) for one in objects]
+    folder = tmp_path_factory.mktemp("json")
+    whole = end.join(records) if source != "array" else f"[{f',{end}'.join(records)}]"
+    path = folder / ("in.json" if source == "array" else "in.jsonl")
+    path.write_bytes(whole.encode())
+    file: Path | Pipe = Pipe(io.BytesIO(whole.encode())) if source == "pipe" else path
+    stream = CorpusStream.open(file, text="text", batch_rows=batch_rows)
+    texts = [text for corpus in CorpusStream.open(path, text="text") for text in corpus.texts]
+    assert [text.strip() for text in texts] == [(text or "").strip() for text, _ in rows]
+    added = "length" if all("length" not in one for one in objects) else "other"
+    lines = copied(stream, folder / "out.jsonl", added).read_bytes().decode().split("\n")
+    assert lines.pop() == ""
+    for record, line in zip(records, lines, strict=True):  # the very bytes
+        assert line.startswith(record[:-1])
+        assert list(json.loads(line[len(record) - 1 :].replace(",", "{", 1))) == [added]
+
+
+def test_numbers_lists_and_absent_keys_of_json_lines_stay(tmp_path: Path) -> None:
+    lines = [
+        '{"text":"song","id":1234567890123456789,"v":0}',
+        '{"v":"abc", "id":1.50, "text":"x", "list":[1,"a"], "nan":NaN}',
+        '{"text":"y","big":123456789012345678901234567890,"deep":{"b":{},"a":[]}}',
+    ]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    out = written(tmp_path / "in.jsonl", tmp_path / "out.jsonl").read_text()
+    lengths = [4, 1, 1]
+    expected = [f'{line[:-1]},"length":{n}}}' for line, n in zip(lines, lengths, strict=True)]
+    assert out.splitlines() == expected
+
+
 @pytest.mark.parametrize(
     "cells",
     [("True", "0"), ("0", "True"), ("1234567890123456", "0.5"), ("7", "0.5"), ("", "7")],
@@ -402,3 +496,19 @@ def test_a_key_that_comes_late_does_not_hide_an_added_one(tmp_path: Path) -> Non
     stream = CorpusStream.open(Pipe(Slow([b'{"text": "a"}\n', b'{"text": "b", "added": 1}\n'])))
     with pytest.raises(InputError, match="'added' comes only here"):
         copied(stream, tmp_path / "out.jsonl", "added")
+
+
+def test_nothing_is_written_before_the_first_rows_are_done(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("text,n\na,1\n")
+    stream, out = CorpusStream.open(tmp_path / "in.csv"), io.BytesIO()
+
+    def labelled(batch: Batch) -> tuple[Batch, pl.DataFrame]:
+        raise InputError("no encoder")
+
+    with pytest.raises(InputError, match="no encoder"):
+        RowWriter(stream, out, {"added": pl.Int64()}, form=".csv").write(
+            map(labelled, stream.batches())
+        )
+    assert out.getvalue() == b""
+    RowWriter(stream, out, {"added": pl.Int64()}, form=".csv").write(iter(()))
+    assert out.getvalue() == b"text,n,added\n"

@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from unruly.errors import InputError
 from unruly.texts.corpus import Corpus
+from unruly.votes.files import read_votes
 from unruly.votes.votes import Votes
 
 CLASSES = ["not so", "10", 'ä,"b"']
@@ -208,3 +209,16 @@ def test_numbers_that_count_from_one_are_not_read_in_silence(tmp_path: Path) -> 
     long = pl.DataFrame({"task": range(12), "worker": ["w"] * 12, "label": [1, 2, 3] * 4})
     with pytest.warns(UserWarning, match="the long table: the labels are 1 to 3, never 0"):
         Votes.from_long(long, classes=classes)
+
+
+def test_votes_of_rare_sources_are_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unruly.texts.json_table.MOST_EMPTY", 1_000)
+    lines = [f'{{"id": {i}, "source_{i}": "spam"}}\n' for i in range(300)]
+    (tmp_path / "votes.jsonl").write_text("".join(lines))
+    with (
+        pytest.warns(UserWarning, match="not read as columns"),
+        pytest.raises(InputError, match="300 sources vote on fewer than 1 of 100 documents"),
+    ):
+        read_votes(tmp_path / "votes.jsonl")

@@ -28,6 +28,7 @@ from unruly.cli.options import (
     output_option,
     placement_of,
     quiet_option,
+    remarks_on,
     skipped_option,
     split_option,
     text_options,
@@ -297,12 +298,15 @@ def evaluate(
         other = None if against is None else load_model(against, functions, data)
         _by_labels(loaded, other, data, on_bad_row, screen)
         return
-    documents = data_file(data, split, text=text, id=id_, label=label, on_bad_row=on_bad_row)
-    documents = documents.for_model(loaded.text_column).with_gold(required=True)
+    given = data_file(data, split, text=text, id=id_, label=label, on_bad_row=on_bad_row)
+    documents = given.for_model(loaded.text_column).with_gold(required=True)
     corpus = documents.read(loaded.class_names, split)
     evaluation = loaded.evaluate(corpus, progress=screen.progress())
-    screen.answer(evaluation.to_plain())
+    rows = {"missing": corpus.missing_count, "skipped": len(corpus.skipped)}
+    screen.answer({**evaluation.to_plain(), "text": documents.text, **rows})
     screen.say(str(evaluation))
+    for line in remarks_on(given, documents, [corpus]):
+        screen.remark(line)
 
 
 def _by_labels(

@@ -32,6 +32,7 @@ from unruly.cli.options import (
     open_project,
     output_option,
     quiet_option,
+    remarks_on,
     rule_files,
     text_options,
 )
@@ -277,6 +278,7 @@ def report(
     """
     from unruly.model.storage import load
     from unruly.report.page import report
+    from unruly.texts.columns import missing_column
 
     screen = Screen(quiet, as_json)
     if data is not None and data_too is not None:
@@ -289,11 +291,16 @@ def report(
     fitted = load(model, rule_files(functions, data)).fitted
     if data is not None:
         check_same_task(fitted.classes, data)
-        columns = data_file(
-            data, "train", text=text, id=id_, label=label, on_bad_row=on_bad_row
-        ).for_model(fitted.text_column)
-        documents = columns.with_gold().read(fitted.classes, "train")
+        columns = data_file(data, "train", text=text, id=id_, label=label, on_bad_row=on_bad_row)
+        columns = columns.for_model(fitted.text_column)
+        file = columns.with_gold()
+        documents = file.read(fitted.classes, "train")
         scored = _test_file(data, columns, label, fitted.classes)
+        read = [corpus for corpus in (documents, scored) if corpus is not None]
+        if label is not None and all(corpus.gold is None for corpus in read):
+            raise missing_column(label, file.names, name=str(file.path), role="label")
+        for line in remarks_on(columns, file, read):
+            screen.remark(line)
         if is_project(data):
             labels = open_project(data).labels(documents)
         if fitted.rules is None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from unruly.errors import InputError, ProjectError, UnrulyError
+from unruly.errors import InputError, ProjectError, UnrulyError, Where
 from unruly.files import (
     check_no_device,
     check_no_folder,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from unruly.project.project import Project
     from unruly.texts.corpus import Corpus
     from unruly.texts.stream import CorpusStream
-    from unruly.texts.table import BadRow, BrokenFile, Pipe
+    from unruly.texts.table import BadRow, BrokenFile, Pipe, Table
 
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
@@ -191,6 +191,18 @@ def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path]
             f"{path}: cannot write there: the folder {path.parent} is read-only: change its permissions, or name another"
         )
     check_not_input(path, inputs)
+    if path.exists() and any(file.exists() and path.samefile(file) for file in _files_beside(path)):
+        raise InputError(
+            f"{path}: cannot write there: this is a file of the project {path.parent}: name another"
+        )
+
+
+def _files_beside(path: Path) -> tuple[Path, ...]:
+    """The files of the project in whose folder a file lies; none where there is no project that can be read."""
+    try:
+        return inputs_of(path.parent) if is_project(path.parent) else ()
+    except UnrulyError:
+        return ()
 
 
 def inputs_of(data: Path | None) -> tuple[Path, ...]:
@@ -215,14 +227,26 @@ class DataFile:
     id: str | None
     label: str | None
     on_bad_row: str | None = None
+    label_needed: bool = False  # whether it is an error that the file has no such column
+    table: Table | None = None  # the file, where it is open already
 
     def read(self, classes: Sequence[str], split: str = "test") -> Corpus:
         """All documents; of a WRENCH folder, one split."""
         from unruly.project.project import DataFiles
+        from unruly.texts.stream import CorpusStream
 
-        files = DataFiles(text=self.text, id=self.id, label=self.label, on_bad_row=self.on_bad_row)
-        files = replace(files, **{split: str(self.path)})
-        return files.read(split, Path(), tuple(classes))
+        if self.is_wrench:
+            files = replace(DataFiles(), **{split: str(self.path)})
+            return files.read(split, Path(), tuple(classes))
+        return CorpusStream.open(
+            self.path if self.table is None else self.table,
+            text=self.text,
+            id=self.id,
+            label=self.label,
+            classes=classes,
+            on_bad_row=self.on_bad_row or "keep",  # type: ignore[arg-type]
+            label_may_be_missing=not self.label_needed,
+        ).read()
 
     def for_model(self, text_column: str | None) -> DataFile:
         """The same, with the texts in the model's column where neither the user nor the project names one."""
@@ -231,20 +255,49 @@ class DataFile:
         return self if self.text is not None else replace(self, text=remembered(text_column))
 
     def with_gold(self, *, required: bool = False) -> DataFile:
-        """The same with the label column found, where its name is the usual one."""
-        from unruly.texts.columns import LABEL_NAMES, gold_column
+        """The same, opened, with the text column that `predict` would take, and the label column if its name is the usual one."""
+        from unruly.texts.columns import LABEL_NAMES, NoTextColumn, find_layout, gold_column
         from unruly.texts.table import open_table
 
-        if self.label is not None or self.is_wrench:
+        if self.is_wrench:
             return self
-        columns = list(open_table(self.path, skip=self.on_bad_row == "skip").schema)
-        found = gold_column(columns)
-        if found is None and required:
+        table = open_table(self.path, skip=self.on_bad_row == "skip")
+        found = gold_column(list(table.schema))
+        needed = required or self.label_needed
+        if self.label is None and found is None and required:
             raise InputError(
                 f"{self.path}: no column is called {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}: "
-                f"name the one with the gold labels by --label (there are {', '.join(columns)})"
+                f"name the one with the gold labels by --label (there are {listed(table.schema)})"
             )
-        return replace(self, label=found)
+        try:
+            layout = find_layout(
+                table.schema,
+                name=table.name,
+                text=self.text,
+                id=self.id,
+                label=self.label,
+                label_may_be_missing=not needed,
+            )
+            if self.label is None and layout.text == found:
+                raise NoTextColumn(
+                    f"beside {found} no column holds text: name one by --text",
+                    where=Where(table.name),
+                )
+        except NoTextColumn as error:
+            if not required:
+                raise
+            raise InputError(
+                f"{error.message}; labels by id alone are for a project: unruly label PROJECT --import "
+                f"{quote(str(self.path))}, then unruly evaluate MODEL PROJECT --labels",
+                where=error.where,
+            ) from None
+        label = self.label or found
+        return replace(self, text=layout.text, label=label, label_needed=needed, table=table)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the file, once it is open."""
+        return () if self.table is None else tuple(self.table.schema)
 
     @contextmanager
     def stream(
@@ -268,10 +321,13 @@ class DataFile:
                 file.path if source is None else source,
                 text=file.text,
                 id=file.id,
+                label=file.label,
                 batch_rows=BATCH_ROWS,
                 on_bad_row=self.on_bad_row or "keep",  # type: ignore[arg-type]
+                label_may_be_missing=True,
             )
-            yield replace(opened, called=called)
+            # The label column is not the text, but a column like others: these labels are not read.
+            yield replace(opened, called=called, layout=replace(opened.layout, label=None))
 
     @property
     def is_wrench(self) -> bool:
@@ -321,8 +377,14 @@ def data_file(
     on_bad_row: str | None = None,
 ) -> DataFile:
     """What DATA means: a project gives its own file and columns, which options override."""
+    from unruly.texts.wrench import is_wrench
+
     if not is_project(path):
-        return DataFile(path, text, id, label, on_bad_row)
+        if (text or id or label) and is_wrench(path):
+            raise InputError(
+                f"{path}: WRENCH's columns have names of their own: leave --text, --id and --label out"
+            )
+        return DataFile(path, text, id, label, on_bad_row, label_needed=label is not None)
     from unruly.project.project import Project
 
     project = Project.read(path)
@@ -333,8 +395,20 @@ def data_file(
             f"a file in place of the project, such as {project.folder / data.train}"
         )
     file = data.path(split, project.folder)
+    rows = data.on_bad_row if on_bad_row in (None, "keep") else on_bad_row
     label = label or data.label_of(split)
-    return DataFile(file, text or data.text, id or data.id, label, on_bad_row)
+    return DataFile(file, text or data.text, id or data.id, label, rows)
+
+
+def remarks_on(given: DataFile, found: DataFile, read: Iterable[Corpus]) -> Iterator[str]:
+    """The text column where it was not named, and rows that are not like the others."""
+    from unruly.texts.table import row_remarks
+
+    if given.text is None and found.text is not None:
+        yield f"text column: {listed([found.text])}"
+    for corpus in read:
+        told = row_remarks(corpus.skipped, corpus.missing_count, broken=corpus.broken)
+        yield from (f"{corpus.name}: {line}" for line in told)
 
 
 def check_same_task(classes: Sequence[str], data: Path) -> None:

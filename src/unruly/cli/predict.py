@@ -110,7 +110,8 @@ def predict(
     for each class, which of the two heads decided, and the sources that voted. DATA is a file of
     texts, a folder of Parquet files, or a project or a WRENCH folder, whose test file is then used, or - for standard input (CSV
     with a header, or JSON Lines, answered while more rows come); what comes by standard input goes to standard output unless -o names
-    a file. CSV keeps its delimiter and its bytes. The texts are in the column that the model was fitted on, where DATA has it.
+    a file. CSV keeps its delimiter and its bytes, JSON Lines every object as it is spelt. The texts are in the column that the
+    model was fitted on, where DATA has it.
 
     With --engine ray the rows of a Parquet file, or of a folder of them, are labelled by many workers on one machine or a
     cluster, and -o names a folder, whose files hold the rows in their order. A worker that dies is replaced, and a run that
@@ -124,7 +125,7 @@ def predict(
     """
     from unruly.facts import note_to_plain
     from unruly.model.predictions import predict_stream
-    from unruly.texts.table import skipped_line
+    from unruly.texts.table import row_remarks
 
     screen = Screen(quiet, as_json)
     placement = placement_of(engine, address, workers)
@@ -198,16 +199,12 @@ def predict(
         }
     )
     labels = counted(written.labels, written.labels.values())
-    if documents.text is None:
+    if text is None and documents.text is None:
         known = ", as in training" if written.text == loaded.text_column else ""
         screen.remark(f"text column: {listed([written.text])}{known}")
-    if written.missing:
-        told = "labelled by the class shares" if missing == "label" else "left empty"
-        screen.remark(f"{plural(written.missing, 'row')} without a text: {told}")
-    if written.skipped:
-        screen.remark(skipped_line(written.skipped))
-    for file in written.broken:
-        screen.remark(f"left out: {file}")
+    then = ": labelled by the class shares" if missing == "label" else ": left empty"
+    for line in row_remarks(written.skipped, written.missing, then, written.broken):
+        screen.remark(line)
     name = "standard output" if target == STREAM else str(target)
     screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")
 
@@ -225,7 +222,8 @@ def _destination(
     target: Path, stream: CorpusStream
 ) -> tuple[AbstractContextManager[Path | IO[bytes]], str]:
     """Where predictions go, and for standard output in which format: that of the data, where it can be written."""
-    from unruly.texts.frame_table import PARQUET, JsonLinesTable
+    from unruly.texts.frame_table import PARQUET
+    from unruly.texts.json_table import JsonTable
     from unruly.texts.table import ending
 
     kind = ending(Path(stream.table.name))
@@ -233,7 +231,7 @@ def _destination(
         return nullcontext(target), ""
     if kind in PARQUET:
         return _whole_file("out.parquet"), ".parquet"
-    lines = kind == ".json" or isinstance(stream.table, JsonLinesTable)
+    lines = isinstance(stream.table, JsonTable)
     return nullcontext(sys.stdout.buffer), ".jsonl" if lines else ".csv"
 
 
@@ -285,6 +283,7 @@ def encode(
       unruly encode spam.unruly comments/ -o features/ --engine ray --workers 8
     """
     from unruly.model.predictions import encode_stream
+    from unruly.texts.table import row_remarks
 
     screen = Screen(quiet, as_json)
     placement = placement_of(engine, address, workers)
@@ -306,10 +305,11 @@ def encode(
             "column": done.column,
             "skipped": len(done.skipped),
             "broken": [asdict(file) for file in done.broken],
+            "missing": done.missing,
         }
     )
-    for left_out in (*done.broken, *done.skipped)[:10]:
-        screen.remark(f"left out: {left_out}")
+    for line in row_remarks(done.skipped, done.missing, broken=done.broken):
+        screen.remark(line)
     screen.remark(
         f"{done.path}: {plural(done.documents, 'document')}, {plural(done.width, 'number')} each in {done.column}"
     )

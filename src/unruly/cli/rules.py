@@ -206,7 +206,7 @@ def vote(
     """
     from unruly.project.voting import ask_split, plan_split, vote_split
     from unruly.rules.matching import Cache
-    from unruly.texts.table import skipped_line
+    from unruly.texts.table import row_remarks
     from unruly.votes.files import write_votes
 
     screen = Screen(quiet, as_json)
@@ -254,6 +254,7 @@ def vote(
             "documents": votes.n,
             "sources": votes.k,
             "coverage": votes.coverage,
+            "missing": voted.texts.blank,
             "skipped": len(voted.texts.skipped),
             "asked": [asdict(one) for one in asked],
             "broken": [asdict(file) for file in voted.texts.broken],
@@ -269,10 +270,11 @@ def vote(
         screen.remark(
             f"{output.name} holds no probabilities, and does not tell what was not asked from abstentions: .parquet does"
         )
-    if rows := voted.texts.skipped:
-        screen.remark(skipped_line(rows))
-    for file in voted.texts.broken:
-        screen.remark(f"left out: {file}")
+    told = row_remarks(
+        voted.texts.skipped, voted.texts.blank, ": no rule votes there", voted.texts.broken
+    )
+    for line in told:
+        screen.remark(line)
 
 
 def show_asked(asked: Sequence[Asked], screen: Screen) -> None:

@@ -88,12 +88,7 @@ def planned(data: Path, rows: int = ROWS, skip: bool = False) -> Plan:
                 "many machines read Parquet only: convert it, or leave --engine ray out",
                 where=Where(str(data)),
             )
-    opened = open_files(files, skip)
-    if not opened.tables:
-        raise InputError(
-            f"none of its {len(opened.broken)} Parquet files can be read: {opened.broken[0]}",
-            where=Where(str(data)),
-        )
+    opened = open_files(data, files, skip)
     parts, first = list[Part](), 0
     for table in opened.tables:
         for start in range(0, table.rows, rows):

@@ -329,7 +329,7 @@ def _about_texts(corpus: Corpus | None) -> Iterator[Note]:
     """Notes on texts: half or more are blank (probably the wrong column), or they are a sample of more."""
     if corpus is None:
         return
-    blank = int((corpus.texts.str.strip_chars() == "").sum())
+    blank = corpus.missing_count
     if blank and 2 * blank >= len(corpus):
         yield BlankTexts(blank, len(corpus))
     if corpus.drawn_from is not None:

@@ -299,7 +299,7 @@ def predict_stream(
     """
     stream = _bounded(stream, model.feature_width)
     added = added_schema(model.class_names)
-    names = free_names(added, stream.table.schema)
+    names = free_names(added, stream.taken)
     flat = (format_of(target) if isinstance(target, Path) else form) in FLAT
     schema = {names[c]: pl.String() if c == "sources" and flat else k for c, k in added.items()}
     labels, covered, without = dict.fromkeys(model.class_names, 0), 0, 0
@@ -404,6 +404,7 @@ class Encoded:
     documents: int
     width: int  # numbers for each document
     column: str  # the name of the added column
+    missing: int = 0  # rows without a text
     skipped: tuple[BadRow, ...] = ()
     text: str = ""  # the column that was read as the text
     broken: tuple[BrokenFile, ...] = ()
@@ -416,10 +417,13 @@ def encode_stream(
     if target.suffix.lower() != ".parquet":
         raise InputError("features are written as .parquet only", where=Where(str(target)))
     stream = _bounded(stream, model.feature_width)
-    name = free_names([COLUMN], stream.table.schema)[COLUMN]
+    name = free_names([COLUMN], stream.taken)[COLUMN]
     kind = pl.Array(pl.Float32, model.feature_width)
+    without = 0
 
     def encoded(corpus: Corpus) -> pl.DataFrame:
+        nonlocal without
+        without += corpus.missing_count
         values = model.encode(corpus, cached=False)
         return pl.DataFrame({name: pl.Series(values, dtype=kind)})
 
@@ -430,6 +434,7 @@ def encode_stream(
         documents=done.documents,
         width=model.feature_width,
         column=name,
+        missing=without,
         skipped=done.skipped,
         text=stream.layout.text,
         broken=done.broken,

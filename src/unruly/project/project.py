@@ -27,7 +27,7 @@ from unruly.texts.columns import gold_column, names_classes
 from unruly.texts.corpus import UNKNOWN, Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import BadRow, BrokenFile, OnBadRow, check_on_bad_row, skipped_line
+from unruly.texts.table import BadRow, BrokenFile, OnBadRow, check_on_bad_row, row_remarks
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import MOST_CLASSES, Votes
 from unruly.wording import did_you_mean, listed, plural
@@ -399,9 +399,7 @@ class FittedProject:
     def remarks(self) -> list[str]:
         """What is odd about rows and labels, a line for each kind."""
         return [
-            *([skipped_line(self.skipped)] if self.skipped else ()),
-            *(f"left out: {file}" for file in self.broken),
-            *([f"{plural(self.missing, 'row')} without a text"] if self.missing else ()),
+            *row_remarks(self.skipped, self.missing, broken=self.broken),
             *problem_lines(self.labels.problems, self.labels.origin),
             *([str(self.unscored)] if self.unscored is not None else ()),
         ]

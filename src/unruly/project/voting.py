@@ -40,7 +40,7 @@ _MOST_IDLE = 8  # rules that decide nothing which are shown one by one
 class TextCounts:
     """What is odd about the texts themselves."""
 
-    blank: int = 0  # without a text, or nothing but white space
+    blank: int = 0  # rows without a text
     duplicates: int = 0  # repeat an earlier text
     skipped: tuple[BadRow, ...] = ()  # rows of the file that could not be used
     broken: tuple[BrokenFile, ...] = ()  # files of a folder that could not be read
@@ -131,9 +131,9 @@ class _Noted:
         for batch in self.batches:
             if batch.gold is not None:
                 self.golds.append(batch.gold)
-            blank = batch.texts.str.strip_chars() == ""
-            self.digests.append(batch.texts.filter(~blank).hash().to_numpy())
-            counted = TextCounts(int(blank.sum()), skipped=batch.skipped, broken=batch.broken)
+            texts = batch.texts.filter(batch.texts != "")
+            self.digests.append(texts.hash().to_numpy())
+            counted = TextCounts(batch.missing_count, skipped=batch.skipped, broken=batch.broken)
             self.odd.append(counted)
             yield batch
             self.counter.add(batch)

@@ -53,18 +53,22 @@ class CountedOn:
     ('the 600 documents of d.csv', 'the 1 training document that the model keeps')
     >>> str(CountedOn(600, "d.csv", of=9000))
     '600 of the 9,000 documents of d.csv, drawn at random'
+    >>> str(CountedOn(600, "d.csv", missing=2))
+    'the 600 documents of d.csv (2 without a text)'
     """
 
     documents: int
     file: str | None  # None: those that the model keeps
     of: int | None = None  # how many the file has, where these are a sample
+    missing: int = 0  # how many have no text
 
     def __str__(self) -> str:
         if self.file is None:
             return f"the {plural(self.documents, 'training document')} that the model keeps"
         if self.of is not None:
             return f"{self.documents:,} of the {plural(self.of, 'document')} of {self.file}, drawn at random"
-        return f"the {plural(self.documents, 'document')} of {self.file}"
+        gaps = f" ({self.missing:,} without a text)" if self.missing else ""
+        return f"the {plural(self.documents, 'document')} of {self.file}{gaps}"
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class Answers:
     @property
     def counted(self) -> CountedOn:
         """What figures that are counted on these documents are counted on."""
-        return CountedOn(self.votes.n, self.name)
+        return CountedOn(self.votes.n, self.name, missing=self.corpus.missing_count)
 
     @property
     def scored(self) -> ScoredOn | None:

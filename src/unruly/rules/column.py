@@ -247,13 +247,7 @@ class SoftVotes:
         return None
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
-        for column in self.reads:
-            if not (frame[column].dtype.is_numeric() or frame[column].dtype == pl.Null):
-                raise RuleError(
-                    f"the column {column!r} holds {frame[column].dtype}, not numbers: probabilities are "
-                    "numbers from 0 to 1; a column of class names is column = { name = ... }"
-                )
-        given = frame.select(pl.col(c).cast(pl.Float64) for c in self.reads)
+        given = pl.DataFrame({column: _numbers(frame[column]) for column in self.reads})
         some = given.to_numpy()  # (n, given columns), nan where null
         p = np.empty((frame.height, len(self.columns)))  # (n, m)
         p[:, [c != "" for c in self.columns]] = some
@@ -284,3 +278,28 @@ def refuse_label(label: str | None, what: str) -> None:
     """A rule that picks the class itself has no label."""
     if label is not None:
         raise RuleError(f"{what} picks the class itself: drop label = {label!r}")
+
+
+def _numbers(values: pl.Series) -> pl.Series:
+    """The numbers of a column of probabilities; a word among them is named by its row."""
+    if values.dtype.is_numeric() or values.dtype == pl.Null:
+        return values.cast(pl.Float64)
+    found = (
+        values.str.strip_chars().cast(pl.Float64, strict=False)
+        if values.dtype == pl.String
+        else None
+    )
+    if found is None or not found.count():
+        raise RuleError(
+            f"the column {values.name!r} holds {values.dtype}, not numbers: probabilities are "
+            "numbers from 0 to 1; a column of class names is column = { name = ... }"
+        )
+    odd = (found.is_null() & (values.fill_null("").str.strip_chars() != "")).arg_true()
+    if len(odd):
+        row = int(odd[0])
+        raise RowFailure(
+            row,
+            f"the column {values.name!r} holds {values[row]!r}, not a number from 0 to 1: correct it, or leave the cell "
+            "empty",
+        )
+    return found

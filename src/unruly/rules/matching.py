@@ -58,6 +58,7 @@ from unruly.rules.timeouts import (
     RuleVote,
     match_long,
 )
+from unruly.texts.columns import Layout
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Match, Votes, one_of
 from unruly.wording import plural
@@ -199,6 +200,7 @@ class MatchFrame:
     """The documents as one frame, with texts and ids under reserved names."""
 
     frame: pl.DataFrame
+    layout: Layout | None = None  # what texts, ids and labels are called in the data
 
     def __repr__(self) -> str:
         return f"MatchFrame({plural(self.height, 'document')})"
@@ -208,8 +210,8 @@ class MatchFrame:
         """The frame of a corpus."""
         columns = [corpus.texts.alias(TEXT), corpus.ids.alias(ID)]
         if not corpus.columns.width:
-            return cls(pl.DataFrame(columns))
-        return cls(corpus.columns.with_columns(columns))
+            return cls(pl.DataFrame(columns), corpus.layout)
+        return cls(corpus.columns.with_columns(columns), corpus.layout)
 
     @property
     def height(self) -> int:
@@ -455,21 +457,19 @@ class Matcher:
     ) -> tuple[pl.DataFrame, Clocks]:
         """The same, and the time that is then left for each document."""
         columns, clocks = [], Clocks(documents.height)
-        for measure, rule in self._measures(sources, documents.frame.schema).items():
+        for measure, rule in self._measures(sources, documents).items():
             if measure.name not in documents.frame.columns:
                 columns.append(self._measured(measure, rule, documents, progress, clocks))
         return documents.frame.with_columns(columns), clocks
 
-    def _measures(
-        self, sources: Sequence[Source], columns: Mapping[str, pl.DataType]
-    ) -> dict[Measure, Where]:
+    def _measures(self, sources: Sequence[Source], documents: MatchFrame) -> dict[Measure, Where]:
         """Every measure with the first rule that needs it; refuses columns that are missing or cannot be read."""
         wanted: dict[Measure, Where] = {}
         for source in sources:
             for number, rule in enumerate(source.rules, start=1):
                 needs = rule.when.needs(self.classes)
                 for column in (*needs.columns, *(c for m in needs.measures for c in m.reads)):
-                    _check_column(column, columns, source.where(number))
+                    _check_column(column, documents, source.where(number))
                 for measure in needs.measures:
                     wanted.setdefault(measure, source.where(number))
         return wanted
@@ -537,7 +537,8 @@ def _compute(
     return pl.concat(parts)
 
 
-def _check_column(column: str, columns: Mapping[str, pl.DataType], rule: Where) -> None:
+def _check_column(column: str, documents: MatchFrame, rule: Where) -> None:
+    columns = documents.frame.schema
     if columns.get(column) == pl.Binary:
         raise RuleError(
             f"the column {column!r} holds bytes, and rules read texts and numbers: decode it first",
@@ -545,6 +546,8 @@ def _check_column(column: str, columns: Mapping[str, pl.DataType], rule: Where) 
         )
     if column in columns:
         return
+    if own := _what_it_is(column, documents.layout):
+        raise RuleError(f"the column {column!r} {own}: name another one", where=rule)
     theirs = [c for c in columns if c not in (TEXT, ID)]
     listed = f"the columns beside text, id and label are {', '.join(theirs)}"
     raise RuleError(
@@ -552,6 +555,17 @@ def _check_column(column: str, columns: Mapping[str, pl.DataType], rule: Where) 
         f"{listed if theirs else 'there is only a text'}{suggestion(column, theirs)}",
         where=rule,
     )
+
+
+def _what_it_is(column: str, layout: Layout | None) -> str:
+    """Why rules cannot read a column that is there; empty where it is not."""
+    if layout is None:
+        return ""
+    if column == layout.label:
+        return "holds the true labels, which only score and are kept from rules"
+    if column == layout.text:
+        return "is the text, which rules read without its name"
+    return "holds the ids, which rules do not read" if column == layout.id else ""
 
 
 def _columns(frame: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -37,6 +37,10 @@ TEXT_NAMES = frozenset([
     "tweet_text", "full_text", "text_content",
 ])  # fmt: skip
 
+_ID_NAME = re.compile(
+    r"(?:^|[\W_])(?i:id|uuid|guid|key)s?$|[a-z]I[dD]s?$"
+)  # never taken for texts unasked
+
 
 class Remembered(str):
     """The name of a text column that a model was fitted on: taken where the data has it, and else let go."""
@@ -63,6 +67,10 @@ class Layout:
         return frozenset(name for name in (self.text, self.id, self.label) if name is not None)
 
 
+class NoTextColumn(InputError):
+    """No column is obviously the one with the texts."""
+
+
 def find_layout(
     schema: Mapping[str, pl.DataType],
     *,
@@ -79,7 +87,7 @@ def find_layout(
     >>> find_layout({"q": pl.String(), "a": pl.String()}, name="c.csv")
     Traceback (most recent call last):
     ...
-    unruly.errors.InputError: c.csv: which column holds the text is not obvious: name it by --text or text = "..." (one of q, a)
+    unruly.texts.columns.NoTextColumn: c.csv: which column holds the text is not obvious: name it by --text or text = "..." (one of q, a)
     """
     if isinstance(text, Remembered):
         free = text not in (id, label)
@@ -127,14 +135,14 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
     telling = named or worded  # "Body text" where nothing is called "body"
     if len(telling) == 1:
         return telling[0]
-    if len(strings) == 1:
+    if len(strings) == 1 and not _ID_NAME.search(strings[0].strip()):
         return strings[0]
-    if not strings:
-        raise InputError(
+    if len(strings) < 2:
+        raise NoTextColumn(
             f'no column holds text: name one by --text or text = "..." (columns are {listed(schema)})',
             where=Where(name),
         )
-    raise InputError(
+    raise NoTextColumn(
         "which column holds the text is not obvious: "
         f'name it by --text or text = "..." (one of {listed(telling or strings)})',
         where=Where(name),
@@ -342,10 +350,10 @@ def duplicate_id(value: object, first: Where, second: Where) -> InputError:
 def checked_texts(
     column: pl.Series, where: WhereOf, *, needed: bool
 ) -> tuple[pl.Series, NDArray[np.bool_]]:
-    """The texts, "" where one is missing, and the mask of missing ones; with `needed`, a missing text is an error."""
+    """The texts, "" where there is none, and the mask of these; with `needed`, a missing text is an error."""
     if column.dtype in (pl.Categorical, pl.Enum, pl.Null):
         column = column.cast(pl.String)
-    missing = column.is_null().to_numpy()
+    missing = without_text(column).to_numpy()
     if missing.any() and needed:
         row = int(np.flatnonzero(missing)[0])
         raise InputError(
@@ -359,7 +367,18 @@ def checked_texts(
             "name another column, or convert it",
             where=where(0),
         )
-    return column.fill_null("").alias("text"), missing
+    return column.set(pl.Series(missing), "").alias("text"), missing
+
+
+def without_text(column: pl.Series) -> pl.Series:
+    """(n,): whether there is no text: null, empty, or nothing but white space.
+
+    >>> without_text(pl.Series(["a", " ", "", None])).to_list()
+    [False, True, True, True]
+    """
+    if column.dtype != pl.String:
+        return column.is_null()
+    return column.str.strip_chars().fill_null("") == ""
 
 
 def unusable_rows(
@@ -377,12 +396,12 @@ def unusable_rows(
     if layout.id is not None:
         gone = frame[layout.id].is_null().arg_true().to_list()
         bad |= dict.fromkeys(gone, _missing_id(layout.id))
-    gone = frame[layout.text].is_null().arg_true().to_list()
+    gone = without_text(uncategorised(frame[layout.text])).arg_true().to_list()
     return bad | dict.fromkeys(gone, _missing_text(layout.text))
 
 
 def _missing_text(column: str) -> str:
-    return f"the text (column {column!r}) is missing"
+    return f"the text (column {column!r}) is missing or empty"
 
 
 def _missing_id(column: str) -> str:

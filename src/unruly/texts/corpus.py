@@ -47,8 +47,9 @@ SHOWN = 10  # documents in a notebook
 class Corpus:
     """Texts in order, each with a unique id; gold labels are class numbers, -1 where unknown.
 
-    A row without a text is a document all the same: its text is "", and `missing` marks it. Rows that
-    were left out of a file are in `skipped`, and files of a folder in `broken`, with the reason.
+    A row without a text (none, an empty one, or nothing but white space) is a document all the same: its
+    text is "", and `missing` marks it. Rows that were left out of a file are in `skipped`, and files of a
+    folder in `broken`, with the reason.
 
     >>> corpus = Corpus.from_texts(["call me", "nice song"])
     >>> len(corpus), corpus.ids.to_list()
@@ -66,7 +67,14 @@ class Corpus:
     drawn_from: int | None = None  # of a sample: how many documents it was drawn from
     counted_from_one: bool = False  # whether the file's class numbers seem to start at 1, not at 0
     broken: tuple[BrokenFile, ...] = ()  # of a folder, files that could not be read
-    text_column: str | None = None  # the name of the column that the texts stood in, where known
+    layout: Layout | None = (
+        None  # of a table: the columns of texts, ids and gold, which are not among the others
+    )
+
+    @property
+    def text_column(self) -> str | None:
+        """The name of the column that the texts stood in, where known."""
+        return None if self.layout is None else self.layout.text
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -189,22 +197,23 @@ class Corpus:
 
     @classmethod
     def from_texts(cls, texts: Sequence[str | None], *, name: str = "texts") -> Corpus:
-        """A corpus from a list of strings; ids are row numbers; None and NaN are missing texts.
+        """A corpus from a list of strings; ids are row numbers; None, NaN and empty texts are missing ones.
 
-        >>> Corpus.from_texts(["call me", None]).missing_count
-        1
+        >>> Corpus.from_texts(["call me", None, " "]).missing_count
+        2
         """
         if isinstance(texts, str):
             raise InputError("expected a list of texts, got one string: wrap it in a list")
         values = list(texts)
-        missing = np.array([value is None or value != value for value in values], dtype=np.bool_)
+        absent = [value is None or value != value for value in values]  # NaN is not equal to itself
         for row, value in enumerate(values):
-            if not isinstance(value, str) and not missing[row]:
+            if not isinstance(value, str) and not absent[row]:
                 raise InputError(
                     f"expected a text, found {type(value).__name__} {value!r}",
                     where=Where(name, row=row),
                 )
-        kept = ["" if gone else value for value, gone in zip(values, missing, strict=True)]
+        kept = [value if isinstance(value, str) and value.strip() else "" for value in values]
+        missing = np.array([text == "" for text in kept], dtype=np.bool_)
         return cls(
             ids=pl.Series("id", range(len(values)), dtype=pl.Int64),
             texts=pl.Series("text", kept, dtype=pl.String),
@@ -467,7 +476,7 @@ def assemble(
         known,
         missing if missing.any() else None,
         tuple(sorted(skipped, key=lambda bad: bad.row)),
-        text_column=layout.text,
+        layout=layout,
     )
     return corpus, kept
 

@@ -2,7 +2,8 @@
 
 polars parses the file piece by piece. `CsvRecords` cuts the bytes at the ends of records, and finds what polars does not
 report: rows with too few fields, stray quotes, and the line of each. The rules are those of RFC 4180: a quote opens at the
-start of a field, closes at its end, and is doubled inside.
+start of a field, closes at its end, and is doubled inside. Blank lines are left out; but below a header of one column, where
+programs write them for a missing value, each is a row.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from unruly.texts.table import (
     is_utf8,
     pieces,
     size_of,
+    through,
 )
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
@@ -144,7 +146,7 @@ class CsvTable:
         return CsvRecords(self.source, self.separator, self.quoted, self.skip)
 
     def _cut(self, records: Records) -> list[bytes]:
-        return cut_records(records.data, self.separator, self.quoted)
+        return cut_records(records.data, self.separator, self.quoted, blank=True)
 
     def _parts(self, progress: Progress = SILENT) -> Iterator[tuple[pl.DataFrame, Records]]:
         """The rows as strings, piece by piece, and the records that they came from."""
@@ -279,21 +281,23 @@ class BrokenQuote(InputError):
     """A quote that neither opens nor closes a field."""
 
 
-def cut_records(data: bytes, separator: str = ",", quoted: bool = True) -> list[bytes]:
-    r"""Whole records, each with its line end; blank lines are left out.
+def cut_records(
+    data: bytes, separator: str = ",", quoted: bool = True, *, blank: bool = False
+) -> list[bytes]:
+    r"""Whole records, each with its line end; blank lines are left out, or with `blank` are records, too.
 
     >>> cut_records(b'a,"b\n"\r\n\nc,d\n')
     [b'a,"b\n"\r\n', b'c,d\n']
     """
     marks = _marks(data, separator, quoted)
-    keep = ~marks.blank
+    keep = ~marks.blank | blank
     spans = zip(marks.starts[keep].tolist(), marks.ends[keep].tolist(), strict=True)
     return [data[start : end + 1] for start, end in spans]
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Some whole records of the file, without blank lines."""
+    """Some whole records of the file, without blank lines that are none."""
 
     data: bytes
     lines: NDArray[np.int64]  # (records,): the line on which each begins, counted from 1
@@ -324,7 +328,7 @@ class CsvRecords:
         size = min(self.piece, SMALL_PIECE) if self.skip else self.piece
         for data in chain(pieces(self.source, size), [b""]):
             buffer, last = left + data, not data
-            if line == 1 and b"\n" not in buffer and b"\r" in buffer:
+            if line == 1 and b"\n" not in buffer and b"\r" in buffer[:-1]:
                 raise self._old_line_ends()
             if last and buffer and not buffer.endswith(b"\n"):
                 buffer += b"\n"
@@ -337,7 +341,7 @@ class CsvRecords:
                 if end:
                     records, width = self._sound(buffer, marks, line, number, width)
                     yield records
-                    number += marks.count
+                    number += len(records.numbers) + len(records.skipped)
                     line += buffer.count(b"\n", 0, end)
                     buffer = buffer[end:]
                 if fault is None:
@@ -360,10 +364,13 @@ class CsvRecords:
         self, buffer: bytes, marks: _Marks, line: int, number: int, width: int | None
     ) -> tuple[Records, int | None]:
         """The records, with their encoding and number of fields checked; and that number."""
-        full = ~marks.blank
+        full, header = ~marks.blank, 0
         fields = np.bincount(np.searchsorted(marks.ends, marks.gaps), minlength=len(full)) + 1
         if width is None and full.any():
-            width = int(fields[full][0])
+            header = int(np.argmax(full))
+            width = int(fields[header])
+        if width == 1:
+            full[header:] = True  # a blank line is a missing value
         newlines = np.flatnonzero(marks.codes[: marks.end] == NEWLINE)
         lines = line + np.searchsorted(newlines, marks.starts)
         numbers = number + np.cumsum(full) - 1
@@ -433,8 +440,8 @@ class CsvRecords:
 
     def _old_line_ends(self) -> InputError:
         return InputError(
-            "the lines end in CR alone, as on old Macs: convert them, "
-            f"e.g. tr '\\r' '\\n' < {Path(str(self.source)).name} > new.csv",
+            "the lines end in CR alone, as on old Macs: convert them, e.g. "
+            + through("tr '\\r' '\\n'", str(self.source), "new"),
             where=Where(str(self.source), 1),
         )
 
@@ -464,11 +471,6 @@ class _Marks:
         length = self.ends - self.starts
         only_return = (length == 1) & (self.codes[self.starts] == RETURN)
         return np.asarray((length == 0) | only_return)
-
-    @property
-    def count(self) -> int:
-        """How many records are not blank."""
-        return int((~self.blank).sum())
 
 
 def _marks(buffer: bytes, separator: str, quoted: bool) -> _Marks:

@@ -1,38 +1,24 @@
-"""Files that polars reads: Parquet (or a folder of it), Arrow and JSON Lines in batches, JSON arrays and Excel sheets whole."""
+"""Files that polars reads: Parquet (or a folder of it) and Arrow in batches, Excel sheets whole."""
 
 from __future__ import annotations
 
-import json
 import re
 import zipfile
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where, first_line, need, panics_of, polars_errors
-from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout
-from unruly.texts.table import (
-    BOM,
-    LONGEST_RECORD,
-    BadRow,
-    BrokenFile,
-    Pipe,
-    Rows,
-    check_utf8,
-    empty_file,
-    pieces,
-    size_of,
-)
+from unruly.texts.table import BrokenFile, Rows, check_read_whole
 from unruly.wording import listed
 
 MOST_CELLS = 50_000_000  # of a sheet, empty ones included
@@ -46,26 +32,22 @@ _REPEATED = re.compile(rb"""-repeated\s*=\s*["']\s*([0-9]{1,9})\s*["']""")
 _LONGEST_TAG = 1 << 16  # bytes
 _LAST_CELL = 11  # the kinds of records that are cells are 1 to 11, 0 is a row
 MOST_BYTES = 1 << 28  # of the texts of one batch, each written out
-LARGEST = 1 << 30  # bytes, once unpacked: larger files are for formats that can be read in pieces
 SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 PARQUET = (".parquet", ".pq")
-_PERHAPS_BLANK = (b"\n\n", b"\n\r", b"\n ", b"\n\t")  # where a blank line may be
-# What a JSON number, truth value, list or object looks like once polars has made a string of it.
-NOT_A_STRING = r"^(?:-?[0-9][0-9.eE+-]*|true|false|\[.*\]|\{.*\})$"
 
 
 class FrameTable:
     """A file as a lazy frame."""
 
     def __init__(
-        self, path: Path, kind: str, scan: pl.LazyFrame, empty: str, line: int | None = None
+        self, path: Path, kind: str, scan: pl.LazyFrame, empty: str = "", line: int | None = None
     ) -> None:
         self.path, self.name, self._kind, self._scan = path, str(path), kind, scan
         self._line = line  # of the first row, where lines have numbers
         with polars_errors(path, kind):
             self.schema = self.exact = scan.collect_schema()
             self.rows = int(scan.select(pl.len()).collect().item())
-        if not self.rows:
+        if not self.rows and empty:
             raise InputError(f"{empty}: add documents", where=Where(str(path)))
 
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
@@ -103,11 +85,14 @@ def _spelt_out(frame: pl.DataFrame) -> int:
     return total
 
 
-def parquet_table(path: Path) -> FrameTable:
-    """A Parquet file."""
+NO_ROWS = "there are columns, but no rows"
+
+
+def parquet_table(path: Path, empty: str = NO_ROWS) -> FrameTable:
+    """A Parquet file; without rows it is an error in these words, if there are any."""
     with polars_errors(path, "Parquet"):
         scan = pl.scan_parquet(path, glob=False, low_memory=True)
-    return FrameTable(path, "Parquet", scan, "the file has columns, but no rows")
+    return FrameTable(path, "Parquet", scan, empty)
 
 
 class ParquetPart(FrameTable):
@@ -135,50 +120,37 @@ def arrow_table(path: Path) -> FrameTable:
         stream = file.read(6) != b"ARROW1"
     with polars_errors(path, "Arrow IPC"):
         scan = pl.read_ipc_stream(path).lazy() if stream else pl.scan_ipc(path, glob=False)
-    return FrameTable(path, "Arrow IPC", scan, "the file has columns, but no rows")
-
-
-def json_table(path: Path) -> FrameTable:
-    """A file that holds one array, of objects or of texts."""
-    _check_size(path, path.stat().st_size)
-    data = path.read_bytes().removeprefix(BOM)
-    check_utf8(data, str(path), 1)
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}", where=Where(str(path))) from None
-    if isinstance(found, list) and all(isinstance(item, str) for item in found):
-        found = [{"text": item} for item in found]
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise InputError(
-            "of JSON one array is read, of objects, [{...}, {...}], or of texts, or one object a line, as .jsonl",
-            where=Where(str(path)),
-        )
-    with polars_errors(path, "JSON"):
-        try:
-            frame = pl.DataFrame(found, infer_schema_length=None)
-        except (OverflowError, TypeError, ValueError) as error:  # of values that no column can hold
-            raise InputError(
-                f"cannot be read as a table: {first_line(error)}", where=Where(str(path))
-            ) from None
-    return FrameTable(path, "JSON", frame.lazy(), "there is no row")
+    return FrameTable(path, "Arrow IPC", scan, NO_ROWS)
 
 
 def sheet_table(path: Path) -> FrameTable:
     """The first sheet of a workbook; its first row names the columns."""
     library = need("fastexcel", extra="excel", purpose="Excel files")
-    _check_size(path, path.stat().st_size)
+    check_read_whole(path, path.stat().st_size)
     if zipfile.is_zipfile(path):
-        _check_size(path, _unpacked(path))
+        check_read_whole(path, _unpacked(path))
         _check_cells(path)
     with polars_errors(path, "Excel"), panics_of("fastexcel", str(path)):
         try:
-            frame = library.read_excel(path).load_sheet(0).to_polars()
+            sheet = library.read_excel(path).load_sheet(0, schema_sample_rows=None)
+            frame = sheet.to_polars()
         except library.FastExcelError as error:
             raise InputError(
                 f"cannot be read as Excel ({first_line(error)})", where=Where(str(path))
             ) from None
-    return FrameTable(path, "Excel", frame.lazy(), "there is no row", line=2)
+    return FrameTable(path, "Excel", _whole(frame).lazy(), "there is no row", line=2)
+
+
+def _whole(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with whole numbers as such: a workbook knows but one kind of number, with 15 digits.
+
+    >>> _whole(pl.DataFrame({"id": [1234567890123456.0, None], "price": [2.0, 2.5]})).rows()
+    [(1234567890123456, 2.0), (None, 2.5)]
+    """
+    numbers = pl.col(name for name, kind in frame.schema.items() if kind == pl.Float64)
+    fits = frame.select(((numbers == numbers.round()) & (numbers.abs() <= 2**53)).all())
+    whole = [name for name in fits.columns if fits[name].item()]
+    return frame.with_columns(pl.col(whole).cast(pl.Int64))
 
 
 def _unpacked(path: Path) -> int:
@@ -321,14 +293,6 @@ def _column(letters: bytes) -> int:
     return number
 
 
-def _check_size(path: Path, size: int) -> None:
-    if size > LARGEST:
-        raise InputError(
-            f"{size:,} bytes, once unpacked, and such files are read whole: save it as CSV or Parquet",
-            where=Where(str(path)),
-        )
-
-
 def parquet_files(folder: Path) -> tuple[Path, ...]:
     """The Parquet files in a folder and the folders in it, by name; hidden ones and `_…` are left out."""
     found = (path for path in folder.rglob("*") if path.suffix.lower() in PARQUET)
@@ -345,26 +309,34 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 @dataclass(frozen=True)
 class Opened:
-    """The files that can be read, and those that cannot."""
+    """The files with rows, and those that cannot be read."""
 
     tables: tuple[FrameTable, ...]
     broken: tuple[BrokenFile, ...]
 
 
-def open_files(files: tuple[Path, ...], skip: bool) -> Opened:
-    """Open every file. One that cannot be read, or has other columns than the first, is an error; with `skip`, it is left out."""
+def open_files(data: Path, files: tuple[Path, ...], skip: bool) -> Opened:
+    """Open every file of the data.
+
+    One that cannot be read, or has other columns than the first, is an error; with `skip`, it is left out. One without rows, as
+    Spark writes for an empty partition, adds nothing.
+    """
     tables, broken = list[FrameTable](), list[BrokenFile]()
     for path in files:
         try:
-            table = parquet_table(path)
-            if tables:
+            table = parquet_table(path, empty="")
+            if table.rows and tables:
                 _check_columns(table, tables[0])
         except InputError as error:
             if not skip:
                 raise
             broken.append(BrokenFile(str(path), error.message))
         else:
-            tables.append(table)
+            tables += [table] if table.rows else []
+    if not tables:
+        none = f"none of its {len(files)} Parquet files can be read"
+        why = f"{none}: {broken[0]}" if broken else f"{NO_ROWS}: add documents"
+        raise InputError(why, where=Where(str(data)))
     return Opened(tuple(tables), tuple(broken))
 
 
@@ -372,13 +344,7 @@ class FolderTable:
     """All Parquet files of a folder as one table."""
 
     def __init__(self, folder: Path, skip: bool = False) -> None:
-        files = parquet_files(folder)
-        opened = open_files(files, skip)
-        if not opened.tables:
-            raise InputError(
-                f"none of its {len(files)} Parquet files can be read: {opened.broken[0]}",
-                where=Where(str(folder)),
-            )
+        opened = open_files(folder, parquet_files(folder), skip)
         self.name, self.skip = str(folder), skip
         self.tables, self.broken = opened.tables, opened.broken
         self.schema = self.exact = self.tables[0].schema
@@ -431,232 +397,3 @@ def _check_columns(table: FrameTable, first: FrameTable) -> None:
         "give all files the same, or leave this one out",
         where=Where(table.name),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Lines:
-    """Some whole lines of the file, split only when needed."""
-
-    data: bytes
-    line: int  # the number of the first one, from 1
-    number: int  # the row of the first one, from 0
-    left: tuple[int, ...] | None = None  # which rows of these are left; None: all
-    skipped: tuple[BadRow, ...] = ()
-
-    @cached_property
-    def rows(self) -> list[tuple[int, int, bytes]]:
-        """Row number, line number and text of each line that is left and not blank."""
-        lines = enumerate(self.data.split(b"\n"), start=self.line)
-        written = [(at, text) for at, text in lines if text.strip()]
-        every = [(self.number + i, at, text) for i, (at, text) in enumerate(written)]
-        return every if self.left is None else [every[i] for i in self.left]
-
-    @cached_property
-    def count(self) -> int:
-        """How many rows there are, including those left out."""
-        if any(mark in self.data for mark in _PERHAPS_BLANK) or self.data[:1].isspace():
-            return sum(1 for text in self.data.split(b"\n") if text.strip())
-        return self.data.count(b"\n") + (not self.data.endswith(b"\n"))
-
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """(rows,): which row of the file each is."""
-        if self.left is None:
-            return self.number + np.arange(self.count, dtype=np.int64)
-        return self.number + np.array(self.left, dtype=np.int64)
-
-    @property
-    def objects(self) -> bytes:
-        """What polars is to parse."""
-        return self.data if self.left is None else b"\n".join(text for _, _, text in self.rows)
-
-    def without(self, bad: dict[int, str], name: str) -> _Lines:
-        """The lines without the bad ones; `bad` maps their places among the rows to the reason."""
-        rows, skipped = self.rows, []
-        for at, reason in bad.items():
-            number, line, _ = rows[at]
-            skipped.append(BadRow(number, reason, Where(name, line)))
-        left = tuple(rows[at][0] - self.number for at in range(len(rows)) if at not in bad)
-        return _Lines(self.data, self.line, self.number, left, (*self.skipped, *skipped))
-
-
-class JsonLinesTable:
-    """A JSON Lines file that has been parsed once, to find its columns and their types.
-
-    Standard input can be read only once: its first rows decide, and later rows widen the types.
-    """
-
-    def __init__(
-        self, source: Path | Pipe, skip: bool = False, progress: Progress = SILENT
-    ) -> None:
-        self.source, self.name, self.skip = source, str(source), skip
-        self.rows: int | None = None
-        self.schema = self.exact = pl.Schema()
-        if isinstance(source, Pipe):
-            self._coming = self._lines()
-            self._first = list[_Lines]()
-            for lines in self._coming:
-                self._first.append(lines)
-                if self._see(lines):
-                    return
-            raise empty_file(source)
-        with stage(progress, f"checking {source}", size_of(source), "bytes"):
-            self.rows = 0
-            for lines in self._lines():
-                self.rows += self._see(lines)
-                progress.advance(len(lines.data))
-        if not self.rows:
-            raise empty_file(source)
-
-    def _see(self, lines: _Lines) -> int:
-        """Widen the columns' types by those of these lines; returns how many rows they are."""
-        with polars_errors(self.name, "JSON Lines"):
-            frame, _ = self._parse(lines, None)
-            empty = _widened(pl.DataFrame(schema=self.schema), frame.clear())
-        self.schema = self.exact = empty.schema
-        return frame.height
-
-    def _again(self) -> Iterator[_Lines]:
-        """All lines again; standard input has them only this once."""
-        if not isinstance(self.source, Pipe):
-            yield from self._lines()
-            return
-        while self._first:
-            yield self._first.pop(0)
-        for lines in self._coming:
-            self._see(lines)
-            yield lines
-
-    def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:
-        """All rows in order; a text that is a number or a list in the file is refused."""
-        for lines in self._again():
-            self._latest = lines
-            frame, good = self._parse(lines, self.schema)
-            if self.schema[layout.text] == pl.String:
-                frame, good = self._strings_only(frame, good, layout.text)
-            skipped = good.skipped
-            for start in range(0, max(1, frame.height), rows):
-                part = frame.slice(start, rows)
-                yield Rows(part, part, good.numbers[start : start + rows], skipped)
-                skipped = ()
-
-    def where(self, row: int) -> Where:
-        """The line of the row with this number; of standard input, only recent rows are known."""
-        for lines in [self._latest] if isinstance(self.source, Pipe) else self._lines():
-            if row < lines.number + lines.count:
-                return Where(self.name, lines.rows[row - lines.number][1])
-        raise IndexError(row)
-
-    def _lines(self) -> Iterator[_Lines]:
-        left, line, number = b"", 1, 0
-        for data in pieces(self.source):
-            buffer = left + data
-            end = buffer.rfind(b"\n") + 1
-            if len(buffer) - end > LONGEST_RECORD:
-                raise InputError(
-                    "a line is longer than 64 MB: write one object a line",
-                    where=Where(self.name, line + buffer.count(b"\n")),
-                )
-            if end:
-                lines = self._checked(buffer[:end], line, number)
-                yield lines
-                number += lines.count
-            line += buffer.count(b"\n", 0, end)
-            left = buffer[end:]
-        if left:
-            yield self._checked(left, line, number)
-
-    def _checked(self, data: bytes, line: int, number: int) -> _Lines:
-        if not self.skip:
-            check_utf8(data, self.name, line)
-        return _Lines(data, line, number)
-
-    def _parse(self, lines: _Lines, schema: pl.Schema | None) -> tuple[pl.DataFrame, _Lines]:
-        """The rows, and the lines that they came from."""
-        if not lines.objects.strip():
-            return pl.DataFrame(schema=schema), lines
-        try:
-            return pl.read_ndjson(lines.objects, schema=schema, infer_schema_length=None), lines
-        except (pl.exceptions.PolarsError, OSError) as error:  # OSError: it looks compressed
-            complaint = first_line(error)
-        faults = ((at, _fault(text)) for at, (_, _, text) in enumerate(lines.rows))
-        bad = {at: fault for at, fault in faults if fault is not None}
-        if not bad:
-            raise self._two_kinds(lines) or InputError(
-                f"cannot be read as JSON Lines: {complaint}", where=Where(self.name)
-            )
-        return self._parse(self._left(lines, bad), schema)
-
-    def _two_kinds(self, lines: _Lines) -> InputError | None:
-        """The first value that is of another kind than those before it under the same key."""
-        before: dict[str, str] = {}
-        for _, line, text in lines.rows:
-            for key, value in json.loads(text).items():
-                kind = _kind(value)
-                if kind is not None and before.setdefault(key, kind) != kind:
-                    return InputError(
-                        f"{key!r} is {kind} here and {before[key]} before: write one kind of value for each key",
-                        where=Where(self.name, line),
-                    )
-        return None
-
-    def _strings_only(
-        self, frame: pl.DataFrame, lines: _Lines, column: str
-    ) -> tuple[pl.DataFrame, _Lines]:
-        """Refuse texts that are numbers or lists in the file, of which polars makes strings."""
-        bad: dict[int, str] = {}
-        for row in frame[column].str.contains(NOT_A_STRING).fill_null(False).arg_true():
-            value = json.loads(lines.rows[row][2]).get(column)
-            if value is not None and not isinstance(value, str):
-                shown = json.dumps(value)
-                bad[row] = (
-                    f"{column!r} is {shown if len(shown) < 80 else shown[:77] + '...'}, not a string, "
-                    "as in other rows: write it in quotes"
-                )
-        if not bad:
-            return frame, lines
-        left = self._left(lines, bad)
-        return frame.filter(~pl.Series(range(frame.height)).is_in(list(bad))), left
-
-    def _left(self, lines: _Lines, bad: dict[int, str]) -> _Lines:
-        """The lines without the bad ones, where these may be skipped."""
-        if not self.skip:
-            at, reason = next(iter(bad.items()))
-            raise InputError(reason, where=Where(self.name, lines.rows[at][1]))
-        return lines.without(bad, self.name)
-
-
-def _kind(value: object) -> str | None:
-    """What a value of JSON is, as far as a column can hold only one; None for null.
-
-    >>> [_kind(value) for value in ([1], {"a": 1}, "x", 2, None)]
-    ['a list', 'an object', 'a plain value', 'a plain value', None]
-    """
-    if value is None:
-        return None
-    if isinstance(value, list):
-        return "a list"
-    return "an object" if isinstance(value, dict) else "a plain value"
-
-
-def _fault(line: bytes) -> str | None:
-    """Why a line is not a JSON object; None when it is one."""
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        hint = "a JSON array is not JSON Lines: " if line.lstrip()[:1] == b"[" else ""
-        return f"not JSON (column {error.colno}: {error.msg}): {hint}write one whole object a line"
-    except UnicodeDecodeError:
-        return "not valid UTF-8"
-    except RecursionError:
-        return "nested too deeply"
-    if not isinstance(value, dict):
-        return f"a {type(value).__name__}, not an object: write one object a line"
-    return None
-
-
-def _widened(known: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
-    """The columns of both frames, each of a type that holds the values of both."""
-    if not known.width or not new.width:
-        return known if known.width else new
-    return pl.concat([known, new], how="diagonal_relaxed")

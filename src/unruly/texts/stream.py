@@ -1,7 +1,7 @@
 """Files of any length, read and written in batches, with the memory of one batch.
 
-`CorpusStream` reads; `RowWriter` writes the rows again with columns added. CSV and TSV records are copied byte for byte,
-with the new columns behind them, so that ids, phone numbers and prices stay as they were written.
+`CorpusStream` reads; `RowWriter` writes the rows again with columns added. Records of CSV and TSV and objects of JSON Lines are
+copied byte for byte, with the new columns behind them, so that ids, phone numbers and prices stay as they were written.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +27,7 @@ from unruly.statistics import sample_rows
 from unruly.texts.columns import Layout, duplicate_id, find_layout, uncategorised
 from unruly.texts.corpus import BATCH_ROWS, Corpus, assemble, with_shift_noted
 from unruly.texts.csv_table import CsvTable, cast, cut_records
+from unruly.texts.json_table import JsonTable, with_more
 from unruly.texts.table import (
     OnBadRow,
     Pipe,
@@ -44,7 +46,7 @@ class Batch:
 
     corpus: Corpus
     spelt: pl.DataFrame
-    records: pl.Series | None = None  # of a CSV file: its lines, with line ends
+    records: pl.Series | None = None  # of CSV, lines with their ends; of JSON, the objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,7 @@ class CorpusStream:
     @classmethod
     def open(
         cls,
-        path: str | Path | Pipe,
+        path: str | Path | Pipe | Table,
         *,
         text: str | None = None,
         id: str | None = None,
@@ -87,22 +89,31 @@ class CorpusStream:
         if batch_rows < 1:
             raise InputError(f"batch_rows must be at least 1, not {batch_rows}")
         check_on_bad_row(on_bad_row)
-        table = open_table(path, progress, skip=on_bad_row == "skip")
+        opened = (
+            open_table(path, progress, skip=on_bad_row == "skip")
+            if isinstance(path, str | Path | Pipe)
+            else path
+        )
         layout = find_layout(
-            table.schema,
-            name=table.name,
+            opened.schema,
+            name=opened.name,
             text=text,
             id=id,
             label=label,
             label_may_be_missing=label_may_be_missing,
         )
         known = tuple(classes) if classes is not None else None
-        return cls(table, layout, known, batch_rows, on_bad_row)
+        return cls(opened, layout, known, batch_rows, on_bad_row)
 
     @property
     def name(self) -> str:
         """The file, for messages."""
         return self.called or self.table.name
+
+    @property
+    def taken(self) -> Collection[str]:
+        """The names of all columns, and of those keys of JSON that are none; of standard input, as far as it was read."""
+        return self.table.keys if isinstance(self.table, JsonTable) else self.table.schema
 
     @property
     def rows(self) -> int | None:
@@ -136,7 +147,7 @@ class CorpusStream:
         parts: list[Rows] = []
         with stage(progress, f"reading {self.name}", self.rows, "rows"):
             for rows in self.table.batches(self.layout, self.batch_rows):
-                parts.append(rows)
+                parts.append(replace(rows, spelt=rows.frame, records=None))
                 progress.advance(rows.frame.height)
         return self._joined(parts)
 
@@ -253,6 +264,7 @@ def _hashes(ids: pl.Series) -> NDArray[np.uint64]:
 
 WRITTEN = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 FLAT = (".csv", ".tsv")  # formats without lists
+LINES = (".jsonl", ".ndjson")
 _BREAKS = r"[\t\r\n]"  # what an unquoted cell cannot hold
 # A spreadsheet takes a cell with such a beginning for a formula, unless the whole cell is a number.
 FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"  # wide signs are signs to some spreadsheets
@@ -273,7 +285,7 @@ def format_of(target: Path) -> str:
 class RowWriter:
     """Writes the rows of a stream with columns added: to a file, or to an open stream in the format `form`.
 
-    CSV keeps the delimiter of the CSV file that was read.
+    CSV keeps the delimiter of the CSV file that was read, and JSON Lines every object as it was spelt.
     """
 
     def __init__(
@@ -286,16 +298,22 @@ class RowWriter:
         form: str = "",
     ) -> None:
         self.form = format_of(target) if isinstance(target, Path) else form
-        self.target = target
+        self.stream, self.target = stream, target
         self.flat = self.form in FLAT
         self.defuse = defuse and self.flat
         self.separator = "\t" if self.form == ".tsv" else ","
         self.own, self.header, self.mark = stream.table.schema, tuple(stream.table.schema), b""
         self.verbatim: CsvTable | None = None  # its records are copied as they are
         self.casts: list[pl.Expr] = []
+        self.objects = isinstance(stream.table, JsonTable) and self.form in LINES
         if isinstance(stream.table, CsvTable):
             self._from_csv(stream.table, stream.layout.text)
-        if self.form != ".parquet":
+        if isinstance(stream.table, JsonTable) and stream.table.left_out and not self.objects:
+            raise InputError(
+                f"{self.form} has a column for every key, and {stream.table.left_out:,} keys of {stream.name} are in "
+                "few objects: write .jsonl instead"
+            )
+        if not self.objects and self.form != ".parquet":
             self._refuse_what_text_cannot_hold(stream.name)
         self.added = dict(added)
 
@@ -330,37 +348,48 @@ class RowWriter:
                 self._write_lines(file, batches)
 
     def _write_lines(self, file: IO[bytes], batches: Iterator[tuple[Batch, pl.DataFrame]]) -> None:
+        lines = (self._lines(batch, added) for batch, added in batches)
+        first = next(lines, b"")  # before anything is written: what fails, fails here
         if self.flat:
             file.write(self.mark + self._header())
-        for batch, added in batches:
-            file.write(self._lines(batch, added))
+        for some in chain([first], lines):
+            file.write(some)
             file.flush()
 
-    def _joined(self, batch: Batch, added: pl.DataFrame) -> pl.DataFrame:
-        if late := [name for name in added.columns if name in batch.spelt.columns]:
-            raise InputError(  # of a pipe, whose first rows did not have it
+    def _check_late(self, added: pl.DataFrame) -> None:
+        """Refuse a name of ours that a pipe uses too, but not in its first rows."""
+        if late := [name for name in added.columns if name in self.stream.taken]:
+            raise InputError(
                 f"the column {late[0]!r} comes only here, and is the name of one that is added: save the data to a "
                 "file, and name that",
-                where=Where(batch.corpus.name),
+                where=Where(self.stream.name),
             )
+
+    def _joined(self, batch: Batch, added: pl.DataFrame) -> pl.DataFrame:
         return batch.spelt.with_columns(self.casts).hstack(added)
 
     def _lines(self, batch: Batch, added: pl.DataFrame) -> bytes:
         """One line for each row."""
+        if self.objects and batch.records is not None:
+            self._check_late(added)
+            ours = added.write_ndjson().split("\n")
+            pairs = zip(
+                batch.records, ours, strict=False
+            )  # behind the last one there is a line end
+            return "".join(with_more(record, more) for record, more in pairs).encode()
         if not self.flat:
             return self._joined(batch, added).write_ndjson().encode()
         if self.verbatim is None or batch.records is None:
             joined = self._joined(batch, added)
             return self._csv(defused(joined) if self.defuse else joined)
-        behind = self._cells(added)
-        pairs = zip(batch.records, behind, strict=True)
-        return b"".join(_behind(record, line, self.separator) for record, line in pairs)
+        cells = zip(batch.records, self._cells(added), strict=True)
+        return b"".join(_behind(record, line, self.separator) for record, line in cells)
 
     def _cells(self, added: pl.DataFrame) -> list[bytes]:
         """The added cells of each row, quoted where the file's other cells would be."""
         assert self.verbatim is not None
         if self.verbatim.quoted:
-            return cut_records(self._csv(added), self.separator)
+            return cut_records(self._csv(added), self.separator, blank=True)
         plain = added.select(pl.all().cast(pl.String).fill_null("").str.replace_all(_BREAKS, " "))
         return [self.separator.join(row).encode() for row in plain.iter_rows()]
 

@@ -27,8 +27,10 @@ from unruly.wording import near_file, plural
 
 PIECE = 8 << 20  # bytes read at a time
 LONGEST_RECORD = 64 << 20  # bytes of one line or record; a longer one is a mistake, or an attack
+LARGEST = 1 << 30  # bytes, once unpacked, of a file that cannot be read in pieces
 MOMENT = 0.05  # seconds to wait for the next bytes of standard input
 LONGEST_WAIT = 0.5  # seconds until what has come of it is passed on in any case
+STANDARD_INPUT = "standard input"  # what a pipe is called in messages
 BOM = b"\xef\xbb\xbf"
 WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -56,7 +58,7 @@ class Pipe:
         self.mark = first[: len(first) - len(self.first)]  # the byte-order mark, where there is one
 
     def __str__(self) -> str:
-        return "standard input"
+        return STANDARD_INPUT
 
     @property
     def ending(self) -> str:
@@ -130,6 +132,15 @@ def size_of(path: Path) -> int | None:
     return None if is_gzip(path) else path.stat().st_size
 
 
+def check_read_whole(path: Path, size: int) -> None:
+    """Refuse a file of so many bytes, once unpacked, that is read whole."""
+    if size > LARGEST:
+        raise InputError(
+            f"{size:,} bytes, once unpacked, and such files are read whole: save it as CSV or Parquet",
+            where=Where(str(path)),
+        )
+
+
 def check_wide(start: bytes, name: str) -> None:
     """Refuse UTF-16 by its first bytes."""
     kind = WIDE.get(start[:2])
@@ -149,7 +160,7 @@ def check_utf8(chunk: bytes, name: str, line: int) -> None:
     >>> check_utf8(b"one\\ncaf\\xe9\\n", "a.csv", 1)
     Traceback (most recent call last):
     ...
-    unruly.errors.InputError: a.csv, line 2: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café': save it as CSV UTF-8 in your spreadsheet, or convert it: iconv -f WINDOWS-1252 -t UTF-8 a.csv > utf8.csv
+    unruly.errors.InputError: a.csv, line 2: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café': save it as CSV UTF-8 in your spreadsheet, or convert it: iconv -f WINDOWS-1252 -t UTF-8 < a.csv > utf8.csv
     """
     if chunk.isascii():
         return
@@ -192,7 +203,23 @@ def _not_utf8(chunk: bytes, at: int, name: str, line: int) -> InputError:
 
 
 def _convert(kind: str, name: str) -> str:
-    return f"iconv -f {kind} -t UTF-8 {quote(name)} > utf8{Path(name).suffix}"
+    return through(f"iconv -f {kind} -t UTF-8", name, "utf8")
+
+
+def through(command: str, name: str, new: str) -> str:
+    """The line of a shell that sends a file through a command, unpacked where it is packed, into a new one.
+
+    >>> through("iconv -f WINDOWS-1252 -t UTF-8", "a.csv", "utf8")
+    'iconv -f WINDOWS-1252 -t UTF-8 < a.csv > utf8.csv'
+    >>> through("tr a b", "my notes.csv.gz", "new"), through("tr a b", "standard input", "new")
+    ("gunzip -c 'my notes.csv.gz' | tr a b > new.csv", '… | tr a b | unruly …')
+    """
+    path = Path(name)
+    if name == STANDARD_INPUT:
+        return f"… | {command} | unruly …"
+    if is_gzip(path):
+        return f"gunzip -c {quote(name)} | {command} > {new}{ending(path)}"
+    return f"{command} < {quote(name)} > {new}{path.suffix}"
 
 
 GZIPPED = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson")
@@ -233,13 +260,22 @@ class BrokenFile:
         return f"{found} ({plural(self.rows, 'row')} from row {self.start:,} on are left out)"
 
 
-def skipped_line(rows: Sequence[BadRow]) -> str:
-    """How many rows were left out, and why the first of them.
+def row_remarks(
+    skipped: Sequence[BadRow],
+    missing: int = 0,
+    then: str = "",
+    broken: Sequence[BrokenFile] = (),
+) -> list[str]:
+    """A line on each kind of rows that are not like the others; `then`: what became of those without a text.
 
-    >>> skipped_line([BadRow(2, "3 fields, but the header has 2", Where("a.csv", 4))])
-    '1 row skipped: a.csv, line 4: 3 fields, but the header has 2'
+    >>> row_remarks([BadRow(2, "3 fields, but the header has 2", Where("a.csv", 4))], 1)
+    ['1 row without a text', '1 row skipped: a.csv, line 4: 3 fields, but the header has 2']
     """
-    return f"{plural(len(rows), 'row')} skipped: {rows[0]}"
+    return [
+        *([f"{plural(missing, 'row')} without a text{then}"] if missing else ()),
+        *([f"{plural(len(skipped), 'row')} skipped: {skipped[0]}"] if skipped else ()),
+        *(f"left out: {file}" for file in broken),
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +286,7 @@ class Rows:
     spelt: pl.DataFrame  # the same rows with every cell as the file spells it
     numbers: NDArray[np.int64]  # (rows,): their numbers in the file, from 0
     skipped: tuple[BadRow, ...] = ()  # rows between them that could not be read
-    records: pl.Series | None = None  # (rows,): of a CSV file, its lines, with line ends
+    records: pl.Series | None = None  # (rows,): of CSV, lines with their ends; of JSON, the objects
     broken: tuple[BrokenFile, ...] = ()  # files between them that could not be read
 
 
@@ -296,13 +332,12 @@ def open_table(
     from unruly.texts.frame_table import (
         SHEETS,
         FolderTable,
-        JsonLinesTable,
         arrow_table,
-        json_table,
         parquet_files,
         parquet_table,
         sheet_table,
     )
+    from unruly.texts.json_table import JsonLinesTable, json_table
 
     if isinstance(path, Pipe):
         if not path.first:
@@ -331,7 +366,7 @@ def open_table(
         case ".arrow" | ".feather" | ".ipc":
             return arrow_table(file)
         case ".json":
-            return json_table(file)
+            return json_table(file, skip, progress)
         case sheet if sheet in SHEETS:
             return sheet_table(file)
         case other:

@@ -29,6 +29,7 @@ from unruly.texts.columns import (
     warn_if_counted_from_one,
 )
 from unruly.texts.corpus import Corpus, kind_of
+from unruly.texts.json_table import RARE, JsonTable
 from unruly.texts.stream import defused
 from unruly.texts.table import check_file, ending, open_table
 from unruly.texts.wrench import read_wrench
@@ -73,6 +74,11 @@ def read_votes(path: Path, classes: Sequence[str] | None = None) -> Votes:
     if ending(path) in {".parquet", ".pq"}:
         return read_parquet(path, classes)
     table = open_table(path)
+    if isinstance(table, JsonTable) and table.left_out:
+        raise InputError(
+            f"{table.left_out:,} sources vote on fewer than 1 of {RARE} documents: write the votes as CSV or Parquet",
+            where=Where(str(path)),
+        )
     sources = [column for column in table.schema if column != ID]
     if not sources:
         raise InputError("there is no column of votes beside the ids", where=Where(str(path)))
