@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -150,6 +151,34 @@ def test_clients_that_hang_up_or_crawl_harm_nobody(server: Running) -> None:
     for client in crawling:
         assert client.recv(1000).startswith(b"HTTP/1.1 200")
         client.close()
+
+
+def test_a_crowd_of_slow_clients_leaves_room_for_others(start: Start, model: Path) -> None:
+    resource = pytest.importorskip("resource")
+    few = (300, 300)  # files that the server may have open
+    running = start(
+        model, "--log", "none", limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few)
+    )
+    assert "at most 76 connections at once, not 800" in "".join(running.said)
+    for sent in (
+        b"",
+        b"POST /pre",
+        b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+    ):
+        slow = []
+        for _ in range(400):
+            slow.append(socket.create_connection(("127.0.0.1", running.port), timeout=60))
+            with suppress(OSError):  # it was cut to make room
+                slow[-1].sendall(sent)
+        assert running.get("/health/live").status == 200
+        full = running.post("/predict", {"inputs": TEXTS[0]})
+        assert full.status == (503 if sent.endswith(b"{") else 200)
+        for client in slow:
+            client.close()
+    assert (full.json["error_type"], full.headers["retry-after"]) == ("too_many_connections", "1")
+    wait_for(lambda: running.post("/predict", {"inputs": TEXTS[0]}).status == 200, "room again")
+    code, said = running.stop()
+    assert (code, "Error" in said) == (0, False), said[:2000]
 
 
 def test_many_clients_at_once_get_their_own_answers(server: Running) -> None:

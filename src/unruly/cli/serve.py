@@ -56,6 +56,7 @@ def _limit(flag: str, default: int, help: str) -> Callable[[Command], Command]:
 @_limit("--max-texts", 1000, "Texts in one request.")
 @_limit("--max-characters", 100_000, "Characters in one text.")
 @_limit("--max-waiting", 4000, "Texts that wait; more are turned away with 429.")
+@_limit("--max-connections", 800, "Connections open at once, for each worker.")
 @click.option(
     "--log",
     type=click.Choice(["none", "requests", "texts"]),
@@ -76,6 +77,7 @@ def serve(
     max_texts: int,
     max_characters: int,
     max_waiting: int,
+    max_connections: int,
     log: str,
     functions: tuple[Path, ...],
     quiet: bool,
@@ -101,6 +103,7 @@ def serve(
         texts=max_texts,
         characters=max_characters,
         waiting=max_waiting,
+        connections=max_connections,
     )
     settings = ServeSettings(
         model=model,

@@ -29,6 +29,7 @@ from unruly.serve.messages import (
     HuggingFace,
     Limits,
     Problem,
+    crowded,
     explain_request,
     infer_answer,
     infer_request,
@@ -36,6 +37,7 @@ from unruly.serve.messages import (
     parsed,
     predict_request,
     server_metadata,
+    too_slow,
     wanted_outputs,
 )
 from unruly.serve.metrics import CONTENT_TYPE
@@ -79,9 +81,9 @@ def create_app(service: Service) -> Gate:
 
 def _lifespan(service: Service) -> Any:
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
         async with service.running():
-            yield
+            yield {"metrics": service.metrics}  # for connections
 
     return lifespan
 
@@ -224,9 +226,7 @@ async def read_body(request: Request, limits: Limits) -> bytes:
                 elif size > DRAIN * limits.body:
                     break
     except TimeoutError:
-        raise Problem(
-            408, "too_slow", f"the body was not sent within {limits.seconds:g} seconds"
-        ) from None
+        raise too_slow("body", limits) from None
     if size > limits.body:
         raise _too_large(limits)
     return b"".join(pieces)
@@ -308,13 +308,20 @@ class Gate:
             self._account(scope, status[0], time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = None if scope["path"] in OPEN else _refusal(scope, self.service.settings)
+        problem = None if scope["path"] in OPEN else self._refusal(scope)
         if problem is None:
             await self.app(scope, receive, send)
             return
         scope["unruly.error"] = problem.kind
         answer = plain(problem.to_plain(), problem.status, problem.headers)
         await answer(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Problem | None:
+        """Why a request gets no answer."""
+        settings = self.service.settings
+        if self.service.in_flight > settings.limits.connections:
+            return crowded()
+        return _not_for_them(scope, settings)
 
     def _account(self, scope: Scope, status: int, seconds: float) -> None:
         path = self._path(scope)
@@ -346,8 +353,8 @@ class Gate:
         return " ".join(parts)
 
 
-def _refusal(scope: Scope, settings: ServeSettings) -> Problem | None:
-    """Why a request gets no answer.
+def _not_for_them(scope: Scope, settings: ServeSettings) -> Problem | None:
+    """Why who sends a request gets no answer.
 
     A server of this machine alone answers to no other name: a web page whose name is made to point here (DNS rebinding)
     could otherwise read the rules, and the training texts of explanations.

@@ -31,7 +31,10 @@ class Limits:
     batch: int = 256  # texts predicted together
     batch_characters: int = 500_000  # predicted together, unless one request has more
     explanations: int = 16  # that wait
-    seconds: float = 30.0  # for a client to send its request, and for requests to end when stopping
+    connections: int = 800  # open at once, and requests answered at once, by each worker
+    seconds: float = (
+        30.0  # for a client to send the head, and the body, and for requests to end when stopping
+    )
 
 
 class Problem(Exception):
@@ -66,6 +69,26 @@ def full(seconds: int) -> Problem:
         "full",
         f"too many texts are waiting: try again after {after}",
         {"Retry-After": str(seconds)},
+    )
+
+
+def too_slow(part: str, limits: Limits) -> Problem:
+    """A part of the request, its head or its body, did not come in time; the connection is of no more use.
+
+    >>> too_slow("body", Limits()).message
+    'the body of the request was not sent within 30 seconds'
+    """
+    message = f"the {part} of the request was not sent within {limits.seconds:g} seconds"
+    return Problem(408, "too_slow", message, {"Connection": "close"})
+
+
+def crowded() -> Problem:
+    """Too many requests are being answered already."""
+    return Problem(
+        503,
+        "too_many_connections",
+        "too many requests are open: try again after 1 second",
+        {"Retry-After": "1", "Connection": "close"},
     )
 
 

@@ -49,6 +49,9 @@ FAMILIES = {
     "unruly_uncovered_total": Family("counter", "Texts on which no source voted."),
     "unruly_votes_total": Family("counter", "Votes of each source, by label."),
     "unruly_errors_total": Family("counter", "Requests that were not answered, by kind of error."),
+    "unruly_connections_cut_total": Family(
+        "counter", "Connections ended because of slow clients, or to make room, by reason."
+    ),
     "unruly_reloads_total": Family("counter", "Replaced model files, by what became of them."),
     "unruly_model_info": Family("gauge", "The model in service: 1."),
 }

@@ -23,6 +23,7 @@ _ERRORS = {
     "421": "The request names another host.",
     "422": "The body is JSON, but not a request that is understood, or too much of one.",
     "429": "Too much is waiting: try again after the seconds in Retry-After.",
+    "503": "Too many requests are open: try again after the seconds in Retry-After.",
 }
 
 
@@ -148,7 +149,7 @@ def _get(summary: str, gives: str, token: bool = True) -> Schema:
     content = {gives: {"schema": {"type": "string"}}} if "/" in gives else _json(gives)
     responses: Schema = {"200": {"description": "OK", "content": content}}
     if token:
-        for code in ("401", "421"):
+        for code in ("401", "421", "503"):
             responses[code] = {"description": _ERRORS[code], "content": _json("Error")}
         responses["404"] = {"description": "There is no such model.", "content": _json("Error")}
         return {"summary": summary, "responses": responses}
