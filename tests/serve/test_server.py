@@ -357,6 +357,26 @@ def test_a_client_that_hangs_up_is_no_error_of_the_server(server: Running) -> No
     assert server.metric('unruly_requests_total{path="/predict",status="500"}') == 0
 
 
+def test_texts_of_clients_that_are_gone_are_not_predicted(start: Start, model: Path) -> None:
+    running = start(model, "--log", "none", "--max-waiting", "100000")
+    texts = ["a text of some length, to be predicted " * 50] * 1000
+    body = json.dumps({"texts": texts}).encode()
+    head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
+    clients = [socket.create_connection(("127.0.0.1", running.port), timeout=60) for _ in range(8)]
+    for client in clients:
+        client.sendall(head + body)
+    wait_for(lambda: running.metric("unruly_texts_waiting") >= 6000, "a queue")
+    for client in clients:
+        client.close()
+    gone = 'unruly_requests_total{path="/predict",status="499"}'
+    wait_for(lambda: running.metric(gone) >= 6, "the clients to be missed")
+    assert running.post("/predict", {"inputs": TEXTS[0]}).status == 200
+    assert running.metric("unruly_texts_waiting") == 0
+    assert running.metric("unruly_batch_texts_sum") < 4000
+    code, said = running.stop()
+    assert (code, "bug" in said) == (0, False), said
+
+
 def test_answers_are_sent_at_once() -> None:
     with listening("127.0.0.1", [0]) as made:  # asyncio sets TCP_NODELAY on such sockets only
         assert made.proto == socket.IPPROTO_TCP

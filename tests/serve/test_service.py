@@ -214,6 +214,7 @@ def test_who_gave_up_is_not_predicted_and_the_rest_is() -> None:
         await asyncio.sleep(0.05)
         gone.cancel()
         await asyncio.sleep(0)
+        assert [entry.asked.texts for entry in batcher._queue] == [["stays"]]  # nothing is kept
         echo.go.set()
         await asyncio.gather(first, stays)
         with pytest.raises(asyncio.CancelledError):

@@ -11,7 +11,7 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -136,7 +136,7 @@ class Pages:
         """Why one document gets its label."""
         wanted = explain_request(await self._json(request), self.service.settings.limits)
         _note(request, wanted.asked)
-        explanation = await self._reported(self.service.explain(wanted))
+        explanation = await self._reported(request, self.service.explain(wanted))
         return plain(explanation.to_plain())
 
     async def live(self, request: Request) -> Response:
@@ -200,14 +200,33 @@ class Pages:
 
     async def _predict(self, request: Request, asked: Asked) -> Any:
         _note(request, asked)
-        return await self._reported(self.service.predict(asked))
+        return await self._reported(request, self.service.predict(asked))
 
-    async def _reported(self, work: Awaitable[Any]) -> Any:
+    async def _reported(self, request: Request, work: Coroutine[Any, Any, Any]) -> Any:
         """What the model cannot do with a document is reported to its sender."""
         try:
-            return await work
+            return await _while_there(request, work)
         except UnrulyError as error:
             raise Problem(422, "cannot_predict", str(error)) from None
+
+
+async def _while_there(request: Request, work: Coroutine[Any, Any, Any]) -> Any:
+    """What the work gives; it is given up when the client hangs up, so that nobody waits for its texts."""
+    doing, gone = asyncio.ensure_future(work), asyncio.ensure_future(_hang_up(request))
+    try:
+        await asyncio.wait((doing, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            raise ClientDisconnect
+        return doing.result()
+    finally:
+        doing.cancel()
+        gone.cancel()
+
+
+async def _hang_up(request: Request) -> None:
+    """Ends when the client, whose body has been read, is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:

@@ -350,6 +350,10 @@ class Batcher:
         self._filled.set()
         try:
             return await entry.answer
+        except asyncio.CancelledError:  # the client hung up
+            with suppress(ValueError):  # being predicted already
+                self._queue.remove(entry)
+            raise
         finally:
             self.waiting -= number
 
