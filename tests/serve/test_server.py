@@ -74,6 +74,28 @@ def test_open_inference_protocol(server: Running) -> None:
     assert server.post("/v2/models/spam/infer", {**only, "outputs": [{"name": "x"}]}).status == 422
 
 
+def test_the_version_in_service_goes_by_its_name_and_others_are_not_there(server: Running) -> None:
+    tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": TEXTS[:1]}
+    plain, infer = "/v2/models/spam", {"inputs": [tensor]}
+    (version,) = server.get(plain).json["versions"]
+    named = f"{plain}/versions/{version}"
+    asked = 'unruly_requests_total{path="/v2/models/{name}/versions/{version}/infer",status="200"}'
+    before = server.metric(asked)
+    for ending in ("", "/ready"):
+        assert server.get(named + ending).json == server.get(plain + ending).json
+    answer = server.post(f"{named}/infer", infer).json
+    assert (answer["model_version"], answer) == (
+        version,
+        server.post(f"{plain}/infer", infer).json,
+    )
+    assert server.metric(asked) == before + 1
+    for wrong in (f"{plain}/versions/1", f"/v2/models/other/versions/{version}"):
+        kind = "unknown_version" if wrong.endswith("1") else "unknown_model"
+        answers = [server.get(wrong), server.get(f"{wrong}/ready")]
+        for refused in [*answers, server.post(f"{wrong}/infer", infer)]:
+            assert (refused.status, refused.json["error_type"]) == (404, kind)
+
+
 def test_explain_is_the_librarys(server: Running, model: Path) -> None:
     found = server.post("/explain", {"text": TEXTS[0], "words": 3, "neighbours": 1}).json
     expected = unruly.load(model).explain(TEXTS[0], words=3, neighbours=1)

@@ -20,7 +20,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, compile_path
 
 from unruly.errors import UnrulyError
 from unruly.serve import openapi
@@ -38,6 +38,7 @@ from unruly.serve.messages import (
     predict_request,
     server_metadata,
     too_slow,
+    version_of,
     wanted_outputs,
 )
 from unruly.serve.metrics import CONTENT_TYPE
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 DRAIN = 10  # times the limit: what of a body too large is read and dropped, so that its sender hears why
+V2_MODELS = ("/v2/models/{name}", "/v2/models/{name}/versions/{version}")
 OPEN = ("/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready")  # without a token
 GONE = 499  # the status of a request whose client hung up, in the log and the metrics
 
@@ -109,9 +111,15 @@ class Pages:
             ("GET", "/v2", self.v2),
             ("GET", "/v2/health/live", self.live),
             ("GET", "/v2/health/ready", self.live),
-            ("GET", "/v2/models/{name}", self.v2_model),
-            ("GET", "/v2/models/{name}/ready", self.v2_ready),
-            ("POST", "/v2/models/{name}/infer", self.v2_infer),
+            *(
+                (method, model + ending, call)
+                for model in V2_MODELS
+                for method, ending, call in (
+                    ("GET", "", self.v2_model),
+                    ("GET", "/ready", self.v2_ready),
+                    ("POST", "/infer", self.v2_infer),
+                )
+            ),
         ]
 
     async def predict(self, request: Request) -> Response:
@@ -124,7 +132,7 @@ class Pages:
         if lists and isinstance(form, HuggingFace):
             form = HuggingFace(False, form.top_k)
         answers = await self._predict(request, asked)
-        return plain(answers.to_plain(form), headers={"X-Model": answers.checksum[:12]})
+        return plain(answers.to_plain(form), headers={"X-Model": version_of(answers.checksum)})
 
     async def root(self, request: Request) -> Response:
         """Where Hugging Face's own client posts to, which expects a list for each text, also for one alone."""
@@ -181,11 +189,13 @@ class Pages:
         wanted_outputs(wanted)
         asked = infer_request(wanted, self.service.settings.limits)
         answers = await self._predict(request, asked)
+        self._check_version(request, answers.checksum)  # the model may have been replaced meanwhile
         return plain(infer_answer(wanted, answers, name))
 
     def _document(self) -> dict[str, Any]:
-        settings, fitted = self.service.settings, self.service.file.served.fitted
-        return openapi.document(settings, fitted.classes, fitted.sources)
+        settings, served = self.service.settings, self.service.file.served
+        fitted = served.fitted
+        return openapi.document(settings, fitted.classes, fitted.sources, served.checksum)
 
     def _named(self, request: Request) -> str:
         ours, asked = self.service.settings.name, str(request.path_params["name"])
@@ -193,7 +203,16 @@ class Pages:
             raise Problem(
                 404, "unknown_model", f"there is no such model: this one is called {ours}"
             )
+        self._check_version(request, self.service.file.served.checksum)
         return ours
+
+    def _check_version(self, request: Request, checksum: str) -> None:
+        """Refuse a request for another version than the model with this checksum."""
+        ours = version_of(checksum)
+        if request.path_params.get("version", ours) != ours:
+            raise Problem(
+                404, "unknown_version", f"there is no such version: the one in service is {ours}"
+            )
 
     async def _json(self, request: Request) -> Any:
         return parsed(await read_body(request, self.service.settings.limits))
@@ -304,7 +323,8 @@ class Gate:
 
     def __init__(self, app: Starlette, service: Service) -> None:
         self.app, self.service = app, service
-        self._known = {path for _, path, _ in Pages(service).routes()}
+        routes = Pages(service).routes()
+        self._known = {path: compile_path(path)[0] for _, path, _ in routes}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -355,10 +375,10 @@ class Gate:
     def _path(self, scope: Scope) -> str:
         """The path as the metrics have it: a client cannot make up new ones."""
         path = scope["path"]
-        if path.startswith("/v2/models/"):
-            ending = path.rpartition("/")[2]
-            path = "/v2/models/{name}" + (f"/{ending}" if ending in ("infer", "ready") else "")
-        return path if path in self._known else "other"
+        if path in self._known:
+            return str(path)
+        found = (known for known, pattern in self._known.items() if pattern.fullmatch(path))
+        return next(found, "other")
 
     def _line(self, scope: Scope, status: int, seconds: float) -> str:
         """One line for each request: when, what, how it went; no text of a document unless asked for."""

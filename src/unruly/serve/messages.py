@@ -388,16 +388,25 @@ class Answers:
 OUTPUTS = ("label", "probabilities")
 
 
+def version_of(checksum: str) -> str:
+    """What a model goes by beside its name: the beginning of its file's checksum.
+
+    >>> version_of("0123456789abcdef")
+    '0123456789ab'
+    """
+    return checksum[:12]
+
+
 def server_metadata() -> dict[str, Any]:
     """`GET /v2`."""
     return {"name": "unruly", "version": unruly.__version__, "extensions": []}
 
 
 def model_metadata(name: str, checksum: str, classes: int) -> dict[str, Any]:
-    """`GET /v2/models/NAME`."""
+    """`GET /v2/models/NAME`, also with its version."""
     return {
         "name": name,
-        "versions": [checksum[:12]],
+        "versions": [version_of(checksum)],
         "platform": "unruly",
         "inputs": [{"name": "text", "datatype": "BYTES", "shape": [-1]}],
         "outputs": [
@@ -450,7 +459,7 @@ def infer_answer(plain: Mapping[str, Any], answers: Answers, name: str) -> dict[
             "parameters": {"classes": list(answers.classes)},
         },
     }
-    found = {"model_name": name, "model_version": answers.checksum[:12]}
+    found = {"model_name": name, "model_version": version_of(answers.checksum)}
     own = {"id": plain["id"]} if isinstance(plain.get("id"), str) else {}
     return {**found, **own, "outputs": [tensors[key] for key in wanted_outputs(plain)]}
 

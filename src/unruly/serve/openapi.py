@@ -11,6 +11,7 @@ from typing import Any
 
 import unruly
 from unruly.html import escape
+from unruly.serve.messages import version_of
 from unruly.serve.service import ServeSettings
 
 Schema = dict[str, Any]
@@ -28,7 +29,7 @@ _ERRORS = {
 
 
 def document(
-    settings: ServeSettings, classes: Sequence[str], sources: Sequence[str]
+    settings: ServeSettings, classes: Sequence[str], sources: Sequence[str], checksum: str
 ) -> dict[str, Any]:
     """OpenAPI 3.1, with the model's own classes in the examples."""
     text = "a text to classify"
@@ -44,6 +45,8 @@ def document(
     }
     schemas = _schemas(settings, classes)
     model = {"name": "name", "in": "path", "required": True, "schema": {"const": settings.name}}
+    number = {"const": version_of(checksum)}
+    version = {"name": "version", "in": "path", "required": True, "schema": number}
     tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": [text]}
     forms = {
         "one": {"summary": "Hugging Face: one text", "value": {"inputs": text}},
@@ -96,21 +99,13 @@ def document(
         "/v2": {"get": _get("Open Inference Protocol: the server", "Anything")},
         "/v2/health/live": {"get": _get("... is it up?", "Health", token=False)},
         "/v2/health/ready": {"get": _get("... is it ready?", "Health", token=False)},
-        "/v2/models/{name}": {"get": _get("... the model", "Anything"), "parameters": [model]},
-        "/v2/models/{name}/ready": {
-            "get": _get("... is it ready?", "Anything"),
-            "parameters": [model],
-        },
-        "/v2/models/{name}/infer": {
-            "post": _post(
-                "... predict",
-                "InferRequest",
-                "Anything",
-                {"one": {"value": {"inputs": [tensor]}}},
-                {},
-            ),
-            "parameters": [model],
-        },
+        **_v2_model("/v2/models/{name}", "the model", [model], tensor),
+        **_v2_model(
+            "/v2/models/{name}/versions/{version}",
+            "the version of it that is in service",
+            [model, version],
+            tensor,
+        ),
     }
     described = "Text classification by a model that unruly learnt from rules."
     found: dict[str, Any] = {
@@ -126,6 +121,19 @@ def document(
     return found
 
 
+def _v2_model(place: str, what: str, parameters: Sequence[Schema], tensor: Schema) -> Schema:
+    """The paths of a model in the Open Inference Protocol."""
+    infer = _post(
+        "... predict", "InferRequest", "Anything", {"one": {"value": {"inputs": [tensor]}}}, {}
+    )
+    ways = {
+        place: {"get": _get(f"... {what}", "Anything")},
+        f"{place}/ready": {"get": _get("... is it ready?", "Anything")},
+        f"{place}/infer": {"post": infer},
+    }
+    return {path: {**way, "parameters": list(parameters)} for path, way in ways.items()}
+
+
 def _post(
     summary: str,
     takes: str,
@@ -137,7 +145,10 @@ def _post(
         code: {"description": words, "content": _json("Error")} for code, words in _ERRORS.items()
     }
     if takes == "InferRequest":
-        errors["404"] = {"description": "There is no such model.", "content": _json("Error")}
+        errors["404"] = {
+            "description": "There is no such model, or version.",
+            "content": _json("Error"),
+        }
     return {
         "summary": summary,
         "requestBody": {"required": True, "content": _json(takes, asked)},
@@ -151,7 +162,10 @@ def _get(summary: str, gives: str, token: bool = True) -> Schema:
     if token:
         for code in ("401", "421", "503"):
             responses[code] = {"description": _ERRORS[code], "content": _json("Error")}
-        responses["404"] = {"description": "There is no such model.", "content": _json("Error")}
+        responses["404"] = {
+            "description": "There is no such model, or version.",
+            "content": _json("Error"),
+        }
         return {"summary": summary, "responses": responses}
     return {"summary": summary, "responses": responses, "security": []}
 

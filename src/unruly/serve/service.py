@@ -28,7 +28,7 @@ from unruly.model.inputs import Documents
 from unruly.model.predictions import Predictions
 from unruly.model.storage import load
 from unruly.rules.source import Rule
-from unruly.serve.messages import Answers, Asked, ExplainRequest, Limits, full
+from unruly.serve.messages import Answers, Asked, ExplainRequest, Limits, full, version_of
 from unruly.serve.metrics import Metrics, Samples, SharedCounters, labelled
 from unruly.texts.corpus import Corpus
 
@@ -141,7 +141,9 @@ class ModelFile:
             notify("failed", f"{error}; the model loaded before stays in service")
             return
         self.served, self.problem, self._seen = served, None, served.stamp
-        notify("done", f"{self.path}: the replaced model is in service ({served.checksum[:12]})")
+        notify(
+            "done", f"{self.path}: the replaced model is in service ({version_of(served.checksum)})"
+        )
 
 
 SHARED_EVERY = 1.0  # seconds between two notes to the other workers
@@ -234,7 +236,7 @@ class Service:
 
     def gauges(self) -> Samples:
         """What is so now."""
-        info = {"model": self.settings.name, "checksum": self.file.served.checksum[:12]}
+        info = {"model": self.settings.name, "checksum": version_of(self.file.served.checksum)}
         return {
             "unruly_requests_in_flight": self.in_flight,
             "unruly_texts_waiting": self.batcher.waiting,
