@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -43,6 +44,22 @@ def test_hugging_face_shapes(server: Running) -> None:
     many = server.post("/predict", {"inputs": TEXTS, "parameters": {"top_k": 1}}).json
     assert many[0] == one[:1]
     assert [len(found) for found in many] == [1] * len(TEXTS)
+
+
+def test_a_missing_text_has_no_label_and_spoils_no_other(server: Running) -> None:
+    names = ("unruly_missing_total", "unruly_uncovered_total", "unruly_confidence_count")
+    before = [server.metric(name) for name in names]
+    alone = server.post("/predict", {"texts": TEXTS[:1]}).json["predictions"]
+    found = server.post("/predict", {"texts": [TEXTS[0], None]}).json["predictions"]
+    assert found[:1] == alone
+    nothing = {"label": None, "confidence": None, "probabilities": None, "decided_by": None}
+    assert found[1] == {**nothing, "votes": []}
+    documents = [{"text": None, "likes": 1}]
+    assert server.post("/predict", {"documents": documents}).json["predictions"] == [found[1]]
+    ranked = server.post("/predict", {"inputs": [None, TEXTS[0]]}).json
+    assert ranked == [[], server.post("/predict", {"inputs": TEXTS[0]}).json]
+    changes = [server.metric(name) - old for name, old in zip(names, before, strict=True)]
+    assert changes == [3, 0, 4]
 
 
 def test_hugging_faces_own_client(server: Running) -> None:
@@ -222,8 +239,9 @@ def test_token_log_and_end(start: Start, model: Path) -> None:
         assert refused.status == 401
         assert refused.headers["www-authenticate"] == "Bearer"
         assert running.get("/info", headers).status == 401
-    bearer = {"Authorization": "Bearer s3cret"}
-    assert running.post("/predict", {"inputs": "hello there"}, bearer).status == 200
+    for scheme in ("Bearer", "bearer", "BEARER "):
+        bearer = {"Authorization": f"{scheme} s3cret"}
+        assert running.post("/predict", {"inputs": "hello there"}, bearer).status == 200
     code, said = running.stop()
     assert code == 0
     assert "POST /predict 200" in said
@@ -320,6 +338,8 @@ def test_several_workers_share_the_port_and_their_counts(start: Start, model: Pa
     assert {answer.status for answer in answers} == {200}
     name = 'unruly_requests_total{path="/predict",status="200"}'
     wait_for(lambda: running.metric(name) == asked, "all counts")
+    page = running.get("/metrics").body.decode()
+    assert re.findall(r"^unruly_model_info{.*} (\d+)$", page, re.M) == ["1"]
     code, said = running.stop()
     assert code == 0, said
 

@@ -413,8 +413,8 @@ def _not_for_them(scope: Scope, settings: ServeSettings) -> Problem | None:
 
 
 def _bears(scope: Scope, token: str) -> bool:
-    given = dict(scope["headers"]).get(b"authorization", b"")
-    return hmac.compare_digest(given, b"Bearer " + token.encode())
+    scheme, _, given = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
+    return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), token.encode())
 
 
 def _log_bug(error: Exception) -> None:

@@ -180,19 +180,22 @@ def _json(schema: str, examples: Mapping[str, Any] | None = None) -> Schema:
 def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schema]:
     limits = settings.limits
     text: Schema = {"type": "string", "maxLength": limits.characters}
-    many: Schema = {"type": "array", "items": text, "minItems": 1, "maxItems": limits.texts}
+    listed: Schema = {"type": "array", "items": text, "minItems": 1, "maxItems": limits.texts}
+    many: Schema = {**listed, "items": {"anyOf": [text, {"type": "null"}]}}  # null: a missing text
     share: Schema = {"type": "number", "minimum": 0, "maximum": 1}
     label: Schema = {"type": "string", "enum": list(classes)}
     top_k: Schema = {"type": ["integer", "null"], "minimum": 1}
-    row: Schema = {"type": "object", "properties": {"text": text}, "required": ["text"]}
+    row = _some({"text": text})
+    rows = _some({"text": many["items"]})
     ranked = _list(_object({"label": label, "score": share}))
     vote = _object({"source": {"type": "string"}, "label": label})
+    nothing: Schema = {"type": "null"}  # the answer to a missing text
     prediction = _object(
         {
-            "label": label,
-            "confidence": share,
-            "probabilities": {"type": "object", "additionalProperties": share},
-            "decided_by": {"enum": ["both", "denoiser", "classifier", "together"]},
+            "label": {"anyOf": [label, nothing]},
+            "confidence": {"anyOf": [share, nothing]},
+            "probabilities": {"type": ["object", "null"], "additionalProperties": share},
+            "decided_by": {"enum": ["both", "denoiser", "classifier", "together", None]},
             "votes": _list(vote),
         }
     )
@@ -205,7 +208,7 @@ def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schem
             "name": {"type": "string"},
             "datatype": {"const": "BYTES"},
             "shape": _list({"type": "integer"}),
-            "data": {**many, "items": {"anyOf": [text, alone]}},
+            "data": {**listed, "items": {"anyOf": [text, alone]}},
         }
     )
     return {
@@ -214,7 +217,7 @@ def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schem
                 _object({"inputs": {"oneOf": [text, many]}}, {"parameters": parameters}),
                 _object({"texts": many}),
                 _object({"text": text}),
-                _object({"documents": {"type": "array", "items": row, "minItems": 1}}),
+                _object({"documents": {"type": "array", "items": rows, "minItems": 1}}),
             ]
         },
         "PredictAnswer": {

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 import unruly
 from unruly.errors import InputError, UnrulyError
@@ -119,8 +120,10 @@ class ModelFile:
     def __init__(self, path: Path, functions: tuple[Path, ...], served: Served) -> None:
         self.path, self.functions = path, functions
         self.served = served
-        self.problem: str | None = None  # why the file that lies there now is not in service
-        self._seen = served.stamp
+        self.problem: str | None = (
+            None  # why the file that lies there now, or none, is not in service
+        )
+        self._seen: Stamp | None = served.stamp  # None: the file is gone, which was said
 
     async def watch(self, notify: Callable[[str, str], None], seconds: float = 1.0) -> None:
         """Look at the file again and again; `notify` gets the outcome of each reload, and a sentence."""
@@ -128,17 +131,24 @@ class ModelFile:
             before = Stamp.of(self.path)
             await asyncio.sleep(seconds)
             now = Stamp.of(self.path)
-            if now is not None and now == before and now != self._seen:
+            if now == before and now != self._seen:
                 self._seen = now
-                await self._reload(notify)
+                if now is None:
+                    self._keep("missing", f"{self.path}: the file is gone", notify)
+                else:
+                    await self._reload(notify)
+
+    def _keep(self, outcome: str, problem: str, notify: Callable[[str, str], None]) -> None:
+        """Say why the model stays."""
+        self.problem = problem
+        notify(outcome, f"{problem}; the model loaded before stays in service")
 
     async def _reload(self, notify: Callable[[str, str], None]) -> None:
         """Load the new file while the old model answers; keep the old one where the new cannot be used."""
         try:
             served = await asyncio.to_thread(load_served, self.path, self.functions)
         except (UnrulyError, OSError) as error:
-            self.problem = str(error)
-            notify("failed", f"{error}; the model loaded before stays in service")
+            self._keep("failed", str(error), notify)
             return
         self.served, self.problem, self._seen = served, None, served.stamp
         notify(
@@ -207,27 +217,30 @@ class Service:
             self._explaining -= 1
 
     def _predicted(self, asked: Asked) -> Answers:
-        served = self.file.served
-        predictions = served.fitted.predictions(documents_of(asked))
-        self._count(predictions)
-        return Answers.of(predictions, served.checksum)
+        served, corpus = self.file.served, corpus_of(asked)
+        predictions = served.fitted.predictions(Documents(corpus, None))
+        self._count(predictions, corpus.missing)
+        return Answers.of(predictions, served.checksum, corpus.missing)
 
     def _explained(self, request: ExplainRequest) -> Explanation:
         return explain(
             self.file.served.fitted,
-            documents_of(request.asked),
+            Documents(corpus_of(request.asked), None),
             words=request.words,
             neighbours=request.neighbours,
         )
 
-    def _count(self, predictions: Predictions) -> None:
-        """Labels, confidence and votes, so that a drift of the texts shows."""
+    def _count(self, predictions: Predictions, missing: NDArray[np.bool_] | None) -> None:
+        """Labels, confidence and votes, so that a drift of the texts shows; those without a text (n,) by themselves."""
         metrics, votes = self.metrics, predictions.votes
-        for number, count in _counts(predictions.numbers, len(predictions.classes)):
+        there = np.ones(votes.n, np.bool_) if missing is None else ~missing
+        for number, count in _counts(predictions.numbers[there], len(predictions.classes)):
             labels = {"label": predictions.classes[number]}
             metrics.add("unruly_predictions_total", count, labels)
-        metrics.observe("unruly_confidence", predictions.confidence.tolist())
-        metrics.add("unruly_uncovered_total", int((~votes.covered).sum()))
+        metrics.observe("unruly_confidence", predictions.confidence[there].tolist())
+        metrics.add("unruly_uncovered_total", int((there & ~votes.covered).sum()))
+        if missing is not None:
+            metrics.add("unruly_missing_total", int(missing.sum()))
         cells = votes.matrix.astype(np.int64) + votes.m * np.arange(votes.k)  # (n, k)
         for cell, count in _counts(cells[votes.voted], votes.k * votes.m):
             source, label = divmod(cell, votes.m)
@@ -279,12 +292,10 @@ class Service:
         }
 
 
-def documents_of(asked: Asked) -> Documents:
+def corpus_of(asked: Asked) -> Corpus:
     """The documents of a request, or of several together."""
     corpus = Corpus.from_texts(list(asked.texts), name="the request")
-    if asked.columns is not None:
-        corpus = replace(corpus, columns=asked.columns)
-    return Documents(corpus, None)
+    return corpus if asked.columns is None else replace(corpus, columns=asked.columns)
 
 
 def rules_in_words(fitted: Fitted) -> list[dict[str, Any]]:
@@ -324,7 +335,7 @@ class Waiting:
     @property
     def characters(self) -> int:
         """Of all its texts."""
-        return sum(map(len, self.asked.texts))
+        return sum(len(text or "") for text in self.asked.texts)
 
 
 class Batcher:
