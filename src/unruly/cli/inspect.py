@@ -178,6 +178,8 @@ def explain(
     explanation = loaded.explain(given, words=words, neighbours=neighbours)
     screen.answer(explanation.to_plain())
     screen.say(str(explanation))
+    if explanation.lacking and data is None:
+        screen.remark("to explain a document with its columns: --data FILE --id ID, not a TEXT")
 
 
 @click.command()

@@ -346,17 +346,8 @@ def one_document(
     id_column: str | None = None,
 ) -> Corpus:
     """A corpus of one: the document with this id (row numbers, where the data has no ids)."""
-    from unruly.project.project import Project
-    from unruly.texts.table import open_table
-    from unruly.texts.wrench import is_wrench
-
-    split = "test"
-    if is_project(path) and Project.read(path).data.test is None:
-        split = "train"
-    found = data_file(path, split, text=text, id=id_column)
-    if found.id is None and not is_wrench(found.path) and "id" in open_table(found.path).schema:
-        found = replace(found, id="id")
-    corpus = replace(found, label=None).read(classes, split)
+    found, split = _with_ids(path, text, id_column)
+    corpus = found.read(classes, split)
     rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
     if not rows:
         first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())
@@ -366,6 +357,32 @@ def one_document(
             f"{found.path}: no document has the id {id!r} ({what}, the first are {first}){remedy}"
         )
     return corpus.take(rows)
+
+
+def first_id(path: Path, classes: Sequence[str]) -> str | None:
+    """The id of the first document that `one_document` finds there; None where there is none that can be read."""
+    try:
+        found, split = _with_ids(path)
+        with found.stream(classes, split) as stream:
+            return next((str(batch.ids[0]) for batch in replace(stream, batch_rows=1)), None)
+    except UnrulyError:
+        return None
+
+
+def _with_ids(
+    path: Path, text: str | None = None, id_column: str | None = None
+) -> tuple[DataFile, str]:
+    """A file of documents with its column of ids, where it has one, and of a project which file it is."""
+    from unruly.project.project import Project
+    from unruly.texts.table import open_table
+
+    split = "test"
+    if is_project(path) and Project.read(path).data.test is None:
+        split = "train"
+    found = replace(data_file(path, split, text=text, id=id_column), label=None)
+    if found.id is None and not found.is_wrench and "id" in open_table(found.path).schema:
+        found = replace(found, id="id")
+    return found, split
 
 
 def is_project(path: Path) -> bool:

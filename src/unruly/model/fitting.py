@@ -110,7 +110,7 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
         numbered=request.numbered,
         blocks=tuple((block.name, block.values.shape[1]) for block in features.blocks),
         encoder=request.encoder,
-        rules=None if request.rules is None else request.rules.within(request.encoder),
+        rules=None if request.rules is None else _carried(request.rules, request),
         ledger=ledger,
         summary=_summary(request, learner, heads, features.width, ledger),
         neighbourhood=_neighbourhood(request, features, heads),
@@ -118,6 +118,11 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> tuple[Fitted, Featu
         commonest=commonest_class(votes),
     )
     return fitted, features
+
+
+def _carried(rules: SavedRules, request: FitRequest) -> SavedRules:
+    """The rules as the model carries them."""
+    return rules.within(request.encoder).trained_on(request.documents.corpus)
 
 
 def _summary(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import unruly
 from unruly.model.predictions import Predictions
+from unruly.rules.matching import lacking
 from unruly.wording import did_you_mean
 
 
@@ -355,6 +356,7 @@ class Answer:
     probabilities: Sequence[float]
     decided_by: str
     votes: Sequence[tuple[int, int]]  # source and class, by number
+    lacking: Sequence[tuple[str, str]] = ()  # sources that abstain, each for want of a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,7 +378,12 @@ class Answers:
         matrix = predictions.votes.matrix
         for row, source in zip(*np.nonzero(matrix >= 0), strict=True):
             votes[row].append((int(source), int(matrix[row, source])))
-        found = map(Answer, predictions.numbers.tolist(), proba, predictions.decided_by, votes)
+        wants: list[list[tuple[str, str]]] = [[] for _ in proba]
+        for fact in lacking(predictions.votes):
+            for row in np.flatnonzero(fact.rows).tolist():
+                wants[row].append((fact.source, fact.column))
+        numbers, deciders = predictions.numbers.tolist(), predictions.decided_by
+        found = map(Answer, numbers, proba, deciders, votes, wants)
         each: list[Answer | None] = list(found)
         for row in [] if missing is None else np.flatnonzero(missing).tolist():
             each[row] = None
@@ -405,6 +412,7 @@ class Answers:
                 **dict.fromkeys(("label", "confidence", "probabilities", "decided_by")),
                 "votes": [],
             }
+        wants = [{"source": source, "column": column} for source, column in answer.lacking]
         return {
             "label": self.classes[answer.number],
             "confidence": answer.probabilities[answer.number],
@@ -413,6 +421,7 @@ class Answers:
             "votes": [
                 {"source": self.sources[j], "label": self.classes[c]} for j, c in answer.votes
             ],
+            **({"lacking": wants} if wants else {}),
         }
 
 

@@ -197,7 +197,8 @@ def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schem
             "probabilities": {"type": ["object", "null"], "additionalProperties": share},
             "decided_by": {"enum": ["both", "denoiser", "classifier", "together", None]},
             "votes": _list(vote),
-        }
+        },
+        {"lacking": _list(_object({"source": {"type": "string"}, "column": {"type": "string"}}))},
     )
     parameters: Schema = {"type": ["object", "null"], "properties": {"top_k": top_k}}
     parameters["additionalProperties"] = False

@@ -124,6 +124,8 @@ def serve(settings: ServeSettings, notify: Callable[[str], None] = print) -> Non
     warnings.simplefilter("ignore")  # shown once, when the model was made ready
     with listening(settings.host, [settings.port]) as port:
         where = address(*port.getsockname()[:2])
+        for line in served.remarks():
+            notify(line)
         notify(f"{settings.model}: serving on {where} (documentation at /docs), stop it by Ctrl-C")
         if settings.workers == 1:
             _one(settings, served, port, notify)

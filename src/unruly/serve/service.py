@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+import warnings
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -27,11 +28,13 @@ from unruly.model.explanation import Explanation, explain
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
 from unruly.model.predictions import Predictions
+from unruly.model.saved_rules import LackingWarning
 from unruly.model.storage import load
 from unruly.rules.source import Rule
 from unruly.serve.messages import Answers, Asked, ExplainRequest, Limits, full, version_of
 from unruly.serve.metrics import Metrics, Samples, SharedCounters, labelled
 from unruly.texts.corpus import Corpus
+from unruly.wording import listed
 
 _DIGEST = 64  # hexadecimal signs of the SHA-256 that ends a model file
 _WARM = ("a text to begin with", "")
@@ -89,6 +92,19 @@ class Served:
     stamp: Stamp
     loaded: float  # seconds since 1970
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns beside the text that its rules read, or may read."""
+        return () if self.fitted.rules is None else self.fitted.rules.reads
+
+    def remarks(self) -> Iterator[str]:
+        """What to know before asking it."""
+        if self.columns:
+            yield (
+                f"rules may read other columns ({listed(self.columns)}): requests that send documents with them get "
+                "all votes; for texts alone, sources that need a column abstain"
+            )
+
 
 def load_served(path: Path, functions: tuple[Path, ...] = ()) -> Served:
     """Read a model and let it answer once, so that everything it needs is there before the first request."""
@@ -104,7 +120,9 @@ def load_served(path: Path, functions: tuple[Path, ...] = ()) -> Served:
         raise InputError(
             f"{path}: the model was fitted on features, and requests are texts: fit it on texts"
         )
-    fitted.predictions(Documents(Corpus.from_texts(_WARM, name="a request"), None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LackingWarning)  # said by `Served.remarks`
+        fitted.predictions(Documents(Corpus.from_texts(_WARM, name="a request"), None))
     return Served(fitted, checksum, stamp, time.time())
 
 
@@ -272,6 +290,7 @@ class Service:
             "encoder": None if fitted.encoder is None else fitted.encoder.name,
             "sources": list(fitted.sources),
             "rules": rules_in_words(fitted),
+            "columns": list(served.columns),
             "ledger": fitted.ledger.to_plain(),
             "gold": str(fitted.ledger),
             "gold_free": fitted.ledger.gold_free,
