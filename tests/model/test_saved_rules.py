@@ -177,9 +177,8 @@ def dear(tmp_path: Path) -> Sources:
 
 
 def paid(texts: Sequence[str]) -> Corpus:
-    return Corpus.from_frame(
-        pl.DataFrame({"text": texts, "amount": [90 + 20 * (i % 2) for i in range(len(texts))]})
-    )
+    amounts = [90 + 20 * (i % 2) for i in range(len(texts))]
+    return Corpus.from_frame(pl.DataFrame({"text": texts, "id": amounts, "amount": amounts}))
 
 
 OFFERS = ["an offer for a song", "an offer", "nothing"]

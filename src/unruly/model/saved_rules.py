@@ -37,7 +37,7 @@ from unruly.rules.condition import (
     Place,
     Plain,
 )
-from unruly.rules.function import Function, source_file
+from unruly.rules.function import ALWAYS, Function, source_file
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Cache, ColumnLacking, Evidence, Matcher, lacking
 from unruly.rules.similar import Described, Similar
@@ -230,7 +230,8 @@ class SavedRules:
         """The same rules, which know what columns the training documents had, where functions may read them."""
         if corpus is None or not any(isinstance(one, Function) for _, one in self._conditions()):
             return self
-        return replace(self, columns=tuple(corpus.columns.columns))
+        others = (column for column in corpus.columns.columns if column not in ALWAYS)
+        return replace(self, columns=tuple(others))
 
     @property
     def reads(self) -> tuple[str, ...]:

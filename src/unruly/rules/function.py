@@ -33,6 +33,7 @@ from unruly.rules.condition import (
 from unruly.votes.votes import ABSTAIN
 from unruly.wording import listed
 
+ALWAYS = ("id", "text")  # that every document has for a function
 _LARGE = 10_000_000  # bytes
 
 
