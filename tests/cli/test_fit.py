@@ -435,3 +435,61 @@ def test_without_gold_it_says_what_to_do(unruly: Unruly) -> None:
     assert done.code == 2
     assert "no training document has a gold label" in done.err
     assert "unruly label" in done.err
+
+
+COLUMNS = """
+[task]
+classes = ["ham", "spam"]
+[data]
+train = "mail.csv"
+[[source]]
+name = "song"
+rule = [{ label = "ham", keywords = ["song"] }]
+[[source]]
+name = "offer"
+rule = [{ label = "spam", keywords = ["offer"] }]
+[[source]]
+name = "dear"
+rule = [{ function = { file = "rules.py", name = "dear" } }]
+"""
+DEAR = """
+import unruly
+
+@unruly.rule
+def dear(row):
+    return "spam" if row.amount > 100 else None
+"""
+
+
+@pytest.fixture
+def paid(tmp_path: Path) -> Path:
+    """A project whose function reads another column."""
+    folder = tmp_path / "paid"
+    folder.mkdir()
+    (folder / "unruly.toml").write_text(COLUMNS)
+    (folder / "rules.py").write_text(DEAR)
+    kinds = [f"D{n},{'an offer' if n % 2 else 'a song'} {n},{50 + 60 * (n % 2)}" for n in range(40)]
+    (folder / "mail.csv").write_text("\n".join(["id,text,amount", *kinds]))
+    return folder
+
+
+def test_the_command_to_try_works_where_rules_read_other_columns(
+    unruly: Unruly, paid: Path
+) -> None:
+    done = unruly("fit", paid.name, "-o", "m.unruly", "--encoder", "lsa")
+    tried = done.err.rpartition("try: unruly ")[2].split()
+    assert tried == ["explain", "m.unruly", "--data", "paid", "--id", "D0"]
+    explained = unruly(*tried)
+    assert (explained.code, explained.err) == (0, "")
+    text = unruly("explain", "m.unruly", "--functions", "paid/rules.py", "an offer")
+    assert text.code == 0
+    assert "dear abstains: the document has no column 'amount'" in text.out
+    assert "--data FILE --id ID" in text.err
+    (paid / "mail.csv").write_text("text\nan offer\n")
+    labelled = unruly(
+        "predict", "m.unruly", "paid/mail.csv", "-o", "o.csv", "--functions", "paid/rules.py"
+    )
+    assert labelled.code == 0
+    assert (
+        "warning: the source 'dear' abstains: no column 'amount' in paid/mail.csv" in labelled.err
+    )

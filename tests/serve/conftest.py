@@ -120,14 +120,19 @@ def wait_for(true: Callable[[], bool], what: str) -> None:
 Start = Callable[..., Running]
 
 
-def begin(*args: str | Path, environment: dict[str, str] | None = None) -> Running:
-    """Start a server, and wait until it has said where it listens."""
+def begin(
+    *args: str | Path,
+    environment: dict[str, str] | None = None,
+    limit: Callable[[], None] | None = None,
+) -> Running:
+    """Start a server, whose process `limit` may set limits for, and wait until it has said where it listens."""
     process = subprocess.Popen(
         [sys.executable, "-m", "unruly", "serve", *map(str, args), "--port", "0"],
         env={**os.environ, **(environment or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=limit,
     )
     assert process.stderr is not None
     running = Running(process, 0)
@@ -150,8 +155,12 @@ def start() -> Iterator[Start]:
     """Start servers, which end with the test."""
     started: list[Running] = []
 
-    def call(*args: str | Path, environment: dict[str, str] | None = None) -> Running:
-        started.append(begin(*args, environment=environment))
+    def call(
+        *args: str | Path,
+        environment: dict[str, str] | None = None,
+        limit: Callable[[], None] | None = None,
+    ) -> Running:
+        started.append(begin(*args, environment=environment, limit=limit))
         return started[-1]
 
     yield call

@@ -1,10 +1,11 @@
-"""A model with a rule function that fails on one text: its sender is told, and nobody else suffers."""
+"""Rule functions that fail on one text, or read a column: their senders are told, and nobody else suffers."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.serve.conftest import Answer, Start
 
@@ -19,8 +20,15 @@ def touchy(x):
     if "boom" in x.text:
         raise RuntimeError("cannot bear it")
     return "spam" if "!!!" in x.text else None
+
+@unruly.rule
+def loved(x):
+    return "ham" if "?" in x.text and x.likes > 3 else None
 """
-SOURCE = '\n[[source]]\nname = "touchy"\nrule = [{ function = { file = "rules.py", name = "touchy" } }]\n'
+SOURCE = "".join(
+    f'\n[[source]]\nname = "{name}"\nrule = [{{ function = {{ file = "rules.py", name = "{name}" }} }}]\n'
+    for name in ("touchy", "loved")
+)
 
 
 @pytest.fixture
@@ -31,6 +39,8 @@ def touchy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "spam" / "rules.py").write_text(RULES)
     with (tmp_path / "spam" / "unruly.toml").open("a") as project:
         project.write(SOURCE)
+    comments = pl.read_csv(tmp_path / "spam" / "comments.csv").with_columns(likes=pl.lit(5))
+    comments.write_csv(tmp_path / "spam" / "comments.csv")
     fit = ["--encoder", "lsa", "--method", "paper", "--epochs", "3", "-q"]
     assert run(["fit", "spam", "-o", "touchy.unruly", *fit]) == 0
     return tmp_path / "touchy.unruly"
@@ -55,3 +65,22 @@ def test_one_bad_text_spoils_its_own_request_alone(start: Start, touchy: Path) -
             assert {"source": "touchy", "label": "spam"} in votes
     code, said = running.stop()
     assert (code, "bug" in said) == (0, False)
+
+
+def test_what_a_request_lacks_is_said_and_is_no_reason_to_refuse_it(
+    start: Start, touchy: Path
+) -> None:
+    running = start(touchy, "--functions", touchy.parent / "spam" / "rules.py", "--log", "none")
+    assert "other columns (likes): requests that send documents" in "".join(running.said)
+    assert running.get("/info").json["columns"] == ["likes"]
+    lacking = [{"source": "loved", "column": "likes"}]
+    found = running.post("/predict", {"texts": ["why?", "hello"]}).json["predictions"]
+    assert [one.get("lacking") for one in found] == [lacking, None]
+    documents = [{"text": "why?", "likes": 4}, {"text": "why?", "likes": 1}]
+    found = running.post("/predict", {"documents": documents}).json["predictions"]
+    assert [one.get("lacking") for one in found] == [None, None]
+    voters = [{vote["source"] for vote in one["votes"]} for one in found]
+    assert ["loved" in each for each in voters] == [True, False]
+    assert running.post("/predict", {"inputs": "why?"}).status == 200
+    assert running.post("/explain", {"text": "why?"}).json["lacking"] == lacking
+    assert running.post("/explain", {"document": documents[0]}).json["lacking"] == []

@@ -16,6 +16,7 @@ from unruly.serve.messages import (
     Own,
     Problem,
     explain_request,
+    infer_request,
     parsed,
     predict_request,
 )
@@ -44,6 +45,15 @@ def test_own_forms() -> None:
     assert asked.columns["likes"].to_list() == [3, None]
 
 
+def test_a_missing_text_is_none_among_others() -> None:
+    for plain in ({"texts": ["a", None]}, {"documents": [{"text": "a"}, {"text": None, "n": 1}]}):
+        assert predict_request(plain, LIMITS)[0].texts == ["a", None]
+    assert predict_request({"inputs": [None, "b"]}, LIMITS)[0].texts == [None, "b"]
+    tensor = {"name": "text", "datatype": "BYTES", "shape": [2], "data": ["a", None]}
+    with pytest.raises(Problem, match="a null, which a tensor cannot hold"):
+        infer_request({"inputs": [tensor]}, LIMITS)
+
+
 def test_lone_surrogates_become_the_unknown_character() -> None:
     asked, _ = predict_request(parsed(b'{"text": "a\\ud800b"}'), LIMITS)
     assert asked.texts == ["a�b"]
@@ -57,13 +67,14 @@ def test_lone_surrogates_become_the_unknown_character() -> None:
         ({"inputs": None}, "invalid_request", "inputs is null"),
         ({"inputs": 7}, "invalid_request", "inputs is a number"),
         ({"inputs": [["a"]]}, "invalid_request", "inputs is a list: every text must be a string"),
-        ({"texts": ["a", None]}, "invalid_request", "texts[1] is null"),
+        ({"text": None}, "invalid_request", "text is null: every text must be a string"),
+        ({"texts": [None, 1]}, "invalid_request", "texts[1] is a number"),
         ({"texts": []}, "no_text", "texts is empty"),
         ({"texts": list("abcd")}, "too_many_texts", "at most 3"),
         ({"texts": ["a", "b" * 11]}, "text_too_long", "texts[1] has 11 characters"),
         ({"inputs": "a", "parameter": {}}, "unknown_key", "did you mean 'parameters'"),
-        ({"inputs": "a", "parameters": {"top_k": 0}}, "invalid_request", "top_k"),
-        ({"inputs": "a", "parameters": {"top_k": True}}, "invalid_request", "top_k"),
+        ({"inputs": "a", "parameters": {"top_k": 0}}, "invalid_request", "top_k is 0: it must"),
+        ({"inputs": "a", "parameters": {"top_k": True}}, "invalid_request", "top_k is true"),
         ({"inputs": "a", "parameters": []}, "invalid_request", "parameters is a list"),
         ({"documents": {"text": "a"}}, "invalid_request", "documents is an object"),
         ({"documents": ["a"]}, "invalid_request", "documents[0] is a string"),
@@ -106,8 +117,18 @@ def test_a_message_never_repeats_a_text() -> None:
 def test_explain() -> None:
     wanted = explain_request({"text": "a", "words": 0, "neighbours": 2.0}, LIMITS)
     assert (wanted.asked.texts, wanted.words, wanted.neighbours) == (["a"], 0, 2)
-    for plain in ({"text": ["a"]}, {"text": "a", "words": -1}, {"text": "a", "words": 101}, {}):
-        with pytest.raises(Problem):
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"text": ["a"]}, "text is a list"),
+        ({"text": None}, "text has no text"),
+        ({"document": {"text": None}}, "document has no text"),
+        ({"text": "a", "words": -1}, "words is -1: it must be a whole number from 0 to 100"),
+        ({"text": "a", "words": 1.5}, "words is 1.5"),
+        ({"text": "a", "words": "3"}, "words is a string"),
+        ({"text": "a", "words": 10**4000}, "words is 1000"),
+        ({}, "there is no text in the request"),
+    ]
+    for plain, words in cases:
+        with pytest.raises(Problem, match=words):
             explain_request(plain, LIMITS)
 
 

@@ -16,7 +16,9 @@ SETTINGS = ServeSettings(Path("<b>spam</b>.unruly"))
 
 
 def test_hostile_names_are_escaped_and_nothing_comes_from_elsewhere() -> None:
-    page = docs_page(openapi.document(SETTINGS, ["<script>x</script>", "ham"], ["'\"<i>"]))
+    page = docs_page(
+        openapi.document(SETTINGS, ["<script>x</script>", "ham"], ["'\"<i>"], "0" * 64)
+    )
     assert "<script>x" not in page
     assert "<b>spam" not in page
     assert not re.search(r"(src|href)=[\"']?(https?:)?//", page)
@@ -24,8 +26,8 @@ def test_hostile_names_are_escaped_and_nothing_comes_from_elsewhere() -> None:
 
 
 def test_a_token_is_declared_where_there_is_one() -> None:
-    plain = openapi.document(SETTINGS, ["a", "b"], [])
-    closed = openapi.document(ServeSettings(Path("a"), token="x"), ["a", "b"], [])
+    plain = openapi.document(SETTINGS, ["a", "b"], [], "0" * 64)
+    closed = openapi.document(ServeSettings(Path("a"), token="x"), ["a", "b"], [], "0" * 64)
     assert "security" not in plain
     assert closed["security"] == [{"token": []}]
     assert 'id="token"' in docs_page(closed)
@@ -35,7 +37,8 @@ def test_a_token_is_declared_where_there_is_one() -> None:
 def test_every_path_of_the_document_answers_its_examples(server: Running) -> None:
     document: dict[str, Any] = server.get("/openapi.json").json
     for path, ways in document["paths"].items():
-        place = path.replace("{name}", "spam")
+        constants = {one["name"]: one["schema"]["const"] for one in ways.get("parameters", [])}
+        place = path.format(**constants)
         if "get" in ways:
             assert server.get(place).status == 200, path
         if "post" in ways:

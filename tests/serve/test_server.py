@@ -6,12 +6,14 @@ import json
 import logging
 import logging.config
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -46,6 +48,22 @@ def test_hugging_face_shapes(server: Running) -> None:
     assert [len(found) for found in many] == [1] * len(TEXTS)
 
 
+def test_a_missing_text_has_no_label_and_spoils_no_other(server: Running) -> None:
+    names = ("unruly_missing_total", "unruly_uncovered_total", "unruly_confidence_count")
+    before = [server.metric(name) for name in names]
+    alone = server.post("/predict", {"texts": TEXTS[:1]}).json["predictions"]
+    found = server.post("/predict", {"texts": [TEXTS[0], None]}).json["predictions"]
+    assert found[:1] == alone
+    nothing = {"label": None, "confidence": None, "probabilities": None, "decided_by": None}
+    assert found[1] == {**nothing, "votes": []}
+    documents = [{"text": None, "likes": 1}]
+    assert server.post("/predict", {"documents": documents}).json["predictions"] == [found[1]]
+    ranked = server.post("/predict", {"inputs": [None, TEXTS[0]]}).json
+    assert ranked == [[], server.post("/predict", {"inputs": TEXTS[0]}).json]
+    changes = [server.metric(name) - old for name, old in zip(names, before, strict=True)]
+    assert changes == [3, 0, 4]
+
+
 def test_hugging_faces_own_client(server: Running) -> None:
     hub = pytest.importorskip("huggingface_hub")
     client = hub.InferenceClient(f"http://127.0.0.1:{server.port}")
@@ -73,6 +91,28 @@ def test_open_inference_protocol(server: Running) -> None:
     only = {"inputs": [tensor], "outputs": [{"name": "label"}]}
     assert len(server.post("/v2/models/spam/infer", only).json["outputs"]) == 1
     assert server.post("/v2/models/spam/infer", {**only, "outputs": [{"name": "x"}]}).status == 422
+
+
+def test_the_version_in_service_goes_by_its_name_and_others_are_not_there(server: Running) -> None:
+    tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": TEXTS[:1]}
+    plain, infer = "/v2/models/spam", {"inputs": [tensor]}
+    (version,) = server.get(plain).json["versions"]
+    named = f"{plain}/versions/{version}"
+    asked = 'unruly_requests_total{path="/v2/models/{name}/versions/{version}/infer",status="200"}'
+    before = server.metric(asked)
+    for ending in ("", "/ready"):
+        assert server.get(named + ending).json == server.get(plain + ending).json
+    answer = server.post(f"{named}/infer", infer).json
+    assert (answer["model_version"], answer) == (
+        version,
+        server.post(f"{plain}/infer", infer).json,
+    )
+    assert server.metric(asked) == before + 1
+    for wrong in (f"{plain}/versions/1", f"/v2/models/other/versions/{version}"):
+        kind = "unknown_version" if wrong.endswith("1") else "unknown_model"
+        answers = [server.get(wrong), server.get(f"{wrong}/ready")]
+        for refused in [*answers, server.post(f"{wrong}/infer", infer)]:
+            assert (refused.status, refused.json["error_type"]) == (404, kind)
 
 
 def test_explain_is_the_librarys(server: Running, model: Path) -> None:
@@ -154,6 +194,34 @@ def test_clients_that_hang_up_or_crawl_harm_nobody(server: Running) -> None:
         client.close()
 
 
+def test_a_crowd_of_slow_clients_leaves_room_for_others(start: Start, model: Path) -> None:
+    resource = pytest.importorskip("resource")
+    few = (300, 300)  # files that the server may have open
+    running = start(
+        model, "--log", "none", limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few)
+    )
+    assert "at most 76 connections at once, not 800" in "".join(running.said)
+    for sent in (
+        b"",
+        b"POST /pre",
+        b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+    ):
+        slow = []
+        for _ in range(400):
+            slow.append(socket.create_connection(("127.0.0.1", running.port), timeout=60))
+            with suppress(OSError):  # it was cut to make room
+                slow[-1].sendall(sent)
+        assert running.get("/health/live").status == 200
+        full = running.post("/predict", {"inputs": TEXTS[0]})
+        assert full.status == (503 if sent.endswith(b"{") else 200)
+        for client in slow:
+            client.close()
+    assert (full.json["error_type"], full.headers["retry-after"]) == ("too_many_connections", "1")
+    wait_for(lambda: running.post("/predict", {"inputs": TEXTS[0]}).status == 200, "room again")
+    code, said = running.stop()
+    assert (code, "Error" in said) == (0, False), said[:2000]
+
+
 def test_many_clients_at_once_get_their_own_answers(server: Running) -> None:
     texts = [
         f"{'subscribe to my channel' if n % 2 else 'lovely song'} number {n}" for n in range(64)
@@ -173,8 +241,9 @@ def test_token_log_and_end(start: Start, model: Path) -> None:
         assert refused.status == 401
         assert refused.headers["www-authenticate"] == "Bearer"
         assert running.get("/info", headers).status == 401
-    bearer = {"Authorization": "Bearer s3cret"}
-    assert running.post("/predict", {"inputs": "hello there"}, bearer).status == 200
+    for scheme in ("Bearer", "bearer", "BEARER "):
+        bearer = {"Authorization": f"{scheme} s3cret"}
+        assert running.post("/predict", {"inputs": "hello there"}, bearer).status == 200
     code, said = running.stop()
     assert code == 0
     assert "POST /predict 200" in said
@@ -271,6 +340,8 @@ def test_several_workers_share_the_port_and_their_counts(start: Start, model: Pa
     assert {answer.status for answer in answers} == {200}
     name = 'unruly_requests_total{path="/predict",status="200"}'
     wait_for(lambda: running.metric(name) == asked, "all counts")
+    page = running.get("/metrics").body.decode()
+    assert re.findall(r"^unruly_model_info{.*} (\d+)$", page, re.M) == ["1"]
     code, said = running.stop()
     assert code == 0, said
 
@@ -328,6 +399,26 @@ def test_a_client_that_hangs_up_is_no_error_of_the_server(server: Running) -> No
         )
     wait_for(lambda: server.metric(gone) == before + 1, "the request to be counted")
     assert server.metric('unruly_requests_total{path="/predict",status="500"}') == 0
+
+
+def test_texts_of_clients_that_are_gone_are_not_predicted(start: Start, model: Path) -> None:
+    running = start(model, "--log", "none", "--max-waiting", "100000")
+    texts = ["a text of some length, to be predicted " * 50] * 1000
+    body = json.dumps({"texts": texts}).encode()
+    head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
+    clients = [socket.create_connection(("127.0.0.1", running.port), timeout=60) for _ in range(8)]
+    for client in clients:
+        client.sendall(head + body)
+    wait_for(lambda: running.metric("unruly_texts_waiting") >= 6000, "a queue")
+    for client in clients:
+        client.close()
+    gone = 'unruly_requests_total{path="/predict",status="499"}'
+    wait_for(lambda: running.metric(gone) >= 6, "the clients to be missed")
+    assert running.post("/predict", {"inputs": TEXTS[0]}).status == 200
+    assert running.metric("unruly_texts_waiting") == 0
+    assert running.metric("unruly_batch_texts_sum") < 4000
+    code, said = running.stop()
+    assert (code, "bug" in said) == (0, False), said
 
 
 def test_answers_are_sent_at_once() -> None:

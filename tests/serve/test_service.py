@@ -73,9 +73,14 @@ def test_reload_takes_a_whole_file_and_keeps_the_old_one_otherwise(
     assert told == ["failed", "done"]
     assert str(file.problem) == "None"
     assert file.served.checksum == load_served(other_model).checksum != first.checksum
-    path.unlink()  # gone: the model stays in service
-    asyncio.run(asyncio.wait_for(asyncio.sleep(0.1), 5))
+    path.unlink()  # gone: the model stays in service, and that is said once
+    asyncio.run(until(3))
+    assert str(file.problem) == f"{path}: the file is gone"
     assert file.served.checksum == load_served(other_model).checksum
+    replaced(model.read_bytes())
+    asyncio.run(until(4))
+    assert told == ["failed", "done", "missing", "done"]
+    assert (file.problem, file.served.checksum) == (None, first.checksum)
 
 
 def test_rules_in_words_name_every_class_of_a_partial_vote() -> None:
@@ -102,7 +107,7 @@ class Echo:
     """A model that answers with the length of each text, holds until it is let go, and fails on "bad"."""
 
     def __init__(self) -> None:
-        self.batches: list[list[str]] = []
+        self.batches: list[list[str | None]] = []
         self.go = threading.Event()
         self.go.set()
 
@@ -111,7 +116,7 @@ class Echo:
         self.batches.append(list(asked.texts))
         if "bad" in asked.texts:
             raise ValueError("bad text")
-        each = [Answer(len(text), (1.0,), "both", ()) for text in asked.texts]
+        each = [Answer(len(text or ""), (1.0,), "both", ()) for text in asked.texts]
         return Answers(("a",), (), each, "sum")
 
 
@@ -135,7 +140,7 @@ def run(work: Work, limits: Limits | None = None) -> Echo:
 
 
 def lengths(answers: Answers) -> list[int]:
-    return [answer.number for answer in answers.each]
+    return [answer.number for answer in answers.each if answer is not None]
 
 
 async def held(batcher: Batcher, echo: Echo, others: list[Asked]) -> list[Answers | BaseException]:
@@ -214,6 +219,7 @@ def test_who_gave_up_is_not_predicted_and_the_rest_is() -> None:
         await asyncio.sleep(0.05)
         gone.cancel()
         await asyncio.sleep(0)
+        assert [entry.asked.texts for entry in batcher._queue] == [["stays"]]  # nothing is kept
         echo.go.set()
         await asyncio.gather(first, stays)
         with pytest.raises(asyncio.CancelledError):

@@ -19,6 +19,7 @@ from unruly.cli.options import (
     data_file,
     encoder_option,
     engine_options,
+    first_id,
     functions_option,
     is_project,
     json_option,
@@ -41,7 +42,7 @@ from unruly.files import check_not_input
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
     from unruly.options import Option
-    from unruly.project.project import Project
+    from unruly.project.project import FittedProject, Project
 
 
 _TYPED = "unruly.settings"  # where the command's context keeps them
@@ -177,7 +178,6 @@ def fit(
       unruly fit spam -o spam.unruly --prior "spam is about 1 in 8"
       unruly fit spam -o spam.unruly --encoder lsa --method paper --hidden 64
     """
-    from unruly.model.saved_rules import function_files
     from unruly.prior import unused_by_paper
 
     screen = Screen(quiet, as_json)
@@ -218,10 +218,21 @@ def fit(
     screen.say(str(fitted))
     for line in fitted.remarks():
         screen.remark(line)
+    screen.remark(f"{output} is ready, try: {_explaining(fitted, project, output)}")
+
+
+def _explaining(fitted: FittedProject, project: Path, model: Path) -> str:
+    """A command that explains a text; a document of the project, where rules read other columns."""
+    from unruly.model.saved_rules import function_files
+
+    opened, command = fitted.project, f"unruly explain {quote(str(model))}"
+    if fitted.model.rule_columns_:
+        own = first_id(project, fitted.model.class_names)
+        if own is not None:
+            return f"{command} --data {quote(str(project))} --id {quote(own)}"
     files = function_files(opened.sources, opened.folder)
     code = "".join(f" --functions {quote(str(file))}" for file in files)
-    command = f'unruly explain {quote(str(output))}{code} "a text of yours"'
-    screen.remark(f"{output} is ready, try: {command}")
+    return f'{command}{code} "a text of yours"'
 
 
 def _with_options(

@@ -157,8 +157,8 @@ def explain(
     The sources that voted, the rule and the words that matched; each vote's factor on the odds, and the
     estimated accuracy of its source (with the paper's method, its weight here and overall); what the
     two heads predict and which of them decides; the words with the largest effect, and the nearest training
-    documents. TEXT may be - to read it from standard input; rules that read
-    other columns need --data and --id instead.
+    documents. TEXT may be - to read it from standard input. Rules that read other columns abstain on a
+    TEXT; --data and --id explain a document with its columns.
 
     \b
     Example:
@@ -182,6 +182,8 @@ def explain(
     explanation = loaded.explain(given, words=words, neighbours=neighbours)
     screen.answer(explanation.to_plain())
     screen.say(str(explanation))
+    if explanation.lacking and data is None:
+        screen.remark("to explain a document with its columns: --data FILE --id ID, not a TEXT")
 
 
 @click.command()

@@ -436,18 +436,8 @@ def one_document(
     """A corpus of one: the document with this id (row numbers, where the data has no ids)."""
     import polars as pl
 
-    from unruly.project.project import Project
-    from unruly.texts.table import open_table
-    from unruly.texts.wrench import is_wrench
-
-    split = "test"
-    if is_project(path) and Project.read(path).data.test is None:
-        split = "train"
-    found = data_file(path, split, text=text, id=id_column).for_model(model.text_column)
-    numbered = found.id is None
-    if found.id is None and not is_wrench(found.path) and "id" in open_table(found.path).schema:
-        found = replace(found, id="id")
-    corpus = replace(found, label=None).read(model.class_names, split)
+    found, split, numbered = _with_ids(path, text, id_column, model.text_column)
+    corpus = found.read(model.class_names, split)
     rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
     if not rows:
         first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())
@@ -458,6 +448,36 @@ def one_document(
         )
     one = corpus.take(rows)
     return replace(one, ids=pl.Series("id", rows)) if numbered else one  # as training numbers it
+
+
+def first_id(path: Path, classes: Sequence[str]) -> str | None:
+    """The id of the first document that `one_document` finds there; None where there is none that can be read."""
+    try:
+        found, split, _ = _with_ids(path)
+        with found.stream(classes, split) as stream:
+            return next((str(batch.ids[0]) for batch in replace(stream, batch_rows=1)), None)
+    except UnrulyError:
+        return None
+
+
+def _with_ids(
+    path: Path,
+    text: str | None = None,
+    id_column: str | None = None,
+    text_column: str | None = None,
+) -> tuple[DataFile, str, bool]:
+    """A file of documents with its column of ids, where it has one; of a project which file it is; whether training numbers rows."""
+    from unruly.project.project import Project
+    from unruly.texts.table import open_table
+
+    split = "test"
+    if is_project(path) and Project.read(path).data.test is None:
+        split = "train"
+    found = data_file(path, split, text=text, id=id_column).for_model(text_column)
+    found, numbered = replace(found, label=None), found.id is None
+    if numbered and not found.is_wrench and "id" in open_table(found.path).schema:
+        found = replace(found, id="id")
+    return found, split, numbered
 
 
 def is_project(path: Path) -> bool:

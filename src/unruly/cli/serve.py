@@ -56,6 +56,7 @@ def _limit(flag: str, default: int, help: str) -> Callable[[Command], Command]:
 @_limit("--max-texts", 1000, "Texts in one request.")
 @_limit("--max-characters", 100_000, "Characters in one text.")
 @_limit("--max-waiting", 4000, "Texts that wait; more are turned away with 429.")
+@_limit("--max-connections", 800, "Connections open at once, for each worker.")
 @click.option(
     "--log",
     type=click.Choice(["none", "requests", "texts"]),
@@ -76,6 +77,7 @@ def serve(
     max_texts: int,
     max_characters: int,
     max_waiting: int,
+    max_connections: int,
     log: str,
     functions: tuple[Path, ...],
     quiet: bool,
@@ -101,6 +103,7 @@ def serve(
         texts=max_texts,
         characters=max_characters,
         waiting=max_waiting,
+        connections=max_connections,
     )
     settings = ServeSettings(
         model=model,
@@ -168,6 +171,13 @@ def studio(project: Path, port: int | None, host: str, closed: bool, quiet: bool
     "--card", is_flag=True, help="A model card as well: README.md, as Hugging Face shows."
 )
 @click.option("--onnx/--no-onnx", default=True, help="Write model.onnx, compared with the model.")
+@click.option(
+    "--push",
+    "repository",
+    metavar="OWNER/NAME",
+    help="Upload the folder, with its card, to this repository of the Hugging Face hub; a new one is private. "
+    "HF_TOKEN in the environment is the token.",
+)
 @functions_option
 @json_option
 @quiet_option
@@ -176,6 +186,7 @@ def export(
     output: Path,
     card: bool,
     onnx: bool,
+    repository: str | None,
     functions: tuple[Path, ...],
     as_json: bool,
     quiet: bool,
@@ -184,27 +195,33 @@ def export(
 
     The folder holds the model, model.onnx (features and votes to probabilities, compared with the model on documents
     that it keeps), config.json, and a Dockerfile that installs from wheels beside it, without a network. Nothing is
-    sent anywhere.
+    sent anywhere without --push.
 
     \b
     Example:
       unruly export spam.unruly -o spam-model --card
       docker build -t spam spam-model
+      unruly export spam.unruly -o spam-model --push you/spam
     """
     from unruly.export.folder import export
+    from unruly.export.hub import Destination
 
     screen = Screen(quiet, as_json)
-    done = export(model, output, card=card, onnx=onnx, functions=functions)
+    hub = None if repository is None else Destination.of(repository)
+    done = export(model, output, card=card or hub is not None, onnx=onnx, functions=functions)
+    address = None if hub is None else hub.push(done.folder)
     screen.answer(
         {
             "output": str(done.folder),
             "files": list(done.files),
-            "compared": done.checked,
-            "largest_difference": done.difference,
+            "compared": None if done.compared is None else vars(done.compared),
+            "pushed": address,
         }
     )
     screen.remark(f"{done.folder}: {', '.join(done.files)}")
-    if done.checked is not None:
+    if (compared := done.compared) is not None:
         screen.remark(
-            f"model.onnx: on {done.checked:,} documents its probabilities differ by at most {done.difference:.1e}"
+            f"model.onnx: {compared.where} its probabilities differ by at most {compared.difference:.1e}"
         )
+    if address is not None:
+        screen.remark(f"uploaded to {address}")

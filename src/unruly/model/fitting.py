@@ -114,7 +114,7 @@ def fit(
         numbered=request.numbered,
         blocks=tuple((block.name, block.values.shape[1]) for block in features.blocks),
         encoder=request.encoder,
-        rules=None if request.rules is None else request.rules.within(request.encoder),
+        rules=None if request.rules is None else _carried(request.rules, request),
         ledger=ledger,
         summary=_summary(request, learner, heads, features.width, ledger),
         neighbourhood=_neighbourhood(request, features, heads),
@@ -124,6 +124,11 @@ def fit(
         text_column=None if corpus is None else corpus.text_column,
     )
     return fitted, features, digests
+
+
+def _carried(rules: SavedRules, request: FitRequest) -> SavedRules:
+    """The rules as the model carries them."""
+    return rules.within(request.encoder).trained_on(request.documents.corpus)
 
 
 def _summary(

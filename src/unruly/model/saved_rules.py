@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,15 @@ from unruly.rules.condition import (
     Place,
     Plain,
 )
-from unruly.rules.function import Function, source_file
+from unruly.rules.function import ALWAYS, Function, source_file
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache
+from unruly.rules.matching import Cache, ColumnLacking, Evidence, Matcher, lacking
 from unruly.rules.similar import Described, Similar
 from unruly.rules.source import Rule, Source, condition_from_plain
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
-from unruly.wording import near_file
+from unruly.wording import near_file, plural
 
 # Kinds that are read from a model as from a project file: the table has all that they need.
 _CARRIED = frozenset(
@@ -54,6 +55,7 @@ _BESIDE = frozenset(("match", "ignore_case", "engine", "seconds"))
 _LOOKUP = frozenset(("file", "columns", "keys", "either_order", "last_names", "ignore_case"))
 _DEEPEST = 50  # conditions within conditions
 _MOST = 2000  # conditions in one rule
+_MOST_KNOWN = 16  # sets of sources without some of their columns
 
 
 @dataclass(frozen=True)
@@ -221,6 +223,9 @@ class SavedRules:
 
     sources: Sources
     cache: Cache | None = field(default=None, compare=False, repr=False)
+    columns: tuple[
+        str, ...
+    ] = ()  # of the training documents beside the text, where functions may read them
 
     @classmethod
     def of(cls, sources: Sources, keep: bool) -> SavedRules:
@@ -240,6 +245,32 @@ class SavedRules:
         if encoder is None:
             return self
         return replace(self, sources=self._with(lambda when: _with_encoder(when, encoder)))
+
+    def trained_on(self, corpus: Corpus | None) -> SavedRules:
+        """The same rules, which know what columns the training documents had, where functions may read them."""
+        if corpus is None or not any(isinstance(one, Function) for _, one in self._conditions()):
+            return self
+        others = (column for column in corpus.columns.columns if column not in ALWAYS)
+        return replace(self, columns=tuple(others))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns beside the text that its rules read; functions may read all that there were in training."""
+        classes = tuple(self.sources.classes)
+        known = (column for s in self.sources.sources for column in _columns_of(s, classes))
+        return tuple(dict.fromkeys([*known, *self.columns]))
+
+    def check_complete(self) -> None:
+        """Refuse rules that cannot vote because the caller has not named what they need."""
+        for source, one in self._conditions():
+            if isinstance(one, Absent):
+                raise RuleError(one.problem(source.name))
+
+    def _conditions(self) -> Iterator[tuple[Source, Condition]]:
+        for source in self.sources.sources:
+            for rule in source.rules:
+                for one in _conditions_in(rule.when):
+                    yield source, one
 
     def hosts(self) -> tuple[str, ...]:
         """The other machines that its prompts would send texts to."""
@@ -266,35 +297,66 @@ class SavedRules:
     def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
         """Each source's votes on these documents.
 
-        A source that reads a column which these documents do not have abstains, with a warning:
-        votes that a vendor gave on the training documents are not to be had for new ones.
+        A source that reads a column which these documents do not have abstains, with a warning: votes that a vendor gave
+        on the training documents are not to be had for new ones. A function's source abstains where the function asks
+        for it, if the training documents had it; else the function has a mistake, which is an error.
         """
-        for source in self.sources.sources:
-            for one in (one for rule in source.rules for one in _conditions_in(rule.when)):
-                if isinstance(one, Absent):
-                    raise RuleError(one.problem(source.name))
-        classes = tuple(self.sources.classes)
-        found = {s.name: _lacks(s, corpus, classes) for s in self.sources.sources}
-        lacking = {name: column for name, column in found.items() if column is not None}
-        if not lacking:
-            return self.sources.vote(corpus, progress, self.cache)
-        name, column = next(iter(lacking.items()))
-        more = f" (and {len(lacking) - 1} other sources)" if len(lacking) > 1 else ""
-        warnings.warn(
-            f"the source {name!r}{more} abstains: no column {column!r} in {corpus.name}",
-            stacklevel=2,
-        )
-        return self._vote_without(set(lacking), corpus, progress)
+        self.check_complete()
+        there = {*corpus.columns.columns, corpus.texts.name}
+        silent = self._silent(there)
+        absent = tuple(column for column in self.columns if column not in there)
+        sources = self._voting(tuple(silent), absent)
+        votes = sources.vote(corpus, progress, self.cache) if sources.names else None
+        everywhere = np.ones(len(corpus), dtype=np.bool_)
+        wholly = (ColumnLacking(name, column, everywhere) for name, column in silent.items())
+        facts = (*wholly, *(() if votes is None else lacking(votes)))
+        if not facts:
+            assert votes is not None
+            return votes
+        _warn_lacking(facts, corpus)
+        return self._with_silent(votes, facts, corpus)
 
-    def _vote_without(self, silent: set[str], corpus: Corpus, progress: Progress) -> Votes:
-        names = self.sources.names
+    def _silent(self, there: set[str]) -> dict[str, str]:
+        """The sources that are known to read a column which is not there, and that column."""
+        classes = tuple(self.sources.classes)
+        found: dict[str, str] = {}
+        for source in self.sources.sources:
+            for column in _columns_of(source, classes):
+                if column not in there:
+                    found.setdefault(source.name, column)
+        return found
+
+    def _voting(self, silent: tuple[str, ...], absent: tuple[str, ...]) -> Sources:
+        """All sources but the silent ones; their functions may ask for columns that are absent."""
+        if not silent and not absent:
+            return self.sources
+        found = self._known.get((silent, absent))  # a server votes on one text after the other
+        if found is None:
+            forgiving = self._with(lambda when: _without(when, absent))
+            voting = [source for source in forgiving.sources if source.name not in silent]
+            found = Sources(self.sources.classes, voting)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[silent, absent] = found
+        return found
+
+    @cached_property
+    def _known(self) -> dict[tuple[tuple[str, ...], tuple[str, ...]], Sources]:
+        return {}
+
+    def _with_silent(
+        self, votes: Votes | None, facts: tuple[ColumnLacking, ...], corpus: Corpus
+    ) -> Votes:
+        """The votes with the columns of sources that are silent, and with why they are."""
+        names, classes = self.sources.names, tuple(self.sources.classes)
         matrix = np.full((len(corpus), len(names)), ABSTAIN, dtype=np.int8)
-        voting = [source for source in self.sources.sources if source.name not in silent]
-        if not voting:
-            return Votes(matrix, names, tuple(self.sources.classes), corpus.ids.alias("id"))
-        votes = Sources(self.sources.classes, voting).vote(corpus, progress, self.cache)
+        if votes is None:
+            known = Evidence(Matcher((), classes), corpus, lacking=facts)
+            return Votes(matrix, names, classes, corpus.ids.alias("id"), provenance=known)
+        assert isinstance(votes.provenance, Evidence)
         matrix[:, [names.index(name) for name in votes.sources]] = votes.matrix
-        return replace(votes, matrix=matrix, sources=names)
+        known = replace(votes.provenance, lacking=facts)
+        return replace(votes, matrix=matrix, sources=names, provenance=known)
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it; the contents of files are copied in."""
@@ -302,7 +364,8 @@ class SavedRules:
             {"name": source.name, "rule": [_rule_to_plain(rule) for rule in source.rules]}
             for source in self.sources.sources
         ]
-        return {"classes": list(self.sources.classes), "sources": sources}
+        plain = {"classes": list(self.sources.classes), "sources": sources}
+        return {**plain, "columns": list(self.columns)} if self.columns else plain
 
     @classmethod
     def from_plain(
@@ -317,15 +380,34 @@ class SavedRules:
             place = anywhere.named(Where(source=str(source["name"])))
             rules = [_rule_from_plain(rule, place, allowed) for rule in source["rule"]]
             sources.append(Source(source["name"], rules))
-        return cls(Sources(classes, sources))
+        columns = anywhere.texts(plain.get("columns", ()))
+        return cls(Sources(classes, sources), columns=columns)
 
 
-def _lacks(source: Source, corpus: Corpus, classes: tuple[str, ...]) -> str | None:
-    """A column that the source reads and the documents do not have."""
+def _columns_of(source: Source, classes: tuple[str, ...]) -> list[str]:
+    """The columns that the source is known to read."""
     needs = source.needs(classes)
-    wanted = [*needs.columns, *(column for measure in needs.measures for column in measure.reads)]
-    there = {*corpus.columns.columns, corpus.texts.name}
-    return next((column for column in wanted if column not in there), None)
+    return [*needs.columns, *(column for measure in needs.measures for column in measure.reads)]
+
+
+class LackingWarning(UserWarning):
+    """Sources abstain because documents lack a column that they read."""
+
+
+def _warn_lacking(facts: Sequence[ColumnLacking], corpus: Corpus) -> None:
+    """Say which sources abstain, and for want of what."""
+    first, names = facts[0], {fact.source for fact in facts}
+    more = f" (and {plural(len(names) - 1, 'other source')})" if len(names) > 1 else ""
+    warnings.warn(
+        f"the source {first.source!r}{more} abstains: no column {first.column!r} in {corpus.name}",
+        LackingWarning,
+        stacklevel=3,
+    )
+
+
+def _without(condition: Condition, absent: tuple[str, ...]) -> Condition:
+    """The condition, where a function may ask for columns that are absent."""
+    return replace(condition, absent=absent) if isinstance(condition, Function) else condition
 
 
 def _with_key(condition: Condition, key_env: str) -> Condition:

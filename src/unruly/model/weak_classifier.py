@@ -512,6 +512,12 @@ class WeakClassifier:
         """The column that the training texts stood in, which new files and frames are looked into first; None: unknown."""
         return self._fitted().text_column
 
+    @property
+    def rule_columns_(self) -> tuple[str, ...]:
+        """The columns beside the text that its rules read or, being functions, may read."""
+        rules = self._fitted().rules
+        return () if rules is None else rules.reads
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters; with `deep`, each setting as `settings__epochs` and so on."""
         own = {name: getattr(self, name) for name in PARAMETERS}

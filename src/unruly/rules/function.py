@@ -15,6 +15,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from unruly.errors import RuleError
 from unruly.files import FilesRead, sha256, unchanged
@@ -29,13 +30,19 @@ from unruly.rules.condition import (
     Table,
     suggestion,
 )
+from unruly.votes.votes import ABSTAIN
 from unruly.wording import listed
 
+ALWAYS = ("id", "text")  # that every document has for a function
 _MODULE = "unruly_rules_"  # before a digest: the name of a function file as a module
 # Libraries that open files past Python, and functions of pandas that hand this to one of them.
 _OPEN_UNSEEN = frozenset(
     ["polars", "pyarrow", "duckdb", "h5py", "read_parquet", "read_feather", "read_orc", "read_hdf"]
 )
+
+
+class NoColumn(AttributeError):
+    """A function asked for a column that the documents do not have."""
 
 
 class Document(SimpleNamespace):
@@ -52,7 +59,7 @@ class Document(SimpleNamespace):
             raise AttributeError(column)
         others = [name for name in vars(self) if name != "text"]
         there = f"; the other columns are {listed(others)}" if others else ""
-        raise AttributeError(
+        raise NoColumn(
             f"there is no column {column!r}: the text is always .text{there}", name=column, obj=self
         )
 
@@ -137,7 +144,7 @@ def labeling_function(
 class Function:
     """The function's answer is the vote; an exception is an error, never an abstention.
 
-    Takes what `@unruly.rule` or `@unruly.labeling_function` made, or a Snorkel `LabelingFunction` as
+    A column that is known to be absent is no exception: where the function asks for it, its source abstains. Takes what `@unruly.rule` or `@unruly.labeling_function` made, or a Snorkel `LabelingFunction` as
     it is (its class numbers are those of the task, -1 abstains).
     """
 
@@ -146,6 +153,7 @@ class Function:
     file: str | None = None  # as the project file names it
     digest: str | None = None  # of the file's contents
     files: FunctionFiles | None = field(default=None, compare=False, repr=False)  # of its folder
+    absent: tuple[str, ...] = ()  # columns of the training documents that those at hand do not have
     picks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -172,7 +180,7 @@ class Function:
 
     def _measure(self, classes: tuple[str, ...]) -> FunctionVotes:
         read = None if self.files is None else self.files.read
-        return FunctionVotes(self.function, self.name, classes, self.digest, read)
+        return FunctionVotes(self.function, self.name, classes, self.digest, self.absent, read)
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         return Needs(measures=(self._measure(classes),))
@@ -182,7 +190,8 @@ class Function:
 
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
         refuse_label(label, "a function")
-        return pl.col(self._measure(classes).name)
+        cast = pl.col(self._measure(classes).name)
+        return cast.clip(lower_bound=ABSTAIN) if self.absent else cast
 
     def reason(self) -> str:
         return f"function: {self.name}"
@@ -197,7 +206,7 @@ class Function:
 
     def meaning(self) -> Plain | None:
         """The file's contents; what it reads and imports comes to light at work (`files_read`)."""
-        if self.digest is None or self.file is None:
+        if self.digest is None or self.file is None or self.absent:
             return None
         return [self.digest, self.name]
 
@@ -212,12 +221,13 @@ class Function:
 
 @dataclass(frozen=True)
 class FunctionVotes:
-    """A function's answers as class numbers, null to abstain."""
+    """A function's answers as class numbers, null to abstain; below 0 where it asks for an absent column: -1 for the first."""
 
     function: Callable[[Any], object]
     function_name: str
     classes: tuple[str, ...]
     digest: str | None
+    absent: tuple[str, ...] = ()
     read: FilesRead | None = field(default=None, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ()
 
@@ -235,17 +245,27 @@ class FunctionVotes:
     def _answers(self, frame: pl.DataFrame) -> pl.Series:
         own = {"id": pl.col(ID), "text": pl.col(TEXT)}
         seen = frame.with_columns(**own).drop(ID, TEXT)
-        votes = []
+        votes: list[int | None] = []
         for number, row in enumerate(seen.iter_rows(named=True)):
             try:
                 answer = self.function(Document(**row))
             except Exception as error:
+                if isinstance(error, NoColumn) and error.name in self.absent:
+                    votes.append(-1 - self.absent.index(error.name))
+                    continue
                 problem = (
                     f"the function {self.function_name} raised {type(error).__name__}: {error}"
                 )
                 raise RowFailure(number, " ".join(problem.split())) from error
             votes.append(self._number(answer, number))
-        return pl.Series(self.name, votes, dtype=pl.Int8)
+        return pl.Series(self.name, votes, dtype=pl.Int32 if self.absent else pl.Int8)
+
+    def lacking(self, answers: pl.Series) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Each absent column that it asked for, and on which documents."""
+        for number, column in enumerate(self.absent):
+            found = (answers == -1 - number).fill_null(False).to_numpy()
+            if found.any():
+                yield column, found
 
     def _number(self, answer: object, row: int) -> int | None:
         if answer is None:

@@ -47,6 +47,7 @@ from unruly.rules.condition import (
     spans_of,
     suggestion,
 )
+from unruly.rules.function import FunctionVotes
 from unruly.rules.regular_expressions import SearchedTexts
 from unruly.rules.source import Source
 from unruly.rules.timeouts import (
@@ -230,11 +231,21 @@ class MatchFrame:
 
 
 @dataclass(frozen=True, eq=False)
+class ColumnLacking:
+    """A source that reads a column which some documents do not have, and so abstains on them."""
+
+    source: str
+    column: str
+    rows: NDArray[np.bool_]  # (n,): on which documents
+
+
+@dataclass(frozen=True, eq=False)
 class Matched:
     """One Int8 column per source (-1 abstains), `SOFT` columns for probabilities, `UNASKED` for missing votes."""
 
     votes: pl.DataFrame
     given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long
+    lacking: tuple[ColumnLacking, ...] = ()  # where functions ask for columns that are absent
 
 
 @dataclass(frozen=True)
@@ -279,7 +290,7 @@ class Matcher:
             if not self.cache.put(key, _columns(done.votes, source.name), files):
                 break  # it cannot be written
         self.cache.files.trim(self.cache.most_bytes)
-        return Matched(pl.concat([done.votes, *found], how="horizontal"), done.given_up)
+        return replace(done, votes=pl.concat([done.votes, *found], how="horizontal"))
 
     def _kept(self, key: str | None, documents: MatchFrame) -> pl.DataFrame | None:
         """What the cache has under the key for these documents."""
@@ -309,7 +320,20 @@ class Matcher:
                 progress.advance(int(long.sum()))
                 order = np.argsort(np.argsort(long, kind="stable"), kind="stable")
                 votes = pl.concat(found)[order]
-        return Matched(votes, tuple(self._given_up(sources, frame, clocks)))
+        given_up = tuple(self._given_up(sources, frame, clocks))
+        return Matched(votes, given_up, tuple(self._lacking(sources, frame, votes)))
+
+    def _lacking(
+        self, sources: Sequence[Source], frame: pl.DataFrame, votes: pl.DataFrame
+    ) -> Iterator[ColumnLacking]:
+        """Where sources abstain because a function of theirs asked for a column that is absent."""
+        for source in sources:
+            for measure in self._needs[source.name].measures:
+                if isinstance(measure, FunctionVotes) and measure.absent:
+                    silent = (votes[source.name] == ABSTAIN).to_numpy()
+                    for column, rows in measure.lacking(frame[measure.name]):
+                        if (own := rows & silent).any():
+                            yield ColumnLacking(source.name, column, own)
 
     def _match_short(
         self, sources: Sequence[Source], frame: pl.DataFrame, progress: Progress
@@ -586,6 +610,7 @@ class Evidence:
     matcher: Matcher
     corpus: Corpus
     given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long, and so abstain
+    lacking: tuple[ColumnLacking, ...] = ()  # where documents lack a column, and sources so abstain
 
     def __repr__(self) -> str:
         sources = plural(len(self.matcher.sources), "source")
@@ -594,8 +619,10 @@ class Evidence:
     def of_sources(self, names: Sequence[str]) -> Evidence:
         """The same for some of the sources only, in this order."""
         own = {source.name: source for source in self.matcher.sources}
-        matcher = replace(self.matcher, sources=tuple(own[name] for name in names))
-        return Evidence(matcher, self.corpus, tuple(f for f in self.given_up if f.source in names))
+        matcher = replace(self.matcher, sources=tuple(own[name] for name in names if name in own))
+        given_up = tuple(fact for fact in self.given_up if fact.source in names)
+        lacking = tuple(fact for fact in self.lacking if fact.source in names)
+        return Evidence(matcher, self.corpus, given_up, lacking)
 
     def matches(self, row: int) -> tuple[Match, ...]:
         """What fired on this document, one `Match` for each source that voted."""
@@ -624,7 +651,7 @@ def matches_on(
     found: list[dict[str, Match]] = [{} for _ in documents]
     for source, number, votes in _votes_by_rule(sources, votes_of, known):
         when, named = source.rules[number].when, source.rules[number].named(matcher.classes)
-        rows = [row for row in votes if source.name not in found[row] and not silent[row]]
+        rows = [row for row in votes if not silent[row]]
         explained = when if isinstance(when, Explained) else None
         reason = "" if explained is not None else when.reason()
         seconds = when.needs(matcher.classes).seconds
@@ -643,17 +670,19 @@ def matches_on(
 def _votes_by_rule(
     sources: Sequence[Source], votes: pl.DataFrame, known: Mapping[str, NDArray[np.int8]]
 ) -> Iterator[tuple[Source, int, dict[int, int]]]:
-    """Every rule, its number from 0, and the class that it votes for, by row."""
+    """Every rule, its number from 0, and the class that it votes for, by row: where no rule before it decided."""
     for source in sources:
+        decided: set[int] = set()  # also by a rule that has its source abstain
         for number in range(len(source.rules)):
             name = _rule_name(source, number)
             if name in votes.columns:
                 matched = enumerate(votes[name].to_list())
-                yield source, number, {row: vote for row, vote in matched if vote is not None}
+                cast = {row: vote for row, vote in matched if vote is not None}
             else:
-                column = known[source.name]
-                rows = np.flatnonzero(column != ABSTAIN).tolist()
-                yield source, number, {row: int(column[row]) for row in rows}
+                cast = dict(enumerate(known[source.name].tolist()))
+            own = {row: vote for row, vote in cast.items() if row not in decided}
+            decided |= own.keys()
+            yield source, number, {row: vote for row, vote in own.items() if vote != ABSTAIN}
 
 
 def _spans(
@@ -701,6 +730,12 @@ def less_time(fact: DocumentsGivenUp) -> str:
     return (
         "make within_words or within_chars of the sequence smaller, or its lists of words shorter"
     )
+
+
+def lacking(votes: Votes) -> tuple[ColumnLacking, ...]:
+    """Where the sources behind votes abstain because documents lack a column."""
+    provenance = votes.provenance
+    return provenance.lacking if isinstance(provenance, Evidence) else ()
 
 
 def given_up(votes: Votes) -> tuple[DocumentsGivenUp, ...]:

@@ -232,7 +232,13 @@ class Source:
             if share is not None:
                 lists.append(share)
             else:
-                sure = pl.concat_list((vote == c).cast(pl.Float32) for c in range(classes))
+                voted = pl.when(vote != ABSTAIN)  # it may have to abstain for its source
+                sure = pl.concat_list(
+                    voted.then((vote == c).cast(pl.Float32)).otherwise(
+                        pl.lit(float("nan"), pl.Float32)
+                    )
+                    for c in range(classes)
+                )
                 lists.append(pl.when(vote.is_not_null()).then(sure))
         return pl.coalesce(*lists)
 

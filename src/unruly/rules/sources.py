@@ -175,7 +175,7 @@ class Sources:
             classes=tuple(self.classes),
             ids=corpus.ids.alias("id"),
             soft=soft,
-            provenance=Evidence(matcher, corpus, matched.given_up),
+            provenance=Evidence(matcher, corpus, matched.given_up, matched.lacking),
             unasked=unasked,
         )
 

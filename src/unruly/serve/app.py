@@ -10,7 +10,7 @@ import hmac
 import json
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, compile_path
 
 from unruly.errors import UnrulyError
 from unruly.serve import openapi
@@ -28,6 +28,7 @@ from unruly.serve.messages import (
     HuggingFace,
     Limits,
     Problem,
+    crowded,
     explain_request,
     infer_answer,
     infer_request,
@@ -35,6 +36,8 @@ from unruly.serve.messages import (
     parsed,
     predict_request,
     server_metadata,
+    too_slow,
+    version_of,
     wanted_outputs,
 )
 from unruly.serve.metrics import CONTENT_TYPE
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 DRAIN = 10  # times the limit: what of a body too large is read and dropped, so that its sender hears why
+V2_MODELS = ("/v2/models/{name}", "/v2/models/{name}/versions/{version}")
 OPEN = ("/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready")  # without a token
 GONE = 499  # the status of a request whose client hung up, in the log and the metrics
 
@@ -78,9 +82,9 @@ def create_app(service: Service) -> Gate:
 
 def _lifespan(service: Service) -> Any:
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
         async with service.running():
-            yield
+            yield {"metrics": service.metrics}  # for connections
 
     return lifespan
 
@@ -106,9 +110,15 @@ class Pages:
             ("GET", "/v2", self.v2),
             ("GET", "/v2/health/live", self.live),
             ("GET", "/v2/health/ready", self.live),
-            ("GET", "/v2/models/{name}", self.v2_model),
-            ("GET", "/v2/models/{name}/ready", self.v2_ready),
-            ("POST", "/v2/models/{name}/infer", self.v2_infer),
+            *(
+                (method, model + ending, call)
+                for model in V2_MODELS
+                for method, ending, call in (
+                    ("GET", "", self.v2_model),
+                    ("GET", "/ready", self.v2_ready),
+                    ("POST", "/infer", self.v2_infer),
+                )
+            ),
         ]
 
     async def predict(self, request: Request) -> Response:
@@ -121,7 +131,7 @@ class Pages:
         if lists and isinstance(form, HuggingFace):
             form = HuggingFace(False, form.top_k)
         answers = await self._predict(request, asked)
-        return plain(answers.to_plain(form), headers={"X-Model": answers.checksum[:12]})
+        return plain(answers.to_plain(form), headers={"X-Model": version_of(answers.checksum)})
 
     async def root(self, request: Request) -> Response:
         """Where Hugging Face's own client posts to, which expects a list for each text, also for one alone."""
@@ -133,7 +143,7 @@ class Pages:
         """Why one document gets its label."""
         wanted = explain_request(await self._json(request), self.service.settings.limits)
         _note(request, wanted.asked)
-        explanation = await self._reported(self.service.explain(wanted))
+        explanation = await self._reported(request, self.service.explain(wanted))
         return plain(explanation.to_plain())
 
     async def live(self, request: Request) -> Response:
@@ -178,11 +188,13 @@ class Pages:
         wanted_outputs(wanted)
         asked = infer_request(wanted, self.service.settings.limits)
         answers = await self._predict(request, asked)
+        self._check_version(request, answers.checksum)  # the model may have been replaced meanwhile
         return plain(infer_answer(wanted, answers, name))
 
     def _document(self) -> dict[str, Any]:
-        settings, fitted = self.service.settings, self.service.file.served.fitted
-        return openapi.document(settings, fitted.classes, fitted.sources)
+        settings, served = self.service.settings, self.service.file.served
+        fitted = served.fitted
+        return openapi.document(settings, fitted.classes, fitted.sources, served.checksum)
 
     def _named(self, request: Request) -> str:
         ours, asked = self.service.settings.name, str(request.path_params["name"])
@@ -190,21 +202,49 @@ class Pages:
             raise Problem(
                 404, "unknown_model", f"there is no such model: this one is called {ours}"
             )
+        self._check_version(request, self.service.file.served.checksum)
         return ours
+
+    def _check_version(self, request: Request, checksum: str) -> None:
+        """Refuse a request for another version than the model with this checksum."""
+        ours = version_of(checksum)
+        if request.path_params.get("version", ours) != ours:
+            raise Problem(
+                404, "unknown_version", f"there is no such version: the one in service is {ours}"
+            )
 
     async def _json(self, request: Request) -> Any:
         return parsed(await read_body(request, self.service.settings.limits))
 
     async def _predict(self, request: Request, asked: Asked) -> Any:
         _note(request, asked)
-        return await self._reported(self.service.predict(asked))
+        return await self._reported(request, self.service.predict(asked))
 
-    async def _reported(self, work: Awaitable[Any]) -> Any:
+    async def _reported(self, request: Request, work: Coroutine[Any, Any, Any]) -> Any:
         """What the model cannot do with a document is reported to its sender."""
         try:
-            return await work
+            return await _while_there(request, work)
         except UnrulyError as error:
             raise Problem(422, "cannot_predict", str(error)) from None
+
+
+async def _while_there(request: Request, work: Coroutine[Any, Any, Any]) -> Any:
+    """What the work gives; it is given up when the client hangs up, so that nobody waits for its texts."""
+    doing, gone = asyncio.ensure_future(work), asyncio.ensure_future(_hang_up(request))
+    try:
+        await asyncio.wait((doing, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            raise ClientDisconnect
+        return doing.result()
+    finally:
+        doing.cancel()
+        gone.cancel()
+
+
+async def _hang_up(request: Request) -> None:
+    """Ends when the client, whose body has been read, is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
@@ -223,9 +263,7 @@ async def read_body(request: Request, limits: Limits) -> bytes:
                 elif size > DRAIN * limits.body:
                     break
     except TimeoutError:
-        raise Problem(
-            408, "too_slow", f"the body was not sent within {limits.seconds:g} seconds"
-        ) from None
+        raise too_slow("body", limits) from None
     if size > limits.body:
         raise _too_large(limits)
     return b"".join(pieces)
@@ -284,7 +322,8 @@ class Gate:
 
     def __init__(self, app: Starlette, service: Service) -> None:
         self.app, self.service = app, service
-        self._known = {path for _, path, _ in Pages(service).routes()}
+        routes = Pages(service).routes()
+        self._known = {path: compile_path(path)[0] for _, path, _ in routes}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -307,13 +346,20 @@ class Gate:
             self._account(scope, status[0], time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = None if scope["path"] in OPEN else _refusal(scope, self.service.settings)
+        problem = None if scope["path"] in OPEN else self._refusal(scope)
         if problem is None:
             await self.app(scope, receive, send)
             return
         scope["unruly.error"] = problem.kind
         answer = plain(problem.to_plain(), problem.status, problem.headers)
         await answer(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Problem | None:
+        """Why a request gets no answer."""
+        settings = self.service.settings
+        if self.service.in_flight > settings.limits.connections:
+            return crowded()
+        return _not_for_them(scope, settings)
 
     def _account(self, scope: Scope, status: int, seconds: float) -> None:
         path = self._path(scope)
@@ -328,10 +374,10 @@ class Gate:
     def _path(self, scope: Scope) -> str:
         """The path as the metrics have it: a client cannot make up new ones."""
         path = scope["path"]
-        if path.startswith("/v2/models/"):
-            ending = path.rpartition("/")[2]
-            path = "/v2/models/{name}" + (f"/{ending}" if ending in ("infer", "ready") else "")
-        return path if path in self._known else "other"
+        if path in self._known:
+            return str(path)
+        found = (known for known, pattern in self._known.items() if pattern.fullmatch(path))
+        return next(found, "other")
 
     def _line(self, scope: Scope, status: int, seconds: float) -> str:
         """One line for each request: when, what, how it went; no text of a document unless asked for."""
@@ -345,8 +391,8 @@ class Gate:
         return " ".join(parts)
 
 
-def _refusal(scope: Scope, settings: ServeSettings) -> Problem | None:
-    """Why a request gets no answer.
+def _not_for_them(scope: Scope, settings: ServeSettings) -> Problem | None:
+    """Why who sends a request gets no answer.
 
     A server of this machine alone answers to no other name: a web page whose name is made to point here (DNS rebinding)
     could otherwise read the rules, and the training texts of explanations.
@@ -366,8 +412,8 @@ def _refusal(scope: Scope, settings: ServeSettings) -> Problem | None:
 
 
 def _bears(scope: Scope, token: str) -> bool:
-    given = dict(scope["headers"]).get(b"authorization", b"")
-    return hmac.compare_digest(given, b"Bearer " + token.encode())
+    scheme, _, given = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
+    return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), token.encode())
 
 
 def _log_bug(error: Exception) -> None:

@@ -14,9 +14,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 import unruly
 from unruly.model.predictions import Predictions
+from unruly.rules.matching import lacking
 from unruly.wording import did_you_mean
 
 
@@ -31,7 +33,10 @@ class Limits:
     batch: int = 256  # texts predicted together
     batch_characters: int = 500_000  # predicted together, unless one request has more
     explanations: int = 16  # that wait
-    seconds: float = 30.0  # for a client to send its request, and for requests to end when stopping
+    connections: int = 800  # open at once, and requests answered at once, by each worker
+    seconds: float = (
+        30.0  # for a client to send the head, and the body, and for requests to end when stopping
+    )
 
 
 class Problem(Exception):
@@ -69,6 +74,26 @@ def full(seconds: int) -> Problem:
     )
 
 
+def too_slow(part: str, limits: Limits) -> Problem:
+    """A part of the request, its head or its body, did not come in time; the connection is of no more use.
+
+    >>> too_slow("body", Limits()).message
+    'the body of the request was not sent within 30 seconds'
+    """
+    message = f"the {part} of the request was not sent within {limits.seconds:g} seconds"
+    return Problem(408, "too_slow", message, {"Connection": "close"})
+
+
+def crowded() -> Problem:
+    """Too many requests are being answered already."""
+    return Problem(
+        503,
+        "too_many_connections",
+        "too many requests are open: try again after 1 second",
+        {"Retry-After": "1", "Connection": "close"},
+    )
+
+
 TEXT = "text"  # the key of a document's text
 WORDS, NEIGHBOURS = 8, 5  # what an explanation shows, unless asked otherwise
 MOST_SHOWN = 100
@@ -78,7 +103,7 @@ MOST_SHOWN = 100
 class Asked:
     """Documents to predict: texts and, where rules read other columns, these."""
 
-    texts: Sequence[str]
+    texts: Sequence[str | None]  # None: a document whose text is missing
     columns: pl.DataFrame | None = None
 
 
@@ -150,8 +175,9 @@ def predict_request(plain: Mapping[str, Any], limits: Limits) -> tuple[Asked, Hu
         return _documents(plain["documents"], limits), Own()
     if "texts" in plain or TEXT in plain:
         _known(plain, ("texts",) if "texts" in plain else (TEXT,))
-        given = plain["texts"] if "texts" in plain else [plain[TEXT]]
-        return Asked(_texts(given, "texts" if "texts" in plain else TEXT, limits)), Own()
+        if "texts" in plain:
+            return Asked(_texts(plain["texts"], "texts", limits)), Own()
+        return Asked([_text(plain[TEXT], TEXT, limits)]), Own()
     raise _no_form(plain)
 
 
@@ -170,6 +196,8 @@ def explain_request(plain: Mapping[str, Any], limits: Limits) -> ExplainRequest:
         asked = _documents([given], limits)
     else:
         asked = Asked(_texts([given], place, limits))
+    if asked.texts == [None]:
+        raise refused(f"{place} has no text: there is nothing to explain", "no_text")
     return ExplainRequest(
         asked,
         _count(plain, "words", WORDS),
@@ -189,14 +217,19 @@ def _known(plain: Mapping[str, Any], keys: Sequence[str]) -> None:
             raise refused(f"the key {str(key)[:40]!r} is not known: {hint}", "unknown_key")
 
 
-def _texts(given: object, place: str, limits: Limits) -> list[str]:
+def _texts(given: object, place: str, limits: Limits) -> list[str | None]:
     if not isinstance(given, list):
         raise refused(f"{place} is {_kind(given)}: send a text or a list of texts")
     _check_number(len(given), place, limits)
     return [
-        _text(text, f"{place}[{row}]" if len(given) > 1 else place, limits)
+        _text_or_none(text, f"{place}[{row}]" if len(given) > 1 else place, limits)
         for row, text in enumerate(given)
     ]
+
+
+def _text_or_none(given: object, place: str, limits: Limits) -> str | None:
+    """A text, or None where it is missing: one of many must not spoil the others."""
+    return None if given is None else _text(given, place, limits)
 
 
 def _check_number(number: int, place: str, limits: Limits) -> None:
@@ -248,7 +281,7 @@ def _row(document: object, row: int, limits: Limits) -> dict[str, Any]:
         raise refused(f'{place} is {_kind(document)}: send an object such as {{"text": "…"}}')
     if TEXT not in document:
         raise refused(f"{place} has no {TEXT!r}: every document needs one", "no_text")
-    return {**document, TEXT: _text(document[TEXT], f"{place}.{TEXT}", limits)}
+    return {**document, TEXT: _text_or_none(document[TEXT], f"{place}.{TEXT}", limits)}
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
@@ -271,7 +304,7 @@ def _top_k(parameters: object) -> int | None:
     top_k = whole_number(parameters["top_k"])
     if top_k is None or top_k < 1:
         raise refused(
-            f"top_k is {_kind(parameters['top_k'])}: it must be a whole number from 1, or null for all"
+            f"top_k is {_value(parameters['top_k'])}: it must be a whole number from 1, or null for all"
         )
     return top_k
 
@@ -279,7 +312,7 @@ def _top_k(parameters: object) -> int | None:
 def _count(plain: Mapping[str, Any], key: str, usual: int) -> int:
     value = whole_number(plain.get(key, usual))
     if value is None or not 0 <= value <= MOST_SHOWN:
-        found = _kind(plain[key])
+        found = _value(plain[key])
         raise refused(f"{key} is {found}: it must be a whole number from 0 to {MOST_SHOWN}")
     return value
 
@@ -302,6 +335,16 @@ def _kind(value: object) -> str:
     return "a list" if isinstance(value, list) else "an object"
 
 
+def _value(value: object) -> str:
+    """A number as it was sent, and the kind of all else.
+
+    >>> _value(-1), _value("-1")
+    ('-1', 'a string')
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value)[:20] if number else _kind(value)
+
+
 DIGITS = 6  # of a probability
 
 
@@ -313,6 +356,7 @@ class Answer:
     probabilities: Sequence[float]
     decided_by: str
     votes: Sequence[tuple[int, int]]  # source and class, by number
+    lacking: Sequence[tuple[str, str]] = ()  # sources that abstain, each for want of a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,19 +365,29 @@ class Answers:
 
     classes: tuple[str, ...]
     sources: tuple[str, ...]
-    each: Sequence[Answer]
+    each: Sequence[Answer | None]  # None: the text was missing
     checksum: str  # of the model that answered
 
     @classmethod
-    def of(cls, predictions: Predictions, checksum: str) -> Answers:
-        """Predictions as plain values."""
+    def of(
+        cls, predictions: Predictions, checksum: str, missing: NDArray[np.bool_] | None = None
+    ) -> Answers:
+        """Predictions as plain values; `missing` (n,) are documents without a text."""
         proba = np.round(predictions.proba.astype(np.float64), DIGITS).tolist()
         votes: list[list[tuple[int, int]]] = [[] for _ in proba]
         matrix = predictions.votes.matrix
         for row, source in zip(*np.nonzero(matrix >= 0), strict=True):
             votes[row].append((int(source), int(matrix[row, source])))
-        each = map(Answer, predictions.numbers.tolist(), proba, predictions.decided_by, votes)
-        return cls(predictions.classes, predictions.votes.sources, list(each), checksum)
+        wants: list[list[tuple[str, str]]] = [[] for _ in proba]
+        for fact in lacking(predictions.votes):
+            for row in np.flatnonzero(fact.rows).tolist():
+                wants[row].append((fact.source, fact.column))
+        numbers, deciders = predictions.numbers.tolist(), predictions.decided_by
+        found = map(Answer, numbers, proba, deciders, votes, wants)
+        each: list[Answer | None] = list(found)
+        for row in [] if missing is None else np.flatnonzero(missing).tolist():
+            each[row] = None
+        return cls(predictions.classes, predictions.votes.sources, each, checksum)
 
     def part(self, start: int, stop: int) -> Answers:
         """Some of them only: those of one request."""
@@ -346,11 +400,19 @@ class Answers:
         ranked = [self._ranked(answer, form.top_k) for answer in self.each]
         return ranked[0] if form.one else ranked
 
-    def _ranked(self, answer: Answer, top_k: int | None) -> list[dict[str, Any]]:
+    def _ranked(self, answer: Answer | None, top_k: int | None) -> list[dict[str, Any]]:
+        if answer is None:
+            return []
         order = sorted(range(len(self.classes)), key=lambda c: -answer.probabilities[c])
         return [{"label": self.classes[c], "score": answer.probabilities[c]} for c in order[:top_k]]
 
-    def _own(self, answer: Answer) -> dict[str, Any]:
+    def _own(self, answer: Answer | None) -> dict[str, Any]:
+        if answer is None:
+            return {
+                **dict.fromkeys(("label", "confidence", "probabilities", "decided_by")),
+                "votes": [],
+            }
+        wants = [{"source": source, "column": column} for source, column in answer.lacking]
         return {
             "label": self.classes[answer.number],
             "confidence": answer.probabilities[answer.number],
@@ -359,10 +421,20 @@ class Answers:
             "votes": [
                 {"source": self.sources[j], "label": self.classes[c]} for j, c in answer.votes
             ],
+            **({"lacking": wants} if wants else {}),
         }
 
 
 OUTPUTS = ("label", "probabilities")
+
+
+def version_of(checksum: str) -> str:
+    """What a model goes by beside its name: the beginning of its file's checksum.
+
+    >>> version_of("0123456789abcdef")
+    '0123456789ab'
+    """
+    return checksum[:12]
 
 
 def server_metadata() -> dict[str, Any]:
@@ -371,10 +443,10 @@ def server_metadata() -> dict[str, Any]:
 
 
 def model_metadata(name: str, checksum: str, classes: int) -> dict[str, Any]:
-    """`GET /v2/models/NAME`."""
+    """`GET /v2/models/NAME`, also with its version."""
     return {
         "name": name,
-        "versions": [checksum[:12]],
+        "versions": [version_of(checksum)],
         "platform": "unruly",
         "inputs": [{"name": "text", "datatype": "BYTES", "shape": [-1]}],
         "outputs": [
@@ -403,6 +475,8 @@ def infer_request(plain: Mapping[str, Any], limits: Limits) -> Asked:
     if not isinstance(data, list):
         raise refused("the input has no data: a list of texts is needed")
     data = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in data]
+    if None in data:
+        raise refused("the data has a null, which a tensor cannot hold: leave it out")
     shape = tensor.get("shape")
     if not isinstance(shape, list) or not all(whole_number(n) is not None for n in shape):
         raise refused(f"the shape of the input must be a list of whole numbers: [{len(data)}]")
@@ -411,23 +485,26 @@ def infer_request(plain: Mapping[str, Any], limits: Limits) -> Asked:
 
 def infer_answer(plain: Mapping[str, Any], answers: Answers, name: str) -> dict[str, Any]:
     """The answer, with the request's id where it has one, and the outputs that it asks for."""
-    number = len(answers.each)
+    each = [
+        answer for answer in answers.each if answer is not None
+    ]  # all of them: see `infer_request`
+    number = len(each)
     tensors = {
         "label": {
             "name": "label",
             "datatype": "BYTES",
             "shape": [number],
-            "data": [answers.classes[answer.number] for answer in answers.each],
+            "data": [answers.classes[answer.number] for answer in each],
         },
         "probabilities": {
             "name": "probabilities",
             "datatype": "FP32",
             "shape": [number, len(answers.classes)],
-            "data": [share for answer in answers.each for share in answer.probabilities],
+            "data": [share for answer in each for share in answer.probabilities],
             "parameters": {"classes": list(answers.classes)},
         },
     }
-    found = {"model_name": name, "model_version": answers.checksum[:12]}
+    found = {"model_name": name, "model_version": version_of(answers.checksum)}
     own = {"id": plain["id"]} if isinstance(plain.get("id"), str) else {}
     return {**found, **own, "outputs": [tensors[key] for key in wanted_outputs(plain)]}
 

@@ -35,6 +35,7 @@ class Family:
     kind: str  # counter, gauge or histogram
     help: str
     buckets: tuple[float, ...] = ()
+    added: bool = True  # over workers; else it is what each of them says
 
 
 FAMILIES = {
@@ -47,10 +48,16 @@ FAMILIES = {
     "unruly_predictions_total": Family("counter", "Texts predicted, by label."),
     "unruly_confidence": Family("histogram", "Probability of the predicted label.", SHARES),
     "unruly_uncovered_total": Family("counter", "Texts on which no source voted."),
+    "unruly_missing_total": Family("counter", "Texts that were null."),
     "unruly_votes_total": Family("counter", "Votes of each source, by label."),
     "unruly_errors_total": Family("counter", "Requests that were not answered, by kind of error."),
-    "unruly_reloads_total": Family("counter", "Replaced model files, by what became of them."),
-    "unruly_model_info": Family("gauge", "The model in service: 1."),
+    "unruly_connections_cut_total": Family(
+        "counter", "Connections ended because of slow clients, or to make room, by reason."
+    ),
+    "unruly_reloads_total": Family(
+        "counter", "Replaced or removed model files, by what became of them."
+    ),
+    "unruly_model_info": Family("gauge", "The model in service: 1.", added=False),
 }
 
 
@@ -137,15 +144,21 @@ class Metrics:
 
 
 def summed(parts: Iterable[Samples]) -> Samples:
-    """Samples of the same name added up.
+    """Samples of the same name added up, or the largest of them where they say the same.
 
     >>> summed([{"a": 1}, {"a": 2, "b": 3}])
     {'a': 3, 'b': 3}
+    >>> summed([{"unruly_model_info": 1}, {"unruly_model_info": 1}])
+    {'unruly_model_info': 1}
     """
     total: Samples = {}
     for part in parts:
         for key, value in part.items():
-            total[key] = total.get(key, 0) + value
+            family = FAMILIES.get(_family(key))
+            if family is None or family.added:
+                total[key] = total.get(key, 0) + value
+            else:
+                total[key] = max(total.get(key, value), value)
     return total
 
 

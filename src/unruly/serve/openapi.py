@@ -11,6 +11,7 @@ from typing import Any
 
 import unruly
 from unruly.html import escape
+from unruly.serve.messages import version_of
 from unruly.serve.service import ServeSettings
 
 Schema = dict[str, Any]
@@ -23,11 +24,12 @@ _ERRORS = {
     "421": "The request names another host.",
     "422": "The body is JSON, but not a request that is understood, or too much of one.",
     "429": "Too much is waiting: try again after the seconds in Retry-After.",
+    "503": "Too many requests are open: try again after the seconds in Retry-After.",
 }
 
 
 def document(
-    settings: ServeSettings, classes: Sequence[str], sources: Sequence[str]
+    settings: ServeSettings, classes: Sequence[str], sources: Sequence[str], checksum: str
 ) -> dict[str, Any]:
     """OpenAPI 3.1, with the model's own classes in the examples."""
     text = "a text to classify"
@@ -43,6 +45,8 @@ def document(
     }
     schemas = _schemas(settings, classes)
     model = {"name": "name", "in": "path", "required": True, "schema": {"const": settings.name}}
+    number = {"const": version_of(checksum)}
+    version = {"name": "version", "in": "path", "required": True, "schema": number}
     tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": [text]}
     forms = {
         "one": {"summary": "Hugging Face: one text", "value": {"inputs": text}},
@@ -95,21 +99,13 @@ def document(
         "/v2": {"get": _get("Open Inference Protocol: the server", "Anything")},
         "/v2/health/live": {"get": _get("... is it up?", "Health", token=False)},
         "/v2/health/ready": {"get": _get("... is it ready?", "Health", token=False)},
-        "/v2/models/{name}": {"get": _get("... the model", "Anything"), "parameters": [model]},
-        "/v2/models/{name}/ready": {
-            "get": _get("... is it ready?", "Anything"),
-            "parameters": [model],
-        },
-        "/v2/models/{name}/infer": {
-            "post": _post(
-                "... predict",
-                "InferRequest",
-                "Anything",
-                {"one": {"value": {"inputs": [tensor]}}},
-                {},
-            ),
-            "parameters": [model],
-        },
+        **_v2_model("/v2/models/{name}", "the model", [model], tensor),
+        **_v2_model(
+            "/v2/models/{name}/versions/{version}",
+            "the version of it that is in service",
+            [model, version],
+            tensor,
+        ),
     }
     described = "Text classification by a model that unruly learnt from rules."
     found: dict[str, Any] = {
@@ -125,6 +121,19 @@ def document(
     return found
 
 
+def _v2_model(place: str, what: str, parameters: Sequence[Schema], tensor: Schema) -> Schema:
+    """The paths of a model in the Open Inference Protocol."""
+    infer = _post(
+        "... predict", "InferRequest", "Anything", {"one": {"value": {"inputs": [tensor]}}}, {}
+    )
+    ways = {
+        place: {"get": _get(f"... {what}", "Anything")},
+        f"{place}/ready": {"get": _get("... is it ready?", "Anything")},
+        f"{place}/infer": {"post": infer},
+    }
+    return {path: {**way, "parameters": list(parameters)} for path, way in ways.items()}
+
+
 def _post(
     summary: str,
     takes: str,
@@ -136,7 +145,10 @@ def _post(
         code: {"description": words, "content": _json("Error")} for code, words in _ERRORS.items()
     }
     if takes == "InferRequest":
-        errors["404"] = {"description": "There is no such model.", "content": _json("Error")}
+        errors["404"] = {
+            "description": "There is no such model, or version.",
+            "content": _json("Error"),
+        }
     return {
         "summary": summary,
         "requestBody": {"required": True, "content": _json(takes, asked)},
@@ -148,9 +160,12 @@ def _get(summary: str, gives: str, token: bool = True) -> Schema:
     content = {gives: {"schema": {"type": "string"}}} if "/" in gives else _json(gives)
     responses: Schema = {"200": {"description": "OK", "content": content}}
     if token:
-        for code in ("401", "421"):
+        for code in ("401", "421", "503"):
             responses[code] = {"description": _ERRORS[code], "content": _json("Error")}
-        responses["404"] = {"description": "There is no such model.", "content": _json("Error")}
+        responses["404"] = {
+            "description": "There is no such model, or version.",
+            "content": _json("Error"),
+        }
         return {"summary": summary, "responses": responses}
     return {"summary": summary, "responses": responses, "security": []}
 
@@ -165,21 +180,25 @@ def _json(schema: str, examples: Mapping[str, Any] | None = None) -> Schema:
 def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schema]:
     limits = settings.limits
     text: Schema = {"type": "string", "maxLength": limits.characters}
-    many: Schema = {"type": "array", "items": text, "minItems": 1, "maxItems": limits.texts}
+    listed: Schema = {"type": "array", "items": text, "minItems": 1, "maxItems": limits.texts}
+    many: Schema = {**listed, "items": {"anyOf": [text, {"type": "null"}]}}  # null: a missing text
     share: Schema = {"type": "number", "minimum": 0, "maximum": 1}
     label: Schema = {"type": "string", "enum": list(classes)}
     top_k: Schema = {"type": ["integer", "null"], "minimum": 1}
-    row: Schema = {"type": "object", "properties": {"text": text}, "required": ["text"]}
+    row = _some({"text": text})
+    rows = _some({"text": many["items"]})
     ranked = _list(_object({"label": label, "score": share}))
     vote = _object({"source": {"type": "string"}, "label": label})
+    nothing: Schema = {"type": "null"}  # the answer to a missing text
     prediction = _object(
         {
-            "label": label,
-            "confidence": share,
-            "probabilities": {"type": "object", "additionalProperties": share},
-            "decided_by": {"enum": ["both", "denoiser", "classifier", "together"]},
+            "label": {"anyOf": [label, nothing]},
+            "confidence": {"anyOf": [share, nothing]},
+            "probabilities": {"type": ["object", "null"], "additionalProperties": share},
+            "decided_by": {"enum": ["both", "denoiser", "classifier", "together", None]},
             "votes": _list(vote),
-        }
+        },
+        {"lacking": _list(_object({"source": {"type": "string"}, "column": {"type": "string"}}))},
     )
     parameters: Schema = {"type": ["object", "null"], "properties": {"top_k": top_k}}
     parameters["additionalProperties"] = False
@@ -190,7 +209,7 @@ def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schem
             "name": {"type": "string"},
             "datatype": {"const": "BYTES"},
             "shape": _list({"type": "integer"}),
-            "data": {**many, "items": {"anyOf": [text, alone]}},
+            "data": {**listed, "items": {"anyOf": [text, alone]}},
         }
     )
     return {
@@ -199,7 +218,7 @@ def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schem
                 _object({"inputs": {"oneOf": [text, many]}}, {"parameters": parameters}),
                 _object({"texts": many}),
                 _object({"text": text}),
-                _object({"documents": {"type": "array", "items": row, "minItems": 1}}),
+                _object({"documents": {"type": "array", "items": rows, "minItems": 1}}),
             ]
         },
         "PredictAnswer": {

@@ -13,7 +13,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,10 +23,14 @@ from unruly.files import temporary_folder
 
 if TYPE_CHECKING:
     from unruly.serve.app import Gate
+    from unruly.serve.messages import Limits
     from unruly.serve.service import Served, ServeSettings
 
 
-BACKLOG = 2048  # connections that wait to be taken
+BACKLOG = 2048  # connections that wait to be taken, and that asyncio takes at once
+_LEAST_BACKLOG = 32
+_OWN_FILES = 64  # that a server has open beside its connections
+_ROUNDS = 4  # of asyncio's loop, from taking a connection to closing the one that makes room for it
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LOGGING = {  # what uvicorn and asyncio say, warnings and worse only
     "version": 1,
@@ -137,10 +141,13 @@ def serve(settings: ServeSettings, notify: Callable[[str], None] = print) -> Non
     need("uvicorn", extra="serve", purpose="servers")
     from unruly.serve.service import load_served
 
+    settings = replace(settings, limits=_within_open_files(settings.limits, notify))
     served = load_served(settings.model, settings.functions)
     warnings.simplefilter("ignore")  # shown once, when the model was made ready
     with listening(settings.host, [settings.port]) as port:
         where = address(*port.getsockname()[:2])
+        for line in served.remarks():
+            notify(line)
         notify(f"{settings.model}: serving on {where} (documentation at /docs), stop it by Ctrl-C")
         if settings.workers == 1:
             _one(settings, served, port, notify)
@@ -155,7 +162,7 @@ def _one(
     import uvicorn
 
     class Server(uvicorn.Server):  # type: ignore[misc]  # untyped
-        """uvicorn's, which ends by itself when asked to, not by the signal that asked."""
+        """uvicorn's, which ends by itself when asked to, not by the signal that asked; and lets clients wait."""
 
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
@@ -169,6 +176,10 @@ def _one(
             finally:
                 for kind, handler in before.items():
                     signal.signal(kind, handler)
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            port.listen(BACKLOG)  # many may wait, though few are taken at once
 
     app = _app(settings, served, notify)
     server = Server(_configured(app, settings))
@@ -204,6 +215,60 @@ def _app(settings: ServeSettings, served: Served, notify: Callable[[str], None])
     return create_app(Service(settings, file, notify))
 
 
+def open_files(wanted: int = 0) -> int | None:
+    """How many files and connections this process may have open, raised to what is wanted as far as it may be.
+
+    None where there is no limit. With none left, asyncio would take no connection for seconds, and say so thousandfold.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    most, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most == resource.RLIM_INFINITY:
+        return None
+    if most < wanted:
+        more = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
+        with suppress(OSError, ValueError):  # where the system has a limit of its own
+            resource.setrlimit(resource.RLIMIT_NOFILE, (more, highest))
+            most = more
+    return most
+
+
+def _files(connections: int, backlog: int) -> int:
+    """How many files a server with so many connections may have open for a moment."""
+    from unruly.serve.connection import SPARE
+
+    return connections + SPARE + _OWN_FILES + _ROUNDS * backlog
+
+
+def _within_open_files(limits: Limits, notify: Callable[[str], None]) -> Limits:
+    """The limits, with so few connections that the process does not run out of open files."""
+    most = open_files(_files(limits.connections, BACKLOG))
+    if most is None or _files(limits.connections, _LEAST_BACKLOG) <= most:
+        return limits
+    fewer = max(1, most - _files(0, _LEAST_BACKLOG))
+    notify(
+        f"at most {fewer:,} connections at once, not {limits.connections:,}: this process may have {most:,} "
+        "files open, raise that by ulimit -n"
+    )
+    return replace(limits, connections=fewer)
+
+
+def _backlog(limits: Limits) -> int:
+    """How many connections are taken at once: no more than there are open files left."""
+    most = open_files()
+    free = BACKLOG if most is None else (most - _files(limits.connections, 0)) // _ROUNDS
+    return min(max(free, _LEAST_BACKLOG), BACKLOG)
+
+
+def connections_within(limits: Limits) -> Callable[..., Any]:
+    """What makes a connection of uvicorn's, within these limits; workers get it by pickle."""
+    from unruly.serve.connection import Connection
+
+    return functools.partial(Connection, limits)
+
+
 def _configured(app: Any, settings: ServeSettings) -> Any:
     import uvicorn
 
@@ -213,7 +278,8 @@ def _configured(app: Any, settings: ServeSettings) -> Any:
         log_config=LOGGING,
         access_log=False,
         server_header=False,
-        backlog=BACKLOG,
+        http=connections_within(settings.limits),
+        backlog=_backlog(settings.limits),
         timeout_keep_alive=75,
         timeout_graceful_shutdown=int(settings.limits.seconds),
     )

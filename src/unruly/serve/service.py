@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+import warnings
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 import unruly
 from unruly.errors import InputError, UnrulyError
@@ -26,11 +28,13 @@ from unruly.model.explanation import Explanation, explain
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
 from unruly.model.predictions import Predictions
+from unruly.model.saved_rules import LackingWarning
 from unruly.model.storage import load
 from unruly.rules.source import Rule
-from unruly.serve.messages import Answers, Asked, ExplainRequest, Limits, full
+from unruly.serve.messages import Answers, Asked, ExplainRequest, Limits, full, version_of
 from unruly.serve.metrics import Metrics, Samples, SharedCounters, labelled
 from unruly.texts.corpus import Corpus
+from unruly.wording import listed
 
 _DIGEST = 64  # hexadecimal signs of the SHA-256 that ends a model file
 _WARM = ("a text to begin with", "")
@@ -88,6 +92,19 @@ class Served:
     stamp: Stamp
     loaded: float  # seconds since 1970
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns beside the text that its rules read, or may read."""
+        return () if self.fitted.rules is None else self.fitted.rules.reads
+
+    def remarks(self) -> Iterator[str]:
+        """What to know before asking it."""
+        if self.columns:
+            yield (
+                f"rules may read other columns ({listed(self.columns)}): requests that send documents with them get "
+                "all votes; for texts alone, sources that need a column abstain"
+            )
+
 
 def load_served(path: Path, functions: tuple[Path, ...] = ()) -> Served:
     """Read a model and let it answer once, so that everything it needs is there before the first request."""
@@ -103,7 +120,9 @@ def load_served(path: Path, functions: tuple[Path, ...] = ()) -> Served:
         raise InputError(
             f"{path}: the model was fitted on features, and requests are texts: fit it on texts"
         )
-    fitted.predictions(Documents(Corpus.from_texts(_WARM, name="a request"), None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LackingWarning)  # said by `Served.remarks`
+        fitted.predictions(Documents(Corpus.from_texts(_WARM, name="a request"), None))
     return Served(fitted, checksum, stamp, time.time())
 
 
@@ -119,8 +138,10 @@ class ModelFile:
     def __init__(self, path: Path, functions: tuple[Path, ...], served: Served) -> None:
         self.path, self.functions = path, functions
         self.served = served
-        self.problem: str | None = None  # why the file that lies there now is not in service
-        self._seen = served.stamp
+        self.problem: str | None = (
+            None  # why the file that lies there now, or none, is not in service
+        )
+        self._seen: Stamp | None = served.stamp  # None: the file is gone, which was said
 
     async def watch(self, notify: Callable[[str, str], None], seconds: float = 1.0) -> None:
         """Look at the file again and again; `notify` gets the outcome of each reload, and a sentence."""
@@ -128,20 +149,29 @@ class ModelFile:
             before = Stamp.of(self.path)
             await asyncio.sleep(seconds)
             now = Stamp.of(self.path)
-            if now is not None and now == before and now != self._seen:
+            if now == before and now != self._seen:
                 self._seen = now
-                await self._reload(notify)
+                if now is None:
+                    self._keep("missing", f"{self.path}: the file is gone", notify)
+                else:
+                    await self._reload(notify)
+
+    def _keep(self, outcome: str, problem: str, notify: Callable[[str, str], None]) -> None:
+        """Say why the model stays."""
+        self.problem = problem
+        notify(outcome, f"{problem}; the model loaded before stays in service")
 
     async def _reload(self, notify: Callable[[str, str], None]) -> None:
         """Load the new file while the old model answers; keep the old one where the new cannot be used."""
         try:
             served = await asyncio.to_thread(load_served, self.path, self.functions)
         except (UnrulyError, OSError) as error:
-            self.problem = str(error)
-            notify("failed", f"{error}; the model loaded before stays in service")
+            self._keep("failed", str(error), notify)
             return
         self.served, self.problem, self._seen = served, None, served.stamp
-        notify("done", f"{self.path}: the replaced model is in service ({served.checksum[:12]})")
+        notify(
+            "done", f"{self.path}: the replaced model is in service ({version_of(served.checksum)})"
+        )
 
 
 SHARED_EVERY = 1.0  # seconds between two notes to the other workers
@@ -205,27 +235,30 @@ class Service:
             self._explaining -= 1
 
     def _predicted(self, asked: Asked) -> Answers:
-        served = self.file.served
-        predictions = served.fitted.predictions(documents_of(asked))
-        self._count(predictions)
-        return Answers.of(predictions, served.checksum)
+        served, corpus = self.file.served, corpus_of(asked)
+        predictions = served.fitted.predictions(Documents(corpus, None))
+        self._count(predictions, corpus.missing)
+        return Answers.of(predictions, served.checksum, corpus.missing)
 
     def _explained(self, request: ExplainRequest) -> Explanation:
         return explain(
             self.file.served.fitted,
-            documents_of(request.asked),
+            Documents(corpus_of(request.asked), None),
             words=request.words,
             neighbours=request.neighbours,
         )
 
-    def _count(self, predictions: Predictions) -> None:
-        """Labels, confidence and votes, so that a drift of the texts shows."""
+    def _count(self, predictions: Predictions, missing: NDArray[np.bool_] | None) -> None:
+        """Labels, confidence and votes, so that a drift of the texts shows; those without a text (n,) by themselves."""
         metrics, votes = self.metrics, predictions.votes
-        for number, count in _counts(predictions.numbers, len(predictions.classes)):
+        there = np.ones(votes.n, np.bool_) if missing is None else ~missing
+        for number, count in _counts(predictions.numbers[there], len(predictions.classes)):
             labels = {"label": predictions.classes[number]}
             metrics.add("unruly_predictions_total", count, labels)
-        metrics.observe("unruly_confidence", predictions.confidence.tolist())
-        metrics.add("unruly_uncovered_total", int((~votes.covered).sum()))
+        metrics.observe("unruly_confidence", predictions.confidence[there].tolist())
+        metrics.add("unruly_uncovered_total", int((there & ~votes.covered).sum()))
+        if missing is not None:
+            metrics.add("unruly_missing_total", int(missing.sum()))
         cells = votes.matrix.astype(np.int64) + votes.m * np.arange(votes.k)  # (n, k)
         for cell, count in _counts(cells[votes.voted], votes.k * votes.m):
             source, label = divmod(cell, votes.m)
@@ -234,7 +267,7 @@ class Service:
 
     def gauges(self) -> Samples:
         """What is so now."""
-        info = {"model": self.settings.name, "checksum": self.file.served.checksum[:12]}
+        info = {"model": self.settings.name, "checksum": version_of(self.file.served.checksum)}
         return {
             "unruly_requests_in_flight": self.in_flight,
             "unruly_texts_waiting": self.batcher.waiting,
@@ -257,6 +290,7 @@ class Service:
             "encoder": None if fitted.encoder is None else fitted.encoder.name,
             "sources": list(fitted.sources),
             "rules": rules_in_words(fitted),
+            "columns": list(served.columns),
             "ledger": fitted.ledger.to_plain(),
             "gold": str(fitted.ledger),
             "gold_free": fitted.ledger.gold_free,
@@ -277,12 +311,10 @@ class Service:
         }
 
 
-def documents_of(asked: Asked) -> Documents:
+def corpus_of(asked: Asked) -> Corpus:
     """The documents of a request, or of several together."""
     corpus = Corpus.from_texts(list(asked.texts), name="the request")
-    if asked.columns is not None:
-        corpus = replace(corpus, columns=asked.columns)
-    return Documents(corpus, None)
+    return corpus if asked.columns is None else replace(corpus, columns=asked.columns)
 
 
 def rules_in_words(fitted: Fitted) -> list[dict[str, Any]]:
@@ -322,7 +354,7 @@ class Waiting:
     @property
     def characters(self) -> int:
         """Of all its texts."""
-        return sum(map(len, self.asked.texts))
+        return sum(len(text or "") for text in self.asked.texts)
 
 
 class Batcher:
@@ -350,6 +382,10 @@ class Batcher:
         self._filled.set()
         try:
             return await entry.answer
+        except asyncio.CancelledError:  # the client hung up
+            with suppress(ValueError):  # being predicted already
+                self._queue.remove(entry)
+            raise
         finally:
             self.waiting -= number
 

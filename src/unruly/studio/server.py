@@ -21,7 +21,14 @@ from unruly.errors import InputError, need
 from unruly.files import check_utf8
 from unruly.labelling.label_file import user_name
 from unruly.project.file import look_at, project_of
-from unruly.serve.server import LOGGING, LOOPBACK, address, is_address, listening
+from unruly.serve.server import (
+    LOGGING,
+    LOOPBACK,
+    address,
+    connections_within,
+    is_address,
+    listening,
+)
 from unruly.wording import near_file
 
 Scope = MutableMapping[str, Any]
@@ -57,6 +64,7 @@ def serve(
     uvicorn = need("uvicorn", extra="studio", purpose="the pages of the studio")
     need("starlette", extra="studio", purpose="the pages of the studio")
     need("jinja2", extra="studio", purpose="the pages of the studio")
+    from unruly.serve.messages import Limits
     from unruly.studio.app import Studio, application
 
     host = "127.0.0.1" if host == "localhost" else host
@@ -74,7 +82,11 @@ def serve(
             studio.open(project)
         link = link_of(access)
         config = uvicorn.Config(
-            application(studio), log_config=LOGGING, lifespan="off", timeout_graceful_shutdown=2
+            application(studio),
+            http=connections_within(Limits()),
+            log_config=LOGGING,
+            lifespan="off",
+            timeout_graceful_shutdown=2,
         )
         ready(link)
         if opened:

@@ -1,0 +1,84 @@
+"""The model card: its own lines work, and it claims what was measured."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import FIT, Unruly
+from tests.serve.conftest import begin
+
+from unruly.export.card import Compared, model_card
+from unruly.export.folder import export
+from unruly.model.storage import load
+from unruly.project.file import make_starter
+
+
+def test_hostile_names_stay_in_the_cards_table(films: Path) -> None:
+    fitted = load(films).fitted
+    line = fitted.summary.sources[0]
+    object.__setattr__(line, "name", "x | y\n\n# <script>")
+    text = model_card(fitted, "films", None)
+    assert "<script>" not in text
+    assert "\n# &lt;" not in text
+
+
+@pytest.mark.parametrize("kind", ["films", "starred"])
+def test_the_cards_own_lines_work(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model: Path = request.getfixturevalue(kind)
+    functions = [model.parent / "rules.py"] if kind == "starred" else []
+    export(model, tmp_path / "out", card=True, onnx=False, functions=functions)
+    monkeypatch.chdir(tmp_path / "out")
+    card = Path("README.md").read_text()
+    code, shell = re.findall(r"```(?:python|sh)\n(.*?)```", card, re.S)
+    if kind == "starred":
+        assert "its rules read `stars`" in card
+        with pytest.warns(UserWarning, match="'dear' abstains: no column 'stars'"):
+            exec(code, {})
+    else:
+        assert "its rules read" not in card
+        exec(code, {})
+    serve, ask = (shlex.split(line) for line in shell.splitlines())
+    assert serve[:2] == ["unruly", "serve"]
+    place = serve.index("--port")
+    running = begin(*serve[2:place])
+    try:
+        assert running.post("/predict", ask[-1].encode()).status == 200
+    finally:
+        running.stop()
+
+
+def test_the_class_shares_that_were_assumed_are_a_limit(unruly: Unruly, tmp_path: Path) -> None:
+    make_starter(tmp_path / "spam")
+    fit = unruly("fit", "spam", "-o", "spam.unruly", "--encoder", "lsa")
+    said = re.findall(r"Class shares are not known.*\n.*%", fit.out)
+    assert len(said) == 1
+    limits = model_card(load(tmp_path / "spam.unruly").fitted, "spam", None).partition("## Limits")[
+        2
+    ]
+    assert " ".join(said[0].split()) in limits
+
+
+def test_what_the_graph_was_compared_on(tmp_path: Path, unruly: Unruly) -> None:
+    pytest.importorskip("onnx")
+    make_starter(tmp_path / "spam")
+    words = {
+        "": "on 73 training documents they",
+        "--no-excerpts": "on 1,000 rows of random numbers",
+    }
+    for flag, claim in words.items():
+        assert unruly("fit", "spam", "-o", "m.unruly", "--encoder", "lsa", *flag.split()).code == 0
+        export(tmp_path / "m.unruly", tmp_path / f"out{flag}", card=True)
+        assert claim in (tmp_path / f"out{flag}" / "README.md").read_text()
+
+
+def test_the_papers_sources_have_reliabilities(tmp_path: Path, unruly: Unruly) -> None:
+    make_starter(tmp_path / "spam")
+    assert unruly("fit", "spam", "-o", "m.unruly", *FIT).code == 0
+    card = model_card(load(tmp_path / "m.unruly").fitted, "m", Compared(1, True, 0.0))
+    assert "| source | votes | coverage | reliability |" in card
+    assert "estimated" not in card
