@@ -139,9 +139,9 @@ def begin(
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         ready, _, _ = select.select([process.stderr], [], [], 0.2)
-        line = process.stderr.readline() if ready else ""
-        running.said.append(line)
-        if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
+        # From the pipe itself: a line that readline() kept in its buffer is one that select() waits for in vain.
+        running.said.append(os.read(process.stderr.fileno(), 65536).decode() if ready else "")
+        if found := re.search(r"http://127\.0\.0\.1:(\d+)\D", "".join(running.said)):
             running.port = int(found.group(1))
             return running
         if process.poll() is not None:

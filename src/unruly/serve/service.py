@@ -237,8 +237,9 @@ class Service:
     def _predicted(self, asked: Asked) -> Answers:
         served, corpus = self.file.served, corpus_of(asked)
         predictions = served.fitted.predictions(Documents(corpus, None))
-        self._count(predictions, corpus.missing)
-        return Answers.of(predictions, served.checksum, corpus.missing)
+        missing = np.array([text is None for text in asked.texts])  # (n,); an empty text is a text
+        self._count(predictions, missing)
+        return Answers.of(predictions, served.checksum, missing)
 
     def _explained(self, request: ExplainRequest) -> Explanation:
         return explain(
@@ -248,16 +249,16 @@ class Service:
             neighbours=request.neighbours,
         )
 
-    def _count(self, predictions: Predictions, missing: NDArray[np.bool_] | None) -> None:
+    def _count(self, predictions: Predictions, missing: NDArray[np.bool_]) -> None:
         """Labels, confidence and votes, so that a drift of the texts shows; those without a text (n,) by themselves."""
         metrics, votes = self.metrics, predictions.votes
-        there = np.ones(votes.n, np.bool_) if missing is None else ~missing
+        there = ~missing
         for number, count in _counts(predictions.numbers[there], len(predictions.classes)):
             labels = {"label": predictions.classes[number]}
             metrics.add("unruly_predictions_total", count, labels)
         metrics.observe("unruly_confidence", predictions.confidence[there].tolist())
         metrics.add("unruly_uncovered_total", int((there & ~votes.covered).sum()))
-        if missing is not None:
+        if missing.any():
             metrics.add("unruly_missing_total", int(missing.sum()))
         cells = votes.matrix.astype(np.int64) + votes.m * np.arange(votes.k)  # (n, k)
         for cell, count in _counts(cells[votes.voted], votes.k * votes.m):
