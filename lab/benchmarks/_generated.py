@@ -1,8 +1,9 @@
 """Bugs made by rule: the operators of mutation testing, applied to every place of a file where they fit.
 
-A comparison, a sum or a logical operator becomes its neighbour, a negation is dropped, a number grows, a flag
-turns, a call whose value is not used is left out. Annotations, assertions, error messages and the constants at
-the top of a file are left alone: most are types, texts, and sizes that change no result.
+A comparison, a sum or a logical operator becomes its neighbour, a negation is dropped, a number grows, a
+tolerance becomes 0, a flag turns, a call whose value is not used is left out. Annotations, assertions (among
+them `strict=True` of zip), error messages and the constants at the top of a file are left alone: most are
+types, texts, and sizes that change no result.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ NEIGHBOUR = {
     ast.Pow: ast.Mult,
 }
 DROPPED = (ast.Not, ast.Invert, ast.USub)
+TINY = 1e-4  # below it, a tolerance: twice as much changes no result, and none at all is a guard left out
 
 
 def places(source: str) -> list[str]:
@@ -97,7 +99,8 @@ class _Planter(ast.NodeTransformer):
         if isinstance(value, int):
             return self._offer(node, ast.Constant(value + 1))
         if isinstance(value, float):
-            return self._offer(node, ast.Constant(2 * value or 1.0))
+            other = 2 * value if value >= TINY else float(not value)
+            return self._offer(node, ast.Constant(other))
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
@@ -106,6 +109,13 @@ class _Planter(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.value is not None:
             node.value = self.visit(node.value)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        words = ast.unparse(node)
+        if not (words.startswith("zip(") and words.endswith("strict=True)")):
+            return self.generic_visit(node)
+        node.args = [self.visit(value) for value in node.args]
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:

@@ -3,12 +3,13 @@
     python lab/benchmarks/mutants.py [ROOM ...] [--only WORDS] [--generated 40] [--seed 0] [--json]
 
 A room's mutants are in lab/mutants/ROOM.toml: a name, a file, and the texts to be replaced. Source and
-tests are copied to a temporary folder; each mutant is put into the copy, and the room's tests (or those
-that the mutant names, where the room's take long) run until one fails. A mutant that no test notices survives,
-and is printed. Before that, the tests must pass on the unchanged copy; a mutant whose text is no longer in the
-file is an error. With --generated, so many mutants are drawn at random from all that the operators of
-`_generated.py` make of the room's files, in place of the listed ones. Some of those change no result (a buffer
-size, say), so their score is a lower bound.
+tests are copied to a temporary folder; each mutant is put into the copy, and the tests run until one fails:
+the examples in the file's own docstrings, the test file that mirrors it, then the room's tests (or those that
+the mutant names, where the room's take long). A mutant that no test notices survives, and is printed. Before
+that, the tests must pass on the unchanged copy; a mutant whose text is no longer in the file is an error. With
+--generated, so many mutants are drawn at random from all that the operators of `_generated.py` make of the
+room's files, in place of the listed ones. Some of those change no result (a buffer size, say), so their score
+is a lower bound.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def survived(room: Room, mutants: list[Mutant]) -> list[Mutant]:
             path = copy / room.source / mutant.file
             whole = path.read_text(encoding="utf-8")
             path.write_text(mutant.applied(whole), encoding="utf-8")
-            caught = not passes(copy, (*mirror(copy, mutant), *mutant.tests))
+            caught = not passes(copy, (str(path), *mirror(copy, mutant), *mutant.tests))
             path.write_text(whole, encoding="utf-8")
             print(f"  {'killed' if caught else 'SURVIVED':8}  {mutant.name}", flush=True)
             if not caught:

@@ -41,6 +41,17 @@ class Share:
         return Interval(self.low, self.high) if self.n else None
 
 
+def ratio(
+    part: NDArray[np.float64], whole: NDArray[np.float64], otherwise: NDArray[np.float64] | float
+) -> NDArray[np.float64]:
+    """A part divided by a whole of 0 or more, cell by cell; `otherwise` where the whole is 0.
+
+    >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0]), np.nan).tolist()
+    [0.5, nan]
+    """
+    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), otherwise)
+
+
 def wilson(hits: float, n: float) -> Share:
     r"""Wilson's score interval (1927), sound for small counts and for shares near 0 or 1.
 

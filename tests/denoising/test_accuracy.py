@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.stats import beta
 from tests.denoising.planted import drawn, skewed
 
-from unruly.denoising.fit import denoise
+from unruly.denoising.accuracy import balance_spread, other_shifts, vote_accuracy
+from unruly.denoising.balance import Balance
+from unruly.denoising.em import expectation_maximisation
+from unruly.denoising.fit import _task, denoise
+from unruly.denoising.settings import Settings
+from unruly.facts import BalanceOrigin
 from unruly.prior import StatedBalance
+from unruly.statistics import softmax
 
 
 def true_accuracy(matrix: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -106,3 +115,64 @@ def test_a_source_that_the_model_does_not_know_is_judged_by_all_votes() -> None:
     own = model.vote_accuracy(combined, votes, votes.sources[0], rows, earned)
     other = model.vote_accuracy(combined, votes, "someone else", rows, earned)
     assert other.value > own.value  # its own vote speaks for it
+
+
+def test_the_interval_is_the_sum_of_what_is_not_known() -> None:
+    """Votes that might have fallen otherwise, encoders that differ, the source's own vote, and the balance."""
+    rng = np.random.default_rng(3)
+    v, m = 40, 3
+    scores, own = rng.normal(size=(v, m)), 0.5 * rng.normal(size=(v, m))
+    encoders = [scores + 0.3 * rng.normal(size=(v, m)) for _ in range(3)]
+    earned = np.arange(v), rng.integers(0, m, v), rng.uniform(0.8, 1, v)
+    direction = np.array([0.4, -0.1, -0.3])
+    spread = np.outer(direction, direction)
+
+    def value(given: np.ndarray, taken_out: np.ndarray = own) -> float:
+        return vote_accuracy(given, taken_out, earned, v, np.zeros((m, m))).value
+
+    mean = softmax(scores - own)[earned[0], earned[1]] @ earned[2] / v
+    worth = v / (1 + 0.03 * (v - 1))  # votes that err together
+    votes = beta(mean * worth + 1, (1 - mean) * worth + 1).var()
+    between = np.var([value(one) for one in encoders])
+    by_itself = (value(scores, np.zeros((v, m))) - mean) ** 2
+    step = 1e-5
+    slope = (value(scores + step * direction) - value(scores - step * direction)) / (2 * step)
+    half = 1.959963984540054 * (votes + between + by_itself + slope**2) ** 0.5
+    found = vote_accuracy(scores, own, earned, v, spread, encoders)
+    np.testing.assert_allclose(
+        [found.value, found.low, found.high, found.n],
+        [mean, mean - half, mean + half, v],
+        rtol=1e-6,
+    )
+    for sure, share in ((30.0, 1.0), (-30.0, 0.0)):  # an interval of a share stays one
+        scores[:, 0] = sure
+        end = vote_accuracy(scores, 0 * own, (np.arange(v), 0 * earned[1], np.ones(v)), v, spread)
+        assert end.value == pytest.approx(share)
+        assert 0 <= end.low <= end.high <= 1
+
+
+def test_of_no_votes_nothing_is_known() -> None:
+    none = np.zeros((0, 2))
+    empty = (np.zeros(0, int), np.zeros(0, int), np.zeros(0))
+    found = vote_accuracy(none, none, empty, 0, np.zeros((2, 2)))
+    assert np.isnan(found.value)
+    assert (found.low, found.high, found.n) == (0, 1, 0)
+
+
+def test_the_spread_is_how_far_b_moves_for_other_shares() -> None:
+    """The first step of Newton's method towards each of the alternatives, at the shares of the answers."""
+    features, votes, _ = skewed(600, 0.2, [0.7, 0.75, 0.8])
+    task = _task(features, votes, np.full(600, -1), np.arange(2), Settings(), seed=0)
+    start = Balance(np.array([0.7, 0.3]), 20.0, BalanceOrigin.STATED)
+    fitted = expectation_maximisation(task, start, Settings())
+    moves = other_shifts(fitted)
+    mass = fitted.q.mean(axis=0)
+    wanted = np.array(replace(start, shares=mass).alternatives())
+    step = 1e-4
+    for move, shares in zip(moves, wanted, strict=True):
+        # b moved a little that way: the class shares and the cost of the move make up for the difference
+        after = softmax(fitted.scores + fitted.b + step * move).mean(axis=0)
+        np.testing.assert_allclose(
+            (after - mass) / step + move / 20.0, shares - mass, atol=1e-3 * np.abs(move).max()
+        )
+    np.testing.assert_allclose(balance_spread(fitted), np.einsum("ac,ad->cd", moves, moves) / 2)

@@ -137,3 +137,77 @@ def test_a_class_that_no_label_has_shown_keeps_a_share() -> None:
     labels = np.arange(50) % 2
     found = from_labels(start, lambda _: q, np.arange(50), labels, np.full(50, 1 / 50))
     assert 0.5 / 51 < found.shares[2] < 0.05
+
+
+def test_the_doubt_of_shares_is_that_of_the_log_odds_of_so_many_labels() -> None:
+    """Of n labels and two more: 1 / sqrt((n + 2) s (1 - s)); shares that nobody gave have Student's tails."""
+    shares = np.array([0.2, 0.5, 0.3])
+    plain = 1 / np.sqrt(20 * shares * (1 - shares))
+    np.testing.assert_allclose(Balance(shares, 18, BalanceOrigin.STATED).deviation, plain)
+    assumed = Balance(shares, 18, BalanceOrigin.ASSUMED).deviation
+    np.testing.assert_allclose(assumed, 3**0.5 * plain)
+    joined = Balance(shares, 18, BalanceOrigin.LABELS, BalanceOrigin.ASSUMED, 0.25).deviation
+    np.testing.assert_allclose(joined, 1.5**0.5 * plain)
+    stated = Balance(shares, 18, BalanceOrigin.LABELS, BalanceOrigin.STATED, 0.25)
+    np.testing.assert_allclose(stated.deviation, plain)
+    for c, (higher, lower) in enumerate(batched(stated.alternatives(), 2)):
+        for other, sign in ((higher, 1), (lower, -1)):
+            assert other.sum() == pytest.approx(1)
+            odds = other[c] / (1 - other[c]) / (shares[c] / (1 - shares[c]))
+            assert np.log(odds) == pytest.approx(sign * plain[c])
+    certain = Balance(np.array([1.0, 0.0]), 98, BalanceOrigin.STATED).deviation
+    np.testing.assert_allclose(certain, 1 / np.sqrt(100 * 1e-3))  # large, and finite
+
+
+def batched(values: tuple[np.ndarray, ...], size: int) -> list[tuple[np.ndarray, ...]]:
+    return [values[i : i + size] for i in range(0, len(values), size)]
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 0, 1], [2] * 6, [0, 1, 2] * 5])
+def test_labels_beside_predictions_that_tell_nothing_are_joined_by_number(
+    labels: list[int],
+) -> None:
+    """They are worth as many as they are; the assumption as many as Student's distribution leaves it."""
+    start = Balance(np.array([0.5, 0.3, 0.2]), 10.0, BalanceOrigin.ASSUMED)
+    count = len(labels)
+    blind = np.tile(start.shares, (300, 1))
+    found = from_labels(
+        start, lambda _: blind, np.arange(count), np.array(labels), np.full(count, 1 / count)
+    )
+    told = np.maximum(np.bincount(labels, minlength=3) / count, 0.5 / (count + 1))
+    told /= told.sum()
+    variance = (start.shares * (1 - start.shares)).sum() / 12
+    apart = ((found.shares - start.shares) ** 2).sum()
+    before = 10 / (1 + apart / (3 * variance))
+    assert found.labels == pytest.approx(before + count, rel=5e-3)
+    assert found.weight == pytest.approx(before / (before + count), rel=1e-2)
+    expected = (before * start.shares + count * told) / (before + count)
+    np.testing.assert_allclose(found.shares, expected, rtol=2e-3)
+
+
+def test_labels_beside_perfect_predictions_are_worth_what_the_doubt_leaves() -> None:
+    """Ten labels as predicted: an error of half a label is allowed for, and they are worth 110 with it."""
+    truth = np.arange(400) % 2
+    found = from_labels(
+        ASSUMED, lambda _: np.eye(2)[truth], np.arange(10), truth[:10], np.full(10, 0.1)
+    )
+    assert found.labels == pytest.approx(ASSUMED_LABELS + 110)
+
+
+def test_labels_correct_predictions_by_how_far_these_follow_them() -> None:
+    """The estimate is that of a regression through the labels, and one label's worth of a slope of one."""
+    rng = np.random.default_rng(0)
+    truth = (rng.random(3000) < 0.3).astype(int)
+    second = np.clip(0.3 + 0.3 * (truth - 0.3) + rng.normal(0, 0.1, 3000), 0, 1)
+    q = np.column_stack([1 - second, second])
+    rows, weights = np.arange(50), np.where(np.arange(50) < 25, 0.01, 0.03)
+    alone = Balance(np.array([0.5, 0.5]), 1e-9, BalanceOrigin.STATED)
+    found = from_labels(alone, lambda _: q, rows, truth[rows], weights)
+    x, y = second[rows], truth[rows].astype(float)
+    x_mean, y_mean, extra = weights @ x, weights @ y, 0.03 / 2  # two columns hold it twice
+    slope = (weights @ ((x - x_mean) * (y - y_mean)) + extra) / (
+        weights @ (x - x_mean) ** 2 + extra
+    )
+    slope = min(slope, 1.0)
+    estimate = y_mean + slope * (second.mean() - x_mean)
+    assert found.shares[1] == pytest.approx(estimate, abs=1e-6)

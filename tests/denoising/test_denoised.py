@@ -110,6 +110,21 @@ def test_vote_odds_are_the_factor_of_one_vote(task: tuple[DenoisedModel, Feature
     assert odds[row, j] == pytest.approx(factor)
 
 
+def test_a_vote_for_every_class_moves_no_odds(
+    task: tuple[DenoisedModel, Features, Votes],
+) -> None:
+    """Or for every class that the model knows: there is no other that it could speak against."""
+    model, features, votes = task
+    row, j = (int(x[0]) for x in np.nonzero(votes.voted))
+    known = replace(model, named=model.named[:2], opinion=model.opinion[:, :2, :2])
+    shares = np.full((votes.n, 3), np.nan, np.float32)
+    shares[votes.voted[:, j]] = np.eye(3)[votes.matrix[votes.voted[:, j], j]]
+    shares[row] = [0.5, 0.5, 0]
+    either = replace(votes, soft={votes.sources[j]: shares})
+    assert known.vote_odds(features, either)[row, j] == 1
+    assert model.vote_odds(features, either)[row, j] != 1
+
+
 def test_many_documents_are_predicted_in_parts(
     task: tuple[DenoisedModel, Features, Votes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

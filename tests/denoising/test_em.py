@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.denoising.planted import drawn, skewed
@@ -116,3 +118,67 @@ def test_a_true_label_counts_for_three_documents() -> None:
     others = task.votes.covered[50:]
     assert mass[:50].mean() == pytest.approx(3 * mass[50:][others].mean(), rel=0.05)
     assert not mass[50:][~others].any()
+
+
+def test_first_targets_are_reweighted_to_the_balance() -> None:
+    features, votes, truth = drawn(300, [0.8, 0.7, 0.6], m=3)
+    task = task_of(features, votes, np.where(np.arange(300) < 20, truth, -1))
+    pi = np.array([0.6, 0.3, 0.1])
+    targets, mass = _first_targets(task, pi)
+    np.testing.assert_allclose(targets.sum(axis=1), 1)
+    np.testing.assert_allclose(mass @ targets / mass.sum(), pi)
+    whole = 3.0 * 20 + votes.covered[20:].sum()  # what documents and labels count for, in all
+    assert mass.sum() == pytest.approx(whole)
+
+
+def test_without_votes_and_labels_all_documents_count_alike() -> None:
+    features, votes, _ = drawn(20, [0.8])
+    silent = Votes.from_array(np.full((20, 1), -1), classes=votes.classes)
+    targets, mass = _first_targets(task_of(features, silent), np.array([0.7, 0.3]))
+    np.testing.assert_allclose(targets, np.tile([0.7, 0.3], (20, 1)))
+    assert (mass == 1).all()
+
+
+def test_each_round_takes_few_steps_from_where_the_last_one_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    features, votes, _ = drawn(80, [0.8, 0.7])
+    taken: list[tuple[bool, int]] = []
+    original = CrossFitting.descend
+
+    def descend(self: CrossFitting, weights: Any, q: Any, mass: Any, steps: int) -> Any:
+        taken.append((weights is None, steps))
+        return original(self, weights, q, mass, steps)
+
+    monkeypatch.setattr(CrossFitting, "descend", descend)
+    expectation_maximisation(task_of(features, votes), EVEN, Settings(rounds=3))
+    blocks = len(features.blocks)
+    assert taken == [(True, 15)] * blocks + [(False, 3)] * 2 * blocks
+
+
+def test_what_moved_is_the_share_of_belief_that_went_to_another_class() -> None:
+    notes: list[str] = []
+
+    class Listening(Silent):
+        def advance(self, units: int, note: str = "") -> None:
+            notes.append(note)
+
+    features, votes, _ = drawn(150, [0.8, 0.7], m=3)
+    even = Balance(np.full(3, 1 / 3), 10.0, BalanceOrigin.ASSUMED)
+    task = task_of(features, votes)
+    expectation_maximisation(task, even, Settings(rounds=3), Listening())
+    two, three = (expectation_maximisation(task, even, Settings(rounds=r)).q for r in (2, 3))
+    moved = np.maximum(three - two, 0).sum(axis=1).mean()
+    assert notes[2] == f"{moved:.1%} moved"
+    first, _ = _first_targets(task, even.shares)
+    one = expectation_maximisation(task, even, Settings(rounds=1)).q
+    assert notes[0] == f"{np.maximum(one - first, 0).sum(axis=1).mean():.1%} moved"
+
+
+def test_posteriors_are_those_of_the_parts_that_are_kept_with_them() -> None:
+    features, votes, _ = drawn(150, [0.8, 0.7])
+    fitted = expectation_maximisation(task_of(features, votes), EVEN, Settings())
+    np.testing.assert_allclose(
+        fitted.q, softmax(fitted.settings.tau * fitted.lp + fitted.ev + fitted.b)
+    )
+    np.testing.assert_allclose(fitted.under(EVEN), fitted.q, atol=1e-6)

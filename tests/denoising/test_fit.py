@@ -8,14 +8,22 @@ from tests.denoising.planted import drawn, skewed
 
 from unruly.denoising.balance import ASSUMED_LABELS, Balance, from_labels, vote_shares
 from unruly.denoising.em import Task, expectation_maximisation
-from unruly.denoising.fit import denoise
+from unruly.denoising.fit import _task, _vote_bias, denoise
 from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
 from unruly.errors import InputError
-from unruly.facts import BalanceOrigin, ClassBalance, ClassesWithoutVotes, GoldUse, Use
+from unruly.facts import (
+    BalanceOrigin,
+    ClassBalance,
+    ClassesWithoutVotes,
+    GoldUse,
+    SharesAgainstVotes,
+    Use,
+)
 from unruly.features.encoder import Features
 from unruly.features.lsa import Lsa
 from unruly.prior import StatedBalance
+from unruly.statistics import softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 
@@ -52,6 +60,32 @@ def test_a_class_without_votes_is_noted_and_never_predicted() -> None:
     assert proba.shape == (200, 3)
     assert (proba[:, 2] == 0).all()
     assert model.balance.shares[2] == 0
+
+
+@pytest.mark.parametrize(("share", "noted"), [(0.19, True), (0.21, False)])
+def test_a_stated_share_below_half_of_the_votes_is_noted(share: float, noted: bool) -> None:
+    """Four documents in ten have a vote for b: stated shares are compared with half of that."""
+    features = drawn(200, [0.8])[0]
+    votes = Votes.from_array((np.arange(200) % 10 < 4).astype(int)[:, None], classes=["a", "b"])
+    model = denoise(features, votes, balance=StatedBalance((1 - share, share)))
+    found = [note for note in model.notes if isinstance(note, SharesAgainstVotes)]
+    assert [(note.label, round(note.share, 9), note.voted) for note in found] == (
+        [("b", share, 0.4)] if noted else []
+    )
+    assumed = denoise(features, votes).notes
+    assert not any(isinstance(note, SharesAgainstVotes) for note in assumed)
+
+
+def test_the_votes_alone_name_each_class_as_often_as_posteriors_of_covered_documents() -> None:
+    features, votes, _ = skewed(500, 0.2, [0.7, 0.75, 0.8])
+    task = _task(features, votes, np.full(500, -1), np.arange(2), Settings(), seed=0)
+    start = Balance(np.array([0.7, 0.3]), 20.0, BalanceOrigin.STATED)
+    fitted = expectation_maximisation(task, start, Settings())
+    covered = votes.covered
+    by_votes = softmax(fitted.ev[covered] / Settings().tau + _vote_bias(fitted, task.votes))
+    np.testing.assert_allclose(by_votes.mean(axis=0), fitted.q[covered].mean(axis=0), atol=1e-4)
+    silent = SparseVotes.of(Votes.from_array(np.full((500, 3), -1), classes=votes.classes))
+    np.testing.assert_allclose(_vote_bias(fitted, silent), np.log([0.7, 0.3]))
 
 
 def test_the_ledger_is_told_what_gold_was_used_for() -> None:

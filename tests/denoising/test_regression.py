@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from sklearn.linear_model import LogisticRegression
 
 from unruly.denoising import regression
@@ -122,3 +123,118 @@ def test_features_that_do_not_vary_are_no_error() -> None:
     assert (found[:, 1] < 0.45).all()
     assert found[1::2, 1] == pytest.approx(np.full(3, found[1, 1]))  # one fold, one answer
     assert found[0, 1] > found[1, 1]  # its model saw the document of class 1, theirs did not
+
+
+def dense(
+    x: np.ndarray, fold: np.ndarray, q: np.ndarray, mass: np.ndarray, l2: float, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Held-out log-probabilities and the weights of all documents: one model at a time, in float64, autograd's slopes.
+
+    Beck and Teboulle's momentum (2009), and Boehning's bound of the Hessian as the size of a step.
+    """
+    n, d = x.shape
+    z = x - x.mean(axis=0, dtype=np.float64)
+    z = np.column_stack([z / np.sqrt((z**2).sum(axis=1).mean()), np.ones(n)])
+    penalty = np.append(np.full(d, l2 / n), 1e-6)
+    bound = z.T @ z / (2 * n) + np.diag(penalty)
+    total = (q * mass[:, None]).sum(axis=0)
+    shares = total / total.sum()
+    found, last = np.empty(q.shape), np.empty(0)
+    for f in range(fold.max() + 2):
+        rows = fold != f
+        hold = 1 / (mass[rows].sum() + 1) if f <= fold.max() else 0.0
+
+        def loss(w: torch.Tensor, rows: np.ndarray = rows, hold: float = hold) -> torch.Tensor:
+            seen, truth = torch.from_numpy(z[rows]), torch.from_numpy(q[rows])
+            each = -(truth * (seen @ w).log_softmax(1)).sum(1) @ torch.from_numpy(mass[rows])
+            more = -(torch.from_numpy(shares) * w[-1].log_softmax(0)).sum() * hold
+            pull = (torch.from_numpy(penalty)[:, None] * w**2).sum() / 2
+            total: torch.Tensor = each / mass[rows].sum() + more + pull
+            return total
+
+        old, ahead, t = np.zeros((d + 1, q.shape[1])), np.zeros((d + 1, q.shape[1])), 1.0
+        for _ in range(steps):
+            at = torch.from_numpy(ahead).requires_grad_()
+            (slope,) = torch.autograd.grad(loss(at), at)
+            new, later = (
+                ahead - np.linalg.solve(bound, slope.numpy()),
+                (1 + (1 + 4 * t**2) ** 0.5) / 2,
+            )
+            ahead, old, t = new + (t - 1) / later * (new - old), new, later
+        if f > fold.max():
+            last = old
+            continue
+        others = (q * mass[:, None])[rows].sum(axis=0) + shares
+        logits = z[~rows] @ old + np.log(shares) - np.log(others / others.sum())
+        found[~rows] = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+    return found, last
+
+
+@pytest.mark.parametrize("steps", [1, 2, 9])
+def test_each_step_is_that_of_separate_models(
+    task: tuple[np.ndarray, np.ndarray], steps: int
+) -> None:
+    x, labels = task
+    rng = np.random.default_rng(1)
+    q, mass = rng.dirichlet(np.ones(3), 300), rng.choice([0.0, 0.2, 1.0, 3.0], 300)
+    q[:200] = np.eye(3)[labels[:200]]
+    fold = rng.integers(0, 4, 300)
+    text = CrossFitting.of(x + 5, fold, 4, l2=3.0)
+    weights = text.descend(None, q, mass, steps)
+    expected, last = dense(x + 5, fold, q, mass, 3.0, steps)
+    np.testing.assert_allclose(text.held_out(weights, q, mass), expected, atol=2e-4)
+    whole = text.regression(weights)
+    np.testing.assert_allclose(np.vstack([whole.weights, whole.bias]), last, atol=2e-4)
+    onward = text.descend(weights, q, mass, 300)  # from there to the same minimum
+    straight = text.descend(None, q, mass, 300)
+    np.testing.assert_allclose(onward, straight, atol=5e-3)
+
+
+def test_very_wide_features_go_down_by_a_number(
+    task: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the mean of |x|^2 is one, X'X / 2n is at most a half, and so is what a step divides by, with the penalty."""
+    x, labels = task
+    q, mass, fold = np.eye(3)[labels], np.ones(300), np.arange(300) % 3
+    exact = CrossFitting.of(x, fold, 3, l2=30.0)
+    monkeypatch.setattr(regression, "_WIDEST", 7)
+    text = CrossFitting.of(x, fold, 3, l2=30.0)
+    assert text.inverse.tolist() == [[pytest.approx(1 / (1 + 0.1))]]
+    by_number, by_matrix = (each.descend(None, q, mass, 600) for each in (text, exact))
+    np.testing.assert_allclose(by_number, by_matrix, atol=2e-3)
+    monkeypatch.setattr(regression, "_WIDEST", 8)
+    assert CrossFitting.of(x, fold, 3, l2=30.0).inverse.shape == (9, 9)
+
+
+def test_chunks_change_nothing(
+    task: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, labels = task
+    fold, distinct = content_folds(Features.from_array(x), 3, seed=0)
+    assert distinct == 300
+    q, mass = np.eye(3)[labels], np.ones(300)
+    whole = CrossFitting.of(x, fold, 3, l2=1.0)
+    monkeypatch.setattr(regression, "_CHUNK", 7)
+    assert (content_folds(Features.from_array(x), 3, seed=0)[0] == fold).all()
+    parts = CrossFitting.of(x, fold, 3, l2=1.0)
+    np.testing.assert_allclose(parts.centre, whole.centre, atol=1e-5)
+    assert parts.scale == pytest.approx(whole.scale, rel=1e-5)
+    np.testing.assert_allclose(
+        parts.descend(None, q, mass, 5), whole.descend(None, q, mass, 5), atol=1e-4
+    )
+
+
+def test_documents_that_differ_in_one_number_or_its_place_are_told_apart() -> None:
+    """And so are those of a second block of features."""
+    x = np.zeros((40, 4), np.float32)
+    x[np.arange(40), np.arange(40) % 4] = 1 + np.arange(40) // 4
+    assert content_folds(Features.from_array(x), 2, seed=0)[1] == 40
+    two = Features((Block("a", np.ones((40, 2), np.float32)), Block("b", x)))
+    assert content_folds(two, 2, seed=0)[1] == 40
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_texts_whose_keys_differ_in_one_bit_are_told_apart(seed: int) -> None:
+    keys = np.append(2 ** np.arange(64, dtype=np.uint64), np.uint64(0))
+    features = Features((Block("a", np.zeros((65, 1), np.float32)),), keys)
+    assert content_folds(features, 3, seed)[1] == 65

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from tests.planted_votes import planted_votes
@@ -152,3 +154,20 @@ def test_a_weighted_vote_counts_as_much_as_its_accuracy_among_m_classes(m: int) 
     model = WeightedVote(accuracies=[0.7]).fit(votes)
     assert model.weights_[0] == pytest.approx(np.log((m - 1) * 0.7 / 0.3))
     assert model.predict_proba(votes)[0] == pytest.approx([0.7, *[0.3 / (m - 1)] * (m - 1)])
+
+
+@pytest.mark.parametrize("model", BOTH)
+def test_it_stops_when_soft_labels_move_less_than_tol(
+    model: type[DawidSkene] | type[OneCoin],
+) -> None:
+    """One round more each time: the first that moves labels by less than tol on average is about the last.
+
+    About, for documents without a vote are answered with the prior alone.
+    """
+    votes, _ = planted_votes(1500, [0.85, 0.75, 0.7, 0.65], 0.5, seed=3)
+    soft = [model(max_iter=n, tol=0.0).fit(votes).predict_proba(votes) for n in range(1, 40)]
+    moved = [np.abs(b - a).max(axis=1).mean() for a, b in pairwise(soft)]
+    for tol in (moved[3] * 1.001, moved[6] * 1.001):
+        first = next(n for n, much in enumerate(moved, 2) if much < tol)
+        assert abs(model(max_iter=39, tol=tol).fit(votes).n_iter_ - first) <= 1
+    assert model(max_iter=3, tol=0.0).fit(votes).n_iter_ == 3

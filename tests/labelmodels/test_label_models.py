@@ -126,10 +126,22 @@ def test_an_always_abstaining_source_changes_nothing_at_all(
 ) -> None:
     votes, _ = planted(seed)
     more = votes_of(np.insert(votes.matrix, where, -1, axis=1), 2)
-    here, there = make("uniform").fit(votes), make("uniform").fit(more)
+    with np.errstate(divide="raise", invalid="raise"):
+        here, there = make("uniform").fit(votes), make("uniform").fit(more)
     assert np.array_equal(here.predict_proba(votes), there.predict_proba(more))
     assert np.array_equal(here.accuracies_, np.delete(there.accuracies_, where))
     assert np.isnan(there.accuracies_[where])
+
+
+@every_model
+@laws
+@given(seed=seeds)
+def test_a_source_that_voted_once_has_an_accuracy(make: Make, seed: int) -> None:
+    votes, _ = planted(seed)
+    row = int(np.flatnonzero(votes.voted[:, 0])[0])
+    once = np.where(np.arange(votes.n) == row, votes.matrix[row, 0], -1)
+    found = make("uniform").fit(votes_of(np.column_stack([votes.matrix, once]), 2)).accuracies_
+    assert 0 <= found[-1] <= 1
 
 
 @every_model
@@ -309,6 +321,8 @@ def test_label_models_have_scikit_learns_manners(make: type[Any]) -> None:
     assert copy.get_params() == model.get_params()
     assert copy != model  # two models are never equal; asking raises nothing
     assert not hasattr(copy, "class_prior_")
+    shown = ", ".join(f"{name}={value!r}" for name, value in copy.get_params().items())
+    assert repr(copy) == repr(model) == f"{make.__name__}({shown})"  # nothing that was learnt
     assert hash(model) == hash(model)
     assert model.set_params(class_prior=[0.3, 0.7]).fit(votes).class_prior_.tolist() == [0.3, 0.7]
     with pytest.raises(SettingsError, match=r"did you mean 'class_prior'\?"):

@@ -131,3 +131,22 @@ def test_the_pull_is_by_the_ridge_the_votes_and_the_distance_from_equal_trust() 
     )
     assert moved - free == pytest.approx(0.5 * 0.25 * 8 * 0.01)  # ridge * |d|^2 * |mu - mu_0|^2
     np.testing.assert_allclose(slope - level, 2 * 0.5 * 0.25 * 0.1)
+
+
+def test_an_accuracy_is_a_share_where_the_moments_promise_more() -> None:
+    """Sources that vote on the same tenth of the documents meet more often than independent ones could."""
+    together = np.where(np.arange(100) < 10, np.arange(100) % 2, -1)
+    model = MatrixCompletion().fit(Votes.from_array(np.tile(together[:, None], (1, 3))))
+    promised = np.einsum("jcc,c->j", model.rates_, model.class_prior_) / 0.1
+    assert promised.min() > 1.2
+    assert model.accuracies_.tolist() == [1, 1, 1]
+
+
+def test_rates_are_no_rarer_than_was_seen_and_no_likelier_than_certain() -> None:
+    """Classes that are even in the votes under a prior that says 95 %: both ends are wanted, and kept."""
+    gold = np.arange(400) % 2
+    model = MatrixCompletion([0.95, 0.05], ridge=0.0).fit(
+        Votes.from_array(np.tile(gold[:, None], (1, 3)))
+    )
+    assert model.rates_.max() == 1
+    assert model.rates_.min() == pytest.approx(0.5 / (200 + 2))

@@ -164,6 +164,11 @@ def test_history_and_losses_of_the_first_epoch() -> None:
     assert first.l1 == pytest.approx(float(-(labels * log_z).sum(axis=1).mean()), rel=1e-4)
     assert first.l3 == pytest.approx(0, abs=1e-9)
     assert first.kept
+    # The total is Eq. 8 of the sums, for each document; the losses are means over the documents that have them.
+    for last in cotrain(features, votes, replace(SHORT, epochs=4)).history:
+        n, matched = votes.n, int(votes.covered.sum())
+        sums = 0.2 * last.l1 * matched + 0.7 * last.l2 * matched + 0.1 * last.l3 * (n - matched)
+        assert last.total == pytest.approx(sums / n, rel=1e-5)
 
 
 def test_one_mini_batch_of_all_documents_is_the_full_batch() -> None:

@@ -363,3 +363,30 @@ def test_sharpness_makes_confidence_true() -> None:
         [np.searchsorted(row.cumsum(), rng.random()).clip(max=M - 1) for row in softmax(true)]
     )
     assert sharpness(true * 5, np.eye(M)[gold])[0] == pytest.approx(0.2, rel=0.1)
+
+
+def test_sharpness_is_the_likeliest_factor_between_a_hundredth_and_a_hundred() -> None:
+    rng = np.random.default_rng(1)
+    scores = (rng.normal(size=(300, M)) * 2).astype(np.float32)
+    labels = rng.dirichlet(np.ones(M), 300) * 0.5 + 0.5 * np.eye(M)[scores.argmax(axis=1)]
+
+    def likelihood(factor: float) -> float:
+        return float(
+            (np.log(softmax(scores.astype(np.float64) * factor)) * labels).sum(axis=1).mean()
+        )
+
+    grid = np.geomspace(0.1, 1, 2000)
+    best = grid[np.argmax([likelihood(factor) for factor in grid])]
+    factor, reached = sharpness(scores, labels)
+    assert factor == pytest.approx(best, rel=2e-3)
+    assert reached == pytest.approx(likelihood(factor))
+    right = np.eye(M)[scores.argmax(axis=1)]
+    assert sharpness(scores, right)[0] == pytest.approx(100, rel=1e-3)
+    assert sharpness(-scores, right)[0] == pytest.approx(0.01, rel=1e-3)
+
+
+def test_any_whole_number_is_a_seed() -> None:
+    for seed in (2**32 - 1, 2**32 + 5, 2**70):
+        assert Networks.start(one_shape(), seed).flat.any()
+    one, two = (Networks.start(one_shape(), seed).flat for seed in (2**32 + 5, 5))
+    np.testing.assert_array_equal(one, two)

@@ -247,3 +247,37 @@ def test_empty_lists_are_refused(first: list[str], then: list[str]) -> None:
 def test_one_limit_only() -> None:
     with pytest.raises(RuleError, match="not both"):
         WordSequence(["a"], ["b"], within_words=1, within_chars=1)
+
+
+@pytest.mark.parametrize(
+    ("number", "shown", "few", "sequence"),
+    [
+        (3, "['w0', 'w1', 'w2']", "w0, w1, w2", "w0/w1/w2"),
+        (4, "['w0', 'w1', 'w2', 'w3']", "w0, w1, w2 and 1 more", "w0/w1/w2/…"),
+        (5, "['w0', 'w1', 'w2', 'w3', 'w4']", "w0, w1, w2 and 2 more", "w0/w1/w2/…"),
+        (6, "['w0', 'w1', 'w2', 'w3', 'w4', … 1 more]", "w0, w1, w2 and 3 more", "w0/w1/w2/…"),
+    ],
+)
+def test_long_lists_are_shown_in_short(number: int, shown: str, few: str, sequence: str) -> None:
+    words = [f"w{i}" for i in range(number)]
+    assert repr(Keywords(words)) == f"Keywords({shown})"
+    assert Keywords(words).reason() == f"keywords: {few}"
+    assert WordSequence(words, ["then"]).reason() == f"sequence: {sequence} … then"
+
+
+def test_a_sequence_is_written_with_what_differs_from_the_usual() -> None:
+    usual = {"first": ["a"], "then": ["b"]}
+    assert WordSequence(["a"], ["b"]).to_plain() == {"sequence": usual}
+    near = WordSequence(["a"], ["b"], within_words=0, negators=["not"], negators_within=2)
+    assert near.to_plain() == {
+        "sequence": {
+            **usual,
+            "within_words": 0,
+            "negators": ["not"],
+            "negated": near.negated,
+            "negators_within": 2,
+        }
+    }
+    assert WordSequence(["a"], ["b"], within_chars=5).to_plain() == {
+        "sequence": {**usual, "within_chars": 5}
+    }

@@ -11,9 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unruly.errors import RuleError
+from unruly.errors import PatternSizeError, RuleError
+from unruly.rules import regular_expressions
 from unruly.rules.pattern import Pattern
-from unruly.rules.regular_expressions import checked, folded, read_expression, short
+from unruly.rules.regular_expressions import (
+    checked,
+    find_all_spans,
+    folded,
+    read_expression,
+    short,
+)
 from unruly.rules.sources import Sources
 
 
@@ -153,3 +160,72 @@ def test_letters_that_differ_in_case_only_become_one() -> None:
     )
     assert made.filter(pl.col("lower") != pl.col("simple")).is_empty()
     assert pl.select(folded(pl.lit("\u0130i\u0307I"))).item() == "\u0130\u0130i"
+
+
+def _group(parts: list[list[tuple[str, int]]]) -> tuple[str, int]:
+    """Alternatives of sequences: they are all written out, and an empty group is one part."""
+    inside = "|".join("".join(text for text, _ in sequence) for sequence in parts)
+    return f"(?:{inside})", max(sum(size for sequence in parts for _, size in sequence), 1)
+
+
+def _times(item: tuple[str, int], low: int, more: int | None, mark: str) -> tuple[str, int]:
+    """One item, repeated: so often as the largest number says, and once more where there is none."""
+    text, size = item
+    if mark:
+        return f"(?:{text}){mark}", size + 1
+    most = low + 1 if more is None else max(low + more, 1)
+    counted = f"{{{low},}}" if more is None else f"{{{low},{low + more}}}"
+    return f"(?:{text}){counted}", size * most
+
+
+pieces = st.recursive(
+    st.sampled_from([("a", 1), ("[xy]", 1), (r"\.", 1), (".", 1), ("[^a]", 1), (r"\bz", 2)]),
+    lambda items: st.one_of(
+        st.lists(st.lists(items, max_size=3), min_size=1, max_size=3).map(_group),
+        st.builds(
+            _times,
+            items,
+            st.integers(0, 3),
+            st.none() | st.integers(0, 2),
+            st.sampled_from(["", "", "*", "+", "?"]),
+        ),
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(pieces, min_size=1, max_size=4))
+def test_the_size_is_that_of_the_pattern_with_its_repetitions_written_out(
+    items: list[tuple[str, int]],
+) -> None:
+    pattern = "".join(text for text, _ in items)
+    re.compile(pattern)  # one that an engine would take
+    expected = sum(size for _, size in items)
+    for engine in ("linear", "python"):
+        assert read_expression(pattern, engine).size == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [("", "a"), ("aXa", "a"), ("äa ba", r"\ba"), ("\ue000a\ue001a", "a"), ("aaa", "a*")],
+)
+def test_spans_are_those_of_pythons_engine_whatever_stands_in_the_text(
+    text: str, pattern: str
+) -> None:
+    expected = tuple(match.span() for match in re.finditer(pattern, text))
+    if pattern == "a*":
+        expected = ((0, 3),)  # an empty match behind another is none in the linear engine
+    assert find_all_spans([text, "a"], pattern)[0] == expected
+
+
+def test_a_pattern_may_be_as_long_as_the_limit_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regular_expressions, "_LONGEST", 50)
+    monkeypatch.setattr(regular_expressions, "LARGEST", 30)
+    assert checked("b" * 50).size == 50  # what is written out in full counts for nothing
+    with pytest.raises(PatternSizeError, match="it has 51 characters, and at most 50"):
+        checked("b" * 51)
+    assert checked("c{34}").size == 34  # five characters are written
+    assert checked("c{35}").size == 35
+    with pytest.raises(PatternSizeError, match="it has 36 parts"):
+        checked("c{36}")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unruly.errors import RuleError
 from unruly.facts import note_from_plain, note_to_plain
@@ -18,7 +21,14 @@ from unruly.rules.keywords import WordSequence
 from unruly.rules.matching import given_up
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.rules.timeouts import MOST_SECONDS, Countdown, FailedExpression, TimedProcess
+from unruly.rules.timeouts import (
+    MOST_SECONDS,
+    Clocks,
+    Countdown,
+    FailedExpression,
+    TimedProcess,
+    _ranges,
+)
 from unruly.texts.corpus import Corpus
 
 CLASSES = ["no", "yes"]
@@ -204,3 +214,27 @@ def test_the_other_process_runs_no_module_of_the_current_folder(
     assert answer is not None
     assert answer["a"].to_list() == [2]
     assert not (tmp_path / "ran").exists()
+
+
+@given(st.lists(st.integers(0, 50), max_size=20), st.integers(1, 60))
+def test_ranges_hold_as_many_rows_as_fit_and_every_row_once(sizes: list[int], most: int) -> None:
+    found = list(_ranges(np.array(sizes, np.int64), most))
+    assert [row for start, stop in found for row in range(start, stop)] == list(range(len(sizes)))
+    for start, stop in found:
+        assert stop - start == 1 or sum(sizes[start:stop]) <= most
+        if stop < len(sizes):
+            assert sum(sizes[start : stop + 1]) > most  # one more would not have fitted
+
+
+def test_clocks_are_spent_for_a_source_and_for_all() -> None:
+    clocks = Clocks(3)
+    assert clocks.of("a", 2.0).tolist() == [2.0] * 3
+    clocks.spend("a", 1, 0.5)
+    clocks.spend("a", slice(2, 3), np.array([MOST_SECONDS - 1]))
+    assert clocks.of("a", 2.0).tolist() == [2.0, 1.5, pytest.approx(3 - MOST_SECONDS)]
+    assert clocks.of("b", MOST_SECONDS).tolist() == [MOST_SECONDS, MOST_SECONDS - 0.5, 1.0]
+    some = clocks.take(np.array([False, True, True]))
+    assert some.of("a", 2.0)[0] == 1.5
+    some.give_up("a", 1, 4)
+    some.give_up("a", 1, 5)  # the first rule without time is the one that is told
+    assert clocks.given_up == {"a": {2: 4}}

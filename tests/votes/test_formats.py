@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from unruly.errors import InputError
 from unruly.texts.corpus import Corpus
+from unruly.votes import files
 from unruly.votes.files import read_votes
 from unruly.votes.votes import Votes
 
@@ -222,3 +224,31 @@ def test_votes_of_rare_sources_are_not_lost(
         pytest.raises(InputError, match="300 sources vote on fewer than 1 of 100 documents"),
     ):
         read_votes(tmp_path / "votes.jsonl")
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl"])
+@pytest.mark.parametrize("n", [0, 1, 3, 7])
+def test_writing_in_slices_changes_nothing(
+    kind: str, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = np.arange(2 * n).reshape(n, 2) % 4 - 1
+    votes = Votes.from_array(matrix, classes=CLASSES, sources=["a", "b"])
+    votes.write(tmp_path / f"whole.{kind}")
+    monkeypatch.setattr(files, "SLICE", 3)
+    votes.write(tmp_path / f"slices.{kind}")
+    whole = (tmp_path / f"whole.{kind}").read_bytes()
+    assert (tmp_path / f"slices.{kind}").read_bytes() == whole
+    assert whole.count(b"\n") == (n if kind == "jsonl" else n + 1)
+
+
+def test_wrench_keeps_documents_without_gold_and_other_columns(tmp_path: Path) -> None:
+    corpus = Corpus.from_frame(pl.DataFrame({"text": ["a", "b"]}))
+    votes = Votes.from_array([[0, -1], [1, 1]], classes=["ham", "spam"])
+    votes.to_wrench(tmp_path / "new" / "deep", corpus)
+    items = json.loads((tmp_path / "new" / "deep" / "train.json").read_text(encoding="utf-8"))
+    assert [item["label"] for item in items.values()] == [-1, -1]
+    assert [item["weak_labels"] for item in items.values()] == [[0, -1], [1, 1]]
+    votes.to_wrench(tmp_path / "new" / "deep", corpus, "valid")  # beside it, with the same classes
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError):
+        votes.to_wrench(tmp_path / "file", corpus)

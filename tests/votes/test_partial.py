@@ -66,6 +66,26 @@ def planted(n: int = 600, seed: int = 0) -> tuple[Votes, NDArray[np.int64], Feat
     return votes, truth, features
 
 
+@pytest.mark.parametrize(
+    ("shares", "partial"),
+    [
+        ([0.5, 0.5, 0], True),
+        ([0, 1, 0], False),  # one class
+        ([1 / 3, 1 / 3, 1 / 3], False),  # all classes: it tells nothing, but as a soft vote
+        ([0.6, 0.4, 0], False),  # not even: a soft vote
+    ],
+)
+def test_a_vote_is_partial_that_names_some_classes_alike(
+    shares: list[float], partial: bool
+) -> None:
+    first = int(np.argmax(shares))
+    votes = Votes.from_array([[first], [2]], classes=CLASSES, sources=["a"])
+    votes = replace(votes, soft={"a": np.array([shares, [0, 0.5, 0.5]], np.float32)})
+    assert votes.sets[0][1].tolist() == [False, True, True]
+    assert votes.sets[0][0].tolist() == [partial and share > 0 for share in shares]
+    assert votes.hard[:, 0].tolist() == [-1 if partial else first, -1]
+
+
 def test_rules_cast_partial_votes() -> None:
     votes = sources().vote(TEXTS)
     assert votes.label(0, 0) == "billing or bug"

@@ -98,6 +98,22 @@ def test_expanding_distinct_rows_gives_the_votes_back(
     np.testing.assert_allclose(distinct.mass(q), distinct.expand(q).sum(axis=0))
 
 
+@settings(max_examples=40, deadline=None)
+@given(**(sizes | {"n": st.integers(1, 60), "k": st.integers(1, 5)}))
+def test_the_documents_that_a_source_was_asked_about(n: int, k: int, m: int, seed: int) -> None:
+    votes, rng = random_votes(n, k, m, seed), np.random.default_rng(seed)
+    missing = (votes.matrix == -1) & (rng.random((n, k)) < 0.5)
+    flags = {source: missing[:, j] for j, source in enumerate(votes.sources) if j % 2 == 0}
+    asked = np.ones((n, k), dtype=bool)
+    asked[:, ::2] = ~missing[:, ::2]
+    for cast, expected in ((votes, np.ones((n, k))), (replace(votes, unasked=flags), asked)):
+        distinct = DistinctVotes.of(cast)
+        q = rng.dirichlet(np.ones(m), size=len(distinct.counts))
+        mass = distinct.asked_mass(q)
+        np.testing.assert_allclose(mass, expected.T.astype(float) @ distinct.expand(q), atol=1e-9)
+        np.testing.assert_allclose(distinct.asked[:, 0], np.maximum(expected.sum(axis=0), 1))
+
+
 def test_soft_votes_for_one_class_are_merged_like_hard_ones() -> None:
     votes = random_votes(500, 3, 2, seed=1)
     shares = np.eye(2, dtype=np.float32)[votes.matrix[:, 0]]
@@ -167,3 +183,31 @@ def test_only_keeps_the_counts_of_its_rows() -> None:
 def test_votes_without_documents_or_sources_are_refused(shape: tuple[int, int]) -> None:
     with pytest.raises(InputError, match="need one of each"):
         DistinctVotes.of(Votes.from_array(np.zeros(shape, dtype=int), classes=["a", "b"]))
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_laying_votes_out_in_parts_changes_nothing(
+    soft: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    votes = random_votes(50, 4, 3, seed=5, soft=soft)
+    whole = SparseVotes.of(votes)
+    monkeypatch.setattr(module, "_CHUNK", 7)
+    parts = SparseVotes.of(votes)
+    np.testing.assert_array_equal(parts.onehot.toarray(), whole.onehot.toarray())
+
+
+@settings(max_examples=30, deadline=None)
+@given(**(sizes | {"n": st.integers(1, 60)}), soft=st.booleans())
+def test_chance_is_what_guessing_by_the_class_shares_would_get_right(
+    n: int, k: int, m: int, seed: int, soft: bool
+) -> None:
+    votes = random_votes(n, k, m, seed, soft)
+    shares = np.random.default_rng(seed).dirichlet(np.ones(m))
+    cast = dense(votes).sum(axis=0)  # (k, m)
+    with np.errstate(divide="raise", invalid="raise"):
+        found = SparseVotes.of(votes).chance(shares)
+    for j in range(k):
+        total = cast[j].sum()
+        if not soft:
+            assert found[j] == pytest.approx(cast[j] @ shares / total if total else 0)
+        assert 0 <= found[j] <= 1

@@ -240,6 +240,11 @@ def test_wilson_holds_the_share_and_solves_its_equation(successes: int, trials: 
         )
 
 
+def test_gold_may_name_one_class_and_number_another() -> None:
+    votes = Votes.from_array([[0], [1], [1]], classes=["ham", "spam"])
+    assert votes.summary([0, 1, -1]) == votes.summary(np.array(["ham", 1, None], object))
+
+
 def test_gold_may_be_class_names() -> None:
     votes = Votes.from_array([[0, -1], [0, 1], [-1, -1], [0, 0]], classes=["ham", "spam"])
     numbers = votes.summary([0, 1, -1, 0])

@@ -80,6 +80,18 @@ def test_names_ids_and_soft_votes_are_checked() -> None:
         )
 
 
+@pytest.mark.parametrize("source", ["source_0", "other"])
+def test_what_is_told_of_a_source_needs_the_source_and_all_documents(source: str) -> None:
+    good = Votes.from_array([[0], [-1]], classes=["a", "b"])
+    shares, unasked = np.full((2, 2), 0.5, np.float32), np.array([True, False])
+    assert replace(good, soft={"source_0": shares}, unasked={"source_0": unasked}).n == 2
+    rows = slice(None) if source == "other" else slice(1)
+    with pytest.raises(InputError, match=f"soft votes of '{source}' must be"):
+        replace(good, soft={source: shares[rows]})
+    with pytest.raises(InputError, match=f"unasked documents of '{source}' must be"):
+        replace(good, unasked={source: unasked[rows]})
+
+
 @given(matrices, st.data())
 def test_batches_put_together_are_the_whole(matrix: np.ndarray, data: st.DataObject) -> None:
     votes = Votes.from_array(matrix, classes=["a", "b", "c"])
@@ -302,3 +314,29 @@ def test_the_callers_array_stays_writeable() -> None:
     with pytest.raises(ValueError, match="read-only"):
         votes.matrix[0, 0] = 1
     assert np.array(votes, copy=True).flags.writeable
+
+
+def test_the_ends_of_what_can_be_counted() -> None:
+    """127 classes, all sources and all documents from either end, and nothing beyond."""
+    many = Votes.from_array([[126, -1]])
+    assert many.m == 127
+    with pytest.raises(InputError, match="votes need 2 to 127 classes, not 128"):
+        Votes.from_array([[0, 1]], classes=[str(c) for c in range(128)])
+    votes = told(3)
+    assert votes.matches(-3) == votes.matches(0)
+    for row in (3, -4):
+        with pytest.raises(InputError, match=f"there is no document {row}"):
+            votes.matches(row)
+    with pytest.raises(InputError, match="there is no source -2"):
+        votes[:, -2]
+    assert repr(many) == "Votes(1 document × 2 sources, 127 classes, coverage 100.0%)"
+
+
+def test_abstentions_may_be_any_number_that_is_no_class() -> None:
+    votes = Votes.from_array([[0, -1], [2, 1]])
+    assert votes.to_array(abstain=3).tolist() == [[0, 3], [2, 1]]
+    assert votes.to_array(abstain=-7).tolist() == [[0, -7], [2, 1]]
+    assert Votes.from_array([[0, 3], [2, 1]], abstain=3).matrix.tolist() == votes.matrix.tolist()
+    for number in (1, 2):
+        with pytest.raises(InputError, match=f"{number} cannot mean abstain"):
+            votes.to_array(abstain=number)

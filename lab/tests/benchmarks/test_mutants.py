@@ -58,6 +58,7 @@ def f(a: int | None = 2, *, c=0.5):
     if a is not None and b:
         raise ValueError(f"{a + 1}" + "no")
     b = not c
+    x += zip(x, [5, 1e-9, 0.0], strict=True)
     c = -a < 4
     return True if a in x else ~a & 7
 """
@@ -72,6 +73,10 @@ def f(a: int | None = 2, *, c=0.5):
         "a is not None and b -> a is not None or b",
         "a is not None -> a is None",
         "not c -> c",
+        "x += zip(x, [5, 1e-09, 0.0], strict=True) -> x -= zip(x, [5, 1e-09, 0.0], strict=True)",
+        "5 -> 6",
+        "1e-09 -> 0.0",
+        "0.0 -> 1.0",
         "-a < 4 -> -a <= 4",
         "-a -> a",
         "4 -> 5",

@@ -33,7 +33,7 @@ from unruly.facts import (
 )
 from unruly.features.encoder import Features
 from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER, Epoch, Heads, check_known
-from unruly.statistics import Share, softmax
+from unruly.statistics import Share, ratio, softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 
@@ -100,8 +100,8 @@ class DenoisedModel:
         likely = np.exp(added)  # (v, y)
         mine, others = named * shares, ~named * shares  # (v, y)
         total = (likely * others).sum(axis=1) * mine.sum(axis=1)
-        moved = (likely * mine).sum(axis=1) * others.sum(axis=1) / np.maximum(total, 1e-300)
-        factors[row, source] = np.where(total > 0, moved, 1.0)
+        moved = (likely * mine).sum(axis=1) * others.sum(axis=1)
+        factors[row, source] = ratio(moved, total, 1.0)
         return factors
 
     def vote_accuracy(
@@ -154,8 +154,7 @@ class DenoisedModel:
         moved = cast.onehot.data * size[cast.onehot.indices]
         table = np.zeros((votes.n, votes.k))
         np.add.at(table, (cast.row, cast.source), moved)
-        total = table.sum(axis=1, keepdims=True)
-        return np.asarray(table / np.where(total > 0, total, 1.0), np.float32)
+        return ratio(table, table.sum(axis=1, keepdims=True), 0.0).astype(np.float32)
 
     def _named_votes(self, votes: Votes) -> SparseVotes:
         return named_votes(SparseVotes.of(votes), self.named)

@@ -156,13 +156,13 @@ class CrossFitting:
         return np.asarray(w / np.maximum(w.sum(axis=0), 1e-9), np.float32)
 
     def _unseen_shares(self, targets: Real64, mass: Real64) -> Real64:
-        """(F, m): log s - log s_f, the classes' shares in all documents beside those in the other folds."""
+        """(F, m): log s - log s_f, the classes' shares in all documents beside those in the other folds, unnormalised."""
         weighted = targets * mass[:, None]
         total = weighted.sum(axis=0)  # (m,)
         own = np.stack([weighted[self.fold == f].sum(axis=0) for f in range(self.folds)])
         shares = np.maximum(total / max(float(total.sum()), 1e-9), 1e-9)
         others = total - own + shares  # (F, m)
-        return np.asarray(np.log(shares) - np.log(others / others.sum(axis=1, keepdims=True)))
+        return np.asarray(np.log(shares) - np.log(others))
 
     def _preconditioner(self) -> Real:
         n, d = self.values.shape
@@ -194,7 +194,7 @@ def content_folds(features: Features, folds: int, seed: int) -> tuple[NDArray[np
     """
     rng = np.random.default_rng(seed)
     if features.keys is not None:
-        digest = _mixed(features.keys, rng.integers(1, 2**63, dtype=np.uint64) | np.uint64(1))
+        digest = _mixed(features.keys, _odd(rng, 1))
     else:
         digest = _row_digest(features, rng)
     values, number = np.unique(digest, return_inverse=True)
@@ -205,7 +205,7 @@ def _row_digest(features: Features, rng: np.random.Generator) -> NDArray[np.uint
     """(n,): a sum over the features of each document."""
     digest = np.zeros(features.n, np.uint64)
     for block in features.blocks:
-        keys = rng.integers(1, 2**63, block.values.shape[1], dtype=np.uint64) | np.uint64(1)
+        keys = _odd(rng, block.values.shape[1])
         for start in range(0, features.n, _CHUNK):
             part = np.ascontiguousarray(block.values[start : start + _CHUNK], np.float32)
             mixed = _mixed(part.view(np.uint32).astype(np.uint64), keys)
@@ -213,7 +213,12 @@ def _row_digest(features: Features, rng: np.random.Generator) -> NDArray[np.uint
     return digest
 
 
-def _mixed(bits: NDArray[np.uint64], keys: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
+def _odd(rng: np.random.Generator, size: int) -> NDArray[np.uint64]:
+    """(size,): odd numbers, by which no two numbers have the same product."""
+    return rng.integers(1, 2**63, size, dtype=np.uint64) | np.uint64(1)
+
+
+def _mixed(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     mixed = bits * keys  # wraps around
     return np.asarray(mixed ^ (mixed >> np.uint64(29)))
 

@@ -152,7 +152,9 @@ class ClusterFeatures(Cache):
     """A feature cache that lets the workers encode, and keeps the features until the end."""
 
     cluster: Cluster | None = None
-    known: dict[tuple[str | None, int], NDArray[np.float32]] = field(default_factory=dict)
+    known: dict[tuple[str | None, int], NDArray[np.float32]] = field(
+        default_factory=dict, compare=False
+    )
 
     def fitted(
         self, encoder: Encoder, texts: Sequence[str], progress: Progress = SILENT

@@ -19,6 +19,7 @@ from unruly.labelmodels.label_model import (
     posterior,
     stated_prior,
 )
+from unruly.statistics import ratio
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 
@@ -174,9 +175,7 @@ def fitted_prior(
 
 def accuracies(distinct: DistinctVotes, q: Real) -> Real:
     """(k,): the expected share of right votes among the votes that each source cast; NaN without any."""
-    right = distinct.right(q)
-    cast = distinct.cast.sum(axis=1)
-    return np.where(cast > 0, right / np.where(cast > 0, cast, 1.0), np.nan)
+    return ratio(distinct.right(q), distinct.cast.sum(axis=1), np.nan)
 
 
 @dataclass(eq=False)

@@ -21,6 +21,7 @@ from unruly.labelmodels.label_model import (
     distinct_votes,
 )
 from unruly.prior import parse_prior
+from unruly.statistics import ratio
 from unruly.votes.sparse import DistinctVotes, SparseVotes
 from unruly.votes.summary import Tally, tallies
 from unruly.votes.votes import ABSTAIN, Votes
@@ -175,7 +176,7 @@ def _agreement(votes: Votes) -> Real:
             everywhere = np.full(len(part), r)
             agreed += part[:, r] @ votes.agrees(everywhere, tally.rows)
         cast += (tally.block != ABSTAIN).sum(axis=0)
-    return np.where(cast > 0, agreed / np.maximum(cast, 1), np.nan)
+    return ratio(agreed, cast, np.nan)
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -242,9 +243,7 @@ def _agreement_with_others(distinct: DistinctVotes, smoothing: float) -> Real:
     met = np.asarray(distinct.votes.onehot.sum(axis=1)) > 1.5  # (u,): at least two sources voted
     together = distinct.only(met)
     right = np.einsum("jcc->j", together.joint(together.votes.shares(np.zeros(distinct.m))))
-    cast = together.cast.sum(axis=1)
-    total = cast + smoothing
-    return np.where(total > 0, (right + smoothing * GUESS) / np.where(total > 0, total, 1), GUESS)
+    return ratio(right + smoothing * GUESS, together.cast.sum(axis=1) + smoothing, GUESS)
 
 
 def _given(accuracies: Sequence[float], k: int) -> Real:

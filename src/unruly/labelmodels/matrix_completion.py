@@ -20,6 +20,7 @@ from unruly.labelmodels.label_model import (
     as_votes,
     distinct_votes,
 )
+from unruly.statistics import ratio
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 
@@ -76,8 +77,7 @@ class MatrixCompletion(LogLinearModel):
             self.rates_ = self._complete(distinct)
         right = np.einsum("jcc,c->j", self.rates_, self.class_prior_)
         share = distinct.cast.sum(axis=1) / distinct.n
-        accuracies = np.where(share > 0, right / np.where(share > 0, share, 1), np.nan)
-        self.accuracies_ = accuracies.clip(0, 1)
+        self.accuracies_ = ratio(right, share, np.nan).clip(0, 1)
         self._keep(votes, log_rates(self.rates_), np.log(self.class_prior_))
         return self
 
@@ -98,17 +98,12 @@ class MatrixCompletion(LogLinearModel):
         bounds = [(low, 1.0) for low in np.repeat(few, m)]
         found = minimize(
             problem.loss,
-            np.clip(start, few[:, None], 1).ravel(),
+            start.ravel(),
             args=(start,),
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
-            options={
-                "maxiter": self.max_iter,
-                "maxfun": 3 * self.max_iter,
-                "ftol": 1e-11,
-                "gtol": 1e-9,
-            },
+            options={"maxiter": self.max_iter, "ftol": 1e-11, "gtol": 1e-9},
         )
         self.loss_, self.n_iter_ = float(found.fun), int(found.nit)
         rates = np.zeros((k * m, m))

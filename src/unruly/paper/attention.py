@@ -30,7 +30,7 @@ from unruly.votes.sparse import SparseVotes
 
 Real = NDArray[np.float32]
 Whole = NDArray[np.intp]
-_CELLS = 8_192  # votes scored together: more would not fit the cache
+_NUMBERS = 2**18  # of the hidden layer computed together: more would not fit the cache
 
 
 def outcomes(
@@ -75,7 +75,7 @@ class Attention:
         projected = features @ self.w1  # (r, h)
         hidden = np.empty((len(row), len(self.w2)), dtype=np.float32)
         q = np.empty(len(row), dtype=np.float32)
-        step = max(1, _CELLS * 32 // max(1, len(self.w2)))
+        step = _NUMBERS // len(self.w2)  # votes; a layer has 65,536 units at most
         for start in range(0, len(row), step):
             part = slice(start, start + step)
             layer = hidden[part]  # (up to step, h)

@@ -36,6 +36,7 @@ from unruly.progress import SILENT, Progress, stage
 from unruly.votes.votes import Votes
 
 Real = NDArray[np.float32]
+_CHUNK = 16_384  # documents looked at together, so that memory stays bounded
 
 
 def cotrain(
@@ -101,7 +102,7 @@ def cotrain(
     return learner
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Sums:
     """What a step, or all steps of an epoch together, came to."""
 
@@ -263,8 +264,8 @@ def _reliability(
     """(k,): A under the weights that are kept, over the matched documents."""
     received, even = np.zeros(data.matrix.shape[1]), np.zeros(data.matrix.shape[1])
     rows = np.flatnonzero(data.matched)
-    for start in range(0, len(rows), 16_384):
-        part = rows[start : start + 16_384]
+    for start in range(0, len(rows), _CHUNK):
+        part = rows[start : start + _CHUNK]
         given = learner.conditional_reliability(data.features.take(part), data.matrix[part])
         received += given.sum(axis=0)
         voted = data.matrix[part] >= 0

@@ -97,7 +97,7 @@ def _by_gold(valid: Valid) -> Judge:
     return judge
 
 
-@dataclass
+@dataclass(eq=False)
 class Best:
     """The best epoch so far; of equal ones the earliest."""
 

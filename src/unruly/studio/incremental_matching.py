@@ -118,7 +118,7 @@ class SourceVotes:
         return tuple(found)
 
 
-@dataclass
+@dataclass(eq=False)
 class TypedVotes:
     """The documents, with the matches of earlier keystrokes cached."""
 

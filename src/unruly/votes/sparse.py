@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from unruly.errors import InputError
+from unruly.statistics import ratio
 from unruly.votes.votes import ABSTAIN, EVEN, Votes
 from unruly.wording import plural
 
@@ -115,7 +116,7 @@ class SparseVotes:
         """
         cast = self.onehot.sum(axis=0).reshape(self.k, self.m).sum(axis=1)  # (k,)
         earned = self.credit.sum(axis=0).reshape(self.k, self.m) @ shares  # (k,)
-        return np.asarray(earned / np.maximum(cast, 1e-12), np.float64)
+        return ratio(earned, cast, 0.0)
 
     @cached_property
     def together(self) -> NDArray[np.float64]:
@@ -307,8 +308,7 @@ class DistinctVotes:
 
 def _shares(votes: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n, m): each row divided by its sum; the prior where that is 0."""
-    total = votes.sum(axis=1, keepdims=True)
-    return np.where(total > 0, votes / np.where(total > 0, total, 1.0), prior)
+    return ratio(votes, votes.sum(axis=1, keepdims=True), prior)
 
 
 def _hard(matrix: NDArray[np.signedinteger[Any]], m: int) -> csr_array:
