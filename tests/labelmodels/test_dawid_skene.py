@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import expit
 from tests.planted_votes import planted_votes
 
 from unruly.errors import SettingsError
@@ -171,3 +175,87 @@ def test_it_stops_when_soft_labels_move_less_than_tol(
         first = next(n for n, much in enumerate(moved, 2) if much < tol)
         assert abs(model(max_iter=39, tol=tol).fit(votes).n_iter_ - first) <= 1
     assert model(max_iter=3, tol=0.0).fit(votes).n_iter_ == 3
+
+
+def dense(
+    votes: Votes,
+    prior: NDArray[Any] | None,
+    abstention: float,
+    smoothing: float,
+    coin: bool,
+    rounds: int = 30,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Rates (k, m, m), soft labels (n, m) and the prior (m,) after so many rounds: one document at a time.
+
+    Without a prior it is learnt from the soft labels, with one document more of each class.
+    """
+    n, k, m = votes.n, votes.k, votes.m
+    q = np.where(votes.covered[:, None], votes.counts(), 1 if prior is None else m * prior)
+    q = q / q.sum(axis=1, keepdims=True)
+    cast = np.stack([(votes.matrix == c).sum(axis=0) for c in range(m)], axis=1)  # (k, m)
+    known = np.full(m, 1 / m) if prior is None else prior
+    rates = np.zeros((k, m, m))
+    for _ in range(rounds):
+        joint = np.stack([q.T @ (votes.matrix == c) for c in range(m)]).transpose(
+            2, 0, 1
+        )  # (k, c, y)
+        mass = q.sum(axis=0)
+        share = (mass + 1) / (n + m)
+        if prior is None:
+            known = share
+        spoken, silence = np.zeros((k, m, m)), np.zeros((k, m))
+        for j in range(k):
+            if coin:
+                right = np.trace(joint[j])
+                odds = np.log(share / (1 - share))
+
+                def surplus(theta: float, j: int = j, right: float = right) -> float:
+                    chance = smoothing * (expit(theta - np.log(m - 1)) - 1 / m)
+                    return float(cast[j] @ expit(theta + odds) + chance - right)  # noqa: B023
+
+                theta = brentq(surplus, -20, 20)
+                spoken[j] = theta * np.eye(m)
+                base = cast[j] / n / (1 + (np.exp(theta) - 1) * share)
+                rates[j] = base[:, None] * np.exp(spoken[j])
+                floor = max((1 - cast[j].sum() / n) / 10, 1e-3)
+            else:
+                rates[j] = (joint[j] + smoothing * (cast[j] / n)[:, None]) / (mass + smoothing)
+                spoken[j] = np.log(np.where(rates[j] > 0, rates[j], 1))
+                floor = 1e-9
+            silence[j] = np.clip(1 - rates[j].sum(axis=0), floor, 1)
+        for i, row in enumerate(votes.matrix):
+            score = np.log(known)
+            for j, vote in enumerate(row):
+                score = score + (spoken[j, vote] if vote >= 0 else abstention * np.log(silence[j]))
+            q[i] = np.exp(score - np.logaddexp.reduce(score))
+    return rates, q, known
+
+
+@pytest.mark.parametrize("abstention", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("model", BOTH)
+def test_thirty_rounds_are_those_of_a_slow_and_obvious_program(
+    model: type[DawidSkene] | type[OneCoin], abstention: float
+) -> None:
+    """Three classes of unlike size; one source votes on nearly all documents, so that its silence has a floor."""
+    votes, _ = planted_votes(
+        120, [0.9, 0.8, 0.7, 0.6], [0.97, 0.5, 0.4, 0.3], classes=3, prior=[0.5, 0.3, 0.2], seed=5
+    )
+    prior = np.array([0.5, 0.3, 0.2])
+    found = model(prior, abstention=abstention, max_iter=30, tol=0.0).fit(votes)
+    coin = model is OneCoin
+    rates, q, _ = dense(votes, prior, abstention, found.smoothing, coin)
+    np.testing.assert_allclose(found.rates_, rates, atol=1e-4)
+    covered = votes.covered
+    np.testing.assert_allclose(found.predict_proba(votes)[covered], q[covered], atol=1e-3)
+    right = [q[votes.voted[:, j], votes.matrix[votes.voted[:, j], j]].mean() for j in range(4)]
+    np.testing.assert_allclose(found.accuracies_, right, atol=1e-3)
+
+
+@pytest.mark.parametrize("smoothing", [0.5, 4.0])
+def test_a_learnt_prior_is_that_of_the_exact_model(smoothing: float) -> None:
+    votes, _ = planted_votes(
+        150, [0.9, 0.85, 0.8, 0.8], 0.6, classes=3, prior=[0.6, 0.3, 0.1], seed=2
+    )
+    _, _, expected = dense(votes, None, 1.0, smoothing, coin=False, rounds=300)
+    found = DawidSkene("learn", smoothing=smoothing).fit(votes).class_prior_
+    np.testing.assert_allclose(found, expected, atol=1e-3)
