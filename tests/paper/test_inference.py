@@ -117,6 +117,20 @@ def test_the_more_confident_head_wins() -> None:
     np.testing.assert_allclose(combined, [[0.75, 0.25], [0.1, 0.9], [0.6, 0.4], [0.3, 0.7]])
 
 
+def test_probabilities_are_multiplied_or_averaged_by_hand() -> None:
+    rule = np.array([[0.6, 0.4], [0.5, 0.5], [0.6, 0.4]], np.float32)
+    text = np.array([[0.3, 0.7], [0.2, 0.8], [0.9, 0.1]], np.float32)
+    combined, decided = combine(rule, text, "product")
+    product = rule * text
+    np.testing.assert_allclose(combined, product / product.sum(axis=1, keepdims=True), rtol=1e-5)
+    assert decided.tolist() == [2, 2, 0]
+    combined, decided = combine(rule, text, "mean")  # a tied denoiser has no opinion
+    np.testing.assert_allclose(combined, [[0.45, 0.55], [0.2, 0.8], [0.75, 0.25]], rtol=1e-5)
+    assert decided.tolist() == [2, 2, 0]
+    impossible = np.array([[1.0, 0.0]], np.float32)
+    assert np.isfinite(combine(impossible, impossible[:, ::-1], "product")[0]).all()
+
+
 @pytest.mark.parametrize("how", ["confident", "product", "mean"])
 @given(seed=st.integers(0, 2**32 - 1))
 @limits(max_examples=25, deadline=None)

@@ -41,6 +41,22 @@ def test_the_papers_best(
     assert (s.selection, s.epochs, s.batch_size, s.attention) == ("last", 500, None, "all")
 
 
+def test_quick_differs_from_the_paper_in_what_saves_epochs() -> None:
+    """Nothing else: its networks and losses are the paper's."""
+    paper, quick = vars(PaperSettings()), vars(PaperSettings.quick())
+    assert {name: value for name, value in quick.items() if value != paper[name]} == {
+        "batch_size": 256,
+        "epochs": 40,
+        "learning_rate": 0.003,
+        "weight_decay": 0.01,
+        "standardise": True,
+        "attention": "voters",
+        "reliability": "per-vote",
+        "selection": "votes",
+        "patience": 3,
+    }
+
+
 def test_unknown_data_set_is_refused_with_a_suggestion() -> None:
     with pytest.raises(SettingsError, match="did you mean 'youtube'"):
         PaperSettings.best("yuotube")

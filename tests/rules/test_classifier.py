@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -123,20 +124,25 @@ def _code(x: object) -> object:
     raise AssertionError("code from a file ran")
 
 
-def test_a_transformers_folder(tmp_path: Path) -> None:
+def saved_bert(folder: Path) -> Path:
+    """A tiny untrained classifier as transformers saves it."""
     transformers = pytest.importorskip("transformers")
     torch = pytest.importorskip("torch")
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "song", "subscribe"]
-    (tmp_path / "vocab.txt").write_text("\n".join(words))
     tokenizer = transformers.BertTokenizerFast(vocab={w: i for i, w in enumerate(words)})
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=len(words), hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8,
         id2label={0: "ham", 1: "spam"}, label2id={"ham": 0, "spam": 1},
     )  # fmt: skip
-    transformers.BertForSequenceClassification(config).save_pretrained(tmp_path / "bert")
-    tokenizer.save_pretrained(tmp_path / "bert")
-    assert json.loads((tmp_path / "bert" / "config.json").read_text())["id2label"]["1"] == "spam"
+    transformers.BertForSequenceClassification(config).save_pretrained(folder / "bert")
+    tokenizer.save_pretrained(folder / "bert")
+    assert json.loads((folder / "bert" / "config.json").read_text())["id2label"]["1"] == "spam"
+    return folder / "bert"
+
+
+def test_a_transformers_folder(tmp_path: Path) -> None:
+    saved_bert(tmp_path)
     given = Classifier("bert", folder=str(tmp_path))
     votes = Sources(["ham", "spam"], [Source("o", [Rule(None, given)])]).vote(
         ["a song", "subscribe"] * 20
@@ -144,3 +150,37 @@ def test_a_transformers_folder(tmp_path: Path) -> None:
     assert votes.voted.all()
     assert np.allclose(votes.soft["o"].sum(axis=1), 1, atol=1e-5)
     assert np.allclose(votes.soft["o"][0], votes.soft["o"][2], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        ("config.json", "AutoModelForSequenceClassification"),
+        ("tokenizer_config.json", "AutoTokenizer"),
+    ],
+)
+def test_a_transformers_folder_runs_no_code_of_its_own(
+    file: str, kind: str, tmp_path: Path
+) -> None:
+    bert = saved_bert(tmp_path)
+    proof = tmp_path / "it ran"
+    (bert / "own.py").write_text(f"open({str(proof)!r}, 'w').close()\nclass Own: pass\n")
+    about = json.loads((bert / file).read_text())
+    own = {kind: ["own.Own", None] if kind == "AutoTokenizer" else "own.Own"}
+    own |= {"AutoConfig": "own.Own"} if file == "config.json" else {}
+    about |= {"model_type": "own", "tokenizer_class": "Own", "auto_map": own}
+    (bert / file).write_text(json.dumps(about))
+    source = Source("o", [Rule(None, Classifier("bert", folder=str(tmp_path)))])
+    with suppress(RuleError):  # or it does without
+        Sources(["ham", "spam"], [source]).vote(["a song"])
+    assert not proof.exists()
+
+
+def test_weights_that_are_a_pickle_are_not_opened(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    bert = saved_bert(tmp_path)
+    (bert / "model.safetensors").unlink()
+    torch.save({}, bert / "pytorch_model.bin")
+    source = Source("o", [Rule(None, Classifier("bert", folder=str(tmp_path)))])
+    with pytest.raises(RuleError, match="there is no classifier"):
+        Sources(["ham", "spam"], [source]).vote(["a song"])

@@ -167,6 +167,7 @@ def test_crowd_kit_reads_the_long_table() -> None:
     ("rows", "expected"),
     [
         ({"task": [1, 1], "worker": ["w", "w"], "label": ["a", "b"]}, r"row 1: worker 'w' has voted on task 1 already \(row 0\)"),
+        ({"task": [2, 1, 2, 1], "worker": ["v", "w", "w", "w"], "label": ["a", "a", "b", "b"]}, r"row 3: worker 'w' has voted on task 1 already \(row 1\)"),
         ({"task": [1], "worker": ["w"]}, "no column 'label'"),
         ({"task": [1], "worker": ["w"], "label": ["zzz"]}, "row 0: the label 'zzz' is not a class"),
     ],
