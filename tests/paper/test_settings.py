@@ -86,6 +86,40 @@ def test_out_of_range_names_field_value_and_range(field: str, value: Any, must: 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("field", "low", "high", "step"),
+    [
+        ("hidden", 1, 65_536, 1),
+        ("learning_rate", 1e-6, 1.0, 1e-7),
+        ("c1", 0.0, 1.0, 0.01),
+        ("c3", 0.0, 1.0, 0.01),
+        ("alpha", 0.0, 0.999, 1e-4),
+        ("p", 0, 10_000, 1),
+        ("epochs", 1, 1_000_000, 1),
+        ("weight_decay", 0.0, 1.0, 0.01),
+        ("patience", 0, 1_000_000, 1),
+    ],
+)
+def test_both_ends_of_a_range_belong_to_it(
+    field: str, low: float, high: float, step: float
+) -> None:
+    others = {"c1": 0.0, "c3": 0.0}
+    for value in (low, high):
+        assert getattr(PaperSettings(**(others | {field: value})), field) == value  # type: ignore[arg-type]
+    for value in (low - step, high + step):
+        with pytest.raises(SettingsError, match=f"{field} = "):
+            PaperSettings(**(others | {field: value}))  # type: ignore[arg-type]
+    assert PaperSettings(batch_size=10**12).batch_size == 10**12
+
+
+@given(st.integers(0, 100))
+def test_loss_weights_may_add_up_to_one_however_they_are_written(hundredths: int) -> None:
+    """0.1 + 0.2 is more than 0.3, and 1 - 0.9 less than 0.1."""
+    c1 = hundredths / 100
+    for c3 in (1 - c1, (100 - hundredths) / 100, sum([0.01] * (100 - hundredths))):
+        assert PaperSettings(c1=c1, c3=min(c3, 1.0)).c2 == pytest.approx(0, abs=1e-9)
+
+
 def test_loss_weights_must_leave_something() -> None:
     assert PaperSettings(c1=0.5, c3=0.5).c2 == 0
     with pytest.raises(SettingsError, match="together"):
