@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
-from unruly.facts import GoldUse, Note
+from unruly.facts import ClassBalance, GoldUse, Note
 from unruly.features.encoder import Features
+from unruly.statistics import Share
 from unruly.texts.columns import UNKNOWN as UNKNOWN
 from unruly.votes.votes import Votes
 
@@ -89,6 +90,17 @@ class Learner(Protocol):
         """(k,): each source's global reliability, summing to 1 (0 for one that never voted)."""
 
     @property
+    def accuracy(self) -> NDArray[np.float64] | None:
+        """(k, 3): each source's estimated accuracy and its 95 % interval, NaN for one that never voted.
+
+        None: the method does not estimate it.
+        """
+
+    @property
+    def balance(self) -> ClassBalance | None:
+        """The class shares that the method used; None if it uses none."""
+
+    @property
     def history(self) -> tuple[Epoch, ...]:
         """The epochs, first to last."""
 
@@ -102,6 +114,26 @@ class Learner(Protocol):
 
     def heads(self, features: Features, votes: Votes) -> Heads:
         """The answers of both heads for these documents."""
+
+    def vote_odds(self, features: Features, votes: Votes) -> NDArray[np.float64] | None:
+        """(n, k): the factor by which each vote moves the odds of the classes that it names; 1 where there is none.
+
+        None: votes do not act on the odds one by one.
+        """
+
+    def vote_accuracy(
+        self,
+        combined: NDArray[np.float32],
+        votes: Votes,
+        source: str,
+        rows: NDArray[np.intp],
+        earned: NDArray[np.float64],
+    ) -> Share | None:
+        """The accuracy of some votes of a source, by text and the other sources; None: the method does not estimate it.
+
+        `combined` (n, m) are the final probabilities of these documents, `votes` (n, k) those that they were made with;
+        `rows` (v,) have the votes, which are right for the classes in `earned` (v, m).
+        """
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything numeric, for safetensors."""

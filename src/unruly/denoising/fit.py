@@ -116,7 +116,6 @@ def denoise(
             balance=facts,
             gold_used=_gold_used(task, fitted),
             notes=(
-                facts,
                 *_unnamed(votes, named),
                 *_alike(votes),
                 *_against_votes(fitted, task.votes, votes.classes, named),

@@ -123,16 +123,17 @@ def export(
     fitted = load(source, tuple(functions) or None).fitted
     if fitted.rules is not None:
         fitted.rules.check_complete()
-    graph, compared = _graph(fitted, source) if onnx else (None, None)
+    learner = _exportable(fitted, source) if onnx else None
+    graph, compared = (None, None) if learner is None else _graph(fitted, learner, source)
     with folder_written_whole(target) as part:
         shutil.copyfile(source, part / f"{name}.unruly")
         for file in named.files:
             shutil.copyfile(file, part / file.name)
         for folder_named in named.folders:
             shutil.copytree(folder_named, part / folder_named.name)
-        if graph is not None:
+        if learner is not None and graph is not None:
             (part / "model.onnx").write_bytes(graph)
-            _write_pipeline(fitted, part, source)
+            _write_pipeline(fitted, learner, part, source)
         extras = sorted(["serve", *extras_of(fitted)])
         weights = sorted({_WEIGHTS[kind] for kind in _encoder_kinds(fitted) if kind in _WEIGHTS})
         _write(part / "Dockerfile", dockerfile(name, extras, named, weights))
@@ -163,8 +164,8 @@ def config(fitted: Fitted) -> dict[str, Any]:
     }
 
 
-def _graph(fitted: Fitted, source: Path) -> tuple[bytes, Compared]:
-    """The ONNX graph, and how it was compared with the model."""
+def _exportable(fitted: Fitted, source: Path) -> DenoisedModel:
+    """The learner, where ONNX can say what it does."""
     learner = fitted.learner
     if not isinstance(learner, DenoisedModel):
         raise InputError(
@@ -176,6 +177,11 @@ def _graph(fitted: Fitted, source: Path) -> tuple[bytes, Compared]:
             f"{source}: the source {soft[0]!r} votes for several classes at once (by probabilities, "
             "or by rules with several labels), and ONNX takes one class for each vote: leave ONNX out by --no-onnx"
         )
+    return learner
+
+
+def _graph(fitted: Fitted, learner: DenoisedModel, source: Path) -> tuple[bytes, Compared]:
+    """The ONNX graph, and how it was compared with the model."""
     graph = onnx_graph.build(learner)
     inputs = check_inputs(fitted)
     difference = onnx_graph.largest_difference(graph, learner, inputs.features, inputs.votes)
@@ -196,10 +202,9 @@ def _soft_sources(fitted: Fitted) -> list[str]:
     return [source.name for source in each if source.soft(fitted.classes) is not None]
 
 
-def _write_pipeline(fitted: Fitted, folder: Path, source: Path) -> None:
+def _write_pipeline(fitted: Fitted, learner: DenoisedModel, folder: Path, source: Path) -> None:
     """Of a model with minilm alone: the graph from token ids to probabilities, compared with it, and its tokenizer."""
-    learner, inputs = fitted.learner, check_inputs(fitted)
-    assert isinstance(learner, DenoisedModel)
+    inputs = check_inputs(fitted)
     encoding, texts = fitted.encoder, inputs.texts
     encoder = None if encoding is None else onnx_graph.minilm_of(encoding.stack)
     if encoding is None or encoder is None or texts is None:

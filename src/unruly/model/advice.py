@@ -16,7 +16,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.denoising.accuracy import FEW, vote_accuracy
-from unruly.denoising.denoised import DenoisedModel
 from unruly.learner import Learner
 from unruly.model.summary import FitSummary
 from unruly.rules.keywords import Keywords
@@ -206,9 +205,11 @@ class VoteJudge:
         """Of the votes of a source on these rows (v,), which are right for the classes in `earned` (v, m)."""
         if not len(rows):
             return None
-        if isinstance(self.learner, DenoisedModel):
-            given = np.asarray(self.posteriors, np.float32)
-            return self.learner.vote_accuracy(given, self.votes, source, rows, earned)
+        given = np.asarray(self.posteriors, np.float32)
+        if self.learner is not None and (
+            known := self.learner.vote_accuracy(given, self.votes, source, rows, earned)
+        ):
+            return known
         scores = np.log(np.maximum(np.asarray(self.posteriors[rows], np.float64), 1e-30))
         m, (vote, outcome) = scores.shape[1], np.nonzero(earned)
         right = (vote, outcome, earned[vote, outcome])

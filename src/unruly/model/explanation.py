@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.denoising.denoised import DenoisedModel
 from unruly.facts import Ledger
 from unruly.features.encoder import Features
 from unruly.html import escape, html_table, marked_html
@@ -379,7 +378,8 @@ def _votes(
     fitted: Fitted, votes: Votes, heads: Heads, features: Features, text: str | None
 ) -> tuple[Vote, ...]:
     learner, here = fitted.learner, heads.conditional[0]  # (k,)
-    odds = learner.vote_odds(features, votes)[0] if isinstance(learner, DenoisedModel) else None
+    moved = learner.vote_odds(features, votes)
+    odds = None if moved is None else moved[0]  # (k,)
     why = {match.source: match for match in votes.matches(0)} if votes.provenance else {}
 
     def vote(j: int) -> Vote:

@@ -51,7 +51,6 @@ class Fitted:
     """All that a model is after fitting. Immutable; `storage` writes and reads it."""
 
     learner: Learner
-    method: str
     settings: MethodSettings
     seed: int
     stated: StatedBalance | None  # the class balance that the user stated
@@ -59,7 +58,6 @@ class Fitted:
     blocks: tuple[tuple[str, int], ...]  # name and width of each block of features
     encoder: Encoding | None  # None when features were given
     rules: SavedRules | None  # None when only votes were given
-    ledger: Ledger
     summary: FitSummary
     neighbourhood: Neighbourhood
     digests: NDArray[np.uint64]  # of the training documents, sorted
@@ -76,6 +74,16 @@ class Fitted:
     def sources(self) -> tuple[str, ...]:
         """Source names, in the order of the votes' columns."""
         return self.learner.sources
+
+    @property
+    def method(self) -> str:
+        """The method that trained it."""
+        return self.summary.method
+
+    @property
+    def ledger(self) -> Ledger:
+        """What true labels were used for."""
+        return self.summary.ledger
 
     @property
     def width(self) -> int:
@@ -194,7 +202,7 @@ class Fitted:
         self.labels.check(m)
         if not isinstance(self.text_column, str | None):
             raise ValueError("the name of the text column is none")
-        str(self.summary), str(self.ledger)  # can they be shown?
+        str(self.summary)  # can it be shown?
 
     def evaluate(
         self, documents: Documents, answers: Predictions, gold: NDArray[np.int64], origin: str

@@ -237,7 +237,7 @@ def estimated_accuracy(
     learner: Learner, j: int
 ) -> tuple[float, float, float] | tuple[None, None, None]:
     """The estimated accuracy of a source with its interval, where the method estimates it."""
-    table = getattr(learner, "accuracy", None)  # (k, 3), NaN for a source that never voted
+    table = learner.accuracy
     if table is None or not np.isfinite(table[j]).all():
         return None, None, None
     return float(table[j, 0]), float(table[j, 1]), float(table[j, 2])

@@ -625,10 +625,8 @@ class WeakClassifier:
 
     def _plain_parameters(self) -> dict[str, Any]:
         """The parameters that the fitted model does not hold, as JSON can."""
-        stated = self._fitted().stated
         return {
             "encoder": plain_spec(self.encoder),
-            "class_prior": None if stated is None else stated.to_plain(),
             "keep_documents": self.keep_documents,
             "cache": self.cache,
         }
