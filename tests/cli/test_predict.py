@@ -492,7 +492,7 @@ def test_where_rules_gave_up_is_said_once_for_all_batches(
     Path("data.csv").write_text("text\n" + ("a" * 60 + "\nsong\n") * 3)
     done = unruly("predict", "slow.unruly", "data.csv", "-o", "out.csv", "--json")
     assert done.err.count("timed out") == 1, done.err
-    assert "source 'bomb', rule 1: timed out on 3 documents (limit" in done.err
+    assert "source 'bomb', rule 1 timed out on 3 documents (limit" in done.err
     (fact,) = json.loads(done.out)["given_up"]
     assert (fact["source"], fact["rule"], fact["documents"]) == ("bomb", 1, 3)
 

@@ -18,7 +18,6 @@ from unruly.errors import InputError, ModelFileError, RuleError, UnrulyError
 from unruly.facts import DocumentsGivenUp
 from unruly.model.saved_rules import Absent, AllowedRules, SavedRules, function_files
 from unruly.model.storage import open_container, to_json, write_container
-from unruly.model.summary import sentence
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.field import Lookup
 from unruly.rules.function import Function, rule
@@ -28,6 +27,7 @@ from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source, source_from_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Entity
+from unruly.sentences import sentence
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -361,7 +361,7 @@ def test_documents_that_a_rule_gave_up_on_are_a_note_of_the_fit(corpus: Corpus) 
         model.fit(texts, sources=sources)
     fact = DocumentsGivenUp("slow", 1, 1, 0.1)
     assert fact in model.summary_.notes
-    assert "slow, rule 1, timed out on 1 document" in sentence(fact)
+    assert "source 'slow', rule 1 timed out on 1 document" in sentence(fact)
 
 
 @pytest.mark.parametrize("engine", ["linear", "python"])

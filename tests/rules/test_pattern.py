@@ -113,7 +113,7 @@ def test_a_rule_gives_up_on_a_document_and_says_so(
 ) -> None:
     sources = sources_of(rule)
     corpus = Corpus.from_texts([good, bomb, "other"])
-    with pytest.warns(UserWarning, match=r"^source 'p', rule 1: timed out on 1 document \(limit"):
+    with pytest.warns(UserWarning, match=r"^source 'p', rule 1 timed out on 1 document \(limit"):
         votes = sources.vote(corpus)
     assert votes.matrix[:, 0].tolist() == [1, -1, -1]
     (fact,) = given_up(votes)

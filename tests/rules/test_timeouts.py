@@ -10,7 +10,6 @@ import pytest
 
 from unruly.errors import RuleError
 from unruly.facts import note_from_plain, note_to_plain
-from unruly.model.summary import sentence
 from unruly.rules import AnyOf, Keywords, Pattern, timeouts
 from unruly.rules import pattern as pattern_module
 from unruly.rules.condition import TEXT, Condition
@@ -19,6 +18,7 @@ from unruly.rules.matching import given_up
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.rules.timeouts import MOST_SECONDS, Countdown, FailedExpression, TimedProcess
+from unruly.sentences import sentence
 from unruly.texts.corpus import Corpus
 
 CLASSES = ["no", "yes"]

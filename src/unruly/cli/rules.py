@@ -99,12 +99,13 @@ def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -
     """One check, shown; raises when it fails."""
     from unruly.project.voting import check_project
     from unruly.rules.matching import Cache
+    from unruly.sentences import sentence
 
     project = open_project(path, on_bad_row=on_bad_row)
     checked = check_project(project, split, screen.progress(), Cache.default())
     screen.answer(checked.to_plain())
-    for problem in checked.problems:
-        screen.say(problem)
+    for line in checked.lines():
+        screen.say(line)
     if checked.disabled:
         off = "is disabled and left" if len(checked.disabled) == 1 else "are disabled and left"
         screen.say(f"{listed(checked.disabled)} {off} out")
@@ -118,13 +119,14 @@ def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -
         if checked.examples
         else "examples: none"
     )
-    for failure in checked.failures:
-        screen.say(str(failure))
-    if checked.failures:
-        first, *others = checked.failures
-        raise ExampleError(f"{first}" + (f" (and {len(others)} more)" if others else ""))
+    failed = [sentence(failure) for failure in checked.failures]
+    for line in failed:
+        screen.say(line)
+    if failed:
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        raise ExampleError(f"{failed[0]}{more}")
     if not checked.learnable:
-        raise ExampleError(f"nothing can be learnt from this project: {checked.problems[0]}")
+        raise ExampleError(f"nothing can be learnt from this project. {checked.lines()[0]}")
 
 
 def saves(project: Path) -> Iterator[None]:

@@ -45,14 +45,14 @@ from unruly.facts import (
     GoldUse,
     Note,
     SharesAgainstVotes,
-    SourceBelowChance,
     Use,
+    WeakSource,
 )
 from unruly.features.encoder import Features
 from unruly.learner import UNKNOWN, Gold, check_features, check_labels
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
-from unruly.statistics import sample_rows
+from unruly.statistics import Share, sample_rows
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural
@@ -278,5 +278,6 @@ def _below_chance(
     for j, (estimate, low, high) in enumerate(accuracies.table()):
         chance = float(chances[j])
         if high < chance and float(cast[j]) >= FEW:
-            found.append(SourceBelowChance(sources[j], estimate, low, high, chance))
+            accuracy = Share(float(estimate), float(low), float(high), float(cast[j]))
+            found.append(WeakSource(sources[j], round(accuracy.n), accuracy, chance=chance))
     return tuple(found)

@@ -24,9 +24,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Self
 
 from unruly.errors import InputError, Where
+from unruly.facts import UnreadableLine
 from unruly.files import written_whole
 from unruly.texts.table import BOM, check_wide
 
@@ -107,15 +108,6 @@ class Answer:
         '17,spam,,,,,"so ""funny"", really"\n'
         """
         return LineLayout().line(self.values())
-
-
-@dataclass(frozen=True)
-class UnreadableLine:
-    """A line that is not an answer: cut short, or without an id or a label."""
-
-    kind: ClassVar[str] = "unreadable_line"
-    line: int
-    text: str
 
 
 @dataclass(frozen=True)

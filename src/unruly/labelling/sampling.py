@@ -38,9 +38,8 @@ from numpy.typing import NDArray
 
 from unruly.denoising.balance import vote_shares
 from unruly.errors import InputError
+from unruly.facts import Contradiction, UnknownClass
 from unruly.labelling.answers import (
-    Contradiction,
-    UnknownClass,
     labelled,
     places_of,
     written_id,

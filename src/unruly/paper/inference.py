@@ -76,7 +76,7 @@ class CoTrained:
         """None."""
         return ()
 
-    def vote_odds(self, features: Features, votes: Votes) -> None:
+    def vote_odds(self, features: Features, votes: Votes) -> NDArray[np.float64] | None:
         """None: the softmax of Eq. 1 divides one weight among the votes of a document."""
         return None
 

@@ -59,6 +59,7 @@ from unruly.rules.timeouts import (
     RuleVote,
     match_long,
 )
+from unruly.sentences import sentence
 from unruly.texts.columns import Layout
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Match, Votes, one_of
@@ -714,22 +715,7 @@ class GaveUpWarning(UserWarning):
 def warn_given_up(facts: Sequence[DocumentsGivenUp]) -> None:
     """Say where rules took too long, and what to do."""
     for fact in facts:
-        where = Where(source=fact.source, rule=fact.rule)
-        warnings.warn(
-            f"{where}: timed out on {plural(fact.documents, 'document')} (limit {fact.seconds:g} s for the source) and "
-            f"abstains there: {less_time(fact)}",
-            GaveUpWarning,
-            stacklevel=3,
-        )
-
-
-def less_time(fact: DocumentsGivenUp) -> str:
-    """What to do about a rule that takes too long."""
-    if fact.pattern:
-        return "simplify nested repetition in the pattern, or set seconds"
-    return (
-        "make within_words or within_chars of the sequence smaller, or its lists of words shorter"
-    )
+        warnings.warn(sentence(fact), GaveUpWarning, stacklevel=3)
 
 
 def lacking(votes: Votes) -> tuple[ColumnLacking, ...]:

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import RuleError, UnrulyError
+from unruly.facts import ExampleFailure
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.column import Column, NumbersInColumns
 from unruly.rules.function import is_rule_function
@@ -307,25 +308,6 @@ class RuleCount:
     decides: int
 
 
-@dataclass(frozen=True)
-class ExampleFailure:
-    """One example that does not hold."""
-
-    source: str
-    rule: int  # counted from 1
-    text: str
-    counter: bool  # a counter-example that matched, else an example that did not
-
-    @property
-    def found(self) -> str:
-        """What is said behind the name of the rule."""
-        what = "matches its counter-example" if self.counter else "does not match its example"
-        return f"{what} {self.text!r}"
-
-    def __str__(self) -> str:
-        return f"source {self.source!r}, rule {self.rule} {self.found}"
-
-
 def failures(source: Source, classes: tuple[str, ...]) -> Iterator[ExampleFailure]:
     """The examples of one source that do not hold."""
     for number, rule in enumerate(source.rules, start=1):
@@ -336,7 +318,7 @@ def failures(source: Source, classes: tuple[str, ...]) -> Iterator[ExampleFailur
         for i, (text, hit) in enumerate(zip(texts, matched, strict=True)):
             counter = i >= len(rule.examples)
             if hit == counter:
-                yield ExampleFailure(source.name, number, text, counter)
+                yield ExampleFailure(source.where(number), text, counter)
 
 
 def _matched(
