@@ -18,6 +18,7 @@ from unruly.facts import ClassBalance, GoldUse, Note
 from unruly.features.encoder import Features
 from unruly.statistics import Share
 from unruly.texts.columns import UNKNOWN as UNKNOWN
+from unruly.texts.columns import check_labels as check_labels
 from unruly.votes.votes import Votes
 
 BOTH, DENOISER, CLASSIFIER = 0, 1, 2
@@ -144,29 +145,6 @@ class Learner(Protocol):
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Self:
         """The learner again, from its arrays and facts."""
-
-
-def check_labels(labels: Gold | None, n: int, m: int, what: str = "clean labels") -> Gold:
-    """(n,): the true class of each document, -1 where it is not known.
-
-    >>> check_labels(np.array([0, 7]), n=2, m=2)
-    Traceback (most recent call last):
-    ...
-    unruly.errors.InputError: clean labels, row 1: 7 is neither a class number from 0 to 1 nor -1 (not known)
-    """
-    if labels is None:
-        return np.full(n, UNKNOWN, dtype=np.int64)
-    given = np.asarray(labels)
-    if given.shape != (n,):
-        raise InputError(f"{what} have the shape {given.shape}, but there are {n} documents")
-    bad = (given < UNKNOWN) | (given >= m) | (given != np.round(given))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"{given[row]} is neither a class number from 0 to {m - 1} nor -1 (not known)",
-            where=Where(file=what, row=row),
-        )
-    return given.astype(np.int64)
 
 
 def check_features(features: Features, votes: Votes) -> None:

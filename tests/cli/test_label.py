@@ -277,7 +277,7 @@ def test_a_bad_row_stops_no_rule_by_meaning(unruly: Unruly, spam: Path) -> None:
     toml = spam / "unruly.toml"
     rule = '[[source]]\nname = "like"\nrule = [{ label = "spam", similar = { to = ["subscribe"], above = 0.5 } }]\n'
     toml.write_text(toml.read_text() + '\n[encoder]\nname = "lsa"\n\n' + rule)
-    done = unruly("vote", spam, "-o", "votes.csv", "--on-bad-row", "skip")
+    done = unruly("vote", spam, "-o", "votes.csv", "--skip-bad")
     assert done.code == 0, done.err
 
 

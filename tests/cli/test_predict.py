@@ -111,7 +111,7 @@ def test_bad_input_is_one_line_and_the_old_output_stays(
     Path("texts.csv").write_text("text\nhello\n")
     Path("null.jsonl").write_text('{"text": "a"}\n{"text": null}\n')
     Path("out.csv").write_text("precious")
-    done = unruly("predict", model, data, "-o", out, "--on-bad-row", "error")
+    done = unruly("predict", model, data, "-o", out, "--stop-at-bad")
     assert done.code == 2
     assert message in done.err
     assert done.err.startswith("error: ")
@@ -298,7 +298,7 @@ def test_rows_that_cannot_be_used(unruly: Unruly, fitted: Path) -> None:
     Path("null.jsonl").write_text('{"text": "a"}\n{"text": null}\n')
     kept = json.loads(unruly("predict", fitted, "null.jsonl", "-o", "k.csv", "--json").out)
     assert (kept["documents"], kept["missing"], kept["skipped"]) == (2, 1, 0)
-    args = ("--on-bad-row", "skip", "--skipped", "skipped.txt", "--json")
+    args = ("--skip-bad", "--skipped", "skipped.txt", "--json")
     left = json.loads(unruly("predict", fitted, "null.jsonl", "-o", "s.csv", *args).out)
     assert (left["documents"], left["skipped"]) == (1, 1)
     assert "line 2" in Path("skipped.txt").read_text()

@@ -359,7 +359,7 @@ def test_skipped_rows_are_listed_in_a_file(unruly: Unruly, spam: Path) -> None:
     (spam / "comments.csv").write_text(
         "comment,is_spam\nlovely song,0\nsubscribe,1\nbad,row,here\n"
     )
-    skip = ("--on-bad-row", "skip", "--skipped")
+    skip = ("--skip-bad", "--skipped")
     done = unruly("vote", spam, "-o", "v.csv", *skip, "left.txt")
     assert (done.code, "1 row skipped: " in done.err) == (0, True)
     assert "comments.csv, line 4: 3 fields" in Path("left.txt").read_text()
@@ -388,7 +388,7 @@ def test_a_broken_file_among_many_is_a_fact(unruly: Unruly, spam: Path) -> None:
         comments.write_parquet(spam / "many" / f"{number}.parquet")
     (spam / "many" / "1.parquet").write_bytes(b"PAR1 and no more")
     spoilt(spam, '"comments.csv"', '"many"')
-    skip = ("--on-bad-row", "skip")
+    skip = ("--skip-bad",)
     checked = json.loads(unruly("check", spam, "--json", *skip).out)
     voted = json.loads(unruly("vote", spam, "-o", "v.csv", "--json", *skip).out)
     fitted = unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "--json", *skip)

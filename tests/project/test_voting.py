@@ -14,7 +14,7 @@ from unruly.project.file import make_starter
 from unruly.project.project import DataFiles, Project
 from unruly.project.voting import Checked, check_project, vote_split
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.sentences import sentence
@@ -217,7 +217,7 @@ def test_rules_that_decide_nothing_are_named(
     (tmp_path / "a.csv").write_text("text\nfree beer\nfree beer\ntea\n\n")
     toml = tmp_path / "unruly.toml"
     toml.write_text(IDLE)
-    checked = check_project(tmp_path, cache=Cache(tmp_path / "cache"))
+    checked = check_project(tmp_path, cache=VoteCache(tmp_path / "cache"))
     assert checked.findings[:3] == (
         SilentSource("silent"),
         IdleRule(Where(file=str(toml), line=14, source="mood", rule=2), 2),
@@ -234,7 +234,7 @@ def test_rules_that_decide_nothing_are_named(
         "where": {"source": "mood", "file": str(toml), "rule": 2, "line": 14},
         "matches": 2,
     }
-    again = check_project(tmp_path, cache=Cache(tmp_path / "cache"))
+    again = check_project(tmp_path, cache=VoteCache(tmp_path / "cache"))
     assert again.to_plain() == checked.to_plain()
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from unruly.errors import RuleError
 from unruly.facts import note_from_plain, note_to_plain
-from unruly.rules import AllOf, AnyOf, Cache, Keywords, Not, PartWords, WordSequence
+from unruly.rules import AllOf, AnyOf, Keywords, Not, PartWords, VoteCache, WordSequence
 from unruly.rules.condition import TEXT, Condition, spans_of
 from unruly.rules.matching import given_up
 from unruly.rules.pattern import Pattern
@@ -190,7 +190,7 @@ def test_many_small_patterns_are_large_together() -> None:
 
 
 def test_votes_with_gaps_are_not_kept(tmp_path: Path) -> None:
-    cache = Cache(tmp_path)
+    cache = VoteCache(tmp_path)
     corpus = Corpus.from_texts(["a" * 60, "aac"])
     for _ in range(2):
         with pytest.warns(UserWarning, match="timed out"):

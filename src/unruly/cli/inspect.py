@@ -13,7 +13,6 @@ import click
 
 from unruly.cli.options import (
     PATH,
-    SPLITS,
     TABLES,
     DataFile,
     bad_row_option,
@@ -38,6 +37,7 @@ from unruly.cli.options import (
 )
 from unruly.cli.screen import Screen
 from unruly.errors import InputError
+from unruly.project import SPLITS
 from unruly.wording import plural
 
 if TYPE_CHECKING:

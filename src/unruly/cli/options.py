@@ -24,6 +24,7 @@ from unruly.files import (
     temporary_folder,
     written_whole,
 )
+from unruly.project import SPLITS
 from unruly.wording import listed
 
 if TYPE_CHECKING:
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
 STREAM = Path("-")  # standard input or output
-SPLITS = ("train", "valid", "test")
 TABLES = (".parquet", ".csv", ".tsv", ".jsonl")
-BAD_ROWS = ("error", "skip", "keep")
 
 
 quiet_option = click.option(
@@ -80,31 +79,21 @@ def text_options(command: Command) -> Command:
     return text(ids(command))
 
 
-def bad_row_option(command: Command) -> Command:
-    """`--on-bad-row`, where data is read, and `--skip-bad`, which is short for one of its values."""
-    short = click.option(
-        "--skip-bad",
-        is_flag=True,
-        expose_value=False,
-        callback=_skip_bad,
-        is_eager=True,
-        help="Short for --on-bad-row skip; of a folder, files that cannot be read are left out and named.",
-    )
-    return click.option(
-        "--on-bad-row",
-        type=click.Choice(BAD_ROWS),
-        default="keep",
-        show_default=True,
-        callback=_on_bad_row,
-        help="Rows that cannot be used: keep rows without a text and stop at malformed ones, skip both, or "
-        "stop at either (error).",
-    )(short(command))
+_ON_BAD_ROW = {None: "keep", True: "skip", False: "error"}
+bad_row_option = click.option(
+    "--skip-bad/--stop-at-bad",
+    "on_bad_row",
+    default=None,
+    callback=lambda context, parameter, value: _ON_BAD_ROW[value],
+    help="Leave out what cannot be used (rows, and files of a folder) and say so; or stop there. If neither is given, rows "
+    "without a text are kept, and anything else that cannot be used stops the command.",
+)
 
 
 skipped_option = click.option(
     "--skipped",
     type=PATH,
-    help="With --on-bad-row skip: a file to list the skipped rows in.",
+    help="With --skip-bad: a file to list the rows in that were left out.",
 )
 
 
@@ -112,17 +101,6 @@ def write_skipped(path: Path, left_out: Iterable[BadRow | BrokenFile]) -> None:
     """List the rows and files that could not be used, a line for each."""
     with written_whole(path) as part:
         part.write_text("".join(f"{one}\n" for one in left_out), encoding="utf-8")
-
-
-_SKIP_BAD = "unruly.skip_bad"  # where a command's context keeps the flag
-
-
-def _skip_bad(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    context.meta[_SKIP_BAD] = value
-
-
-def _on_bad_row(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    return "skip" if context.meta.get(_SKIP_BAD) else value
 
 
 def engine_options(command: Command) -> Command:

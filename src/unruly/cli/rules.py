@@ -13,7 +13,6 @@ import click
 
 from unruly.cli.options import (
     PATH,
-    SPLITS,
     TABLES,
     bad_row_option,
     check_output,
@@ -31,6 +30,7 @@ from unruly.cli.options import (
 from unruly.cli.screen import Screen, show_cluster_run, source_table
 from unruly.errors import ExampleError, UnrulyError
 from unruly.files import check_not_input
+from unruly.project import SPLITS
 from unruly.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -98,11 +98,11 @@ def check(
 def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -> None:
     """One check, shown; raises when it fails."""
     from unruly.project.voting import check_project
-    from unruly.rules.matching import Cache
+    from unruly.rules.matching import VoteCache
     from unruly.sentences import sentence
 
     project = open_project(path, on_bad_row=on_bad_row)
-    checked = check_project(project, split, screen.progress(), Cache.default())
+    checked = check_project(project, split, screen.progress(), VoteCache.default())
     screen.answer(checked.to_plain())
     for line in checked.lines():
         screen.say(line)
@@ -207,13 +207,13 @@ def vote(
       unruly vote spam -o votes/ --engine ray --workers 8
     """
     from unruly.project.voting import ask_split, plan_split, vote_split
-    from unruly.rules.matching import Cache
+    from unruly.rules.matching import VoteCache
     from unruly.texts.table import row_remarks
     from unruly.votes.files import write_votes
 
     screen = Screen(quiet, as_json)
     placement = placement_of(engine, address, workers)
-    cache = None if no_cache else Cache.default()
+    cache = None if no_cache else VoteCache.default()
     if plan:
         show_plans(plan_split(open_project(project, on_bad_row=on_bad_row), split, cache), screen)
         return

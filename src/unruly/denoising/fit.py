@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from unruly.denoising.accuracy import (
     FEW,
+    TRIED,
     Accuracies,
     balance_spread,
     other_shifts,
@@ -58,7 +59,6 @@ from unruly.votes.votes import Votes
 from unruly.wording import plural
 
 Real64 = NDArray[np.float64]
-_MOST = 4_000  # documents on which other balances are tried
 
 
 def denoise(
@@ -197,7 +197,7 @@ def _balance_fact(
     stated: StatedBalance | None,
 ) -> ClassBalance:
     """The shares that were used, and how many answers others, about as likely, would change."""
-    rows = sample_rows(len(fitted.q), _MOST)
+    rows = sample_rows(len(fitted.q), TRIED)
     scores = fitted.scores[rows]
     answers = (scores + fitted.b).argmax(axis=1)
     changed = np.zeros(len(rows), dtype=np.bool_)

@@ -38,7 +38,7 @@ from unruly.votes.votes import Votes
 from unruly.wording import shortened
 
 if TYPE_CHECKING:
-    from unruly.features.cache import Cache
+    from unruly.features.cache import FeatureCache
     from unruly.labelling.answers import Labelled
     from unruly.model.evaluation import Evaluation
 
@@ -102,7 +102,7 @@ class Fitted:
     def features(
         self,
         documents: Documents,
-        cache: Cache | None = None,
+        cache: FeatureCache | None = None,
         progress: Progress = SILENT,
         *,
         keyed: bool = True,
@@ -157,7 +157,7 @@ class Fitted:
         return gold
 
     def vote_agreement(
-        self, documents: Documents, votes: object, cache: Cache | None = None
+        self, documents: Documents, votes: object, cache: FeatureCache | None = None
     ) -> float:
         """The share of the votes cast that name the class which the classifier predicts from features."""
         cast = self.votes(documents, votes)
@@ -171,7 +171,7 @@ class Fitted:
         self,
         documents: Documents,
         given: object = None,
-        cache: Cache | None = None,
+        cache: FeatureCache | None = None,
         progress: Progress = SILENT,
     ) -> Predictions:
         """Labels, probabilities, deciding heads and votes for these documents."""

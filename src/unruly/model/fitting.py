@@ -57,7 +57,7 @@ from unruly.votes.votes import Votes
 from unruly.wording import listed, plural, shortened
 
 if TYPE_CHECKING:
-    from unruly.features.cache import Cache
+    from unruly.features.cache import FeatureCache
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class FitRequest:
     labels: Labelled | None  # true ones, of some documents
     valid: Any  # documents with true labels, as `WeakClassifier.fit` takes them; None without
     keep_documents: int
-    cache: Cache | None
+    cache: FeatureCache | None
 
 
 def fit(

@@ -39,7 +39,7 @@ from unruly.rules.condition import (
 )
 from unruly.rules.function import ALWAYS, Function, source_file
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache, ColumnLacking, Evidence, Matcher, lacking
+from unruly.rules.matching import ColumnLacking, Evidence, Matcher, VoteCache, lacking
 from unruly.rules.similar import Described, Similar
 from unruly.rules.source import Rule, Source, condition_from_plain
 from unruly.rules.sources import Sources
@@ -222,7 +222,7 @@ class SavedRules:
     """
 
     sources: Sources
-    cache: Cache | None = field(default=None, compare=False, repr=False)
+    cache: VoteCache | None = field(default=None, compare=False, repr=False)
     columns: tuple[
         str, ...
     ] = ()  # of the training documents beside the text, where functions may read them
@@ -230,7 +230,7 @@ class SavedRules:
     @classmethod
     def of(cls, sources: Sources, keep: bool) -> SavedRules:
         """The sources, their votes kept in the user's cache or not."""
-        return cls(sources, Cache.default() if keep else None)
+        return cls(sources, VoteCache.default() if keep else None)
 
     @classmethod
     def behind(cls, votes: object) -> SavedRules | None:

@@ -44,7 +44,7 @@ from unruly.texts.frame_table import files_of
 from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
-    from unruly.features.cache import Cache
+    from unruly.features.cache import FeatureCache
     from unruly.features.encoder import Features
     from unruly.labelling.answers import Labelled
     from unruly.labelling.estimates import AccuracyEstimate
@@ -72,7 +72,7 @@ class WeakClassifier:
 
     Up to `keep_documents` training documents (the beginning of each, its id and its features) are kept in
     the model, so that explanations can show the nearest ones; 0 keeps none. With `cache` the features and votes
-    of texts are kept on disk (in `$UNRULY_CACHE`, else the user's cache folder) for the next time; a `Cache` of
+    of texts are kept on disk (in `$UNRULY_CACHE`, else the user's cache folder) for the next time; a `FeatureCache` of
     your own keeps features elsewhere.
 
     After `fit`: `classes_` (the order of all probabilities), `sources_`, `reliability_` (k,),
@@ -102,7 +102,7 @@ class WeakClassifier:
         seed: int = 0,
         settings: MethodSettings | None = None,
         keep_documents: int = KEEP_DOCUMENTS,
-        cache: bool | Cache = True,
+        cache: bool | FeatureCache = True,
     ) -> None:
         self.encoder = encoder
         self.method = method
@@ -592,14 +592,14 @@ class WeakClassifier:
             )
         return settings_for(self.method, self.settings)
 
-    def _cache(self) -> Cache | None:
+    def _cache(self) -> FeatureCache | None:
         if not isinstance(self.cache, bool):
             return self.cache
         if not self.cache:
             return None
-        from unruly.features.cache import Cache  # brings SciPy and scikit-learn, for lsa
+        from unruly.features.cache import FeatureCache  # brings SciPy and scikit-learn, for lsa
 
-        return Cache()
+        return FeatureCache()
 
     def _fitted(self) -> Fitted:
         fitted = getattr(self, "_fitted_model", None)

@@ -20,7 +20,8 @@ from unruly.model.settings import MethodSettings, settings_for
 from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, parse_prior, unused_by_paper
 from unruly.progress import SILENT, Progress
-from unruly.rules.matching import Cache
+from unruly.project import SPLITS
+from unruly.rules.matching import VoteCache
 from unruly.rules.similar import descriptions_of
 from unruly.rules.sources import Sources
 from unruly.texts.columns import gold_column, names_classes
@@ -41,7 +42,6 @@ SAMPLE = 200_000  # training documents that are learnt from, unless another numb
 
 Prior = str | tuple[float, ...] | Mapping[str, Any] | StatedBalance | None
 EncoderSpec = str | Mapping[str, Any] | tuple[str | Mapping[str, Any], ...]
-SPLITS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Project:
     def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
         """The votes of all sources, those that the user's cache has not matched again."""
         with self.blamed():
-            return self.sources.vote(corpus, progress, Cache.default())
+            return self.sources.vote(corpus, progress, VoteCache.default())
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

@@ -38,7 +38,7 @@ from unruly.project.project import Project
 from unruly.project.toml_table import Table
 from unruly.prompts.asking import Asked, Plan, Stop
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.rules.prompt import ask, plans, prompt_of
 from unruly.rules.sources import RuleCount, Sources
 from unruly.sentences import sentences
@@ -76,7 +76,7 @@ def vote_split(
     project: Project,
     split: str = "train",
     progress: Progress = SILENT,
-    cache: Cache | None = None,
+    cache: VoteCache | None = None,
     *,
     count_rules: bool = False,
 ) -> Voted:
@@ -99,7 +99,7 @@ def _whole(
     project: Project,
     corpus: Corpus,
     progress: Progress,
-    cache: Cache | None,
+    cache: VoteCache | None,
     counter: _RuleCounter,
 ) -> Voted:
     noted = _Noted([corpus], counter)
@@ -112,7 +112,7 @@ class _RuleCounter:
     """Counts what each rule matches and decides, batch by batch; without sources nothing."""
 
     sources: Sources | None
-    cache: Cache | None
+    cache: VoteCache | None
     batches: list[tuple[RuleCount, ...]] = field(default_factory=list)
 
     def add(self, batch: Corpus) -> None:
@@ -213,7 +213,7 @@ def check_project(
     given: str | Path | Project,
     split: str = "train",
     progress: Progress = SILENT,
-    cache: Cache | None = None,
+    cache: VoteCache | None = None,
 ) -> Checked:
     """Read a project, run its examples, and count its votes on one split."""
     project = given if isinstance(given, Project) else Project.read(given)
@@ -350,7 +350,7 @@ def _place(project: Project, file: Table | None, rule: Where, *keys: str | int) 
 
 
 def plan_split(
-    project: Project, split: str = "train", cache: Cache | None = None
+    project: Project, split: str = "train", cache: VoteCache | None = None
 ) -> tuple[Plan, ...]:
     """What asking would send and cost; nothing is read where no source is a language model."""
     if not _asks(project):
@@ -363,7 +363,7 @@ def ask_split(
     project: Project,
     split: str = "train",
     progress: Progress = SILENT,
-    cache: Cache | None = None,
+    cache: VoteCache | None = None,
 ) -> tuple[Asked, ...]:
     """Ask the language models of a project about one split, within their budgets."""
     if not _asks(project):

@@ -34,7 +34,7 @@ Hits = NDArray[np.bool_]
 
 def project_worth(project: Project, draws: int = 5, progress: Progress = SILENT) -> Worth:
     """Fit the rules' model without any gold, then compare it with classifiers trained on labels."""
-    from unruly.features.cache import Cache as FeatureCache
+    from unruly.features.cache import FeatureCache as FeatureCache
 
     corpus = project.corpus("train")
     labels = _labels(project, corpus)

@@ -81,14 +81,14 @@ _ENTRIES = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{38}\.votes")
 
 
 @dataclass(frozen=True)
-class Cache:
+class VoteCache:
     """A folder of entries; when it grows too large, the least recently used ones are deleted."""
 
     folder: Path
     most_bytes: int = MOST_BYTES
 
     @classmethod
-    def default(cls) -> Cache:
+    def default(cls) -> VoteCache:
         """The user's own cache."""
         return cls(cache_folder() / "votes")
 
@@ -255,7 +255,7 @@ class Matcher:
 
     sources: tuple[Source, ...]
     classes: tuple[str, ...]
-    cache: Cache | None = field(default=None, compare=False)
+    cache: VoteCache | None = field(default=None, compare=False)
 
     @cached_property
     def _expressions(self) -> dict[str, list[pl.Expr]]:

@@ -19,10 +19,10 @@ from unruly.rules.function import is_rule_function
 from unruly.rules.matching import (
     SOFT,
     UNASKED,
-    Cache,
     Evidence,
     Matcher,
     MatchFrame,
+    VoteCache,
     given_up,
     warn_given_up,
 )
@@ -129,11 +129,11 @@ class Sources:
         return words_of(word for source in self.sources for word in source.reads())
 
     def vote(
-        self, documents: object, progress: Progress = SILENT, cache: Cache | None = None
+        self, documents: object, progress: Progress = SILENT, cache: VoteCache | None = None
     ) -> Votes:
         """Match every rule against every document: a corpus, a list of texts, a frame, a file.
 
-        With a cache (`Cache.default()` is the command line's), only sources that are new or edited
+        With a cache (`VoteCache.default()` is the command line's), only sources that are new or edited
         are matched; without one, nothing is read or written.
         """
         corpus, numbers = Corpus.of(documents), self._numbers_in_columns()
@@ -143,7 +143,7 @@ class Sources:
         numbers.warn()
         return votes
 
-    def _cast(self, corpus: Corpus, progress: Progress, cache: Cache | None) -> Votes:
+    def _cast(self, corpus: Corpus, progress: Progress, cache: VoteCache | None) -> Votes:
         if not self.sources:
             raise RuleError(
                 "all sources are disabled: enable at least one"
@@ -181,7 +181,7 @@ class Sources:
         )
 
     def ask(
-        self, documents: object, progress: Progress = SILENT, cache: Cache | None = None
+        self, documents: object, progress: Progress = SILENT, cache: VoteCache | None = None
     ) -> tuple[Asked, ...]:
         """Ask the language models among the sources, as far as their budgets go; `vote` then has their answers.
 
@@ -191,7 +191,7 @@ class Sources:
 
         return ask(self, Corpus.of(documents), progress, cache)
 
-    def plan(self, documents: object, cache: Cache | None = None) -> tuple[Plan, ...]:
+    def plan(self, documents: object, cache: VoteCache | None = None) -> tuple[Plan, ...]:
         """What `ask` would send and cost, without sending anything."""
         from unruly.rules.prompt import plans
 
@@ -201,7 +201,7 @@ class Sources:
         self,
         batches: Iterable[Corpus],
         progress: Progress = SILENT,
-        cache: Cache | None = None,
+        cache: VoteCache | None = None,
         rows: int | None = None,
     ) -> Iterator[Votes]:
         """The votes of one batch of documents after the other, as `Corpus.scan` gives them.
@@ -224,7 +224,9 @@ class Sources:
         found = {name: when for name, when in rules.items() if isinstance(when, Column)}
         return NumbersInColumns({name: c.column for name, c in found.items() if not c.map})
 
-    def rule_counts(self, documents: object, cache: Cache | None = None) -> tuple[RuleCount, ...]:
+    def rule_counts(
+        self, documents: object, cache: VoteCache | None = None
+    ) -> tuple[RuleCount, ...]:
         """How often each rule matches and decides, for the sources that have several rules.
 
         >>> from unruly.rules.keywords import Keywords
@@ -256,7 +258,7 @@ class Sources:
         """The rules' own examples that do not hold; none when all is well."""
         return [f for source in self.sources for f in failures(source, tuple(self.classes))]
 
-    def _matcher(self, cache: Cache | None) -> Matcher:
+    def _matcher(self, cache: VoteCache | None) -> Matcher:
         return self._bare if cache is None else replace(self._bare, cache=cache)
 
     @cached_property

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, Where
-from unruly.wording import did_you_mean, listed, nearest, shortened
+from unruly.wording import did_you_mean, listed, nearest, plural, shortened
 
 _ENOUGH = 10  # labels: with fewer, a class number that never occurs means nothing
 UNKNOWN = -1  # the gold label of a document that has none
@@ -199,6 +199,63 @@ def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> N
         list(numbers), list(numbers.values()), default=UNKNOWN, return_dtype=pl.Int16
     )
     return found.to_numpy().astype(np.int16)
+
+
+def label_numbers(
+    given: ArrayLike | Sequence[Any] | pl.Series,
+    classes: Sequence[str],
+    n: int,
+    what: str = "labels",
+) -> NDArray[np.int64]:
+    """(n,): class numbers, -1 where unknown, from the names or numbers that a user gives.
+
+    >>> label_numbers(["spam", None, "ham"], ("ham", "spam"), 3)
+    array([ 1, -1,  0])
+    """
+    values = (
+        given if isinstance(given, pl.Series) else pl.Series(_values(given, what), strict=False)
+    )
+    if len(values) != n:
+        raise InputError(f"{what}: there are {len(values):,} for {plural(n, 'document')}")
+    numbers = gold_numbers(values, classes, lambda row: Where(what, row=row)).astype(np.int64)
+    warn_if_counted_from_one(values, numbers, classes, what)
+    return numbers
+
+
+def _values(given: ArrayLike | Sequence[Any], what: str) -> list[Any]:
+    array = np.asarray(given)
+    if array.ndim != 1:
+        raise InputError(
+            f"{what} must be one for each document, not an array of shape {array.shape}"
+        )
+    values = [None if value != value else value for value in array.tolist()]  # NaN is unknown
+    kinds = {type(value) for value in values if value is not None}
+    return values if len(kinds) <= 1 else [None if v is None else str(v) for v in values]
+
+
+def check_labels(
+    labels: NDArray[Any] | None, n: int, m: int, what: str = "clean labels"
+) -> NDArray[np.int64]:
+    """(n,): the class number of each document, -1 where it is not known, as a program gives them.
+
+    >>> check_labels(np.array([0, 7]), n=2, m=2)
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: clean labels, row 1: 7 is neither a class number from 0 to 1 nor -1 (not known)
+    """
+    if labels is None:
+        return np.full(n, UNKNOWN, dtype=np.int64)
+    given = np.asarray(labels)
+    if given.shape != (n,):
+        raise InputError(f"{what} have the shape {given.shape}, but there are {n} documents")
+    bad = (given < UNKNOWN) | (given >= m) | (given != np.round(given))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"{given[row]} is neither a class number from 0 to {m - 1} nor -1 (not known)",
+            where=Where(file=what, row=row),
+        )
+    return given.astype(np.int64)
 
 
 def _first_row(labels: pl.Series, value: object) -> int:
