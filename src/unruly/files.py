@@ -172,8 +172,8 @@ def os_reason(error: OSError) -> str:
     'No space left on device: free some, or write elsewhere'
     """
     remedy = {
-        errno.EACCES: "change its permissions, or name another place",
-        errno.EPERM: "change its permissions, or name another place",
+        errno.EACCES: "change its permissions, or choose another place",
+        errno.EPERM: "change its permissions, or choose another place",
         errno.EROFS: "name another place",
         errno.ENOSPC: "free some, or write elsewhere",
         errno.EDQUOT: "free some, or write elsewhere",

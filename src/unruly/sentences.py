@@ -158,7 +158,7 @@ def _about_rules(found: DocumentsUnasked | DocumentsGivenUp | IdleRule | Starred
     match found:
         case DocumentsUnasked(documents=documents, of=every) if documents == every:
             return (
-                f"{found.source} has not been asked yet: `unruly vote` asks, and `unruly vote --plan` tells what that "
+                f"{found.source} has not been asked yet: `unruly vote` asks, and `unruly vote --plan` shows what that "
                 "costs."
             )
         case DocumentsUnasked():

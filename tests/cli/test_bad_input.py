@@ -170,7 +170,7 @@ CASES = [
     ),
     case(
         "no data",
-        'names no train file: add train = "..."',
+        'has no train file: set train = "..."',
         toml=HEAD.partition("[data]")[0] + SOURCE,
     ),
 ]

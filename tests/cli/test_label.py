@@ -491,7 +491,7 @@ def test_a_long_list_of_classes_does_not_push_the_text_away(terminal: object, sp
     assert again.index("account number 27") < again.index("1 of 2")
     screen.wait_for("[q] quit")
     screen.type(">")
-    screen.wait_for("there is no more of this text")
+    screen.wait_for("this is the end of the text")
     screen.type("q")
     assert screen.code() == 0
 

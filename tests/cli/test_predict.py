@@ -205,7 +205,7 @@ def test_without_an_output_it_asks_for_one(unruly: Unruly, fitted: Path) -> None
     Path("texts.csv").write_text("text\nhello\n")
     done = unruly("predict", fitted, "texts.csv")
     assert done.code == 2
-    assert "name the file to write by -o" in done.err
+    assert "pass the file to write with -o" in done.err
 
 
 def test_a_text_in_place_of_a_file_is_pointed_to_explain(unruly: Unruly, fitted: Path) -> None:
@@ -382,7 +382,7 @@ def test_predictions_are_not_lost_in_a_closed_output(fitted: Path, tmp_path: Pat
         line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 2
-    assert "standard output is closed: name the file to write by -o" in done.stderr
+    assert "standard output is closed: pass the file to write with -o" in done.stderr
 
 
 def test_a_broken_file_among_many_is_named_and_the_rest_is_done(

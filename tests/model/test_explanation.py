@@ -129,7 +129,7 @@ def test_votes_are_ordered_by_how_far_they_move_the_odds(sources: Sources, corpu
     assert moves == sorted(moves, reverse=True)
     lines = str(told).splitlines()
     assert lines[2].split() == ["source", "vote", "odds", "accuracy", "why"]
-    assert f"together     {told.answer}: both multiplied, the class shares counted once" in lines
+    assert f"together     {told.answer}: product of the two, class shares counted once" in lines
     assert "weight" not in str(told)
 
 

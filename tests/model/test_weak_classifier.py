@@ -246,7 +246,7 @@ def test_sources_in_the_place_of_votes_cast_them() -> None:
         ([len], "rules, which have not voted yet"),
         (5, "a matrix of documents × sources .*not from 5"),
         ("votes", "not from 'votes'"),
-        ([[0], [1, 0]], "the votes are no matrix"),
+        ([[0], [1, 0]], "the votes are not a matrix"),
     ],
 )
 def test_what_is_no_matrix_of_votes(votes: object, message: str) -> None:

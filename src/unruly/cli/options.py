@@ -61,7 +61,7 @@ split_option = click.option(
 encoder_option = click.option(
     "--encoder",
     multiple=True,
-    help="What reads the texts: auto, lsa, minilm, a folder or a hub name. Several may be given.",
+    help="The text encoder: auto, lsa, minilm, a folder or a hub name. Several may be given.",
 )
 
 
@@ -166,12 +166,12 @@ def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path]
         raise InputError(f"{path}: cannot write there: the folder {path.parent} does not exist")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise InputError(
-            f"{path}: cannot write there: the folder {path.parent} is read-only: change its permissions, or name another"
+            f"{path}: cannot write there: the folder {path.parent} is read-only: change its permissions, or choose another"
         )
     check_not_input(path, inputs)
     if path.exists() and any(file.exists() and path.samefile(file) for file in _files_beside(path)):
         raise InputError(
-            f"{path}: cannot write there: this is a file of the project {path.parent}: name another"
+            f"{path}: cannot write there: this is a file of the project {path.parent}: choose another"
         )
 
 
@@ -245,7 +245,7 @@ class DataFile:
         if self.label is None and found is None and required:
             raise InputError(
                 f"{self.path}: no column is called {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}: "
-                f"name the one with the gold labels by --label (there are {listed(table.schema)})"
+                f"pass the column of the gold labels with --label (columns are {listed(table.schema)})"
             )
         try:
             layout = find_layout(
@@ -258,7 +258,7 @@ class DataFile:
             )
             if self.label is None and layout.text == found:
                 raise NoTextColumn(
-                    f"beside {found} no column holds text: name one by --text",
+                    f"beside {found} no column holds text: pass one with --text",
                     where=Where(table.name),
                 )
         except NoTextColumn as error:
@@ -360,7 +360,7 @@ def data_file(
     if not is_project(path):
         if (text or id or label) and is_wrench(path):
             raise InputError(
-                f"{path}: WRENCH's columns have names of their own: leave --text, --id and --label out"
+                f"{path}: WRENCH files have fixed column names: leave out --text, --id and --label"
             )
         return DataFile(path, text, id, label, on_bad_row, label_needed=label is not None)
     from unruly.project.project import Project
@@ -369,7 +369,7 @@ def data_file(
     data = project.data
     if split == "test" and data.test is None and data.train is not None:
         raise ProjectError(
-            f'the project names no test file: add test = "..." under [data] in unruly.toml, or name '
+            f'the project has no test file: set test = "..." under [data] in unruly.toml, or name '
             f"a file in place of the project, such as {project.folder / data.train}"
         )
     file = data.path(split, project.folder)
@@ -398,7 +398,7 @@ def check_same_task(classes: Sequence[str], data: Path) -> None:
     theirs = Project.read(data).classes
     if set(theirs) != set(classes):
         raise InputError(
-            f"{data}: the model's classes are {listed(classes)}, the project's {listed(theirs)}: name data of the "
+            f"{data}: the model's classes are {listed(classes)}, the project's {listed(theirs)}: pass data of the "
             "same task"
         )
 
@@ -420,7 +420,7 @@ def one_document(
     if not rows:
         first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())
         what = "ids are row numbers" if found.id is None else f"ids are in column {found.id!r}"
-        remedy = "" if id_column else ": name another column of ids by --id-column"
+        remedy = "" if id_column else ": pass another column of ids with --id-column"
         raise InputError(
             f"{found.path}: no document has the id {id!r} ({what}, the first are {first}){remedy}"
         )
@@ -468,16 +468,18 @@ def is_project(path: Path) -> bool:
 def open_project(
     path: Path, encoder: tuple[str, ...] = (), on_bad_row: str | None = None
 ) -> Project:
-    """The project at a path, with the options that were typed; a data file or a model is no project."""
+    """The project at a path, with the options that were typed; a data file or a model is not a project."""
     from unruly.model.storage import is_model
     from unruly.project.project import Project
 
     if is_model(path):
-        raise InputError(f"{path}: this is a model, and a project is needed: name its folder")
+        raise InputError(
+            f"{path}: this is a model, but a project is needed: pass the project's folder"
+        )
     if path.is_file() and path.suffix != ".toml":
         raise InputError(
-            f"{path}: this is a data file, and a project is needed: `unruly studio {quote(str(path))}` makes one on a "
-            f'page; or `unruly new NAME`, where train = "{os.path.relpath(path, "NAME")}" under [data] names the file'
+            f"{path}: this is a data file, but a project is needed: `unruly studio {quote(str(path))}` makes one in "
+            f'the browser; or run `unruly new NAME`, and set train = "{os.path.relpath(path, "NAME")}" under [data]'
         )
     project = Project.read(path)
     if encoder:

@@ -159,7 +159,7 @@ def _saved(project: Path) -> dict[Path, int]:
 @click.option("--split", type=click.Choice(SPLITS), default="train", help="Which file to vote on.")
 @click.option("--no-cache", is_flag=True, help="Run every rule, whatever was matched before.")
 @click.option(
-    "--plan", is_flag=True, help="Tell what language models would be asked and cost; send nothing."
+    "--plan", is_flag=True, help="Show what asking the language models would cost; send nothing."
 )
 @click.option(
     "--data",
@@ -221,7 +221,7 @@ def vote(
         raise click.UsageError("Missing option '-o' / '--output'.")
     if placement is not None:
         if skipped is not None or defuse:
-            raise click.UsageError("--skipped and --defuse work without --engine ray only")
+            raise click.UsageError("--skipped and --defuse cannot be used with --engine ray")
         from unruly.distributed.run import vote
 
         done = vote(
@@ -270,7 +270,7 @@ def vote(
     graded = [s for s in votes.soft if votes.sources.index(s) not in votes.sets]
     if output.suffix != ".parquet" and (graded or votes.unasked):
         screen.remark(
-            f"{output.name} holds no probabilities, and does not tell what was not asked from abstentions: .parquet does"
+            f"{output.name} holds no probabilities, and shows documents not asked about as abstentions: .parquet keeps both"
         )
     told = row_remarks(
         voted.texts.skipped, voted.texts.blank, ": no rule votes there", voted.texts.broken

@@ -169,13 +169,13 @@ def _exportable(fitted: Fitted, source: Path) -> DenoisedModel:
     learner = fitted.learner
     if not isinstance(learner, DenoisedModel):
         raise InputError(
-            f"{source}: fitted by --method {fitted.method}, and ONNX is written for the default method: "
-            "fit it without --method, or leave ONNX out by --no-onnx"
+            f"{source}: fitted with --method {fitted.method}, and ONNX is written for the default method: "
+            "fit it without --method, or leave ONNX out with --no-onnx"
         )
     if soft := _soft_sources(fitted):
         raise InputError(
             f"{source}: the source {soft[0]!r} votes for several classes at once (by probabilities, "
-            "or by rules with several labels), and ONNX takes one class for each vote: leave ONNX out by --no-onnx"
+            "or by rules with several labels), and ONNX takes one class for each vote: leave ONNX out with --no-onnx"
         )
     return learner
 
@@ -189,7 +189,7 @@ def _graph(fitted: Fitted, learner: DenoisedModel, source: Path) -> tuple[bytes,
     if not difference <= CLOSE:
         raise InputError(
             f"{source}: the ONNX graph differs from the model by {difference:.2g} {compared.where}, and is not written: "
-            "please report it, or leave ONNX out by --no-onnx"
+            "please report it, or leave ONNX out with --no-onnx"
         )
     return graph, compared
 
@@ -215,7 +215,7 @@ def _write_pipeline(fitted: Fitted, learner: DenoisedModel, folder: Path, source
     if not difference <= CLOSE:
         raise InputError(
             f"{source}: the ONNX graph of the whole model differs from it by {difference:.2g} on {len(texts)} "
-            "documents, and is not written: please report it, or leave ONNX out by --no-onnx"
+            "documents, and is not written: please report it, or leave ONNX out with --no-onnx"
         )
     (folder / "pipeline.onnx").write_bytes(graph)
     encoder.tokenizer.save(str(folder / "tokenizer.json"))

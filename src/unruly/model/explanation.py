@@ -173,7 +173,7 @@ class Explanation:
         lines += ["", f"denoiser     {self.denoiser or 'no source voted'}"]
         lines += [f"classifier   {self.classifier}"]
         if self._with_odds:
-            lines += [f"together     {self.answer}: both multiplied, the class shares counted once"]
+            lines += [f"together     {self.answer}: product of the two, class shares counted once"]
         if self.words:
             lines += [
                 "",

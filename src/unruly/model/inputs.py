@@ -156,7 +156,7 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
         array = np.asarray(given)
     except ValueError:
         raise InputError(
-            "the votes are no matrix: give each document one value for each source"
+            "the votes are not a matrix: give each document one value for each source"
         ) from None
     if any(callable(one) or isinstance(one, Source) for one in array.ravel()[:1]):
         raise InputError(
@@ -175,7 +175,7 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
         )
     if array.dtype.kind == "f" and not np.array_equal(array, np.round(array)):
         raise InputError(
-            "Unknown label type: continuous numbers are no votes: give class numbers, and -1 for abstain"
+            "Unknown label type: continuous numbers are not votes: give class numbers, and -1 for abstain"
         )
     columns = getattr(given, "columns", None)  # of a frame: they name the sources
     return Votes.from_array(

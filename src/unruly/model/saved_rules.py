@@ -112,18 +112,18 @@ class Absent:
         if self.kind == "entity":
             return (
                 f"source {source!r} needs the spaCy model {named}, and a model file opens nothing by "
-                f"itself: allow it, by --functions {named} or unruly.load(..., functions={named!r}), "
+                f"itself: allow it with --functions {named} or unruly.load(..., functions={named!r}), "
                 "or give the votes"
             )
         if self.kind == "classifier":
             return (
-                f"source {source!r} is the classifier {self.name}, and a model file opens nothing by itself: name it, by "
+                f"source {source!r} is the classifier {self.name}, and a model file opens nothing by itself: pass it with "
                 f"--functions {self.name} or unruly.load(..., functions={self.name!r}), or give the votes"
             )
         origin = f" of {self.file}" if self.file else ""
         return (
             f"source {source!r} is the Python function {self.name}{origin}, and a model file carries no "
-            f"code: name the file, by --functions path/to/{named} or unruly.load(..., functions=...), or give "
+            f"code: pass the file with --functions path/to/{named} or unruly.load(..., functions=...), or give "
             "the votes"
         )
 

@@ -96,7 +96,7 @@ def write_container(
     manifest = to_json({"format": FORMAT, "versions": dict(versions)})
     for name in members:
         if name == MANIFEST or not _NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name for a member of a model file")
+            raise ValueError(f"{name!r} is not a name for a member of a model file")
     with written_whole(path) as part:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED, strict_timestamps=True) as archive:
             archive.comment = b"0" * _DIGEST
@@ -143,7 +143,7 @@ def open_container(path: str | Path) -> Container:
 
 
 def _no_file(place: Path) -> str:
-    remedy = "name a file made by `unruly fit -o` or model.save()"
+    remedy = "pass a file made with `unruly fit -o` or model.save()"
     if place.is_dir():
         return f"{place}: a folder, not a model file: {remedy}"
     if place.exists():

@@ -197,7 +197,7 @@ class WeakClassifier:
             return ()
         if unnamed := [host for host in fitted.rules.hosts() if host not in hosts]:
             raise InputError(
-                f"the texts would go to {unnamed[0]}, which the model names and you do not: allow it, by "
+                f"the texts would go to {unnamed[0]}, which only the model names: allow it with "
                 f"--endpoint {unnamed[0]} or hosts={unnamed[:1]!r}"
             )
         return fitted.rules.with_key(key_env).ask(documents.corpus, progress)

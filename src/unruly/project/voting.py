@@ -386,7 +386,9 @@ def asked_line(asked: Asked) -> str:
     if asked.models:
         parts.append(f"answered by {listed(asked.models)}")
     if "response_format" in asked.without:
-        parts.append("the server knows no schema, so answers were read as plain text")
+        parts.append(
+            "the server does not support response schemas, so answers were read as plain text"
+        )
     if "temperature" in asked.without:
         parts.append("the server refuses temperature 0, so another run could answer differently")
     return f"{asked.source}: {', '.join(parts)}"

@@ -382,7 +382,7 @@ def _askings(
         missing = next((c for c in prompt.columns if c not in frame.columns), None)
         if missing is not None:
             raise RuleError(
-                f"source {name!r}: the prompt names {{{missing}}}, which is no column of the data"
+                f"source {name!r}: the prompt names {{{missing}}}, which is not a column of the data"
             )
         questions = prompt.questions(frame, tuple(sources.classes))
         yield Asking(

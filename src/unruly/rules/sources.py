@@ -273,7 +273,7 @@ def _as_source(given: object) -> Source:
     if is_rule_function(given):
         return Source(str(getattr(given, "name", "function")), [given])  # type: ignore[list-item]
     raise RuleError(
-        f"{given!r} is no source: expected Source(name, rules), or a function marked with "
+        f"{given!r} is not a source: expected Source(name, rules), or a function marked with "
         "@unruly.rule or @unruly.labeling_function; the classes come first: Sources(classes, sources)"
     )
 

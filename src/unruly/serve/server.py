@@ -138,9 +138,9 @@ def _tcp(host: str, port: int) -> tuple[socket.socket, tuple[object, ...]]:
 
 def _not_bound(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} is in use: stop what listens there, or choose another by --port"
+        return f"port {port} is in use: stop what listens there, or choose another with --port"
     if error.errno == errno.EACCES:
-        return f"port {port} may not be used by you: choose one above 1023 by --port"
+        return f"port {port} is not open to you: choose one above 1023 with --port"
     return f"--host {host} --port {port}: cannot listen there ({error.strerror})"
 
 

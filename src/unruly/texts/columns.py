@@ -87,7 +87,7 @@ def find_layout(
     >>> find_layout({"q": pl.String(), "a": pl.String()}, name="c.csv")
     Traceback (most recent call last):
     ...
-    unruly.texts.columns.NoTextColumn: c.csv: which column holds the text is not obvious: name it by --text or text = "..." (one of q, a)
+    unruly.texts.columns.NoTextColumn: c.csv: which column holds the text is not obvious: pass it with --text or text = "..." (one of q, a)
     """
     if isinstance(text, Remembered):
         free = text not in (id, label)
@@ -129,7 +129,7 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
     if len(schema) == 1 and _reads_like_a_text(free, worded):
         raise InputError(
             f"the only column is called {shortened(free[0], 60)!r}: where that is the first text, put a line with a name, "
-            'such as text, above it; where it is the name of the column, name it by --text or text = "..."',
+            'such as text, above it; where it is the name of the column, pass it with --text or text = "..."',
             where=Where(name),
         )
     telling = named or worded  # "Body text" where nothing is called "body"
@@ -139,12 +139,12 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
         return strings[0]
     if len(strings) < 2:
         raise NoTextColumn(
-            f'no column holds text: name one by --text or text = "..." (columns are {listed(schema)})',
+            f'no column holds text: pass one with --text or text = "..." (columns are {listed(schema)})',
             where=Where(name),
         )
     raise NoTextColumn(
         "which column holds the text is not obvious: "
-        f'name it by --text or text = "..." (one of {listed(telling or strings)})',
+        f'pass it with --text or text = "..." (one of {listed(telling or strings)})',
         where=Where(name),
     )
 
@@ -288,7 +288,7 @@ def counted_from_one(name: str, classes: Sequence[str]) -> str:
 
 
 def not_a_class(value: object, classes: Sequence[str]) -> str:
-    """The message for a label that is no class."""
+    """The message for a label that is not a class."""
     near = did_you_mean(value, classes)
     return (
         f"the label {value!r} is not a class: {near and f'{near} '}classes are "
@@ -297,7 +297,7 @@ def not_a_class(value: object, classes: Sequence[str]) -> str:
 
 
 def class_number(value: object, classes: Sequence[str]) -> int | None:
-    """The number of the class that a label means, -1 for unknown, None when it is no class.
+    """The number of the class that a label means, -1 for unknown, None when it is not a class.
 
     >>> [class_number(v, ["ham", "spam"]) for v in ("spam", 1, "1", 1.0, True, None, -1, 2, "eggs")]
     [1, 1, 1, 1, 1, -1, -1, None, None]
@@ -441,7 +441,7 @@ def without_text(column: pl.Series) -> pl.Series:
 def unusable_rows(
     frame: pl.DataFrame, layout: Layout, classes: tuple[str, ...] | None
 ) -> dict[int, str]:
-    """The rows that cannot be used, and why: no text, no id, or a label that is no class."""
+    """The rows that cannot be used, and why: no text, no id, or a label that is not a class."""
     bad: dict[int, str] = {}
     if layout.label is not None and classes is not None:
         labels = frame[layout.label]
