@@ -403,7 +403,7 @@ def test_a_project_without_a_test_file_is_told_of_its_other_file(
     spam = fitted.parent / "spam"
     done = unruly("predict", fitted, spam, "-o", "out.csv")
     assert done.code == 2
-    assert f"a file in place of the project, such as {spam / 'comments.csv'}" in done.err
+    assert f"a file instead of the project, such as {spam / 'comments.csv'}" in done.err
 
 
 def test_the_starter_project(unruly: Unruly) -> None:

@@ -32,7 +32,7 @@ def test_any_ending_where_none_is_asked_for(tmp_path: Path) -> None:
         ("a.xlsx", "cannot write '.xlsx' files: use .parquet, .csv, .tsv or .jsonl"),
         ("a", "cannot write a file without an ending"),
         ("no/a.csv", "does not exist"),
-        ("folder.csv", "it is a folder, name a file"),
+        ("folder.csv", "it is a folder: pass a file"),
     ],
 )
 def test_places_that_will_not(tmp_path: Path, name: str, message: str) -> None:

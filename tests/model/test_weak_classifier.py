@@ -551,7 +551,7 @@ def test_a_folder_is_never_replaced_by_a_file(
         lambda: votes.write(folder.rename(folder.with_suffix(".parquet"))),
     )
     for write in writes:
-        with pytest.raises(InputError, match="it is a folder, name a file"):
+        with pytest.raises(InputError, match="it is a folder: pass a file"):
             write()
     assert (tmp_path / "spam.parquet" / "mine.txt").read_text() == "years of work"
     assert len(list(tmp_path.glob("*.csv"))) == 0

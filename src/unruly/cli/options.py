@@ -369,8 +369,8 @@ def data_file(
     data = project.data
     if split == "test" and data.test is None and data.train is not None:
         raise ProjectError(
-            f'the project has no test file: set test = "..." under [data] in unruly.toml, or name '
-            f"a file in place of the project, such as {project.folder / data.train}"
+            f'the project has no test file: set test = "..." under [data] in unruly.toml, or pass '
+            f"a file instead of the project, such as {project.folder / data.train}"
         )
     file = data.path(split, project.folder)
     rows = data.on_bad_row if on_bad_row in (None, "keep") else on_bad_row

@@ -113,7 +113,7 @@ def export(
     """Write the folder, whole or not at all; the ONNX graph is compared with the model before."""
     source, target = Path(path), Path(folder)
     if target.exists():
-        raise InputError(f"{target}: exists already: name a folder that does not exist yet")
+        raise InputError(f"{target}: exists already: pass a folder that does not exist yet")
     name = source.stem
     if not _NAME.fullmatch(name):
         raise InputError(
