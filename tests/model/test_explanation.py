@@ -118,7 +118,7 @@ def test_text_json_and_object_tell_the_same(model: WeakClassifier) -> None:
     lines = str(told).splitlines()
     assert lines[0].startswith(f"{told.label} (")
     assert any("“lovely”" in line for line in lines)
-    assert any(line.startswith("majority vote ham and spam tie; by reliability") for line in lines)
+    assert any(line.startswith("majority vote: ham and spam tie; by reliability") for line in lines)
     assert lines[-1] == "gold labels: none used"
 
 

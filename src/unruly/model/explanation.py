@@ -212,11 +212,11 @@ class Explanation:
             pairs = zip(cells, self._columns.values(), strict=True)
             figures = "  ".join(f"{cell:>{size}}" for cell, size in pairs)
             lines.append(f"{source:{width}}  {label:{votes_width}}  {figures}  {why}")
-        by = f"; by reliability {_winners(self.pseudo_label)}" if self.pseudo_label else ""
+        by = f"; by reliability: {_winners(self.pseudo_label)}" if self.pseudo_label else ""
         return [
             *(line.rstrip() for line in lines),
             LEGEND_OF_ODDS if self._with_odds else LEGEND,
-            f"majority vote {_winners(self.majority)}{by}",
+            f"majority vote: {_winners(self.majority)}{by}",
         ]
 
     @property
