@@ -44,7 +44,7 @@ def test_a_file_never_takes_the_place_of_a_folder(tmp_path: Path, linked: bool) 
     target = tmp_path / "link" if linked else users
     if linked:
         target.symlink_to(users)
-    with pytest.raises(InputError, match="it is a folder, name a file"), written_whole(target):
+    with pytest.raises(InputError, match="it is a folder: pass a file"), written_whole(target):
         pytest.fail("nothing is to be written")
     assert (users / "mine.txt").read_text() == "years of work"
 

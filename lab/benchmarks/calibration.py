@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from _options import wrench_parser
 from unruly.denoising.fit import denoise
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.model.evaluation import calibration_error
 from unruly.statistics import softmax
 from unruly_lab.bench.datasets import folder_of
@@ -49,7 +49,7 @@ def main() -> None:
 
 def on_validation(data: Path, name: str, encoders: str, most: int) -> Errors:
     """(choices,): the error on the validation documents of one data set."""
-    dataset = folder_of(data, name).load(encoders, most, Cache())
+    dataset = folder_of(data, name).load(encoders, most, FeatureCache())
     if dataset.valid is None:
         raise SystemExit(f"{name}: no valid.json: the temperature is chosen on its documents")
     seen, valid = dataset.train.documents, dataset.valid

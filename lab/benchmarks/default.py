@@ -48,7 +48,7 @@ from balance import (
 from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
 from unruly.denoising.settings import Settings
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.registry import encoder_from
 from unruly.labelmodels.matrix_completion import MatrixCompletion
 from unruly.model.evaluation import calibration_error, confusion, f1_scores
@@ -94,14 +94,14 @@ def splits(folder: Path, encoders: str, most: int) -> tuple[Case, Case]:
     corpus = Corpus.from_wrench(folder, "train")
     rows = sample_rows(len(corpus), most)
     corpus = corpus.take(rows)
-    stack = encoder_from(encoders.split("+")).fit(corpus, Cache())
+    stack = encoder_from(encoders.split("+")).fit(corpus, FeatureCache())
     made = []
     for split, documents in (("train", corpus), ("test", Corpus.from_wrench(folder, "test"))):
         votes = Votes.from_wrench(folder, split)
         assert documents.gold is not None
         gold = documents.gold.astype(np.int64)
         cast = votes.take(rows) if split == "train" else votes
-        made.append(Case(folder.name, stack.encode(documents, Cache()), cast, gold))
+        made.append(Case(folder.name, stack.encode(documents, FeatureCache()), cast, gold))
     return made[0], made[1]
 
 

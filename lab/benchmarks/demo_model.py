@@ -22,7 +22,7 @@ from pathlib import Path
 import unruly
 from unruly import Project
 from unruly.progress import SILENT
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo" / "demo.py"
 EDIT = ('"lame"]', '"lame", "dreadful"]')
@@ -79,7 +79,7 @@ def fitted(folder: Path, model: Path) -> float:
     started = time.process_time()
     project = Project.read(folder)
     corpus = project.corpus("train")
-    votes = project.sources.vote(corpus, SILENT, Cache.default())
+    votes = project.sources.vote(corpus, SILENT, VoteCache.default())
     project.classifier().fit(corpus, votes, progress=SILENT).save(model)
     return time.process_time() - started
 

@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 from unruly import Corpus, Votes
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Encoder, Features
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM, available
@@ -85,7 +85,7 @@ def main() -> None:
 def table(folder: Path, name: str, split: str, static: Path | None) -> list[Row]:
     """All encoders on one data set."""
     train, votes, held = load(folder, split)
-    cache = Cache()
+    cache = FeatureCache()
     encoders: list[Encoder] = [Lsa(), *([MiniLM()] if available() else [])]
     encoders += [Static.open(static)] if static else []
     fitted = EncoderStack(tuple(encoders)).fit(train, cache)

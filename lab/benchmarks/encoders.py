@@ -28,7 +28,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.features.cache import Cache, FeatureFile, keys_of
+from unruly.features.cache import FeatureCache, FeatureFile, keys_of
 from unruly.features.encoder import Encoder
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM, find_weights
@@ -172,7 +172,7 @@ def second_run(given: list[str], folder: Path, room: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     encoders: tuple[Encoder, ...] = (MiniLM(), Static.open(folder), Lsa().fit(given))
     for encoder in encoders:
-        cache = Cache(room / "cache")
+        cache = FeatureCache(room / "cache")
         many = given * (1 if isinstance(encoder, MiniLM) else 10)
         many = [f"{text} {i}" for i, text in enumerate(many)]
         encoder.encode(many[:8])

@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from _options import wrench_parser
 from unruly.denoising.fit import denoise
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Features
 from unruly.features.registry import encoder_from
 from unruly.labelling.answers import Labelled, labelled
@@ -135,13 +135,15 @@ def tasks(args: argparse.Namespace) -> Iterator[Task]:
         corpora = {split: Corpus.from_wrench(folder, split) for split in ("train", "test")}
         rows = np.sort(np.random.default_rng(1).permutation(len(corpora["train"]))[: args.most])
         train = corpora["train"].take(rows)
-        stack = encoder_from(args.encoders.split("+")).fit(train, Cache())
+        stack = encoder_from(args.encoders.split("+")).fit(train, FeatureCache())
         parts = {}
         for split, corpus in (("train", train), ("test", corpora["test"])):
             votes = Votes.from_wrench(folder, split)
             votes = votes.take(rows) if split == "train" else votes
             assert corpus.gold is not None
-            parts[split] = Part(stack.encode(corpus, Cache()), votes, corpus.gold.astype(np.int64))
+            parts[split] = Part(
+                stack.encode(corpus, FeatureCache()), votes, corpus.gold.astype(np.int64)
+            )
         plain = denoise(parts["train"].features, parts["train"].votes)
         proba = plain.heads(parts["train"].features, parts["train"].votes).combined
         yield Task(name, parts["train"], parts["test"], plain, proba)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from _options import wrench_parser
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.paper.settings import PaperSettings
 from unruly_lab.bench.datasets import Dataset, folder_of
 from unruly_lab.bench.paper_figures import known
@@ -55,7 +55,7 @@ def main() -> None:
     for name in args.datasets.split(","):
         folder = folder_of(args.data, name)
         encoder = GIVEN if folder.brings_features else args.encoder
-        dataset = folder.load(encoder, args.rows, Cache())
+        dataset = folder.load(encoder, args.rows, FeatureCache())
         found[name] = []
         for change, system in systems(name, dataset.train.documents.votes.n):
             step = measured(change, system, dataset, args.seeds)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from _options import wrench_parser
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.learner import UNKNOWN
 from unruly.paper.cotraining import Epochs, cotrain
 from unruly.paper.inference import CoTrained
@@ -62,7 +62,7 @@ def main() -> None:
     for name in args.datasets.split(","):
         folder = folder_of(args.data, name)
         encoder = GIVEN if folder.brings_features else args.encoder
-        dataset = folder.load(encoder, args.rows, Cache())
+        dataset = folder.load(encoder, args.rows, FeatureCache())
         settings = PaperSettings.best(name)
         settings = replace(settings, epochs=args.epochs, attention=args.attention)
         runs = [trained(dataset, settings, seed) for seed in range(args.seeds)]

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Block, Features
 from unruly.learner import Learner
 from unruly.model.weak_classifier import WeakClassifier
@@ -139,7 +139,7 @@ def _measure(args: argparse.Namespace, who: str, data: str) -> Cost:
 def _splits(folder: Path, name: str, encoder: str) -> list[Split]:
     """Training, validation and test documents, all of them."""
     source = folder_of(folder, name)
-    dataset = source.load(GIVEN if source.brings_features else encoder, None, Cache())
+    dataset = source.load(GIVEN if source.brings_features else encoder, None, FeatureCache())
     assert dataset.valid is not None
     parts = (dataset.train, dataset.valid, dataset.test)
     return [(part.documents.features, part.documents.votes, part.gold) for part in parts]

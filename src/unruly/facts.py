@@ -1,7 +1,8 @@
 """Facts as small typed values; words are made where a person reads them.
 
-`GoldUse` says what true labels were used for, and the `Ledger` holds all uses. A `Note` is something worth telling the
-user about a fit. Neither holds a sentence: `unruly.model.summary` writes those.
+`GoldUse` says what true labels were used for, and the `Ledger` holds all uses. A finding is something that the user
+should know of texts, rules, sources, classes or labels: a `Note` comes of a fit and is kept with the model, other
+findings come of `unruly check` or of a file of labels. None holds a sentence: `unruly.sentences` writes those.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any, ClassVar, get_args
 
-from unruly.errors import InputError
+from unruly.errors import InputError, Where
+from unruly.statistics import Share
 
 
 class Use(StrEnum):
@@ -79,29 +81,49 @@ class ClassesAlike:
 
 @dataclass(frozen=True)
 class SharesAgainstVotes:
-    """A class with votes on more than twice as many documents as its stated share allows."""
+    """A class with votes on more than twice as many documents as its stated share allows.
+
+    Were every document of the class among them, still at most `share / voted` of these votes could be right.
+    """
 
     kind: ClassVar[str] = "shares_against_votes"
     label: str
     share: float  # as stated
     voted: float  # share of the documents with a vote for it
+    source: str | None = None  # whose votes; None: of any source
 
 
 @dataclass(frozen=True)
-class SourceBelowChance:
-    """A source that is most likely wrong more often than a guess by the class shares."""
+class WeakSource:
+    """A source that is wrong more often than right, or no better than such votes on any documents."""
 
-    kind: ClassVar[str] = "source_below_chance"
+    kind: ClassVar[str] = "weak_source"
     source: str
-    accuracy: float
-    low: float  # of its 95 % interval
-    high: float
-    chance: float  # how often a guess by the class shares would be right
+    votes: int
+    accuracy: Share
+    measured: bool = False  # against true labels; else estimated
+    chance: float | None = None  # accuracy of such votes on any documents; None: shares are unknown
+    adds: Share | None = None  # accuracy of majority vote with it minus without; None: not measured
+
+    @property
+    def below_chance(self) -> bool:
+        """Whether its whole interval is no higher than the accuracy of such votes on any documents."""
+        return self.chance is not None and self.accuracy.high <= self.chance
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves no doubt."""
+        return self.below_chance or self.accuracy.high <= 0.5
+
+    @property
+    def useful(self) -> bool:
+        """Whether it is measured to add to majority vote all the same."""
+        return self.adds is not None and self.adds.value > 0
 
 
 @dataclass(frozen=True)
 class BlankTexts:
-    """Many texts hold nothing but blanks: perhaps the wrong column."""
+    """Texts that hold nothing but blanks; where they are many, this is perhaps the wrong column."""
 
     kind: ClassVar[str] = "blank_texts"
     blank: int
@@ -151,28 +173,151 @@ class LearntFromSample:
     of: int  # all documents
 
 
+@dataclass(frozen=True)
+class NoVotes:
+    """No source votes on any document."""
+
+    kind: ClassVar[str] = "no_votes"
+
+
+@dataclass(frozen=True)
+class OneClassVoted:
+    """All votes name the same class, so that no other can be learnt."""
+
+    kind: ClassVar[str] = "one_class_voted"
+    label: str
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SilentSource:
+    """A source that never votes on these documents."""
+
+    kind: ClassVar[str] = "silent_source"
+    source: str
+
+
+@dataclass(frozen=True)
+class IdleRule:
+    """A rule without which its source, which does vote, would vote the same on every document."""
+
+    kind: ClassVar[str] = "idle_rule"
+    where: Where
+    matches: int  # documents; an earlier rule of the source decides on each
+
+
+@dataclass(frozen=True)
+class ExampleFailure:
+    """A rule's own example that does not match, or a counter-example that does."""
+
+    kind: ClassVar[str] = "example_failure"
+    where: Where
+    text: str
+    counter_example: bool
+
+
+@dataclass(frozen=True)
+class StarredKeyword:
+    """A keyword such as crash*: in other tools the star stands for any letters, here for itself."""
+
+    kind: ClassVar[str] = "starred_keyword"
+    source: str
+    word: str
+
+
+@dataclass(frozen=True)
+class NoLabels:
+    """The project names a column of labels, and no file has labels in it."""
+
+    kind: ClassVar[str] = "no_labels"
+    column: str
+
+
+@dataclass(frozen=True)
+class RepeatedTexts:
+    """Texts that repeat an earlier one."""
+
+    kind: ClassVar[str] = "repeated_texts"
+    repeats: int
+    documents: int
+
+
+@dataclass(frozen=True)
+class UnreadableLine:
+    """A line of a label file that is not an answer: cut short, or without an id or a label."""
+
+    kind: ClassVar[str] = "unreadable_line"
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class UnknownId:
+    """A label of a document that is not, or no longer, in the data."""
+
+    kind: ClassVar[str] = "unknown_id"
+    id: str
+
+
+@dataclass(frozen=True)
+class UnknownClass:
+    """A label that is not a class of the task."""
+
+    kind: ClassVar[str] = "unknown_class"
+    id: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A document to which people gave different labels."""
+
+    kind: ClassVar[str] = "contradiction"
+    id: str
+    labels: tuple[tuple[str, str], ...]  # (annotator, label)
+
+
+LabelProblem = UnknownId | UnknownClass | Contradiction | UnreadableLine
 Note = (
     ClassBalance
     | ClassesWithoutVotes
     | ClassesAlike
     | SharesAgainstVotes
-    | SourceBelowChance
+    | WeakSource
     | BlankTexts
     | EncoderFallback
     | DocumentsGivenUp
     | DocumentsUnasked
     | LearntFromSample
 )
+Finding = (
+    Note
+    | NoVotes
+    | OneClassVoted
+    | SilentSource
+    | IdleRule
+    | ExampleFailure
+    | StarredKeyword
+    | NoLabels
+    | RepeatedTexts
+    | LabelProblem
+)
 _NOTES: dict[str, type[Note]] = {note.kind: note for note in get_args(Note)}
 
 
-def note_to_plain(note: Note) -> dict[str, Any]:
-    """A note as JSON has it: its kind and its values.
+def note_to_plain(note: Finding) -> dict[str, Any]:
+    """A note, or any finding, as JSON has it: its kind and its values; of a place what is known.
 
     >>> note_to_plain(BlankTexts(9, 10))
     {'kind': 'blank_texts', 'blank': 9, 'documents': 10}
+    >>> note_to_plain(IdleRule(Where(source="links", rule=2), 0))
+    {'kind': 'idle_rule', 'where': {'rule': 2, 'source': 'links'}, 'matches': 0}
     """
-    return {"kind": note.kind, **asdict(note)}
+    plain = {"kind": note.kind, **asdict(note)}
+    if "where" in plain:
+        place = plain["where"].items()
+        plain["where"] = {key: v for key, v in place if v is not None and key != "keys"}
+    return plain
 
 
 def note_from_plain(plain: Mapping[str, Any]) -> Note:
@@ -187,6 +332,9 @@ def note_from_plain(plain: Mapping[str, Any]) -> Note:
     for name in ("origin", "before"):
         if values.get(name) is not None:
             values[name] = BalanceOrigin(values[name])
+    if kind is WeakSource:
+        for name in ("accuracy", "adds"):
+            values[name] = None if values.get(name) is None else Share(**values[name])
     return kind(**values)
 
 

@@ -143,7 +143,7 @@ def check_no_folder(target: Path) -> None:
     """Refuse a folder where a file is to be written."""
     if target.is_dir():
         raise InputError(
-            "cannot write there: it is a folder, name a file", where=Where(str(target))
+            "cannot write there: it is a folder, pass a file", where=Where(str(target))
         )
 
 
@@ -172,8 +172,8 @@ def os_reason(error: OSError) -> str:
     'No space left on device: free some, or write elsewhere'
     """
     remedy = {
-        errno.EACCES: "change its permissions, or name another place",
-        errno.EPERM: "change its permissions, or name another place",
+        errno.EACCES: "change its permissions, or choose another place",
+        errno.EPERM: "change its permissions, or choose another place",
         errno.EROFS: "name another place",
         errno.ENOSPC: "free some, or write elsewhere",
         errno.EDQUOT: "free some, or write elsewhere",
@@ -181,7 +181,7 @@ def os_reason(error: OSError) -> str:
         errno.EMFILE: "allow more open files (ulimit -n)",
         errno.ENOENT: "check the path",
         errno.ENOTDIR: "check the path",
-        errno.EISDIR: "name a file",
+        errno.EISDIR: "pass a file",
         errno.ELOOP: "point the link at a real file",
     }.get(error.errno or 0, "")
     return f"{error.strerror or error}{remedy and ': ' + remedy}"
@@ -224,7 +224,7 @@ def check_no_device(target: Path) -> None:
     """Refuse a pipe or a device as an output: a file moved to its path would replace it."""
     if target.exists() and not (target.is_file() or target.is_dir()):
         raise InputError(
-            "cannot write there: it is a pipe or a device, name a file", where=Where(str(target))
+            "cannot write there: it is a pipe or a device, pass a file", where=Where(str(target))
         )
 
 

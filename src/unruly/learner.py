@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
-from unruly.facts import GoldUse, Note
+from unruly.facts import ClassBalance, GoldUse, Note
 from unruly.features.encoder import Features
+from unruly.statistics import Share
 from unruly.texts.columns import UNKNOWN as UNKNOWN
+from unruly.texts.columns import check_labels as check_labels
 from unruly.votes.votes import Votes
 
 BOTH, DENOISER, CLASSIFIER = 0, 1, 2
@@ -89,6 +91,17 @@ class Learner(Protocol):
         """(k,): each source's global reliability, summing to 1 (0 for one that never voted)."""
 
     @property
+    def accuracy(self) -> NDArray[np.float64] | None:
+        """(k, 3): each source's estimated accuracy and its 95 % interval, NaN for one that never voted.
+
+        None: the method does not estimate it.
+        """
+
+    @property
+    def balance(self) -> ClassBalance | None:
+        """The class shares that the method used; None if it uses none."""
+
+    @property
     def history(self) -> tuple[Epoch, ...]:
         """The epochs, first to last."""
 
@@ -103,6 +116,26 @@ class Learner(Protocol):
     def heads(self, features: Features, votes: Votes) -> Heads:
         """The answers of both heads for these documents."""
 
+    def vote_odds(self, features: Features, votes: Votes) -> NDArray[np.float64] | None:
+        """(n, k): the factor by which each vote moves the odds of the classes that it names; 1 where there is none.
+
+        None: votes do not act on the odds one by one.
+        """
+
+    def vote_accuracy(
+        self,
+        combined: NDArray[np.float32],
+        votes: Votes,
+        source: str,
+        rows: NDArray[np.intp],
+        earned: NDArray[np.float64],
+    ) -> Share | None:
+        """The accuracy of some votes of a source, by text and the other sources; None: the method does not estimate it.
+
+        `combined` (n, m) are the final probabilities of these documents, `votes` (n, k) those that they were made with;
+        `rows` (v,) have the votes, which are right for the classes in `earned` (v, m).
+        """
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything numeric, for safetensors."""
 
@@ -112,29 +145,6 @@ class Learner(Protocol):
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Self:
         """The learner again, from its arrays and facts."""
-
-
-def check_labels(labels: Gold | None, n: int, m: int, what: str = "clean labels") -> Gold:
-    """(n,): the true class of each document, -1 where it is not known.
-
-    >>> check_labels(np.array([0, 7]), n=2, m=2)
-    Traceback (most recent call last):
-    ...
-    unruly.errors.InputError: clean labels, row 1: 7 is neither a class number from 0 to 1 nor -1 (not known)
-    """
-    if labels is None:
-        return np.full(n, UNKNOWN, dtype=np.int64)
-    given = np.asarray(labels)
-    if given.shape != (n,):
-        raise InputError(f"{what} have the shape {given.shape}, but there are {n} documents")
-    bad = (given < UNKNOWN) | (given >= m) | (given != np.round(given))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"{given[row]} is neither a class number from 0 to {m - 1} nor -1 (not known)",
-            where=Where(file=what, row=row),
-        )
-    return given.astype(np.int64)
 
 
 def check_features(features: Features, votes: Votes) -> None:

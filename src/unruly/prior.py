@@ -197,7 +197,7 @@ def _amount(match: re.Match[str]) -> float:
     if match["whole"] is not None:
         part, whole = (_count(match[group]) for group in ("part", "whole"))
         if not whole > 0 or not part < whole:
-            raise _error(f"{match['part']} in {match['whole']} is no share: it must be below 1")
+            raise _error(f"{match['part']} in {match['whole']} is not a share: it must be below 1")
         return float(Fraction(part) / Fraction(whole))
     if match["percent"] is not None:
         return float(match["percent"]) / 100

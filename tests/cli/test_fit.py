@@ -204,11 +204,11 @@ def test_no_excerpts(unruly: Unruly, spam: Path) -> None:
 def test_what_is_no_project_is_recognised(unruly: Unruly, spam: Path, fitted: Path) -> None:
     done = unruly("fit", spam / "comments.csv", "-o", "m.unruly")
     assert done.code == 2
-    assert "this is a data file, and a project is needed: `unruly studio " in done.err
+    assert "this is a data file, but a project is needed: `unruly studio " in done.err
     Path("mine.csv").write_text("text\nhello\n")
     assert '`unruly new NAME`, where train = "../mine.csv"' in unruly("check", "mine.csv").err
     done = unruly("fit", fitted, "-o", "m.unruly")
-    assert "this is a model, and a project is needed" in done.err
+    assert "this is a model, but a project is needed" in done.err
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,7 @@ def test_a_project_and_the_usual_name_of_the_label_column(unruly: Unruly, fitted
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("text\nhello\n", "name the one with the gold labels by --label"),
+        ("text\nhello\n", "pass the column of the gold labels with --label"),
         ("text,label\nhello,eggs\n", "the label 'eggs' is not a class"),
         ("text,label\nhello,\n", "no document has a gold label"),
         ("text,label\n", "gold.csv"),
@@ -403,7 +403,7 @@ def test_a_project_without_a_test_file_is_told_of_its_other_file(
     spam = fitted.parent / "spam"
     done = unruly("predict", fitted, spam, "-o", "out.csv")
     assert done.code == 2
-    assert f"a file in place of the project, such as {spam / 'comments.csv'}" in done.err
+    assert f"a file instead of the project, such as {spam / 'comments.csv'}" in done.err
 
 
 def test_the_starter_project(unruly: Unruly) -> None:

@@ -277,7 +277,7 @@ def test_a_bad_row_stops_no_rule_by_meaning(unruly: Unruly, spam: Path) -> None:
     toml = spam / "unruly.toml"
     rule = '[[source]]\nname = "like"\nrule = [{ label = "spam", similar = { to = ["subscribe"], above = 0.5 } }]\n'
     toml.write_text(toml.read_text() + '\n[encoder]\nname = "lsa"\n\n' + rule)
-    done = unruly("vote", spam, "-o", "votes.csv", "--on-bad-row", "skip")
+    done = unruly("vote", spam, "-o", "votes.csv", "--skip-bad")
     assert done.code == 0, done.err
 
 
@@ -491,7 +491,7 @@ def test_a_long_list_of_classes_does_not_push_the_text_away(terminal: object, sp
     assert again.index("account number 27") < again.index("1 of 2")
     screen.wait_for("[q] quit")
     screen.type(">")
-    screen.wait_for("there is no more of this text")
+    screen.wait_for("this is the end of the text")
     screen.type("q")
     assert screen.code() == 0
 

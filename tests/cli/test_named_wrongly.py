@@ -70,7 +70,7 @@ def test_a_pipe_is_no_file(unruly: Unruly, project: Path, fitted: Path, tmp_path
     one_line(unruly("explain", "pipe.unruly", "hello"), "a pipe or a device, not a model file")
     (project / "unruly.toml").unlink()
     os.mkfifo(project / "unruly.toml")
-    one_line(unruly("check", project), "unruly.toml is no file")
+    one_line(unruly("check", project), "unruly.toml is not a file")
 
 
 def test_a_pipe_is_no_output_and_stays(
@@ -89,7 +89,7 @@ def test_a_pipe_is_no_output_and_stays(
 def test_a_project_file_that_is_a_folder(unruly: Unruly, tmp_path: Path) -> None:
     (tmp_path / "odd" / "unruly.toml").mkdir(parents=True)
     for name in ("odd", "odd/unruly.toml"):
-        one_line(unruly("check", name), "unruly.toml is no file, but a folder")
+        one_line(unruly("check", name), "unruly.toml is not a file, but a folder")
 
 
 @pytest.mark.parametrize(

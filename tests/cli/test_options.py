@@ -32,7 +32,7 @@ def test_any_ending_where_none_is_asked_for(tmp_path: Path) -> None:
         ("a.xlsx", "cannot write '.xlsx' files: use .parquet, .csv, .tsv or .jsonl"),
         ("a", "cannot write a file without an ending"),
         ("no/a.csv", "does not exist"),
-        ("folder.csv", "it is a folder, name a file"),
+        ("folder.csv", "it is a folder: pass a file"),
     ],
 )
 def test_places_that_will_not(tmp_path: Path, name: str, message: str) -> None:
@@ -98,7 +98,7 @@ def test_a_wrench_folder_can_be_evaluated_and_predicted(
 
 def test_scoring_needs_a_label_column_and_says_how_to_name_it(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("comment,is_spam\nhello,0\n")
-    with pytest.raises(InputError, match=r"by --label \(there are comment, is_spam\)"):
+    with pytest.raises(InputError, match=r"with --label \(columns are comment, is_spam\)"):
         data_file(tmp_path / "a.csv", "test").with_gold(required=True)
     named = data_file(tmp_path / "a.csv", "test", label="is_spam")
     assert named.with_gold(required=True).label == "is_spam"

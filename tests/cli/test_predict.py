@@ -111,7 +111,7 @@ def test_bad_input_is_one_line_and_the_old_output_stays(
     Path("texts.csv").write_text("text\nhello\n")
     Path("null.jsonl").write_text('{"text": "a"}\n{"text": null}\n')
     Path("out.csv").write_text("precious")
-    done = unruly("predict", model, data, "-o", out, "--on-bad-row", "error")
+    done = unruly("predict", model, data, "-o", out, "--stop-at-bad")
     assert done.code == 2
     assert message in done.err
     assert done.err.startswith("error: ")
@@ -205,7 +205,7 @@ def test_without_an_output_it_asks_for_one(unruly: Unruly, fitted: Path) -> None
     Path("texts.csv").write_text("text\nhello\n")
     done = unruly("predict", fitted, "texts.csv")
     assert done.code == 2
-    assert "name the file to write by -o" in done.err
+    assert "pass the file to write with -o" in done.err
 
 
 def test_a_text_in_place_of_a_file_is_pointed_to_explain(unruly: Unruly, fitted: Path) -> None:
@@ -298,7 +298,7 @@ def test_rows_that_cannot_be_used(unruly: Unruly, fitted: Path) -> None:
     Path("null.jsonl").write_text('{"text": "a"}\n{"text": null}\n')
     kept = json.loads(unruly("predict", fitted, "null.jsonl", "-o", "k.csv", "--json").out)
     assert (kept["documents"], kept["missing"], kept["skipped"]) == (2, 1, 0)
-    args = ("--on-bad-row", "skip", "--skipped", "skipped.txt", "--json")
+    args = ("--skip-bad", "--skipped", "skipped.txt", "--json")
     left = json.loads(unruly("predict", fitted, "null.jsonl", "-o", "s.csv", *args).out)
     assert (left["documents"], left["skipped"]) == (1, 1)
     assert "line 2" in Path("skipped.txt").read_text()
@@ -382,7 +382,7 @@ def test_predictions_are_not_lost_in_a_closed_output(fitted: Path, tmp_path: Pat
         line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 2
-    assert "standard output is closed: name the file to write by -o" in done.stderr
+    assert "standard output is closed: pass the file to write with -o" in done.stderr
 
 
 def test_a_broken_file_among_many_is_named_and_the_rest_is_done(
@@ -492,7 +492,7 @@ def test_where_rules_gave_up_is_said_once_for_all_batches(
     Path("data.csv").write_text("text\n" + ("a" * 60 + "\nsong\n") * 3)
     done = unruly("predict", "slow.unruly", "data.csv", "-o", "out.csv", "--json")
     assert done.err.count("timed out") == 1, done.err
-    assert "source 'bomb', rule 1: timed out on 3 documents (limit" in done.err
+    assert "source 'bomb', rule 1 timed out on 3 documents (limit" in done.err
     (fact,) = json.loads(done.out)["given_up"]
     assert (fact["source"], fact["rule"], fact["documents"]) == ("bomb", 1, 3)
 

@@ -105,12 +105,12 @@ def test_rules_that_all_abstain_fail_first(unruly: Unruly, spam: Path) -> None:
     (spam / "unruly.toml").write_text(ONE.format(word="zzzz"))
     done = unruly("check", spam)
     assert done.code == 1
-    assert done.out.startswith("no rule matches any document, so there is nothing to learn from")
+    assert done.out.startswith("No rule matches any document: check the rules")
     told = unruly("check", spam, "--json")
     assert json.loads(told.out)["learnable"] is False
     assert told.err == done.err
     assert done.err.startswith(
-        "error: nothing can be learnt from this project: no rule matches any document"
+        "error: nothing can be learnt from this project. No rule matches any document"
     )
 
 
@@ -119,10 +119,13 @@ def test_rules_for_one_class_fail_and_silent_ones_are_named(unruly: Unruly, spam
     done = unruly("check", spam)
     assert done.code == 1
     first, second = done.out.splitlines()[:2]
-    assert first == "all votes are for spam, so no other class can be learnt: add rules for ham"
-    assert second == "b matches no document: check the rules, or remove them"
+    assert first == "All votes are for spam, so no other class can be learnt: add rules for ham."
+    assert second == "b never votes on these documents: change its rules, or disable it."
     plain = json.loads(unruly("check", spam, "--json").out)
-    assert (plain["only_class"], plain["never_vote"]) == ("spam", ["b"])
+    assert plain["findings"][:2] == [
+        {"kind": "one_class_voted", "label": "spam", "others": ["ham"]},
+        {"kind": "silent_source", "source": "b"},
+    ]
 
 
 def test_a_class_that_no_vote_is_for_is_said_first(unruly: Unruly, spam: Path) -> None:
@@ -132,12 +135,13 @@ def test_a_class_that_no_vote_is_for_is_said_first(unruly: Unruly, spam: Path) -
     (spam / "unruly.toml").write_text(rules[:last] + 'label = "ham"' + rules[last + 14 :])
     done = unruly("check", spam)
     assert done.code == 0
-    assert done.out.startswith("no vote is for phish: add rules")
-    assert json.loads(unruly("check", spam, "--json").out)["unnamed"] == ["phish"]
+    assert done.out.startswith("No source votes for phish, so it is never predicted: add a rule")
+    first = json.loads(unruly("check", spam, "--json").out)["findings"][0]
+    assert first == {"kind": "classes_without_votes", "classes": ["phish"]}
     (spam / "unruly.toml").write_text(
         rules[:last] + 'label = ["ham", "phish"]' + rules[last + 14 :]
     )
-    assert "no vote is for" not in unruly("check", spam).out
+    assert "never predicted" not in unruly("check", spam).out
 
 
 def test_empty_and_repeated_texts_are_counted(unruly: Unruly, spam: Path) -> None:
@@ -146,7 +150,7 @@ def test_empty_and_repeated_texts_are_counted(unruly: Unruly, spam: Path) -> Non
     (spam / "comments.csv").write_text(comments + f"{first}\n{first}\n" + '" ",0\n')
     done = unruly("check", spam)
     assert done.code == 0
-    assert "1 of 76 texts is empty" in done.out
+    assert "1 of 76 texts is blank" in done.out
     assert "2 of 76 texts repeat an earlier one" in done.out
     assert json.loads(unruly("check", spam, "--json").out)["texts"] == {
         "blank": 1,
@@ -158,12 +162,13 @@ def test_empty_and_repeated_texts_are_counted(unruly: Unruly, spam: Path) -> Non
 
 def test_a_star_at_the_end_of_a_keyword_is_spoken_of(unruly: Unruly, spam: Path) -> None:
     rules = (spam / "unruly.toml").read_text()
-    assert "a star is taken" not in unruly("check", spam).out
+    assert "whose star" not in unruly("check", spam).out
     (spam / "unruly.toml").write_text(rules.replace('"cash"', '"cash", "rich*", "f***"', 1))
     said = unruly("check", spam).out
-    assert "keyword 'rich*' of money: a star is taken as it stands" in said
+    assert "money has the keyword 'rich*', whose star is an ordinary character" in said
     assert r"write pattern = '\brich'" in said
-    assert json.loads(unruly("check", spam, "--json").out)["starred"] == [["money", "rich*"]]
+    starred = {"kind": "starred_keyword", "source": "money", "word": "rich*"}
+    assert starred in json.loads(unruly("check", spam, "--json").out)["findings"]
 
 
 def test_watching_checks_again_at_every_save(spam: Path, tmp_path: Path) -> None:
@@ -185,7 +190,8 @@ def test_a_label_column_that_is_not_there_is_said(unruly: Unruly, spam: Path) ->
     done = unruly("check", spam)
     assert done.code == 0
     assert "no labels in a column 'department'" in done.out + done.err
-    assert json.loads(unruly("check", spam, "--json").out)["no_labels"] == "department"
+    found = json.loads(unruly("check", spam, "--json").out)["findings"]
+    assert {"kind": "no_labels", "column": "department"} in found
 
 
 def test_new_then_check(unruly: Unruly, tmp_path: Path) -> None:
@@ -353,7 +359,7 @@ def test_skipped_rows_are_listed_in_a_file(unruly: Unruly, spam: Path) -> None:
     (spam / "comments.csv").write_text(
         "comment,is_spam\nlovely song,0\nsubscribe,1\nbad,row,here\n"
     )
-    skip = ("--on-bad-row", "skip", "--skipped")
+    skip = ("--skip-bad", "--skipped")
     done = unruly("vote", spam, "-o", "v.csv", *skip, "left.txt")
     assert (done.code, "1 row skipped: " in done.err) == (0, True)
     assert "comments.csv, line 4: 3 fields" in Path("left.txt").read_text()
@@ -371,7 +377,7 @@ def test_formulas_among_votes_are_defused_when_asked(unruly: Unruly, spam: Path)
         header = Path("votes.csv").read_text().splitlines()[0].split(",")
         assert f"{mark}=1+1" in header
     done = unruly("vote", spam, "-o", "votes", "--defuse", "--engine", "ray")
-    assert "--skipped and --defuse work without --engine ray only" in done.err
+    assert "--skipped and --defuse cannot be used with --engine ray" in done.err
 
 
 def test_a_broken_file_among_many_is_a_fact(unruly: Unruly, spam: Path) -> None:
@@ -382,7 +388,7 @@ def test_a_broken_file_among_many_is_a_fact(unruly: Unruly, spam: Path) -> None:
         comments.write_parquet(spam / "many" / f"{number}.parquet")
     (spam / "many" / "1.parquet").write_bytes(b"PAR1 and no more")
     spoilt(spam, '"comments.csv"', '"many"')
-    skip = ("--on-bad-row", "skip")
+    skip = ("--skip-bad",)
     checked = json.loads(unruly("check", spam, "--json", *skip).out)
     voted = json.loads(unruly("vote", spam, "-o", "v.csv", "--json", *skip).out)
     fitted = unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "--json", *skip)

@@ -58,7 +58,7 @@ def test_a_port_that_is_taken_is_said(unruly: Unruly, spam: Path) -> None:
         done = unruly("studio", spam, "--no-open", "--port", port)
     assert done.code == 2
     assert "is in use" in done.err
-    assert "choose another by --port" in done.err
+    assert "choose another with --port" in done.err
 
 
 def test_a_broken_project_is_refused_with_its_line(unruly: Unruly, spam: Path) -> None:

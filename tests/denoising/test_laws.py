@@ -11,7 +11,7 @@ from tests.denoising.planted import Labels, drawn, skewed
 
 from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
-from unruly.facts import SourceBelowChance
+from unruly.facts import WeakSource
 from unruly.features.encoder import Block, Features
 from unruly.labelling.sampling import draw
 from unruly.prior import StatedBalance
@@ -94,9 +94,9 @@ def test_an_inverted_source_is_noticed_and_used_the_other_way_round() -> None:
     model = denoise(features, votes)
     assert model.accuracy[0, 0] < 0.25
     assert model.reliability[0] == model.reliability.min()
-    found = [note for note in model.notes if isinstance(note, SourceBelowChance)]
+    found = [note for note in model.notes if isinstance(note, WeakSource)]
     assert [note.source for note in found] == ["source_0"]
-    assert found[0].high < found[0].chance
+    assert found[0].below_chance
     opinion = model.opinion[0]  # (c, y)
     assert opinion[0, 1] > opinion[0, 0]
     assert opinion[1, 0] > opinion[1, 1]

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from unruly.features.cache import Cache, CacheWarning, FeatureFile, keys_of
+from unruly.features.cache import CacheWarning, FeatureCache, FeatureFile, keys_of
 from unruly.features.encoder import State, text_views
 from unruly.features.lsa import Lsa
 from unruly.progress import SILENT, Progress
@@ -71,53 +71,53 @@ TEXTS = [f"{i} text" for i in range(5_000)]
 
 def test_a_second_run_encodes_nothing(tmp_path: Path) -> None:
     first, second = Counting(), Counting()
-    check(Cache(tmp_path).encode(first, TEXTS), TEXTS)
-    check(Cache(tmp_path).encode(second, TEXTS), TEXTS)
+    check(FeatureCache(tmp_path).encode(first, TEXTS), TEXTS)
+    check(FeatureCache(tmp_path).encode(second, TEXTS), TEXTS)
     assert (len(first.given), second.given) == (len(TEXTS), [])
 
 
 def test_only_new_texts_are_encoded(tmp_path: Path) -> None:
-    Cache(tmp_path).encode(Counting(), TEXTS)
+    FeatureCache(tmp_path).encode(Counting(), TEXTS)
     again, mixed = Counting(), ["new", *TEXTS[::-7], "newer", "new"]
-    check(Cache(tmp_path).encode(again, mixed), mixed)
+    check(FeatureCache(tmp_path).encode(again, mixed), mixed)
     assert sorted(again.given) == ["new", "newer"]
 
 
 def test_another_encoder_shares_nothing(tmp_path: Path) -> None:
-    Cache(tmp_path).encode(Counting(), TEXTS[:10])
+    FeatureCache(tmp_path).encode(Counting(), TEXTS[:10])
     other = Counting(identity="lsa-counting2")
-    Cache(tmp_path).encode(other, TEXTS[:10])
+    FeatureCache(tmp_path).encode(other, TEXTS[:10])
     assert len(other.given) == 10
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     first = Counting(stop_after=2_500)
     with pytest.raises(KeyboardInterrupt):
-        Cache(tmp_path).encode(first, TEXTS)
+        FeatureCache(tmp_path).encode(first, TEXTS)
     assert 0 < len(first.given) < len(TEXTS)
     second = Counting()
-    check(Cache(tmp_path).encode(second, TEXTS), TEXTS)
+    check(FeatureCache(tmp_path).encode(second, TEXTS), TEXTS)
     assert not set(second.given) & set(first.given)
     assert len(second.given) == len(TEXTS) - len(first.given)
 
 
 def test_repeated_texts_are_encoded_once(tmp_path: Path) -> None:
     counting, texts = Counting(), ["a", "b", "a", "", "a", ""]
-    check(Cache(tmp_path).encode(counting, texts), texts)
+    check(FeatureCache(tmp_path).encode(counting, texts), texts)
     assert sorted(counting.given) == ["", "a", "b"]
 
 
 def test_no_texts(tmp_path: Path) -> None:
-    assert Cache(tmp_path).encode(Counting(), []).shape == (0, 2)
+    assert FeatureCache(tmp_path).encode(Counting(), []).shape == (0, 2)
 
 
 def test_a_truncated_file_is_encoded_again(tmp_path: Path) -> None:
-    Cache(tmp_path).encode(Counting(), TEXTS[:50])
+    FeatureCache(tmp_path).encode(Counting(), TEXTS[:50])
     for path in tmp_path.rglob("*.features"):
         path.write_bytes(path.read_bytes()[:100])
     again = Counting()
     with pytest.warns(CacheWarning, match="damaged: its features are computed again"):
-        check(Cache(tmp_path).encode(again, TEXTS[:50]), TEXTS[:50])
+        check(FeatureCache(tmp_path).encode(again, TEXTS[:50]), TEXTS[:50])
     assert len(again.given) == 50
 
 
@@ -127,23 +127,23 @@ def test_a_flipped_byte_is_computed_again(
     tmp_path_factory: pytest.TempPathFactory, at: int, flip: int
 ) -> None:
     folder = tmp_path_factory.mktemp("cache")
-    Cache(folder).encode(Counting(), TEXTS[:50])
+    FeatureCache(folder).encode(Counting(), TEXTS[:50])
     (path,) = folder.rglob("*.features")
     data = bytearray(path.read_bytes())
     data[at % len(data)] ^= flip
     path.write_bytes(bytes(data))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CacheWarning)
-        check(Cache(folder).encode(Counting(), TEXTS[:50]), TEXTS[:50])
+        check(FeatureCache(folder).encode(Counting(), TEXTS[:50]), TEXTS[:50])
     last = Counting()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check(Cache(folder).encode(last, TEXTS[:50]), TEXTS[:50])  # mended, and quiet again
+        check(FeatureCache(folder).encode(last, TEXTS[:50]), TEXTS[:50])  # mended, and quiet again
     assert last.given == []
 
 
 def test_only_the_damaged_rows_are_computed_again_and_one_line_says_so(tmp_path: Path) -> None:
-    Cache(tmp_path).encode(Counting(), TEXTS[:50])
+    FeatureCache(tmp_path).encode(Counting(), TEXTS[:50])
     (path,) = tmp_path.rglob("*.features")
     data = bytearray(path.read_bytes())
     data[-50 * 4 - 3] ^= 4  # in the last row's values
@@ -152,13 +152,13 @@ def test_only_the_damaged_rows_are_computed_again_and_one_line_says_so(tmp_path:
     with pytest.warns(
         CacheWarning, match="the features of 1 text are damaged: they are computed again"
     ) as w:
-        check(Cache(tmp_path).encode(again, TEXTS[:50]), TEXTS[:50])
+        check(FeatureCache(tmp_path).encode(again, TEXTS[:50]), TEXTS[:50])
     assert again.given == [TEXTS[49]]
     assert len(w) == 1
 
 
 def test_the_limit_drops_what_was_used_longest_ago(tmp_path: Path) -> None:
-    cache = Cache(tmp_path, limit=200_000)
+    cache = FeatureCache(tmp_path, limit=200_000)
     for start in range(0, 5_000, 1_000):
         cache.encode(Counting(), [f"{start} {text}" for text in TEXTS[:2_000]])
         time.sleep(0.01)
@@ -169,7 +169,7 @@ def test_the_limit_drops_what_was_used_longest_ago(tmp_path: Path) -> None:
 
 
 def test_clear(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "cache")
+    cache = FeatureCache(tmp_path / "cache")
     values = cache.encode(Counting(), TEXTS[:10])
     assert cache.files.clear() > 0
     assert cache.files.size() == 0
@@ -179,13 +179,13 @@ def test_clear(tmp_path: Path) -> None:
 
 def test_fitted_encoders_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"a {'good' if i % 2 else 'bad'} film {i}" for i in range(60)]
-    first = Cache(tmp_path).fitted(Lsa(dim=4), texts)
+    first = FeatureCache(tmp_path).fitted(Lsa(dim=4), texts)
     monkeypatch.setattr(Lsa, "fit", lambda *_: pytest.fail("fitted twice"))
-    assert Cache(tmp_path).fitted(Lsa(dim=4), texts).identity == first.identity
+    assert FeatureCache(tmp_path).fitted(Lsa(dim=4), texts).identity == first.identity
     with pytest.raises(pytest.fail.Exception):
-        Cache(tmp_path).fitted(Lsa(dim=5), texts)
+        FeatureCache(tmp_path).fitted(Lsa(dim=5), texts)
     with pytest.raises(pytest.fail.Exception):
-        Cache(tmp_path).fitted(Lsa(dim=4), texts[1:])
+        FeatureCache(tmp_path).fitted(Lsa(dim=4), texts[1:])
 
 
 def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
@@ -193,10 +193,10 @@ def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
     with pytest.warns(
         CacheWarning, match="the cache cannot be used .*: continuing without it"
     ) as w:
-        check(Cache(tmp_path / "file").encode(Counting(), ["a"]), ["a"])
+        check(FeatureCache(tmp_path / "file").encode(Counting(), ["a"]), ["a"])
     assert len(w) == 1
     with pytest.warns(CacheWarning, match="continuing without it"):
-        assert Cache(tmp_path / "file").fitted(Lsa(dim=2), TEXTS[:9]).width
+        assert FeatureCache(tmp_path / "file").fitted(Lsa(dim=2), TEXTS[:9]).width
 
 
 def test_a_full_disk_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_a_full_disk_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("unruly.features.cache._reserve", full)
     with pytest.warns(CacheWarning, match=r"No space left on device\): continuing without it"):
-        check(Cache(tmp_path).encode(Counting(), TEXTS[:5]), TEXTS[:5])
+        check(FeatureCache(tmp_path).encode(Counting(), TEXTS[:5]), TEXTS[:5])
     assert not list(tmp_path.rglob("*.features"))
 
 
@@ -217,19 +217,19 @@ def test_a_cache_that_is_deleted_meanwhile_is_done_without(tmp_path: Path) -> No
             return super().encode(texts, progress)
 
     with pytest.warns(CacheWarning, match="continuing without it"):
-        check(Cache(tmp_path / "cache").encode(Deleting(), TEXTS[:5]), TEXTS[:5])
+        check(FeatureCache(tmp_path / "cache").encode(Deleting(), TEXTS[:5]), TEXTS[:5])
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
 def test_a_read_only_cache_is_read(tmp_path: Path) -> None:
-    Cache(tmp_path).encode(Counting(), TEXTS[:5])
+    FeatureCache(tmp_path).encode(Counting(), TEXTS[:5])
     for path in [*tmp_path.rglob("*"), tmp_path]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     again = Counting()
-    check(Cache(tmp_path).encode(again, TEXTS[:5]), TEXTS[:5])
+    check(FeatureCache(tmp_path).encode(again, TEXTS[:5]), TEXTS[:5])
     assert again.given == []
     with pytest.warns(CacheWarning, match="continuing without it"):
-        check(Cache(tmp_path).encode(again, TEXTS[:6]), TEXTS[:6])
+        check(FeatureCache(tmp_path).encode(again, TEXTS[:6]), TEXTS[:6])
 
 
 def test_clearing_deletes_only_what_is_ours(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_clearing_deletes_only_what_is_ours(tmp_path: Path) -> None:
     for path in theirs:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("precious")
-    cache = Cache(tmp_path / "features")
+    cache = FeatureCache(tmp_path / "features")
     cache.encode(cache.fitted(Lsa(dim=2), TEXTS[:9]), TEXTS[:9])
     assert cache.files.size() > 0
     assert cache.files.clear() > 0
@@ -255,7 +255,7 @@ def test_clearing_follows_no_links(tmp_path: Path) -> None:
     outside.write_text("precious")
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "lsa-abc").symlink_to(outside.parent)
-    Cache(tmp_path / "cache").files.clear()
+    FeatureCache(tmp_path / "cache").files.clear()
     assert outside.read_text() == "precious"
 
 
@@ -264,10 +264,10 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_cache import Counting, TEXTS, check
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 for start in range(0, 3000, 300):
     texts = TEXTS[start : start + 1500]
-    check(Cache(Path(sys.argv[2])).encode(Counting(), texts), texts)
+    check(FeatureCache(Path(sys.argv[2])).encode(Counting(), texts), texts)
 """
 
 
@@ -278,7 +278,7 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
         _, said = process.communicate(timeout=120)
         assert process.returncode == 0, said
     again = Counting()
-    check(Cache(tmp_path).encode(again, TEXTS[:1_500]), TEXTS[:1_500])
+    check(FeatureCache(tmp_path).encode(again, TEXTS[:1_500]), TEXTS[:1_500])
     assert again.given == []
     assert not list(tmp_path.rglob("part-*"))
 
@@ -289,20 +289,20 @@ def test_the_unfinished_file_of_a_dead_process_is_swept(tmp_path: Path) -> None:
     host = platform.node()
     dead = room / f"part-{host}-999999999-abcd1234.features"
     dead.write_bytes(b"half")
-    Cache(tmp_path).encode(Counting(), ["a"])
+    FeatureCache(tmp_path).encode(Counting(), ["a"])
     assert not dead.exists()
 
 
 @pytest.mark.parametrize("at", [0, 31, 35, 60, 200, 500, -1])
 def test_a_damaged_fitted_encoder_is_fitted_again(tmp_path: Path, at: int) -> None:
     texts = [f"a {'good' if i % 2 else 'bad'} film {i}" for i in range(60)]
-    first = Cache(tmp_path).fitted(Lsa(dim=4), texts)
+    first = FeatureCache(tmp_path).fitted(Lsa(dim=4), texts)
     (path,) = tmp_path.rglob("*.encoder")
     data = bytearray(path.read_bytes())
     data[at] ^= 1
     path.write_bytes(bytes(data))
     with pytest.warns(CacheWarning, match="the fitted encoder is damaged: it is fitted again"):
-        assert Cache(tmp_path).fitted(Lsa(dim=4), texts).identity == first.identity
+        assert FeatureCache(tmp_path).fitted(Lsa(dim=4), texts).identity == first.identity
 
 
 FEW = [f"a {word} film" for word in ("good", "bad", "long", "short", "dull")]

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from unruly.errors import InputError
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.custom import CustomEncoder, is_custom
 from unruly.features.registry import encoder_from
 from unruly.texts.corpus import Corpus
@@ -50,7 +50,7 @@ def test_scikit_learns_vectorisers_do(vectoriser: object) -> None:
 
 
 def test_without_an_identity_nothing_is_cached(tmp_path: Path) -> None:
-    cache = Cache(tmp_path)
+    cache = FeatureCache(tmp_path)
     encoder_from(Lengths()).fit(CORPUS, cache).encode(CORPUS, cache)
     assert cache.files.size() == 0
 
@@ -59,7 +59,7 @@ def test_with_an_identity_it_is_cached(tmp_path: Path) -> None:
     class Known(Lengths):
         identity = "lengths_1"
 
-    cache = Cache(tmp_path)
+    cache = FeatureCache(tmp_path)
     stack = encoder_from(Known()).fit(CORPUS, cache)
     stack.encode(CORPUS, cache)
     again = Known()

@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from unruly.errors import InputError
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.custom import PrecomputedFeatures
 from unruly.features.lsa import Lsa
 from unruly.features.registry import AllowedEncoders
@@ -45,10 +45,10 @@ def test_new_documents_are_scaled_as_the_old_were() -> None:
 def test_the_cache_changes_nothing(tmp_path: Path) -> None:
     many = Corpus.from_texts([f"{text} {i}" for i, text in enumerate(TEXTS * 10)])
     plain = EncoderStack((Lsa(dim=4),)).fit(many)
-    kept = EncoderStack((Lsa(dim=4),)).fit(many, Cache(tmp_path))
+    kept = EncoderStack((Lsa(dim=4),)).fit(many, FeatureCache(tmp_path))
     assert plain.parts[0].scales == kept.parts[0].scales
     first = plain.encode(many).matrix()
-    assert np.array_equal(first, kept.encode(many, Cache(tmp_path)).matrix())
+    assert np.array_equal(first, kept.encode(many, FeatureCache(tmp_path)).matrix())
 
 
 def test_saved_and_loaded_bit_for_bit(static_folder: Path) -> None:

@@ -13,12 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unruly.facts import Contradiction, LabelProblem, UnknownClass, UnknownId, UnreadableLine
 from unruly.labelling.answers import (
-    Contradiction,
     Labelled,
-    Problem,
-    UnknownClass,
-    UnknownId,
     import_labels,
     labelled,
     problem_lines,
@@ -31,7 +28,6 @@ from unruly.labelling.label_file import (
     WITHDRAWN,
     Answer,
     LabelFile,
-    UnreadableLine,
 )
 from unruly.labelling.sampling import ask
 from unruly.votes.votes import Votes
@@ -85,7 +81,7 @@ def test_problems_are_kept_apart() -> None:
 
 
 def test_each_kind_of_problem_is_one_line() -> None:
-    problems: list[Problem] = [
+    problems: list[LabelProblem] = [
         UnknownId("7"),
         UnreadableLine(3, "x"),
         UnknownClass("1", "eggs"),
@@ -97,8 +93,8 @@ def test_each_kind_of_problem_is_one_line() -> None:
         "labels.csv: 1 line ignored: not readable (line 3)",
         "labels.csv: 2 labels set aside: their documents are not in the data (7, 8)",
         "labels.csv: 1 label set aside: not a class of the project (eggs)",
-        "labels.csv: 1 document set aside until annotators agree (0: ada spam, unnamed ham); --by contested of "
-        "`unruly label` asks again",
+        "labels.csv: 1 document set aside until annotators agree (0: ada spam, unnamed ham); "
+        "`unruly label --by contested` asks again",
     ]
     plain = problems_to_plain(problems, "labels.csv")
     assert {one["kind"] for one in plain} == {

@@ -11,7 +11,7 @@ from tests.model.planted import quick, texts
 
 import unruly
 from unruly.errors import ModelFileError
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.stack import Encoding
 from unruly.model.storage import open_container, to_json, write_container
 from unruly.texts.corpus import Corpus
@@ -63,7 +63,7 @@ def test_saved_and_read_back_it_gives_the_same_bits(tmp_path: Path, corpus: Corp
 
 def test_the_cache_changes_nothing(tmp_path: Path, corpus: Corpus) -> None:
     spec = {"name": "lsa", "dim": 8}
-    cache = Cache(tmp_path / "features")
+    cache = FeatureCache(tmp_path / "features")
     plain = Encoding.fitted(spec, corpus, cache=None).features(corpus).matrix()
     for _ in range(2):
         kept = Encoding.fitted(spec, corpus, cache).features(corpus, cache).matrix()

@@ -252,7 +252,7 @@ def test_shares_that_the_true_labels_contradict_are_told() -> None:
         return str(evaluate(said, votes, gold, ledger=Ledger(), shares=shares))
 
     assert (
-        "The model takes ham to be 10.0% of all documents; of the true labels here it is 80.0% (71.1% to 86.7%)."
+        "The model assumes that 10.0% of all documents are ham; of the true labels here, 80.0% (71.1% to 86.7%) are."
         in told((0.1, 0.9))
     )
     assert "goes by" not in told((0.76, 0.24))  # within what 100 labels can tell

@@ -118,7 +118,7 @@ def test_text_json_and_object_tell_the_same(model: WeakClassifier) -> None:
     lines = str(told).splitlines()
     assert lines[0].startswith(f"{told.label} (")
     assert any("“lovely”" in line for line in lines)
-    assert any(line.startswith("majority vote ham and spam tie; by reliability") for line in lines)
+    assert any(line.startswith("majority vote: ham and spam tie; by reliability") for line in lines)
     assert lines[-1] == "gold labels: none used"
 
 
@@ -129,7 +129,7 @@ def test_votes_are_ordered_by_how_far_they_move_the_odds(sources: Sources, corpu
     assert moves == sorted(moves, reverse=True)
     lines = str(told).splitlines()
     assert lines[2].split() == ["source", "vote", "odds", "accuracy", "why"]
-    assert f"together     {told.answer}: both multiplied, the class shares counted once" in lines
+    assert f"together     {told.answer}: product of the two, class shares counted once" in lines
     assert "weight" not in str(told)
 
 

@@ -18,16 +18,16 @@ from unruly.errors import InputError, ModelFileError, RuleError, UnrulyError
 from unruly.facts import DocumentsGivenUp
 from unruly.model.saved_rules import Absent, AllowedRules, SavedRules, function_files
 from unruly.model.storage import open_container, to_json, write_container
-from unruly.model.summary import sentence
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.field import Lookup
 from unruly.rules.function import Function, rule
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache, Matched, Matcher, lacking
+from unruly.rules.matching import Matched, Matcher, VoteCache, lacking
 from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source, source_from_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Entity
+from unruly.sentences import sentence
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -187,7 +187,7 @@ OFFERS = ["an offer for a song", "an offer", "nothing"]
 def test_a_functions_source_abstains_where_it_asks_for_a_column_that_is_absent(
     dear: Sources, tmp_path: Path
 ) -> None:
-    book = SavedRules(dear, Cache(tmp_path / "cache")).trained_on(paid(["a", "b"]))
+    book = SavedRules(dear, VoteCache(tmp_path / "cache")).trained_on(paid(["a", "b"]))
     texts = Corpus.from_texts(OFFERS)
     for _ in range(2):  # also where votes are kept
         with pytest.warns(
@@ -279,7 +279,7 @@ def test_votes_of_other_sources_than_the_rules_are_refused(
 def test_what_was_matched_for_fitting_is_not_matched_again(
     sources: Sources, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    votes = sources.vote(corpus, cache=Cache(tmp_path))
+    votes = sources.vote(corpus, cache=VoteCache(tmp_path))
     book = SavedRules.behind(votes)
     assert book is not None
     ran: list[object] = []
@@ -361,7 +361,7 @@ def test_documents_that_a_rule_gave_up_on_are_a_note_of_the_fit(corpus: Corpus) 
         model.fit(texts, sources=sources)
     fact = DocumentsGivenUp("slow", 1, 1, 0.1)
     assert fact in model.summary_.notes
-    assert "slow, rule 1, timed out on 1 document" in sentence(fact)
+    assert "source 'slow', rule 1 timed out on 1 document" in sentence(fact)
 
 
 @pytest.mark.parametrize("engine", ["linear", "python"])

@@ -77,15 +77,10 @@ def test_the_text_column_is_remembered(
         model.predict(new)
 
 
-def test_a_file_from_before_it_was_remembered_is_read(
+def test_a_text_column_that_is_not_a_name_is_refused(
     tmp_path: Path, framed: WeakClassifier
 ) -> None:
     framed.save(tmp_path / "a.unruly")
-    old = changed_facts(
-        tmp_path / "a.unruly", tmp_path / "old.unruly", lambda facts: facts.pop("text_column")
-    )
-    assert unruly.load(old).text_column is None
-    assert text_column_of(old) is None
     bad = changed_facts(
         tmp_path / "a.unruly", tmp_path / "bad.unruly", lambda facts: facts.update(text_column=[1])
     )
@@ -137,6 +132,22 @@ def test_no_member_is_pickle_or_code(model: WeakClassifier, tmp_path: Path) -> N
     assert names[0] == "manifest.json"
     assert {name.rsplit(".", 1)[-1] for name in names} <= {"json", "safetensors", "txt"}
     assert {"model.json", "rules.json", "learner.safetensors", "summary.json"} <= set(names)
+
+
+def test_a_fact_stands_in_one_member_only(model: WeakClassifier, tmp_path: Path) -> None:
+    model.save(tmp_path / "spam.unruly")
+    container = open_container(tmp_path / "spam.unruly")
+    names = {"model.json", "learner.json", "summary.json", "rules.json"}
+    members = {name: set(container.read_json(name)) for name in names}
+    once = {"classes", "sources", "balance", "notes", "ledger", "gold_used", "method"}
+    assert once & members["model.json"] == set()
+    assert once & members["learner.json"] == set()
+    assert once & members["rules.json"] == {"sources"}  # the rules themselves
+    assert once - members["summary.json"] == {"gold_used"}  # the ledger's
+    again = unruly.load(tmp_path / "spam.unruly")
+    assert list(again.classes_) == list(model.classes_)
+    assert again.sources_ == model.sources_
+    assert again.ledger_ == model.ledger_
 
 
 def test_loading_brings_no_heavy_library_and_leaves_the_encoder(

@@ -19,11 +19,13 @@ from unruly.facts import (
     DocumentsUnasked,
     EncoderFallback,
     Note,
-    SourceBelowChance,
+    WeakSource,
     note_from_plain,
     note_to_plain,
 )
-from unruly.model.summary import FitSummary, sentence
+from unruly.model.summary import FitSummary
+from unruly.sentences import sentence
+from unruly.statistics import Share
 
 
 def test_the_summary_tells_the_votes_the_heads_and_the_gold() -> None:
@@ -91,8 +93,12 @@ NOTES: list[tuple[Note, list[str]]] = [
     ),
     (ClassesWithoutVotes(("news", "sport")), ["No source votes for news or sport", "add a rule"]),
     (
-        SourceBelowChance("links", 0.31, 0.22, 0.41, 0.5),
-        ["links is estimated to be right on 31%", "22% to 41%", "guessing", "50%"],
+        WeakSource("links", 80, Share(0.31, 0.22, 0.41, 80), chance=0.5),
+        [
+            "links is right on 31.0% (22.0% to 41.0%) of its votes (estimated)",
+            "would be right on 50%",
+            "disable it",
+        ],
     ),
     (BlankTexts(1, 2), ["1 of 2 texts is blank"]),
     (EncoderFallback("lsa", "minilm", "minilm"), ["lsa is used", "pip install 'unruly[minilm]'"]),
@@ -122,7 +128,7 @@ def test_a_stated_share_far_below_the_votes_is_told() -> None:
     features = (truth[:, None] + rng.normal(0, 0.3, (300, 2))).astype(np.float32)
     told = str(WeakClassifier(class_prior=(0.1, 0.9)).fit(features, votes).summary_)
     assert re.search(
-        r"ham has votes on 4\d\.\d% of the documents but a stated share of 10.0%", told
+        r"ham has votes on 4\d\.\d% of the documents, but its stated share is 10.0%", told
     )
     assert "Shares near these would change" in told
     assert "stated share" not in str(

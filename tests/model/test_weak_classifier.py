@@ -246,7 +246,7 @@ def test_sources_in_the_place_of_votes_cast_them() -> None:
         ([len], "rules, which have not voted yet"),
         (5, "a matrix of documents × sources .*not from 5"),
         ("votes", "not from 'votes'"),
-        ([[0], [1, 0]], "the votes are no matrix"),
+        ([[0], [1, 0]], "the votes are not a matrix"),
     ],
 )
 def test_what_is_no_matrix_of_votes(votes: object, message: str) -> None:
@@ -551,7 +551,7 @@ def test_a_folder_is_never_replaced_by_a_file(
         lambda: votes.write(folder.rename(folder.with_suffix(".parquet"))),
     )
     for write in writes:
-        with pytest.raises(InputError, match="it is a folder, name a file"):
+        with pytest.raises(InputError, match="it is a folder: pass a file"):
             write()
     assert (tmp_path / "spam.parquet" / "mine.txt").read_text() == "years of work"
     assert len(list(tmp_path.glob("*.csv"))) == 0

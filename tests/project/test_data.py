@@ -37,7 +37,7 @@ def test_splits(folder: Path) -> None:
 
 def test_a_split_that_is_not_there(folder: Path) -> None:
     with pytest.raises(
-        ProjectError, match=r'names no valid file: add valid = "\.\.\." under \[data\]'
+        ProjectError, match=r'has no valid file: set valid = "\.\.\." under \[data\]'
     ):
         FILES.read("valid", folder, CLASSES)
     with pytest.raises(InputError, match="there is no split 'trian': did you mean 'train'"):

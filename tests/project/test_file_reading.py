@@ -123,8 +123,8 @@ WRONG = [
     ('"comments.csv"', '""', ":6: train is empty"),
     ('"mood"', '"subscribe"', ":20: two sources are named 'subscribe' (the first at "),
     ('name = "mood"', "", ":19: a source has no name"),
-    ("[[source.rule]]", "[[source.rules]]", ":13: 'rules' is no key of a source"),
-    ("pattern =", "patern =", ":23: source 'mood', rule 1: 'patern' is no key of a rule"),
+    ("[[source.rule]]", "[[source.rules]]", ":13: 'rules' is not a key of a source"),
+    ("pattern =", "patern =", ":23: source 'mood', rule 1: 'patern' is not a key of a rule"),
     ("pattern = 'check", "pattern = '(check", ":23: source 'mood', rule 1: "),
     (
         'keywords = ["http"]',

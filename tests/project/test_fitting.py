@@ -122,20 +122,20 @@ def test_a_fit_that_cannot_be_scored_says_why(
 
     named = replace(made.data, test="test.csv")
     assert told(named, "comment,true_class\nlovely song,ham\n") == [
-        "not scored against gold labels: of test.csv no column is called 'is_spam' ('true_class' may hold the "
-        'labels): name it by test_label = "true_class" under [data]'
+        "not scored against gold labels: test.csv has no column 'is_spam' ('true_class' may hold the "
+        'labels): set test_label = "true_class" under [data]'
     ]
     assert told(named, "comment,true_class\nlovely song,ham\n", score=False) == []
     assert told(named, "comment,x\nlovely song,1\n") == [
-        "not scored against gold labels: of test.csv no column is called 'is_spam': name it by "
+        "not scored against gold labels: test.csv has no column 'is_spam': set "
         'test_label = "..." under [data]'
     ]
     assert told(named, "comment,is_spam\nlovely song,\n") == [
         "not scored: the column 'is_spam' of test.csv has no label"
     ]
     assert told(replace(named, label=None), "comment,label\nlovely song,0\n") == [
-        "not scored against gold labels: of test.csv no column is named ('label' may hold the labels): name it "
-        'by label = "label" under [data]'
+        "not scored against gold labels: no label column is set for test.csv ('label' may hold the labels): set "
+        'label = "label" under [data]'
     ]
     assert (
         told(replace(named, test_label="true_class"), "comment,true_class\nlovely song,ham\n") == []

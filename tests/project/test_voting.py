@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from unruly.errors import InputError, MissingExtraError, RuleError, UnrulyError, Where
+from unruly.facts import IdleRule, SharesAgainstVotes, SilentSource, note_to_plain
 from unruly.project.file import make_starter
 from unruly.project.project import DataFiles, Project
-from unruly.project.voting import check_project, vote_split
+from unruly.project.voting import Checked, check_project, vote_split
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.sentences import sentence
 
 SOURCES = Sources(["ham", "spam"], [Source("free", [Rule("spam", Keywords(["free"]))])])
 
@@ -143,11 +145,16 @@ def test_each_failure_has_its_line(tmp_path: Path) -> None:
     checked = check_project(folder)
     assert not checked.holds
     assert checked.examples == 4
-    assert [str(failure) for failure in checked.failures] == [
+    assert [sentence(failure) for failure in checked.failures] == [
         f"{folder / 'unruly.toml'}:15: source 'a', rule 2 does not match its example 'gratis'",
         f"{folder / 'unruly.toml'}:19: source 'b', rule 1 matches its counter-example 'we win'",
     ]
-    assert checked.to_plain()["failures"][1]["counter_example"] is True
+    assert checked.to_plain()["failures"][1] == {
+        "kind": "example_failure",
+        "where": {"file": str(folder / "unruly.toml"), "line": 19, "rule": 1, "source": "b"},
+        "text": "we win",
+        "counter_example": True,
+    }
 
 
 def test_a_source_that_votes_for_a_class_far_more_often_than_it_occurs(tmp_path: Path) -> None:
@@ -156,16 +163,20 @@ def test_a_source_that_votes_for_a_class_far_more_often_than_it_occurs(tmp_path:
     rules = 'keywords = ["song", "video", "love", "the", "a", "i"]'
     plain = TOML.replace('keywords = ["song"]', rules)
     (folder / "unruly.toml").write_text(plain)
-    assert check_project(folder).too_frequent == ()
+    assert too_frequent(check_project(folder)) == []
     stated = plain.replace("[data]", "prior = { ham = 0.05 }\n[data]", 1)
     (folder / "unruly.toml").write_text(stated)
     checked = check_project(folder)
-    (fact,) = checked.too_frequent
+    (fact,) = too_frequent(checked)
     assert (fact.source, fact.label, fact.share) == ("a", "ham", 0.05)
-    assert fact.votes > 0.1
-    assert f"at most {0.05 / fact.votes:.0%} of these votes can be right" in str(fact)
-    assert str(fact) in checked.problems
-    assert checked.to_plain()["too_frequent"][0]["source"] == "a"
+    assert fact.voted > 0.1
+    assert f"at most {0.05 / fact.voted:.0%} of these votes are" in sentence(fact)
+    assert sentence(fact) in checked.lines()
+    assert note_to_plain(fact) in checked.to_plain()["findings"]
+
+
+def too_frequent(checked: Checked) -> list[SharesAgainstVotes]:
+    return [found for found in checked.findings if isinstance(found, SharesAgainstVotes)]
 
 
 IDLE = """\
@@ -206,24 +217,24 @@ def test_rules_that_decide_nothing_are_named(
     (tmp_path / "a.csv").write_text("text\nfree beer\nfree beer\ntea\n\n")
     toml = tmp_path / "unruly.toml"
     toml.write_text(IDLE)
-    checked = check_project(tmp_path, cache=Cache(tmp_path / "cache"))
-    assert [(fact.where, fact.matches) for fact in checked.idle] == [
-        (Where(file=str(toml), line=14, source="mood", rule=2), 2),
-        (Where(file=str(toml), line=17, source="mood", rule=3), 0),
-    ]
-    assert checked.never_vote == ("silent",)
-    assert checked.problems[:3] == (
-        "silent matches no document: check the rules, or remove them",
-        f"{toml}:14: source 'mood', rule 2 never decides: an earlier rule of the source decides on all 2 "
-        "documents that it matches; move it up, or remove it",
-        f"{toml}:17: source 'mood', rule 3 matches no document: correct it, or remove it",
+    checked = check_project(tmp_path, cache=VoteCache(tmp_path / "cache"))
+    assert checked.findings[:3] == (
+        SilentSource("silent"),
+        IdleRule(Where(file=str(toml), line=14, source="mood", rule=2), 2),
+        IdleRule(Where(file=str(toml), line=17, source="mood", rule=3), 0),
     )
-    place = {"source": "mood", "file": str(toml)}
-    assert checked.to_plain()["idle_rules"] == [
-        {**place, "rule": 2, "line": 14, "matches": 2},
-        {**place, "rule": 3, "line": 17, "matches": 0},
+    assert checked.lines()[:3] == [
+        "silent never votes on these documents: change its rules, or disable it.",
+        f"{toml}:14: source 'mood', rule 2 never decides: an earlier rule of the source decides on all 2 "
+        "documents that it matches. Move it up, or remove it.",
+        f"{toml}:17: source 'mood', rule 3 matches no document: correct it, or remove it.",
     ]
-    again = check_project(tmp_path, cache=Cache(tmp_path / "cache"))
+    assert checked.to_plain()["findings"][1] == {
+        "kind": "idle_rule",
+        "where": {"source": "mood", "file": str(toml), "rule": 2, "line": 14},
+        "matches": 2,
+    }
+    again = check_project(tmp_path, cache=VoteCache(tmp_path / "cache"))
     assert again.to_plain() == checked.to_plain()
 
 
@@ -232,10 +243,10 @@ def test_of_many_rules_that_decide_nothing_a_few_are_shown(tmp_path: Path) -> No
     sources = Sources(["ham", "spam"], [Source("many", rules)])
     (tmp_path / "a.csv").write_text("text\nword0\n")
     checked = check_project(Project(sources, DataFiles(train="a.csv"), folder=tmp_path))
-    assert len(checked.idle) == 19
-    shown = [line for line in checked.problems if line.startswith("source 'many', rule ")]
+    assert len([found for found in checked.findings if isinstance(found, IdleRule)]) == 19
+    shown = [line for line in checked.lines() if line.startswith("source 'many', rule ")]
     assert len(shown) == 8
-    assert "11 more rules decide nothing: --json lists all" in checked.problems
+    assert "11 more rules decide nothing: --json lists all." in checked.lines()
 
 
 def test_an_error_in_a_rule_names_the_rule(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_a_reply_that_is_no_completion_is_not_kept_as_an_answer(server: StandIn)
     given = sources(prompt(server, in_flight=1))
     found = asked(given, TEXTS[:4])
     assert found.answered == 0
-    assert "the reply is no chat completion: '<!doctype html>" in found.problem
+    assert "the reply is not a chat completion: '<!doctype html>" in found.problem
     server.always = ""
     assert asked(given, TEXTS[:4]).answered == 4
 
@@ -545,7 +545,7 @@ def test_texts_that_leave_the_machine_are_announced() -> None:
         ({"answers": {"smap": ["yes"]}}, "'smap' is not a class"),
         ({"budget": {"money": 1.0}}, "needs a price"),
         ({"budget": {"call": 1}}, "did you mean 'calls'"),
-        ({"temperature": 1}, "is no key of prompt"),
+        ({"temperature": 1}, "is not a key of prompt"),
         ({"max_tokens": 0}, "give 1 to 32,768"),
         ({"max_tokens": 32_769}, "give 1 to 32,768"),
     ],
@@ -665,8 +665,8 @@ def test_what_was_not_asked_is_no_fault_of_the_rules(
     folder = folder_with(server, tmp_path)
     assert run(["check", str(folder), "-q"]) == 1  # so far, all votes are for ham
     said = capsys.readouterr().out
-    assert said.startswith("llm has not been asked yet: unruly vote asks")
-    assert "matches no document" not in said
+    assert said.startswith("llm has not been asked yet: `unruly vote` asks")
+    assert "never votes" not in said
     assert "no other class can be learnt" not in said
     assert run(["vote", str(folder), "-q", "-o", str(tmp_path / "v.parquet")]) == 0
     assert run(["check", str(folder), "-q"]) == 0

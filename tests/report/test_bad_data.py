@@ -10,7 +10,7 @@ import pytest
 from tests.bad_projects import inverted, one_class_each, three_documents
 from tests.report.written import section_of
 
-from unruly.facts import SourceBelowChance, Use
+from unruly.facts import Use
 from unruly.model.advice import Conflict, WeakSource, WeakWord
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.project import Project
@@ -77,12 +77,12 @@ def test_gold_that_judges_sources_is_a_use_of_its_own(upside_down: Bad) -> None:
 
 
 def test_an_estimate_that_is_measured_to_be_wrong_is_called_so(upside_down: Bad) -> None:
-    below = [n for n in upside_down.facts.summary.notes if isinstance(n, SourceBelowChance)]
+    below = [n for n in upside_down.facts.summary.notes if isinstance(n, WeakSource)]
     assert {note.source for note in below} == {"cheer", "gloom"}  # the two that are right
     verdict = section_of(upside_down.page, "verdict")
     for name in ("cheer", "gloom"):
         assert re.search(
-            rf"{name} is estimated to be right on \d+% .* to be right on 100\.0% .*: the model is wrong",
+            rf"{name} is estimated to be right on \d+\.\d% .* to be right on 100\.0% .*: the model is wrong",
             verdict,
         )
     assert "disable it" not in verdict
@@ -125,7 +125,7 @@ def test_without_probabilities_nothing_is_said_to_stay_as_it_is(upside_down: Bad
 
 
 def test_three_documents_are_not_judged(tiny: Bad) -> None:
-    assert not [n for n in tiny.facts.summary.notes if isinstance(n, SourceBelowChance)]
+    assert not [n for n in tiny.facts.summary.notes if isinstance(n, WeakSource)]
     advice = section_of(tiny.page, "advice")
     assert "Not judged: no source has 20 votes." in advice
     assert "Not judged: no word has 20 votes." in advice

@@ -17,12 +17,13 @@ from unruly.facts import (
     ClassBalance,
     ClassesWithoutVotes,
     EncoderFallback,
-    SourceBelowChance,
+    WeakSource,
 )
 from unruly.report.page import page
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.statistics import Share
 from unruly.votes.votes import Votes
 
 ATTACKS = (
@@ -87,7 +88,7 @@ def hostile(attack: str) -> Written:
         balance=ClassBalance(tuple(classes), (0.5, 0.5), BalanceOrigin.ASSUMED, depends=0.2),
         notes=(
             ClassesWithoutVotes((attack,)),
-            SourceBelowChance(attack, 0.1, 0.0, 0.2, 0.5),
+            WeakSource(attack, 30, Share(0.1, 0.0, 0.2, 30), chance=0.5),
             EncoderFallback(attack, attack, attack),
         ),
         texts=[f"{text} {attack}" for text in words(n)],

@@ -13,10 +13,10 @@ from tests.report.conftest import ATTACK, CLASSES, Made
 from unruly.facts import BalanceOrigin, BlankTexts, ClassBalance
 from unruly.html import escape
 from unruly.learner import Epoch
-from unruly.model.summary import sentence
 from unruly.report.facts import Facts, gather
 from unruly.report.page import SECTIONS, page, report
 from unruly.report.verdict import verdict
+from unruly.sentences import sentence
 
 ALWAYS = set(SECTIONS) - {"training"}  # which only methods with epochs have
 VOID = {"meta", "link", "br", "img", "hr", "input"}

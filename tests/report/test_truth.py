@@ -290,7 +290,7 @@ def test_no_votes_at_all_still_give_a_true_page() -> None:
 def test_a_balance_that_the_true_labels_contradict_is_told(wrong_balance: Written) -> None:
     verdict = section_of(page(wrong_balance.facts()), "verdict")
     assert (
-        "The model takes ham to be 50.0% of all documents; of the true labels here it is 90.0%"
+        "The model assumes that 50.0% of all documents are ham; of the true labels here, 90.0%"
         in verdict
     )
     right = replace(

@@ -11,7 +11,7 @@ from unruly.errors import RuleError
 from unruly.rules.column import Column, Probabilities
 from unruly.rules.field import Field
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
@@ -122,7 +122,7 @@ def test_a_binary_column_beside_the_text_does_no_harm(tmp_path: Path) -> None:
     frame = pl.DataFrame({"text": ["t", "u"], "x": [b"\xff", b"1"], "stars": [1, 5]})
     rule = Rule("b", Field("stars", low=4))
     sources = Sources(["a", "b"], [Source("s", [rule])])
-    votes = sources.vote(Corpus.from_frame(frame, text="text"), cache=Cache(tmp_path))
+    votes = sources.vote(Corpus.from_frame(frame, text="text"), cache=VoteCache(tmp_path))
     assert votes.matrix.tolist() == [[-1], [1]]
 
 

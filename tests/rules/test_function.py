@@ -152,7 +152,7 @@ def test_a_function_is_a_rule_as_it_is() -> None:
     source = Source("loud", [shouting])  # type: ignore[list-item]
     votes = Sources(["ham", "spam"], [source]).vote(Corpus.from_texts(["BUY", "no"]))
     assert votes.matrix.tolist() == [[1], [-1]]
-    with pytest.raises(RuleError, match="is no rule: expected Rule"):
+    with pytest.raises(RuleError, match="is not a rule: expected Rule"):
         Source("loud", ["shouting"])  # type: ignore[list-item]
 
 
@@ -204,7 +204,7 @@ def test_functions_straight_into_sources() -> None:
     assert Sources(named).classes == ("ham", "spam")
     with pytest.raises(RuleError, match="the rules name one class, 'ham': name all"):
         Sources(named[:1])
-    with pytest.raises(RuleError, match="'shouting' is no source"):
+    with pytest.raises(RuleError, match="'shouting' is not a source"):
         Sources(["ham", "spam"], ["shouting"])  # type: ignore[list-item]
 
 

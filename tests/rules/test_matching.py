@@ -15,7 +15,7 @@ from unruly.rules.condition import TEXT
 from unruly.rules.field import Field
 from unruly.rules.function import Document, Function
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache, Matched, Matcher, MatchFrame
+from unruly.rules.matching import Matched, Matcher, MatchFrame, VoteCache
 from unruly.rules.source import Rule, Source, source_from_plain
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
@@ -32,8 +32,8 @@ def source(name: str, *words: str) -> Source:
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "votes")
+def cache(tmp_path: Path) -> VoteCache:
+    return VoteCache(tmp_path / "votes")
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return runs
 
 
-def test_only_the_edited_source_runs_again(cache: Cache, ran: list[list[str]]) -> None:
+def test_only_the_edited_source_runs_again(cache: VoteCache, ran: list[list[str]]) -> None:
     first = Sources(CLASSES, [source("a", "one"), source("b", "two")])
     edited = Sources(CLASSES, [source("a", "one"), source("b", "one", "two")])
     first.vote(CORPUS, cache=cache)
@@ -62,7 +62,7 @@ def test_only_the_edited_source_runs_again(cache: Cache, ran: list[list[str]]) -
 
 
 def test_a_new_name_and_a_new_order_of_sources_change_nothing(
-    cache: Cache, ran: list[list[str]]
+    cache: VoteCache, ran: list[list[str]]
 ) -> None:
     Sources(CLASSES, [source("a", "one"), source("b", "two")]).vote(CORPUS, cache=cache)
     votes = Sources(CLASSES, [source("c", "two"), source("a", "one")]).vote(CORPUS, cache=cache)
@@ -71,7 +71,7 @@ def test_a_new_name_and_a_new_order_of_sources_change_nothing(
 
 
 def test_other_documents_and_other_classes_are_other_votes(
-    cache: Cache, ran: list[list[str]]
+    cache: VoteCache, ran: list[list[str]]
 ) -> None:
     Sources(CLASSES, [source("a", "one")]).vote(CORPUS, cache=cache)
     Sources(CLASSES, [source("a", "one")]).vote(CORPUS.take([2, 1, 0]), cache=cache)
@@ -82,7 +82,7 @@ def test_other_documents_and_other_classes_are_other_votes(
     assert len(ran) == 4
 
 
-def test_columns_count_for_rules_that_read_them(cache: Cache, ran: list[list[str]]) -> None:
+def test_columns_count_for_rules_that_read_them(cache: VoteCache, ran: list[list[str]]) -> None:
     sources = Sources(
         CLASSES, [source("a", "one"), Source("f", [Rule("ham", Field("stars", low=2))])]
     )
@@ -93,14 +93,14 @@ def test_columns_count_for_rules_that_read_them(cache: Cache, ran: list[list[str
     assert votes.matrix[:, 1].tolist() == [-1, -1, -1]
 
 
-def test_probabilities_are_kept_too(cache: Cache, ran: list[list[str]]) -> None:
+def test_probabilities_are_kept_too(cache: VoteCache, ran: list[list[str]]) -> None:
     sources = Sources(CLASSES, [Source("p", [Rule(None, Probabilities({"spam": "p"}))])])
     first, again = sources.vote(CORPUS, cache=cache), sources.vote(CORPUS, cache=cache)
     assert len(ran) == 1
     assert again.soft["p"].tobytes() == first.soft["p"].tobytes()
 
 
-def test_functions_given_in_python_are_never_kept(cache: Cache, ran: list[list[str]]) -> None:
+def test_functions_given_in_python_are_never_kept(cache: VoteCache, ran: list[list[str]]) -> None:
     @unruly.rule
     def rule(row: Document) -> str | None:
         return None
@@ -111,7 +111,9 @@ def test_functions_given_in_python_are_never_kept(cache: Cache, ran: list[list[s
     assert ran == [["f", "a"], ["f"]]
 
 
-def test_damaged_and_deleted_entries_count_as_missing(cache: Cache, ran: list[list[str]]) -> None:
+def test_damaged_and_deleted_entries_count_as_missing(
+    cache: VoteCache, ran: list[list[str]]
+) -> None:
     sources = Sources(CLASSES, [source("a", "one"), source("b", "two")])
     expected = sources.vote(CORPUS, cache=cache).matrix.tolist()
     entries = sorted(cache.folder.rglob("*.votes"))
@@ -122,7 +124,7 @@ def test_damaged_and_deleted_entries_count_as_missing(cache: Cache, ran: list[li
     assert len(ran) == 2
 
 
-def test_every_changed_byte_of_an_entry_is_noticed(cache: Cache) -> None:
+def test_every_changed_byte_of_an_entry_is_noticed(cache: VoteCache) -> None:
     cache.put("ab" * 20, pl.DataFrame({"vote": [1, 0, -1]}))
     path = cache._path("ab" * 20)
     whole = path.read_bytes()
@@ -139,7 +141,7 @@ def test_every_changed_byte_of_an_entry_is_noticed(cache: Cache) -> None:
 
 
 def test_a_cache_that_may_only_be_read_serves(
-    cache: Cache, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    cache: VoteCache, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = Sources(CLASSES, [source("a", "one"), source("b", "two")])
     sources.vote(CORPUS, cache=cache)
@@ -157,7 +159,7 @@ def test_a_cache_that_may_only_be_read_serves(
     assert len(told) == 1
 
 
-def test_clear_deletes_only_what_we_made(cache: Cache) -> None:
+def test_clear_deletes_only_what_we_made(cache: VoteCache) -> None:
     Sources(CLASSES, [source("a", "one")]).vote(CORPUS, cache=cache)
     folder = next(cache.folder.iterdir())
     mine = [cache.folder / "notes.txt", folder / "thesis.votes", cache.folder / "ab" / "x.parquet"]
@@ -217,7 +219,11 @@ def listed(folder: Path) -> Sources:
 
 @pytest.mark.parametrize("how", READERS)
 def test_a_function_runs_again_when_a_file_that_it_read_has_changed(
-    cache: Cache, ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+    cache: VoteCache,
+    ran: list[list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     folder = tmp_path / "project"
@@ -239,7 +245,7 @@ def test_a_function_runs_again_when_a_file_that_it_read_has_changed(
 
 
 def test_what_a_function_remembers_counts_for_other_documents_too(
-    cache: Cache, tmp_path: Path
+    cache: VoteCache, tmp_path: Path
 ) -> None:
     """It read the file for the first corpus, and no more for the second."""
     (tmp_path / "words.txt").write_text("one")
@@ -252,7 +258,7 @@ def test_what_a_function_remembers_counts_for_other_documents_too(
 
 
 def test_a_file_more_in_a_folder_that_a_function_lists(
-    cache: Cache, ran: list[list[str]], tmp_path: Path
+    cache: VoteCache, ran: list[list[str]], tmp_path: Path
 ) -> None:
     (tmp_path / "lists").mkdir()
     (tmp_path / "lists" / "a.txt").write_text("one ")
@@ -266,7 +272,7 @@ def test_a_file_more_in_a_folder_that_a_function_lists(
 
 
 def test_a_file_that_was_missing_and_a_file_that_goes(
-    cache: Cache, ran: list[list[str]], tmp_path: Path
+    cache: VoteCache, ran: list[list[str]], tmp_path: Path
 ) -> None:
     words = "def words():\n    try:\n        return (here / ('w' + '.txt')).read_text()\n"
     words += "    except OSError:\n        return 'two'\n"
@@ -295,7 +301,7 @@ def test_a_file_that_was_missing_and_a_file_that_goes(
     ],
 )
 def test_what_is_not_known_to_be_read_is_not_kept(
-    cache: Cache, ran: list[list[str]], tmp_path: Path, words: str, kept: bool
+    cache: VoteCache, ran: list[list[str]], tmp_path: Path, words: str, kept: bool
 ) -> None:
     (tmp_path / "words.txt").write_text("one")
     sqlite3.connect(tmp_path / "a.db").close()
@@ -306,7 +312,7 @@ def test_what_is_not_known_to_be_read_is_not_kept(
 
 
 def test_folders_of_functions_do_not_stand_for_each_other(
-    cache: Cache, ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cache: VoteCache, ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is not known of one says nothing of another, unless they share a module."""
     monkeypatch.syspath_prepend(tmp_path)
@@ -332,7 +338,7 @@ def test_folders_of_functions_do_not_stand_for_each_other(
 
 
 def test_a_library_that_opens_files_on_its_own(
-    cache: Cache, ran: list[list[str]], tmp_path: Path
+    cache: VoteCache, ran: list[list[str]], tmp_path: Path
 ) -> None:
     """Python hears nothing of it: the votes are not kept, and the file is run again when it names the other."""
     (tmp_path / "words.csv").write_text("word\none\n")
@@ -351,18 +357,20 @@ def test_a_library_that_opens_files_on_its_own(
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.warns(UserWarning, match="cannot be written"):
-        votes = Sources(CLASSES, [source("a", "one")]).vote(CORPUS, cache=Cache(tmp_path / "file"))
+        votes = Sources(CLASSES, [source("a", "one")]).vote(
+            CORPUS, cache=VoteCache(tmp_path / "file")
+        )
     assert votes.voted.any()
 
 
 def test_the_least_recently_used_go_when_it_is_full(tmp_path: Path) -> None:
-    small = Cache(tmp_path, most_bytes=0)
+    small = VoteCache(tmp_path, most_bytes=0)
     frame = pl.DataFrame({"vote": [1]})
     for i in range(4):
         small.put(f"{i:040}", frame)
         os.utime(small._path(f"{i:040}"), (i, i))
     one = small.files.size() // 4
-    roomy = Cache(tmp_path, most_bytes=2 * one)
+    roomy = VoteCache(tmp_path, most_bytes=2 * one)
     roomy.get(f"{0:040}")  # used just now
     roomy.files.trim(roomy.most_bytes)
     kept = [i for i in range(4) if roomy.get(f"{i:040}") is not None]
@@ -371,8 +379,8 @@ def test_the_least_recently_used_go_when_it_is_full(tmp_path: Path) -> None:
 
 def test_clear_and_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNRULY_CACHE", str(tmp_path))
-    Sources(CLASSES, [source("a", "one")]).vote(CORPUS, cache=Cache.default())
-    files = Cache.default().files
+    Sources(CLASSES, [source("a", "one")]).vote(CORPUS, cache=VoteCache.default())
+    files = VoteCache.default().files
     size = files.size()
     assert files.clear() == size > 0
     assert files.size() == 0
@@ -388,13 +396,13 @@ def test_without_a_cache_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_processes_at_once(cache: Cache) -> None:
+def test_two_processes_at_once(cache: VoteCache) -> None:
     code = (
         "import sys; from pathlib import Path; from unruly import *; from unruly.rules import *\n"
         "rules = [Source(f's{i}', [Rule('b', Keywords([f'w{i}']))]) for i in range(20)]\n"
         "corpus = Corpus.from_texts([f'w{i}' for i in range(40)])\n"
         "for _ in range(3):\n"
-        "    votes = Sources(['a', 'b'], rules).vote(corpus, cache=Cache(Path(sys.argv[1]), 4000))\n"
+        "    votes = Sources(['a', 'b'], rules).vote(corpus, cache=VoteCache(Path(sys.argv[1]), 4000))\n"
         "    assert votes.voted.sum() == 20\n"
     )
     both = [subprocess.Popen([sys.executable, "-c", code, str(cache.folder)]) for _ in range(2)]

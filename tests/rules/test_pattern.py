@@ -13,7 +13,7 @@ import pytest
 
 from unruly.errors import RuleError
 from unruly.facts import note_from_plain, note_to_plain
-from unruly.rules import AllOf, AnyOf, Cache, Keywords, Not, PartWords, WordSequence
+from unruly.rules import AllOf, AnyOf, Keywords, Not, PartWords, VoteCache, WordSequence
 from unruly.rules.condition import TEXT, Condition, spans_of
 from unruly.rules.matching import given_up
 from unruly.rules.pattern import Pattern
@@ -113,7 +113,7 @@ def test_a_rule_gives_up_on_a_document_and_says_so(
 ) -> None:
     sources = sources_of(rule)
     corpus = Corpus.from_texts([good, bomb, "other"])
-    with pytest.warns(UserWarning, match=r"^source 'p', rule 1: timed out on 1 document \(limit"):
+    with pytest.warns(UserWarning, match=r"^source 'p', rule 1 timed out on 1 document \(limit"):
         votes = sources.vote(corpus)
     assert votes.matrix[:, 0].tolist() == [1, -1, -1]
     (fact,) = given_up(votes)
@@ -190,7 +190,7 @@ def test_many_small_patterns_are_large_together() -> None:
 
 
 def test_votes_with_gaps_are_not_kept(tmp_path: Path) -> None:
-    cache = Cache(tmp_path)
+    cache = VoteCache(tmp_path)
     corpus = Corpus.from_texts(["a" * 60, "aac"])
     for _ in range(2):
         with pytest.warns(UserWarning, match="timed out"):

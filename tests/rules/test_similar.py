@@ -15,7 +15,7 @@ from unruly.errors import InputError, ProjectError, RuleError
 from unruly.project.project import Project
 from unruly.project.voting import check_project
 from unruly.rules import Described, Not, Similar
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.rules.source import Rule, Source, source_from_plain
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
@@ -133,12 +133,12 @@ def test_a_counter_example_that_is_nearer_keeps_the_rule_quiet(folder: Path) -> 
     wide = RULES.replace("above = 0.05", "above = -0.5")
     unlike = wide.replace("above = -0.5", 'unlike = ["refund my money"], above = -0.5')
     before = project(folder, HEAD + wide)
-    cast = before.sources.vote(before.corpus(), cache=Cache.default())
+    cast = before.sources.vote(before.corpus(), cache=VoteCache.default())
     assert cast.voted[:, 0].all()
     found = project(folder, HEAD + unlike)
     found.write(folder / "again.toml")
     assert Project.read(folder / "again.toml") == found
-    votes = found.sources.vote(found.corpus(), cache=Cache.default())
+    votes = found.sources.vote(found.corpus(), cache=VoteCache.default())
     assert np.mean(is_parcel(votes)) > 0.8
     assert 0 < votes.voted[:, 0].mean() < 1
     text = "the parcel never arrived please"
@@ -161,7 +161,7 @@ def test_a_calibrated_threshold_is_that_of_the_training_documents_and_is_saved(
 
 
 def test_votes_are_cached_and_the_encoder_is_part_of_the_key(folder: Path) -> None:
-    found, cache = project(folder, HEAD + RULES), Cache(folder / "votes")
+    found, cache = project(folder, HEAD + RULES), VoteCache(folder / "votes")
     first = found.sources.vote(found.corpus(), cache=cache)
     again = project(folder, HEAD + RULES)
     assert again.sources.vote(again.corpus(), cache=cache).matrix.tolist() == first.matrix.tolist()

@@ -79,13 +79,13 @@ def read(rule: Mapping[str, object]) -> Source:
     [
         (
             {"label": "spam", "keyword": ["a"]},
-            "'keyword' is no key of a rule; did you mean 'keywords'",
+            "'keyword' is not a key of a rule; did you mean 'keywords'",
         ),
         ({"label": "spam", "keywords": []}, "the list of keywords is empty"),
         ({"label": "spam", "keywords": ["a", 3]}, "expected a text in quotes, found int 3"),
         (
             {"label": "spam", "keywords": ["a"], "engine": "python"},
-            "'engine' is no key of a rule with keywords; its keys are keywords, ",
+            "'engine' is not a key of a rule with keywords; its keys are keywords, ",
         ),
         ({"label": "spam", "keywords": ["a"], "match": "subtring"}, "did you mean 'substring'"),
         ({"label": "spam", "keywords": ["a"], "pattern": "b"}, "keywords and pattern together"),
@@ -100,13 +100,13 @@ def read(rule: Mapping[str, object]) -> Source:
         ({"label": "spam", "length": {"max_words": -1}}, "whole number from 0"),
         (
             {"vote": "spam", "keywords": ["a"]},
-            "'vote' is no key of a rule with keywords; did you mean 'label'?",
+            "'vote' is not a key of a rule with keywords; did you mean 'label'?",
         ),
         (
             {"label": "spam", "regex": "a"},
-            "'regex' is no key of a rule; did you mean 'pattern'?",
+            "'regex' is not a key of a rule; did you mean 'pattern'?",
         ),
-        ({"label": "spam", "polarity": {"over": 3}}, "'over' is no key of polarity"),
+        ({"label": "spam", "polarity": {"over": 3}}, "'over' is not a key of polarity"),
         ({"label": "spam", "polarity": 0.9}, "expected a table in braces, found float 0.9"),
         ({"label": "spam", "sequence": {"first": ["a"]}}, "a sequence needs then"),
         ({"label": "spam", "entity": {}}, "needs a type"),
@@ -142,7 +142,7 @@ def test_sources_without_a_name_or_rules() -> None:
         source_from_plain({"rule": []}, CLASSES)
     with pytest.raises(RuleError, match=r"\[\[source\.rule\]\]"):
         source_from_plain({"name": "s"}, CLASSES)
-    with pytest.raises(RuleError, match="'rules' is no key of a source; did you mean 'rule'"):
+    with pytest.raises(RuleError, match="'rules' is not a key of a source; did you mean 'rule'"):
         source_from_plain({"name": "s", "rules": []}, CLASSES)
     for key in ("classifier", "keywords", "label"):
         with pytest.raises(RuleError, match=rf"'{key}' belongs to a rule, .* write rule = \[{{"):

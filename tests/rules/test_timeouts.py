@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from unruly.errors import RuleError
 from unruly.facts import note_from_plain, note_to_plain
-from unruly.model.summary import sentence
 from unruly.rules import AnyOf, Keywords, Pattern, timeouts
 from unruly.rules import pattern as pattern_module
 from unruly.rules.condition import TEXT, Condition
@@ -29,6 +28,7 @@ from unruly.rules.timeouts import (
     TimedProcess,
     _ranges,
 )
+from unruly.sentences import sentence
 from unruly.texts.corpus import Corpus
 
 CLASSES = ["no", "yes"]

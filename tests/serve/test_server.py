@@ -373,7 +373,7 @@ def test_a_port_in_use(tmp_path: Path, model: Path) -> None:
         done = _unruly(tmp_path, str(model), "--port", str(port))
     assert done.returncode == 2
     assert done.stderr == (
-        f"error: port {port} is in use: stop what listens there, or choose another by --port\n"
+        f"error: port {port} is in use: stop what listens there, or choose another with --port\n"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from unruly.project.file import make_starter
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.serve.server import listening
 from unruly.studio.app import Studio, application
 from unruly.studio.server import Access, link_of
@@ -23,9 +23,9 @@ BASE = "http://127.0.0.1:8765"
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VoteCache:
     monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "cache"))
-    return Cache.default()
+    return VoteCache.default()
 
 
 @pytest.fixture
@@ -35,12 +35,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def workspace(folder: Path, cache: Cache) -> Workspace:
+def workspace(folder: Path, cache: VoteCache) -> Workspace:
     return Workspace(folder, by="ada")
 
 
 @pytest.fixture
-def studio(folder: Path, cache: Cache) -> Studio:
+def studio(folder: Path, cache: VoteCache) -> Studio:
     made = Studio(ACCESS, by="ada")
     made.open(folder)
     return made
@@ -61,7 +61,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def modelled(folder: Path, cache: Cache, trained: Path) -> Studio:
+def modelled(folder: Path, cache: VoteCache, trained: Path) -> Studio:
     """A studio with a model."""
     shutil.copy(trained, folder / "first.unruly")
     made = Studio(ACCESS, by="ada")

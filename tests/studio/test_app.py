@@ -13,7 +13,7 @@ from tests.studio.conftest import ACCESS, client_of
 
 from unruly.errors import InputError
 from unruly.project.file import begin_project, look_at, project_of
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.studio.app import Studio
 from unruly.studio.server import serve
 from unruly.studio.training import JobStatus
@@ -28,7 +28,7 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def new(data: Path, cache: Cache) -> Iterator[Any]:
+def new(data: Path, cache: VoteCache) -> Iterator[Any]:
     with client_of(Studio(ACCESS, data=data)) as client:
         yield client
 

@@ -13,7 +13,7 @@ from tests.studio.conftest import ACCESS, client_of
 
 from unruly.model.explanation import Explanation
 from unruly.project.file import begin_project
-from unruly.rules.matching import Cache, Matcher, matches_on
+from unruly.rules.matching import Matcher, VoteCache, matches_on
 from unruly.rules.source import Source
 from unruly.studio.app import Studio
 from unruly.studio.documents import EXCERPT, excerpt, pieces, similar
@@ -95,7 +95,7 @@ def test_excerpts_end_between_words() -> None:
     assert cut
 
 
-def test_similar_documents_have_different_texts(tmp_path: Path, cache: Cache) -> None:
+def test_similar_documents_have_different_texts(tmp_path: Path, cache: VoteCache) -> None:
     texts = ["buy fluffy slippers now"] * 12 + ["fluffy slippers are lovely", "slippers, maybe"]
     texts += [f"nothing of interest {i}" for i in range(40)]
     (tmp_path / "data.csv").write_text("\n".join(["text", *(f'"{t}"' for t in texts)]) + "\n")
@@ -115,7 +115,7 @@ def test_what_is_done_with_a_filter_stands_above_its_documents(client: Any) -> N
     assert "Label all" not in client.get("/documents").text
 
 
-def test_a_column_offers_its_values_and_a_range(tmp_path: Path, cache: Cache) -> None:
+def test_a_column_offers_its_values_and_a_range(tmp_path: Path, cache: VoteCache) -> None:
     rows = [f"text {i},{i},{'ab'[i % 2]}" for i in range(20)]
     (tmp_path / "data.csv").write_text("\n".join(["text,likes,lang", *rows]) + "\n")
     begin_project(tmp_path / "data.csv", ("x", "y"), text="text")
@@ -185,7 +185,7 @@ def test_one_document_with_reasons(modelled: Studio) -> None:
         assert client.get("/documents/x").status_code == 422
 
 
-def test_with_many_classes_the_popup_sends_one_class(folder: Path, cache: Cache) -> None:
+def test_with_many_classes_the_popup_sends_one_class(folder: Path, cache: VoteCache) -> None:
     many = ", ".join(f'"class {i}"' for i in range(9))
     (folder / "unruly.toml").write_text(
         f'[task]\nclasses = [{many}]\n[data]\ntrain = "comments.csv"\ntext = "comment"\n'
@@ -239,7 +239,7 @@ def test_marked_words_offer_their_forms(client: Any) -> None:
 
 
 @pytest.fixture
-def hostile(tmp_path: Path, cache: Cache) -> Iterator[Any]:
+def hostile(tmp_path: Path, cache: VoteCache) -> Iterator[Any]:
     """Texts, ids, classes, sources and columns that would like to be code."""
     folder = tmp_path / "hostile"
     folder.mkdir()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError
 from unruly.project.file import begin_project
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.studio.filters import COVERED, SORTS, Filter, column_look
 from unruly.studio.state import Answers, State
 from unruly.studio.workspace import Workspace
@@ -140,7 +140,7 @@ def test_a_filter_by_a_model_that_is_not_there_is_refused(state: State, chosen: 
 
 
 @pytest.fixture
-def columned(tmp_path: Path, cache: Cache) -> State:
+def columned(tmp_path: Path, cache: VoteCache) -> State:
     """Documents with a number, a date and a text beside each."""
     rows = [
         f"text {i},{i / 2 if i % 7 else ''},2024-{1 + i % 12:02}-{1 + i % 28:02},{'abc'[i % 3]}"

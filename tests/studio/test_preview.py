@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unruly.project.editing import source_text
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.studio.documents import cards
 from unruly.studio.filters import Filter
 from unruly.studio.preview import SHOWN, Preview, Slow, Wrong, preview, preview_sampled
@@ -251,7 +251,7 @@ rule = [{ label = "praise", keywords = ["love", "price"] }]
 
 
 @pytest.fixture
-def partial(tmp_path: Path, cache: Cache) -> Workspace:
+def partial(tmp_path: Path, cache: VoteCache) -> Workspace:
     """A project whose rules also vote for one of several classes."""
     folder = tmp_path / "partial"
     folder.mkdir()

@@ -51,7 +51,7 @@ def refused(path: Path, content: bytes, **options: object) -> str:
         ("x.jsonl", b'{"text": "a"}\n{"text": \n', ", line 2: not JSON (column 10: "),
         ("x.jsonl", b'[{"text": "a"},\n{"text": "b"}]\n', "a JSON array is not JSON Lines"),
         ("x.jsonl", b'{"text": "a"}\n"b"\n', ", line 2: a str, not an object"),
-        ("x.csv", b"q,a\nx,y\n", 'not obvious: name it by --text or text = "..." (one of q, a)'),
+        ("x.csv", b"q,a\nx,y\n", 'not obvious: pass it with --text or text = "..." (one of q, a)'),
         ("x.csv", b"review,comment,n\nx,y,1\n", "(one of review, comment)"),
         ("x.csv", b"a,b\n1,2\n", ": no column holds text"),
         ("x.csv", b"text,n\ra,1\rb,2\r", ", line 1: the lines end in CR alone"),

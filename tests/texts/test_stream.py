@@ -494,7 +494,7 @@ def test_a_pipe_without_rows_is_refused(sent: list[bytes]) -> None:
 
 def test_a_key_that_comes_late_does_not_hide_an_added_one(tmp_path: Path) -> None:
     stream = CorpusStream.open(Pipe(Slow([b'{"text": "a"}\n', b'{"text": "b", "added": 1}\n'])))
-    with pytest.raises(InputError, match="'added' comes only here"):
+    with pytest.raises(InputError, match="'added' first appears here"):
         copied(stream, tmp_path / "out.jsonl", "added")
 
 

@@ -17,6 +17,7 @@ from unruly.denoising.balance import vote_shares
 from unruly.denoising.behaviour import source_behaviour
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError, RuleError
+from unruly.facts import ClassesAlike
 from unruly.features.encoder import Features
 from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote, majority_vote
@@ -355,18 +356,18 @@ def test_classes_that_no_vote_tells_apart_are_told(tmp_path: Path) -> None:
     head = 'encoder = "lsa"\n[task]\nclasses = ["billing", "bug", "praise"]\n[data]\ntrain = "texts.csv"\n'
     both = '[[source]]\nname = "a"\nrule = [{ label = ["billing", "bug"], keywords = ["refund", "crashes"] }]\n'
     nice = '[[source]]\nname = "b"\nrule = [{ label = "praise", keywords = ["lovely"] }]\n'
-    told = "no vote tells billing and bug apart: every rule names all of them or none."
+    told = "No vote tells billing and bug apart: every rule names all of them or none."
     toml.write_text(head + both + nice, "utf-8")
     checked = check_project(tmp_path)
-    assert any(told in problem for problem in checked.problems)
-    assert checked.to_plain()["alike"] == [["billing", "bug"]]
+    assert any(told in line for line in checked.lines())
+    assert ClassesAlike((("billing", "bug"),)) in checked.findings
     fitted = Project.read(tmp_path).fit(score=False).model
-    assert told.capitalize() in str(fitted.summary_)
+    assert told in str(fitted.summary_)
     fitted.save(tmp_path / "m.unruly")
-    assert told.capitalize() in str(unruly.load(tmp_path / "m.unruly").summary_)
+    assert told in str(unruly.load(tmp_path / "m.unruly").summary_)
     alone = '[[source]]\nname = "c"\nrule = [{ label = "bug", keywords = ["crashes"] }]\n'
     toml.write_text(head + both + nice + alone, "utf-8")
-    assert check_project(tmp_path).alike == ()
+    assert "tells billing" not in str(check_project(tmp_path).lines())
 
 
 def test_partial_votes_are_votes_for_their_classes_in_advice() -> None:

@@ -206,10 +206,10 @@ def test_the_text_shows_the_interval_of_each_accuracy() -> None:
 @pytest.mark.parametrize(
     ("gold", "expected"),
     [
-        ([0], r"2 documents have votes, but gold has the shape \(1,\)"),
+        ([0], r"gold have the shape \(1,\), but there are 2 documents"),
         (["a", "b"], "gold, row 0: the label 'a' is not a class: classes are 0, 1"),
-        ([0, 5], "row 1: the gold label 5 is not a class"),
-        ([0.5, 1.0], "gold must be class names or numbers"),
+        ([0, 5], "gold, row 1: 5 is neither a class number from 0 to 1 nor -1"),
+        ([0.5, 1.0], "gold, row 0: 0.5 is neither a class number"),
     ],
 )
 def test_gold_that_does_not_fit(gold: list[Any], expected: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 from lab.tests.bench.handmade import write_tiny
 
 from unruly.errors import InputError
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.votes.votes import Votes
 from unruly_lab.bench.data_statistics import DatasetFacts, read_facts, write_facts
 from unruly_lab.bench.datasets import Folder, download, folder_of
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def test_true_labels_stand_apart_from_the_documents(folder: Folder, tmp_path: Path) -> None:
-    dataset = folder.load("lsa", cache=Cache(tmp_path / "cache"))
+    dataset = folder.load("lsa", cache=FeatureCache(tmp_path / "cache"))
     assert dataset.sizes == (60, 20, 24)
     for split in (dataset.train, dataset.valid, dataset.test):
         assert split is not None
@@ -36,7 +36,7 @@ def test_true_labels_stand_apart_from_the_documents(folder: Folder, tmp_path: Pa
 
 
 def test_rows_are_drawn_by_chance_and_always_the_same(folder: Folder, tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "cache")
+    cache = FeatureCache(tmp_path / "cache")
     one, two = folder.load("lsa", 20, cache), folder.load("lsa", 20, cache)
     ids = one.train.documents.corpus.ids.to_list()
     assert one.sizes == (20, 20, 24)
@@ -47,7 +47,7 @@ def test_rows_are_drawn_by_chance_and_always_the_same(folder: Folder, tmp_path: 
 
 
 def test_another_draw_takes_other_documents_of_both_splits(folder: Folder, tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "cache")
+    cache = FeatureCache(tmp_path / "cache")
     zero, one, again = (folder.load("lsa", 10, cache, draw=draw) for draw in (0, 1, 1))
     ids = [s.train.documents.corpus.ids.to_list() for s in (zero, one, again)]
     assert ids[0] != ids[1] == ids[2]
@@ -85,7 +85,7 @@ def test_test_documents_without_labels_are_refused(folder: Folder, tmp_path: Pat
     items = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({k: {**v, "label": -1} for k, v in items.items()}), "utf-8")
     with pytest.raises(InputError, match="no labels to score against"):
-        folder.load("lsa", cache=Cache(tmp_path / "cache"))
+        folder.load("lsa", cache=FeatureCache(tmp_path / "cache"))
 
 
 def test_facts_by_hand(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from lab.tests.peers.planted_task import trained
 
 from unruly.errors import InputError
 from unruly.facts import GoldUse, Use
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Features
 from unruly.labelmodels.majority_vote import MajorityVote
 from unruly.texts.corpus import Corpus
@@ -34,7 +34,7 @@ from unruly_lab.peers.systems import Documents, Proba
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     folder = tmp_path_factory.mktemp("data")
-    return Folder(write_tiny(folder / "tiny")).load("lsa", cache=Cache(folder / "cache"))
+    return Folder(write_tiny(folder / "tiny")).load("lsa", cache=FeatureCache(folder / "cache"))
 
 
 RUN = Run("tiny", "majority-vote", encoder="lsa")

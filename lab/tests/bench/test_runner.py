@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lab.tests.bench.handmade import Playing, write_tiny
 
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly_lab.bench import runner
 from unruly_lab.bench.datasets import Folder
 from unruly_lab.bench.measuring import make
@@ -89,7 +89,7 @@ def test_systems_that_look_at_no_features_wait_for_no_encoder(tmp_path: Path) ->
     loader = Loader({"tiny": folder}, {}, tmp_path / "cache")
     unread = [one.name for one in SYSTEMS if not one.reads_features]
     assert {"majority-vote", "denoiser", "westclass", "ulmfit"} <= set(unread)
-    read = folder.load("lsa", None, Cache(tmp_path / "cache"))
+    read = folder.load("lsa", None, FeatureCache(tmp_path / "cache"))
     for name in ("dawid-skene", "denoiser", "westclass"):
         run = Run("tiny", name, encoder="no-such-encoder")
         made = loader.attempt(run)

@@ -126,7 +126,7 @@ def check_typed(typed: Mapping[str, Any], method: str) -> None:
 @click.option(
     "--no-excerpts",
     is_flag=True,
-    help="Keep no beginnings of training texts in the model: explanations show no nearest documents.",
+    help="Store no excerpts of training texts in the model: explanations then show no nearest documents.",
 )
 @click.option(
     "--sample",
@@ -187,7 +187,7 @@ def fit(
     check_not_input(output, opened.inputs())
     if skipped is not None:
         if placement is not None:
-            raise click.UsageError("--skipped works without --engine ray only")
+            raise click.UsageError("--skipped cannot be used with --engine ray")
         check_output(skipped, inputs=(*opened.inputs(), output))
     opened = _with_options(opened, method, seed, typed_settings(context))
     if prior is not None:
@@ -332,7 +332,7 @@ def _by_labels(
     from unruly.labelling.estimates import compare_accuracies
 
     if not is_project(data):
-        raise InputError(f"{data}: --labels are those of a project: name its folder")
+        raise InputError(f"{data}: --labels are a project's labels: pass the project's folder")
     project = open_project(data, on_bad_row=on_bad_row)
     for one in (model, other):
         if one is not None:
@@ -353,7 +353,7 @@ def _by_labels(
         screen.remark(line)
     if other is None and found.wide:
         screen.remark(
-            "so few labels cannot rank two models by two such estimates: --against OTHER compares them on the same labels"
+            "too few labels to rank two models by such estimates: --against OTHER compares both on the same labels"
         )
 
 

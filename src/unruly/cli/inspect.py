@@ -13,7 +13,6 @@ import click
 
 from unruly.cli.options import (
     PATH,
-    SPLITS,
     TABLES,
     DataFile,
     bad_row_option,
@@ -38,6 +37,7 @@ from unruly.cli.options import (
 )
 from unruly.cli.screen import Screen
 from unruly.errors import InputError
+from unruly.project import SPLITS
 from unruly.wording import plural
 
 if TYPE_CHECKING:
@@ -183,7 +183,9 @@ def explain(
     screen.answer(explanation.to_plain())
     screen.say(str(explanation))
     if explanation.lacking and data is None:
-        screen.remark("to explain a document with its columns: --data FILE --id ID, not a TEXT")
+        screen.remark(
+            "to explain a document with its other columns, use --data FILE --id ID instead of a TEXT"
+        )
 
 
 @click.command()
@@ -284,7 +286,7 @@ def report(
 
     screen = Screen(quiet, as_json)
     if data is not None and data_too is not None:
-        raise click.UsageError("DATA is named twice: leave --data out")
+        raise click.UsageError("DATA is given twice: leave out --data")
     data = data or data_too
     if data is not None:
         check_not_swapped(model, data)

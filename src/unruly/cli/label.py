@@ -193,12 +193,12 @@ def _begin(screen: Screen, task: LabellingTask, session: Session, by: str) -> No
         screen.remark(line)
     if task.model is None and by != "contested":
         screen.remark(
-            "documents are drawn by the votes; --model FILE draws better, by a model's predictions, and tells what "
+            "documents are drawn by their votes; --model FILE draws better, by a model's predictions, and shows what "
             "labels would change"
         )
     if task.numbered:
         screen.remark(
-            'labels are kept by row number: name an id column (id = "..." under [data]) before you move rows'
+            'labels are kept by row number: set an id column (id = "..." under [data]) before you move rows'
         )
 
 
@@ -232,7 +232,9 @@ def _end(
         f"{session.file.path}: {plural(session.labels, 'label')} added, {labels.labels:,} in all"
     )
     if lost := answers - len(session.given):
-        screen.remark(f"{plural(lost, 'answer')} of this session no longer in {session.file.path}")
+        screen.remark(
+            f"{plural(lost, 'answer')} of this session {'is' if lost == 1 else 'are'} no longer in {session.file.path}"
+        )
     if balance is not None and balance.telling:
         screen.say(balance.sentence())
     if changed is not None:

@@ -242,7 +242,7 @@ class Lines:
     number: int = 0  # of the last line read
 
     def read(self, keys: ClassKeys) -> Reply:
-        """The next reply; the end means quit. A line that is no answer stops: later ones would hit wrong documents."""
+        """The next reply; the end means quit. A line that is not an answer stops: later ones would hit wrong documents."""
         for line in self.stream:
             self.number += 1
             if not line.strip():
@@ -339,7 +339,7 @@ class Conversation:
             case Do.MORE:
                 self.page = self.further
                 if self.page is None:
-                    self.view.say("there is no more of this text")
+                    self.view.say("this is the end of the text")
             case Do.NOTE:
                 assert reply is not None
                 self.note = self.reader.note() if isinstance(self.reader, Keyboard) else reply.text

@@ -226,8 +226,8 @@ def clear(as_json: bool, quiet: bool) -> None:
 
 
 def _caches() -> tuple[CacheFiles, CacheFiles]:
-    from unruly.features.cache import Cache as FeatureCache
-    from unruly.rules.matching import Cache as VoteCache
+    from unruly.features.cache import FeatureCache
+    from unruly.rules.matching import VoteCache
 
     return VoteCache.default().files, FeatureCache().files
 

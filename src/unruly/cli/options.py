@@ -24,6 +24,7 @@ from unruly.files import (
     temporary_folder,
     written_whole,
 )
+from unruly.project import SPLITS
 from unruly.wording import listed
 
 if TYPE_CHECKING:
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
 STREAM = Path("-")  # standard input or output
-SPLITS = ("train", "valid", "test")
 TABLES = (".parquet", ".csv", ".tsv", ".jsonl")
-BAD_ROWS = ("error", "skip", "keep")
 
 
 quiet_option = click.option(
@@ -62,7 +61,7 @@ split_option = click.option(
 encoder_option = click.option(
     "--encoder",
     multiple=True,
-    help="What reads the texts: auto, lsa, minilm, a folder or a hub name. Several may be given.",
+    help="The text encoder: auto, lsa, minilm, a folder or a hub name. Several may be given.",
 )
 
 
@@ -80,31 +79,21 @@ def text_options(command: Command) -> Command:
     return text(ids(command))
 
 
-def bad_row_option(command: Command) -> Command:
-    """`--on-bad-row`, where data is read, and `--skip-bad`, which is short for one of its values."""
-    short = click.option(
-        "--skip-bad",
-        is_flag=True,
-        expose_value=False,
-        callback=_skip_bad,
-        is_eager=True,
-        help="Short for --on-bad-row skip; of a folder, files that cannot be read are left out and named.",
-    )
-    return click.option(
-        "--on-bad-row",
-        type=click.Choice(BAD_ROWS),
-        default="keep",
-        show_default=True,
-        callback=_on_bad_row,
-        help="Rows that cannot be used: keep rows without a text and stop at malformed ones, skip both, or "
-        "stop at either (error).",
-    )(short(command))
+_ON_BAD_ROW = {None: "keep", True: "skip", False: "error"}
+bad_row_option = click.option(
+    "--skip-bad/--stop-at-bad",
+    "on_bad_row",
+    default=None,
+    callback=lambda context, parameter, value: _ON_BAD_ROW[value],
+    help="Leave out what cannot be used (rows, and files of a folder) and say so; or stop there. If neither is given, rows "
+    "without a text are kept, and anything else that cannot be used stops the command.",
+)
 
 
 skipped_option = click.option(
     "--skipped",
     type=PATH,
-    help="With --on-bad-row skip: a file to list the skipped rows in.",
+    help="With --skip-bad: a file to list the rows in that were left out.",
 )
 
 
@@ -112,17 +101,6 @@ def write_skipped(path: Path, left_out: Iterable[BadRow | BrokenFile]) -> None:
     """List the rows and files that could not be used, a line for each."""
     with written_whole(path) as part:
         part.write_text("".join(f"{one}\n" for one in left_out), encoding="utf-8")
-
-
-_SKIP_BAD = "unruly.skip_bad"  # where a command's context keeps the flag
-
-
-def _skip_bad(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    context.meta[_SKIP_BAD] = value
-
-
-def _on_bad_row(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    return "skip" if context.meta.get(_SKIP_BAD) else value
 
 
 def engine_options(command: Command) -> Command:
@@ -188,12 +166,12 @@ def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path]
         raise InputError(f"{path}: cannot write there: the folder {path.parent} does not exist")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise InputError(
-            f"{path}: cannot write there: the folder {path.parent} is read-only: change its permissions, or name another"
+            f"{path}: cannot write there: the folder {path.parent} is read-only: change its permissions, or choose another"
         )
     check_not_input(path, inputs)
     if path.exists() and any(file.exists() and path.samefile(file) for file in _files_beside(path)):
         raise InputError(
-            f"{path}: cannot write there: this is a file of the project {path.parent}: name another"
+            f"{path}: cannot write there: this is a file of the project {path.parent}: choose another"
         )
 
 
@@ -267,7 +245,7 @@ class DataFile:
         if self.label is None and found is None and required:
             raise InputError(
                 f"{self.path}: no column is called {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}: "
-                f"name the one with the gold labels by --label (there are {listed(table.schema)})"
+                f"pass the column of the gold labels with --label (columns are {listed(table.schema)})"
             )
         try:
             layout = find_layout(
@@ -280,7 +258,7 @@ class DataFile:
             )
             if self.label is None and layout.text == found:
                 raise NoTextColumn(
-                    f"beside {found} no column holds text: name one by --text",
+                    f"beside {found} no column holds text: pass one with --text",
                     where=Where(table.name),
                 )
         except NoTextColumn as error:
@@ -382,7 +360,7 @@ def data_file(
     if not is_project(path):
         if (text or id or label) and is_wrench(path):
             raise InputError(
-                f"{path}: WRENCH's columns have names of their own: leave --text, --id and --label out"
+                f"{path}: WRENCH files have fixed column names: leave out --text, --id and --label"
             )
         return DataFile(path, text, id, label, on_bad_row, label_needed=label is not None)
     from unruly.project.project import Project
@@ -391,8 +369,8 @@ def data_file(
     data = project.data
     if split == "test" and data.test is None and data.train is not None:
         raise ProjectError(
-            f'the project names no test file: add test = "..." under [data] in unruly.toml, or name '
-            f"a file in place of the project, such as {project.folder / data.train}"
+            f'the project has no test file: set test = "..." under [data] in unruly.toml, or pass '
+            f"a file instead of the project, such as {project.folder / data.train}"
         )
     file = data.path(split, project.folder)
     rows = data.on_bad_row if on_bad_row in (None, "keep") else on_bad_row
@@ -420,7 +398,7 @@ def check_same_task(classes: Sequence[str], data: Path) -> None:
     theirs = Project.read(data).classes
     if set(theirs) != set(classes):
         raise InputError(
-            f"{data}: the model's classes are {listed(classes)}, the project's {listed(theirs)}: name data of the "
+            f"{data}: the model's classes are {listed(classes)}, the project's {listed(theirs)}: pass data of the "
             "same task"
         )
 
@@ -442,7 +420,7 @@ def one_document(
     if not rows:
         first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())
         what = "ids are row numbers" if found.id is None else f"ids are in column {found.id!r}"
-        remedy = "" if id_column else ": name another column of ids by --id-column"
+        remedy = "" if id_column else ": pass another column of ids with --id-column"
         raise InputError(
             f"{found.path}: no document has the id {id!r} ({what}, the first are {first}){remedy}"
         )
@@ -490,16 +468,18 @@ def is_project(path: Path) -> bool:
 def open_project(
     path: Path, encoder: tuple[str, ...] = (), on_bad_row: str | None = None
 ) -> Project:
-    """The project at a path, with the options that were typed; a data file or a model is no project."""
+    """The project at a path, with the options that were typed; a data file or a model is not a project."""
     from unruly.model.storage import is_model
     from unruly.project.project import Project
 
     if is_model(path):
-        raise InputError(f"{path}: this is a model, and a project is needed: name its folder")
+        raise InputError(
+            f"{path}: this is a model, but a project is needed: pass the project's folder"
+        )
     if path.is_file() and path.suffix != ".toml":
         raise InputError(
-            f"{path}: this is a data file, and a project is needed: `unruly studio {quote(str(path))}` makes one on a "
-            f'page; or `unruly new NAME`, where train = "{os.path.relpath(path, "NAME")}" under [data] names the file'
+            f"{path}: this is a data file, but a project is needed: `unruly studio {quote(str(path))}` makes one in "
+            f'the browser; or run `unruly new NAME`, and set train = "{os.path.relpath(path, "NAME")}" under [data]'
         )
     project = Project.read(path)
     if encoder:

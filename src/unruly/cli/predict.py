@@ -131,10 +131,10 @@ def predict(
     placement = placement_of(engine, address, workers)
     if placement is not None:
         if output is None or STREAM in (data, output):
-            raise click.UsageError("--engine ray reads and writes files: name the folder by -o")
+            raise click.UsageError("--engine ray reads and writes files: pass the folder with -o")
         if ask or defuse or missing != "label" or skipped is not None:
             raise click.UsageError(
-                "--ask, --defuse, --missing and --skipped work without --engine ray only"
+                "--ask, --defuse, --missing and --skipped cannot be used with --engine ray"
             )
         from unruly.distributed.run import predict
 
@@ -143,7 +143,7 @@ def predict(
         return
     _check_is_file(data, model)
     if output is None and data != STREAM:
-        raise click.UsageError("name the file to write by -o, or - for standard output")
+        raise click.UsageError("pass the file to write with -o, or -o - for standard output")
     target = STREAM if output is None else output
     inputs = (model, *functions, *inputs_of(data))
     if target != STREAM:
@@ -153,7 +153,7 @@ def predict(
             "--json and predictions cannot both go to standard output: use -o FILE"
         )
     elif sys.__stdout__ is None:
-        raise click.UsageError("standard output is closed: name the file to write by -o")
+        raise click.UsageError("standard output is closed: pass the file to write with -o")
     if skipped is not None:
         check_output(skipped, inputs=(*inputs, target))
     documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)

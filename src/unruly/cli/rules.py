@@ -13,7 +13,6 @@ import click
 
 from unruly.cli.options import (
     PATH,
-    SPLITS,
     TABLES,
     bad_row_option,
     check_output,
@@ -31,6 +30,7 @@ from unruly.cli.options import (
 from unruly.cli.screen import Screen, show_cluster_run, source_table
 from unruly.errors import ExampleError, UnrulyError
 from unruly.files import check_not_input
+from unruly.project import SPLITS
 from unruly.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -98,13 +98,14 @@ def check(
 def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -> None:
     """One check, shown; raises when it fails."""
     from unruly.project.voting import check_project
-    from unruly.rules.matching import Cache
+    from unruly.rules.matching import VoteCache
+    from unruly.sentences import sentence
 
     project = open_project(path, on_bad_row=on_bad_row)
-    checked = check_project(project, split, screen.progress(), Cache.default())
+    checked = check_project(project, split, screen.progress(), VoteCache.default())
     screen.answer(checked.to_plain())
-    for problem in checked.problems:
-        screen.say(problem)
+    for line in checked.lines():
+        screen.say(line)
     if checked.disabled:
         off = "is disabled and left" if len(checked.disabled) == 1 else "are disabled and left"
         screen.say(f"{listed(checked.disabled)} {off} out")
@@ -118,13 +119,14 @@ def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -
         if checked.examples
         else "examples: none"
     )
-    for failure in checked.failures:
-        screen.say(str(failure))
-    if checked.failures:
-        first, *others = checked.failures
-        raise ExampleError(f"{first}" + (f" (and {len(others)} more)" if others else ""))
+    failed = [sentence(failure) for failure in checked.failures]
+    for line in failed:
+        screen.say(line)
+    if failed:
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        raise ExampleError(f"{failed[0]}{more}")
     if not checked.learnable:
-        raise ExampleError(f"nothing can be learnt from this project: {checked.problems[0]}")
+        raise ExampleError(f"nothing can be learnt from this project. {checked.lines()[0]}")
 
 
 def saves(project: Path) -> Iterator[None]:
@@ -157,7 +159,7 @@ def _saved(project: Path) -> dict[Path, int]:
 @click.option("--split", type=click.Choice(SPLITS), default="train", help="Which file to vote on.")
 @click.option("--no-cache", is_flag=True, help="Run every rule, whatever was matched before.")
 @click.option(
-    "--plan", is_flag=True, help="Tell what language models would be asked and cost; send nothing."
+    "--plan", is_flag=True, help="Show what asking the language models would cost; send nothing."
 )
 @click.option(
     "--data",
@@ -205,13 +207,13 @@ def vote(
       unruly vote spam -o votes/ --engine ray --workers 8
     """
     from unruly.project.voting import ask_split, plan_split, vote_split
-    from unruly.rules.matching import Cache
+    from unruly.rules.matching import VoteCache
     from unruly.texts.table import row_remarks
     from unruly.votes.files import write_votes
 
     screen = Screen(quiet, as_json)
     placement = placement_of(engine, address, workers)
-    cache = None if no_cache else Cache.default()
+    cache = None if no_cache else VoteCache.default()
     if plan:
         show_plans(plan_split(open_project(project, on_bad_row=on_bad_row), split, cache), screen)
         return
@@ -219,7 +221,7 @@ def vote(
         raise click.UsageError("Missing option '-o' / '--output'.")
     if placement is not None:
         if skipped is not None or defuse:
-            raise click.UsageError("--skipped and --defuse work without --engine ray only")
+            raise click.UsageError("--skipped and --defuse cannot be used with --engine ray")
         from unruly.distributed.run import vote
 
         done = vote(
@@ -268,7 +270,7 @@ def vote(
     graded = [s for s in votes.soft if votes.sources.index(s) not in votes.sets]
     if output.suffix != ".parquet" and (graded or votes.unasked):
         screen.remark(
-            f"{output.name} holds no probabilities, and does not tell what was not asked from abstentions: .parquet does"
+            f"{output.name} holds no probabilities, and shows documents not asked about as abstentions: .parquet keeps both"
         )
     told = row_remarks(
         voted.texts.skipped, voted.texts.blank, ": no rule votes there", voted.texts.broken

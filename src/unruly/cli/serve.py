@@ -43,14 +43,14 @@ def _limit(flag: str, default: int, help: str) -> Callable[[Command], Command]:
 @click.option(
     "--token-env",
     metavar="NAME",
-    help="The variable of the environment with the token that clients must send.",
+    help="The environment variable with the token that clients must send.",
 )
 @click.option(
     "--allow-host",
     "names",
     metavar="NAME",
     multiple=True,
-    help="A name that a proxy on this machine calls the server by; others are refused on 127.0.0.1.",
+    help="Another host name to answer to, such as that of a proxy; on 127.0.0.1, unknown names are refused.",
 )
 @_limit("--max-body", 10, "The largest request, in MB.")
 @_limit("--max-texts", 1000, "Texts in one request.")
@@ -139,7 +139,9 @@ def _token(name: str) -> str:
     show_default=True,
     help="The address to listen on; any other one lets other machines in, with the token.",
 )
-@click.option("--no-open", "closed", is_flag=True, help="Open no browser: print the link only.")
+@click.option(
+    "--no-open", "closed", is_flag=True, help="Do not open a browser: only print the link."
+)
 @quiet_option
 def studio(project: Path, port: int | None, host: str, closed: bool, quiet: bool) -> None:
     """Write rules and watch them work, browse, label and train on one local page.

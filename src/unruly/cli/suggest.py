@@ -176,6 +176,7 @@ def _decide(
     from unruly.project.project import Project
     from unruly.project.remedies import KEPT
     from unruly.project.suggesting import REFUSED, decide
+    from unruly.sentences import sentence
 
     decided = decide(project, accepted, refused)
     screen.answer(decided.to_plain())
@@ -188,7 +189,7 @@ def _decide(
         screen.say(f"refused: {remedy}, kept in {KEPT}")
     assert project.file is not None
     for failure in Project.read(project.file).sources.check_examples():
-        screen.remark(f"{failure}: correct the example, or the rule")
+        screen.remark(f"{sentence(failure)}: correct the example, or the rule")
 
 
 def _rule_line(rule: Rule) -> str:
@@ -197,8 +198,8 @@ def _rule_line(rule: Rule) -> str:
 
 def _show(found: Suggestions, most: int, screen: Screen) -> None:
     from unruly.model.advice import advice_sentences
-    from unruly.model.summary import sentence
     from unruly.project.remedies import remedy_of
+    from unruly.sentences import sentence
 
     by = "a model fitted now, not saved" if found.fitted_now else "the model"
     screen.say(f"judged by {by}; {_labels(found)}")

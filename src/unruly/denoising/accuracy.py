@@ -34,7 +34,7 @@ FEW = 20  # votes, below which nobody is told that a source is wrong
 Earned = tuple[  # (e,) each: the vote, a class for which it is right, and how far
     NDArray[np.integer[Any]], NDArray[np.integer[Any]], NDArray[np.floating[Any]]
 ]
-_MOST = 4_000  # documents on which other balances are tried
+TRIED = 4_000  # documents on which other balances are tried
 _TOGETHER = 0.03  # rho: how far the errors of two posteriors go together where one source votes
 
 
@@ -65,7 +65,7 @@ def other_shifts(fitted: Posteriors) -> Real64:
     Others than those of the answers, by as much as the labels that the balance is worth leave open: the Newton step of
     `match_marginals` towards each. Where text separates the classes, a rough statement moves few answers.
     """
-    q = fitted.q[sample_rows(len(fitted.q), _MOST)]
+    q = fitted.q[sample_rows(len(fitted.q), TRIED)]
     mass = np.maximum(q.mean(axis=0), 1e-6)
     answered = replace(fitted.balance, shares=mass / mass.sum())
     apart = np.array(answered.alternatives()) - answered.shares  # (2m, m)

@@ -26,8 +26,8 @@ from unruly.denoising.regression import SoftmaxRegression
 from unruly.facts import (
     ClassBalance,
     GoldUse,
+    Ledger,
     Note,
-    Use,
     note_from_plain,
     note_to_plain,
 )
@@ -88,7 +88,7 @@ class DenoisedModel:
         return pooled(opinions, self.weights)
 
     def vote_odds(self, features: Features, votes: Votes) -> Real64:
-        """(n, k): the factor by which each vote moves the odds of the classes that it names; 1 where there is none."""
+        """As `Learner` has it."""
         factors = np.ones((votes.n, votes.k))
         shares = np.array(self.balance.shares)[self.named]
         row, source = np.nonzero(votes.voted)
@@ -107,12 +107,7 @@ class DenoisedModel:
     def vote_accuracy(
         self, combined: Real, votes: Votes, source: str, rows: NDArray[np.intp], earned: Real64
     ) -> Share:
-        """The accuracy of some votes of a source, by text and the other sources.
-
-        `combined` (n, m) are the final probabilities of these documents, `votes` (n, k) those that they were made with;
-        `rows` (v,) have the votes, which are right for the classes in `earned` (v, m). Nothing is taken out for a source
-        that the model does not know.
-        """
+        """As `Learner` has it; nothing is taken out for a source that the model does not know."""
         logs = np.log(np.maximum(combined[rows][:, self.named].astype(np.float64), 1e-30))
         own = np.zeros(logs.shape)
         if source in self.sources:
@@ -197,7 +192,7 @@ class DenoisedModel:
             "weights": list(self.weights),
             "tau": self.tau,
             "balance": note_to_plain(self.balance),
-            "gold_used": [[u.use.value, u.labels, u.origin] for u in self.gold_used],
+            "gold_used": Ledger(self.gold_used).to_plain(),
             "notes": [note_to_plain(note) for note in self.notes],
         }
 
@@ -233,7 +228,7 @@ class DenoisedModel:
             accuracy=arrays["accuracy"],
             spread=arrays["spread"],
             balance=balance,
-            gold_used=tuple(GoldUse(Use(u), int(n), str(o)) for u, n, o in facts["gold_used"]),
+            gold_used=Ledger.from_plain(facts["gold_used"]).entries,
             notes=tuple(note_from_plain(note) for note in facts["notes"]),
         )
 

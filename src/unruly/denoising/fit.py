@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from unruly.denoising.accuracy import (
     FEW,
+    TRIED,
     Accuracies,
     balance_spread,
     other_shifts,
@@ -45,20 +46,19 @@ from unruly.facts import (
     GoldUse,
     Note,
     SharesAgainstVotes,
-    SourceBelowChance,
     Use,
+    WeakSource,
 )
 from unruly.features.encoder import Features
 from unruly.learner import UNKNOWN, Gold, check_features, check_labels
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
-from unruly.statistics import sample_rows
+from unruly.statistics import Share, sample_rows
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 
 Real64 = NDArray[np.float64]
-_MOST = 4_000  # documents on which other balances are tried
 
 
 def denoise(
@@ -116,7 +116,6 @@ def denoise(
             balance=facts,
             gold_used=_gold_used(task, fitted),
             notes=(
-                facts,
                 *_unnamed(votes, named),
                 *_alike(votes),
                 *_against_votes(fitted, task.votes, votes.classes, named),
@@ -198,7 +197,7 @@ def _balance_fact(
     stated: StatedBalance | None,
 ) -> ClassBalance:
     """The shares that were used, and how many answers others, about as likely, would change."""
-    rows = sample_rows(len(fitted.q), _MOST)
+    rows = sample_rows(len(fitted.q), TRIED)
     scores = fitted.scores[rows]
     answers = (scores + fitted.b).argmax(axis=1)
     changed = np.zeros(len(rows), dtype=np.bool_)
@@ -279,5 +278,6 @@ def _below_chance(
     for j, (estimate, low, high) in enumerate(accuracies.table()):
         chance = float(chances[j])
         if high < chance and float(cast[j]) >= FEW:
-            found.append(SourceBelowChance(sources[j], estimate, low, high, chance))
+            accuracy = Share(float(estimate), float(low), float(high), float(cast[j]))
+            found.append(WeakSource(sources[j], round(accuracy.n), accuracy, chance=chance))
     return tuple(found)

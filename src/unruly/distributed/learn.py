@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unruly.distributed.cluster import Cluster, Work, connected
 from unruly.distributed.run import HERE, Columns, Counts, PartWork, Placement, planned, work_through
 from unruly.errors import InputError
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Encoder
 from unruly.features.minilm import MiniLM
 from unruly.features.registry import AllowedEncoders, encoder_from_bytes, encoder_to_bytes
@@ -148,7 +148,7 @@ def votes_file(documents: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class ClusterFeatures(Cache):
+class ClusterFeatures(FeatureCache):
     """A feature cache that lets the workers encode, and keeps the features until the end."""
 
     cluster: Cluster | None = None

@@ -436,7 +436,7 @@ def _written(out: Path) -> Path:
 def _check_output(out: Path) -> None:
     here = Where(str(out))
     if out.exists():
-        raise InputError("already there: delete it, or name another folder by -o", where=here)
+        raise InputError("already there: delete it, or pass another folder with -o", where=here)
     if not out.absolute().parent.is_dir():
         raise InputError(
             f"cannot write there: the folder {out.absolute().parent} does not exist", where=here

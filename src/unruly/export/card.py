@@ -10,7 +10,7 @@ from shlex import quote
 import unruly
 from unruly.facts import Use
 from unruly.model.fitted import Fitted
-from unruly.model.summary import sentence
+from unruly.sentences import sentence
 from unruly.wording import counted, plural
 
 _HEAD = """\

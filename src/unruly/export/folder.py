@@ -113,7 +113,7 @@ def export(
     """Write the folder, whole or not at all; the ONNX graph is compared with the model before."""
     source, target = Path(path), Path(folder)
     if target.exists():
-        raise InputError(f"{target}: exists already: name a folder that does not exist yet")
+        raise InputError(f"{target}: exists already: pass a folder that does not exist yet")
     name = source.stem
     if not _NAME.fullmatch(name):
         raise InputError(
@@ -123,16 +123,17 @@ def export(
     fitted = load(source, tuple(functions) or None).fitted
     if fitted.rules is not None:
         fitted.rules.check_complete()
-    graph, compared = _graph(fitted, source) if onnx else (None, None)
+    learner = _exportable(fitted, source) if onnx else None
+    graph, compared = (None, None) if learner is None else _graph(fitted, learner, source)
     with folder_written_whole(target) as part:
         shutil.copyfile(source, part / f"{name}.unruly")
         for file in named.files:
             shutil.copyfile(file, part / file.name)
         for folder_named in named.folders:
             shutil.copytree(folder_named, part / folder_named.name)
-        if graph is not None:
+        if learner is not None and graph is not None:
             (part / "model.onnx").write_bytes(graph)
-            _write_pipeline(fitted, part, source)
+            _write_pipeline(fitted, learner, part, source)
         extras = sorted(["serve", *extras_of(fitted)])
         weights = sorted({_WEIGHTS[kind] for kind in _encoder_kinds(fitted) if kind in _WEIGHTS})
         _write(part / "Dockerfile", dockerfile(name, extras, named, weights))
@@ -163,19 +164,24 @@ def config(fitted: Fitted) -> dict[str, Any]:
     }
 
 
-def _graph(fitted: Fitted, source: Path) -> tuple[bytes, Compared]:
-    """The ONNX graph, and how it was compared with the model."""
+def _exportable(fitted: Fitted, source: Path) -> DenoisedModel:
+    """The learner, where ONNX can say what it does."""
     learner = fitted.learner
     if not isinstance(learner, DenoisedModel):
         raise InputError(
-            f"{source}: fitted by --method {fitted.method}, and ONNX is written for the default method: "
-            "fit it without --method, or leave ONNX out by --no-onnx"
+            f"{source}: fitted with --method {fitted.method}, and ONNX is written for the default method: "
+            "fit it without --method, or leave ONNX out with --no-onnx"
         )
     if soft := _soft_sources(fitted):
         raise InputError(
             f"{source}: the source {soft[0]!r} votes for several classes at once (by probabilities, "
-            "or by rules with several labels), and ONNX takes one class for each vote: leave ONNX out by --no-onnx"
+            "or by rules with several labels), and ONNX takes one class for each vote: leave ONNX out with --no-onnx"
         )
+    return learner
+
+
+def _graph(fitted: Fitted, learner: DenoisedModel, source: Path) -> tuple[bytes, Compared]:
+    """The ONNX graph, and how it was compared with the model."""
     graph = onnx_graph.build(learner)
     inputs = check_inputs(fitted)
     difference = onnx_graph.largest_difference(graph, learner, inputs.features, inputs.votes)
@@ -183,7 +189,7 @@ def _graph(fitted: Fitted, source: Path) -> tuple[bytes, Compared]:
     if not difference <= CLOSE:
         raise InputError(
             f"{source}: the ONNX graph differs from the model by {difference:.2g} {compared.where}, and is not written: "
-            "please report it, or leave ONNX out by --no-onnx"
+            "please report it, or leave ONNX out with --no-onnx"
         )
     return graph, compared
 
@@ -196,10 +202,9 @@ def _soft_sources(fitted: Fitted) -> list[str]:
     return [source.name for source in each if source.soft(fitted.classes) is not None]
 
 
-def _write_pipeline(fitted: Fitted, folder: Path, source: Path) -> None:
+def _write_pipeline(fitted: Fitted, learner: DenoisedModel, folder: Path, source: Path) -> None:
     """Of a model with minilm alone: the graph from token ids to probabilities, compared with it, and its tokenizer."""
-    learner, inputs = fitted.learner, check_inputs(fitted)
-    assert isinstance(learner, DenoisedModel)
+    inputs = check_inputs(fitted)
     encoding, texts = fitted.encoder, inputs.texts
     encoder = None if encoding is None else onnx_graph.minilm_of(encoding.stack)
     if encoding is None or encoder is None or texts is None:
@@ -210,7 +215,7 @@ def _write_pipeline(fitted: Fitted, folder: Path, source: Path) -> None:
     if not difference <= CLOSE:
         raise InputError(
             f"{source}: the ONNX graph of the whole model differs from it by {difference:.2g} on {len(texts)} "
-            "documents, and is not written: please report it, or leave ONNX out by --no-onnx"
+            "documents, and is not written: please report it, or leave ONNX out with --no-onnx"
         )
     (folder / "pipeline.onnx").write_bytes(graph)
     encoder.tokenizer.save(str(folder / "tokenizer.json"))

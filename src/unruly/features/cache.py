@@ -65,12 +65,12 @@ class CacheWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Cache:
+class FeatureCache:
     """The features on disk. `limit` bytes are kept, the least recently used files go first.
 
     >>> import tempfile
     >>> from unruly.features.lsa import Lsa
-    >>> cache = Cache(Path(tempfile.mkdtemp()))
+    >>> cache = FeatureCache(Path(tempfile.mkdtemp()))
     >>> texts = ["a good film", "a bad film", "so good", "so bad"]
     >>> lsa = cache.fitted(Lsa(dim=2), texts)
     >>> first, second = cache.encode(lsa, texts), cache.encode(lsa, texts)

@@ -31,7 +31,7 @@ from unruly.texts.relation import Relation
 from unruly.wording import listed
 
 if TYPE_CHECKING:
-    from unruly.features.cache import Cache
+    from unruly.features.cache import FeatureCache
 
 Real = NDArray[np.float32]
 State = Mapping[str, Any]  # what an encoder is saved as: plain JSON values, and arrays
@@ -313,7 +313,7 @@ def batches(lengths: Sequence[int], budget: int) -> list[NDArray[np.intp]]:
     return found
 
 
-def directions(encoder: Encoder, texts: Sequence[str], cache: Cache | None = None) -> Real:
+def directions(encoder: Encoder, texts: Sequence[str], cache: FeatureCache | None = None) -> Real:
     """(n, d): texts as unit vectors, zeros for a blank text.
 
     >>> from unruly.features.lsa import Lsa
@@ -354,10 +354,10 @@ class TextSpace:
         self._training = training
 
     @cached_property
-    def _cache(self) -> Cache | None:
-        from unruly.features.cache import Cache
+    def _cache(self) -> FeatureCache | None:
+        from unruly.features.cache import FeatureCache
 
-        return Cache() if self._kept else None
+        return FeatureCache() if self._kept else None
 
     @cached_property
     def corpus(self) -> Corpus:

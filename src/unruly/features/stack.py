@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, ModelFileError, not_fitted
 from unruly.facts import EncoderFallback
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.encoder import TEXT, Block, Encoder, Features, view_of
 from unruly.features.registry import (
     AllowedEncoders,
@@ -44,14 +44,18 @@ class Part:
     view: str = TEXT
     scales: tuple[float, ...] = ()
 
-    def raw(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> NDArray[np.float32]:
+    def raw(
+        self, corpus: Corpus, cache: FeatureCache | None, progress: Progress
+    ) -> NDArray[np.float32]:
         """(n, width), before scaling."""
         texts = view_of(corpus, self.view).to_list()
         if cache is None or self.encoder.identity is None:
             return self.encoder.encode(texts, progress)
         return cache.encode(self.encoder, texts, progress)
 
-    def blocks(self, corpus: Corpus, cache: Cache | None, progress: Progress) -> tuple[Block, ...]:
+    def blocks(
+        self, corpus: Corpus, cache: FeatureCache | None, progress: Progress
+    ) -> tuple[Block, ...]:
         """One block, or one for each piece of the encoder, on the common scale."""
         if len(corpus):
             values = self.raw(corpus, cache, progress)
@@ -101,7 +105,7 @@ class EncoderStack:
     def fit(
         self,
         corpus: Corpus,
-        cache: Cache | None = None,
+        cache: FeatureCache | None = None,
         progress: Progress = SILENT,
     ) -> EncoderStack:
         """Fit every encoder on every view, and measure each block's scale."""
@@ -122,7 +126,7 @@ class EncoderStack:
     def encode(
         self,
         corpus: Corpus,
-        cache: Cache | None = None,
+        cache: FeatureCache | None = None,
         progress: Progress = SILENT,
         *,
         keyed: bool = True,
@@ -201,7 +205,7 @@ def _restored(plain: Mapping[str, object], encoders: Mapping[int, Encoder]) -> P
     return part
 
 
-def _scaled(part: Part, corpus: Corpus, cache: Cache | None, progress: Progress) -> Part:
+def _scaled(part: Part, corpus: Corpus, cache: FeatureCache | None, progress: Progress) -> Part:
     """Measure each block's scale on a sample of the documents."""
     rows = sample_rows(len(corpus), SAMPLE)
     if part.encoder.aligned or cache is not None:
@@ -244,7 +248,7 @@ class Encoding:
         cls,
         spec: object,
         corpus: Corpus,
-        cache: Cache | None,
+        cache: FeatureCache | None,
         progress: Progress = SILENT,
         folder: Path | None = None,
     ) -> Encoding:
@@ -255,7 +259,7 @@ class Encoding:
     def features(
         self,
         corpus: Corpus,
-        cache: Cache | None = None,
+        cache: FeatureCache | None = None,
         progress: Progress = SILENT,
         *,
         keyed: bool = True,

@@ -29,50 +29,21 @@ from __future__ import annotations
 import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.labelling.label_file import NO_CLASS, SKIPPED, Answer, LabelFile, UnreadableLine, moment
+from unruly.facts import Contradiction, LabelProblem, UnknownClass, UnknownId, note_to_plain
+from unruly.labelling.label_file import NO_CLASS, SKIPPED, Answer, LabelFile, moment
 from unruly.learner import UNKNOWN
+from unruly.sentences import label_sentences
 from unruly.texts.columns import class_number, warn_if_counted_from_one
-from unruly.wording import listed, plural
 
 EVERYWHERE = ("balance", "random", "import")  # draws that reach all documents
-_EXAMPLES = 3  # that a line names
 _REWRITTEN = r"^[\s\x1c-\x1f]|[\s\x1c-\x1f]$|[\n\r\x0b\x0c\x1c-\x1e\x{85}\x{2028}\x{2029}]"  # what `written_id` changes
-
-
-@dataclass(frozen=True)
-class UnknownId:
-    """A label of a document that is not, or no longer, in the data."""
-
-    kind: ClassVar[str] = "unknown_id"
-    id: str
-
-
-@dataclass(frozen=True)
-class UnknownClass:
-    """A label that is not a class of the task."""
-
-    kind: ClassVar[str] = "unknown_class"
-    id: str
-    label: str
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """A document to which people gave different labels."""
-
-    kind: ClassVar[str] = "contradiction"
-    id: str
-    labels: tuple[tuple[str, str], ...]  # (annotator, label)
-
-
-Problem = UnknownId | UnknownClass | Contradiction | UnreadableLine
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +53,7 @@ class Labelled:
     numbers: NDArray[np.int64]  # (n,): class numbers, -1 where there is no label
     weights: NDArray[np.float64]  # (n,): w_i; 0 where a label tells nothing about all documents
     answered: NDArray[np.bool_]  # (n,): documents not to be asked about again
-    problems: tuple[Problem, ...]
+    problems: tuple[LabelProblem, ...]
     origin: str = ""  # the file's name
 
     @classmethod
@@ -129,7 +100,7 @@ def labelled(
     places = places_of(ids, standing)
     numbers = np.full(len(ids), UNKNOWN, dtype=np.int64)
     answered = np.zeros(len(ids), dtype=np.bool_)
-    problems: list[Problem] = list(file.unreadable)
+    problems: list[LabelProblem] = list(file.unreadable)
     counted: dict[int, Answer] = {}
     for own, answers in sorted(standing.items()):
         if own not in places:
@@ -210,44 +181,22 @@ def _everywhere(answer: Answer) -> bool:
     return answer.reason in EVERYWHERE or not answer.draw
 
 
-def problems_to_plain(problems: Sequence[Problem], name: str) -> list[dict[str, Any]]:
+def problems_to_plain(problems: Sequence[LabelProblem], name: str) -> list[dict[str, Any]]:
     """The problems of a file as JSON has them.
 
     >>> problems_to_plain([UnknownId("7")], "labels.csv")
     [{'file': 'labels.csv', 'kind': 'unknown_id', 'id': '7'}]
     """
-    return [{"file": name, "kind": problem.kind, **asdict(problem)} for problem in problems]
+    return [{"file": name, **note_to_plain(problem)} for problem in problems]
 
 
-def problem_lines(problems: Sequence[Problem], name: str) -> list[str]:
-    """One line for each kind of problem.
+def problem_lines(problems: Sequence[LabelProblem], name: str) -> list[str]:
+    """One line for each kind of problem of a file.
 
     >>> problem_lines([UnknownId("7"), UnknownId("9")], "labels.csv")
     ['labels.csv: 2 labels set aside: their documents are not in the data (7, 9)']
     """
-    lines = []
-    if bad := [p for p in problems if isinstance(p, UnreadableLine)]:
-        where = listed((str(p.line) for p in bad), _EXAMPLES)
-        lines.append(f"{name}: {plural(len(bad), 'line')} ignored: not readable (line {where})")
-    if gone := [p for p in problems if isinstance(p, UnknownId)]:
-        ids = listed((p.id for p in gone), _EXAMPLES)
-        what = "its document is" if len(gone) == 1 else "their documents are"
-        lines.append(
-            f"{name}: {plural(len(gone), 'label')} set aside: {what} not in the data ({ids})"
-        )
-    if odd := [p for p in problems if isinstance(p, UnknownClass)]:
-        names = listed(dict.fromkeys(p.label for p in odd), _EXAMPLES)
-        lines.append(
-            f"{name}: {plural(len(odd), 'label')} set aside: not a class of the project ({names})"
-        )
-    if contradictions := [p for p in problems if isinstance(p, Contradiction)]:
-        first = contradictions[0]
-        shown = ", ".join(f"{by or 'unnamed'} {label}" for by, label in first.labels)
-        lines.append(
-            f"{name}: {plural(len(contradictions), 'document')} set aside until annotators agree ({first.id}: {shown}); "
-            "--by contested of `unruly label` asks again"
-        )
-    return lines
+    return [f"{name}: {line}" for line in label_sentences(problems)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +205,7 @@ class Imported:
 
     file: LabelFile
     added: int
-    problems: tuple[Problem, ...]
+    problems: tuple[LabelProblem, ...]
 
 
 def import_labels(
@@ -270,7 +219,7 @@ def import_labels(
     known = {written_id(own) for own in ids}
     token = zlib.crc32("\n".join(sorted(a.to_line() for a in theirs.answers)).encode())
     new: list[Answer] = []
-    problems: list[Problem] = list(theirs.unreadable)
+    problems: list[LabelProblem] = list(theirs.unreadable)
     for answer in theirs.answers:
         if answer.id not in known:
             problems.append(UnknownId(answer.id))

@@ -24,9 +24,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Self
 
 from unruly.errors import InputError, Where
+from unruly.facts import UnreadableLine
 from unruly.files import written_whole
 from unruly.texts.table import BOM, check_wide
 
@@ -110,15 +111,6 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class UnreadableLine:
-    """A line that is not an answer: cut short, or without an id or a label."""
-
-    kind: ClassVar[str] = "unreadable_line"
-    line: int
-    text: str
-
-
-@dataclass(frozen=True)
 class LabelFile:
     """The answers in a file, in its order; `append` adds one, on disk at once.
 
@@ -142,7 +134,7 @@ class LabelFile:
         """
         file, names = Path(path), names or {}
         if file.is_dir():
-            raise InputError("a folder: name a file for the labels", where=Where(str(file)))
+            raise InputError("a folder: pass a file for the labels", where=Where(str(file)))
         if file.suffix.lower() not in _ENDINGS:
             raise InputError(
                 f"labels are kept as CSV, not {file.suffix}: save it as .csv with the columns id and label",

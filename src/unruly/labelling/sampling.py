@@ -38,9 +38,8 @@ from numpy.typing import NDArray
 
 from unruly.denoising.balance import vote_shares
 from unruly.errors import InputError
+from unruly.facts import Contradiction, UnknownClass
 from unruly.labelling.answers import (
-    Contradiction,
-    UnknownClass,
     labelled,
     places_of,
     written_id,
@@ -158,7 +157,7 @@ def ask(
 def contested(
     file: LabelFile, ids: Sequence[object] | pl.Series, classes: Sequence[str], n: int = 20
 ) -> Questions:
-    """At most n documents that have answers and yet no label: people disagree, or the label is no class.
+    """At most n documents that have answers and yet no label: people disagree, or the label is not a class.
 
     An answer to such a question counts in place of all before it, and as drawn like the first of these.
 

@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.denoising.accuracy import FEW, vote_accuracy
-from unruly.denoising.denoised import DenoisedModel
+from unruly.facts import SilentSource as SilentSource
+from unruly.facts import WeakSource as WeakSource
 from unruly.learner import Learner
 from unruly.model.summary import FitSummary
 from unruly.rules.keywords import Keywords
@@ -33,36 +34,6 @@ _MANY_CLASSES = 4  # with votes of one source each, from which one sentence tell
 THIN = 0.25  # of the documents of a class that have a vote for it
 WEAK_WORD = 0.65  # accuracy below which a word is named where the rest of its list does better
 MOST_DOCUMENTS = 5000  # that words are counted in
-
-
-@dataclass(frozen=True)
-class WeakSource:
-    """A source that is wrong more often than right, or no better than chance."""
-
-    kind: ClassVar[str] = "weak_source"
-    source: str
-    votes: int
-    accuracy: Share
-    measured: bool  # against true labels; else estimated
-    chance: float | None  # accuracy of such votes on random documents; None: shares are unknown
-
-    @property
-    def below_chance(self) -> bool:
-        """Whether its whole interval is no higher than that of votes on random documents."""
-        return self.chance is not None and self.accuracy.high <= self.chance
-
-    @property
-    def clear(self) -> bool:
-        """Whether the interval leaves no doubt."""
-        return self.below_chance or self.accuracy.high <= 0.5
-
-
-@dataclass(frozen=True)
-class SilentSource:
-    """A source that never votes on these documents."""
-
-    kind: ClassVar[str] = "silent_source"
-    source: str
 
 
 @dataclass(frozen=True)
@@ -206,9 +177,11 @@ class VoteJudge:
         """Of the votes of a source on these rows (v,), which are right for the classes in `earned` (v, m)."""
         if not len(rows):
             return None
-        if isinstance(self.learner, DenoisedModel):
-            given = np.asarray(self.posteriors, np.float32)
-            return self.learner.vote_accuracy(given, self.votes, source, rows, earned)
+        given = np.asarray(self.posteriors, np.float32)
+        if self.learner is not None and (
+            known := self.learner.vote_accuracy(given, self.votes, source, rows, earned)
+        ):
+            return known
         scores = np.log(np.maximum(np.asarray(self.posteriors[rows], np.float64), 1e-30))
         m, (vote, outcome) = scores.shape[1], np.nonzero(earned)
         right = (vote, outcome, earned[vote, outcome])

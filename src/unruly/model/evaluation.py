@@ -184,7 +184,7 @@ class OtherShare:
     true: Share
 
     def __str__(self) -> str:
-        return f"The model takes {self.label} to be {self.used:.1%} of all documents; of the true labels here it is {self.true}."
+        return f"The model assumes that {self.used:.1%} of all documents are {self.label}; of the true labels here, {self.true} are."
 
 
 @dataclass(frozen=True, eq=False)

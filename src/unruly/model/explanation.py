@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.denoising.denoised import DenoisedModel
 from unruly.facts import Ledger
 from unruly.features.encoder import Features
 from unruly.html import escape, html_table, marked_html
@@ -174,7 +173,7 @@ class Explanation:
         lines += ["", f"denoiser     {self.denoiser or 'no source voted'}"]
         lines += [f"classifier   {self.classifier}"]
         if self._with_odds:
-            lines += [f"together     {self.answer}: both multiplied, the class shares counted once"]
+            lines += [f"together     {self.answer}: product of the two, class shares counted once"]
         if self.words:
             lines += [
                 "",
@@ -213,11 +212,11 @@ class Explanation:
             pairs = zip(cells, self._columns.values(), strict=True)
             figures = "  ".join(f"{cell:>{size}}" for cell, size in pairs)
             lines.append(f"{source:{width}}  {label:{votes_width}}  {figures}  {why}")
-        by = f"; by reliability {_winners(self.pseudo_label)}" if self.pseudo_label else ""
+        by = f"; by reliability: {_winners(self.pseudo_label)}" if self.pseudo_label else ""
         return [
             *(line.rstrip() for line in lines),
             LEGEND_OF_ODDS if self._with_odds else LEGEND,
-            f"majority vote {_winners(self.majority)}{by}",
+            f"majority vote: {_winners(self.majority)}{by}",
         ]
 
     @property
@@ -379,7 +378,8 @@ def _votes(
     fitted: Fitted, votes: Votes, heads: Heads, features: Features, text: str | None
 ) -> tuple[Vote, ...]:
     learner, here = fitted.learner, heads.conditional[0]  # (k,)
-    odds = learner.vote_odds(features, votes)[0] if isinstance(learner, DenoisedModel) else None
+    moved = learner.vote_odds(features, votes)
+    odds = None if moved is None else moved[0]  # (k,)
     why = {match.source: match for match in votes.matches(0)} if votes.provenance else {}
 
     def vote(j: int) -> Vote:

@@ -38,7 +38,7 @@ from unruly.votes.votes import Votes
 from unruly.wording import shortened
 
 if TYPE_CHECKING:
-    from unruly.features.cache import Cache
+    from unruly.features.cache import FeatureCache
     from unruly.labelling.answers import Labelled
     from unruly.model.evaluation import Evaluation
 
@@ -51,7 +51,6 @@ class Fitted:
     """All that a model is after fitting. Immutable; `storage` writes and reads it."""
 
     learner: Learner
-    method: str
     settings: MethodSettings
     seed: int
     stated: StatedBalance | None  # the class balance that the user stated
@@ -59,7 +58,6 @@ class Fitted:
     blocks: tuple[tuple[str, int], ...]  # name and width of each block of features
     encoder: Encoding | None  # None when features were given
     rules: SavedRules | None  # None when only votes were given
-    ledger: Ledger
     summary: FitSummary
     neighbourhood: Neighbourhood
     digests: NDArray[np.uint64]  # of the training documents, sorted
@@ -78,6 +76,16 @@ class Fitted:
         return self.learner.sources
 
     @property
+    def method(self) -> str:
+        """The method that trained it."""
+        return self.summary.method
+
+    @property
+    def ledger(self) -> Ledger:
+        """What true labels were used for."""
+        return self.summary.ledger
+
+    @property
     def width(self) -> int:
         """How many features a document has."""
         return sum(width for _, width in self.blocks)
@@ -94,7 +102,7 @@ class Fitted:
     def features(
         self,
         documents: Documents,
-        cache: Cache | None = None,
+        cache: FeatureCache | None = None,
         progress: Progress = SILENT,
         *,
         keyed: bool = True,
@@ -149,7 +157,7 @@ class Fitted:
         return gold
 
     def vote_agreement(
-        self, documents: Documents, votes: object, cache: Cache | None = None
+        self, documents: Documents, votes: object, cache: FeatureCache | None = None
     ) -> float:
         """The share of the votes cast that name the class which the classifier predicts from features."""
         cast = self.votes(documents, votes)
@@ -163,7 +171,7 @@ class Fitted:
         self,
         documents: Documents,
         given: object = None,
-        cache: Cache | None = None,
+        cache: FeatureCache | None = None,
         progress: Progress = SILENT,
     ) -> Predictions:
         """Labels, probabilities, deciding heads and votes for these documents."""
@@ -194,7 +202,7 @@ class Fitted:
         self.labels.check(m)
         if not isinstance(self.text_column, str | None):
             raise ValueError("the name of the text column is none")
-        str(self.summary), str(self.ledger)  # can they be shown?
+        str(self.summary)  # can it be shown?
 
     def evaluate(
         self, documents: Documents, answers: Predictions, gold: NDArray[np.int64], origin: str

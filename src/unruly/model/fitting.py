@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, SettingsError
 from unruly.facts import (
     BlankTexts,
-    ClassBalance,
     DocumentsUnasked,
     LearntFromSample,
     Ledger,
@@ -58,7 +57,7 @@ from unruly.votes.votes import Votes
 from unruly.wording import listed, plural, shortened
 
 if TYPE_CHECKING:
-    from unruly.features.cache import Cache
+    from unruly.features.cache import FeatureCache
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +76,7 @@ class FitRequest:
     labels: Labelled | None  # true ones, of some documents
     valid: Any  # documents with true labels, as `WeakClassifier.fit` takes them; None without
     keep_documents: int
-    cache: Cache | None
+    cache: FeatureCache | None
 
 
 def fit(
@@ -107,7 +106,6 @@ def fit(
     ledger = Ledger.of(replace(use, origin=use.origin or origin) for use in learner.gold_used)
     fitted = Fitted(
         learner=learner,
-        method=request.method,
         settings=settings,
         seed=request.seed,
         stated=request.balance,
@@ -115,7 +113,6 @@ def fit(
         blocks=tuple((block.name, block.values.shape[1]) for block in features.blocks),
         encoder=request.encoder,
         rules=None if request.rules is None else _carried(request.rules, request),
-        ledger=ledger,
         summary=_summary(request, learner, heads, features.width, ledger),
         neighbourhood=_neighbourhood(request, features, heads),
         digests=np.unique(digests),
@@ -141,9 +138,9 @@ def _summary(
         votes,
         encoder=encoder.name if encoder else plural(width, "given feature"),
         method=request.method,
-        balance=next((n for n in learner.notes if isinstance(n, ClassBalance)), None),
+        balance=learner.balance,
         notes=(
-            *(note for note in learner.notes if not isinstance(note, ClassBalance)),
+            *learner.notes,
             *(encoder.notes() if encoder else ()),
             *given_up(votes),
             *_unasked(votes),

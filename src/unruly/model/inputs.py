@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import InputError, Where
+from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.rules.source import Source
-from unruly.texts.columns import gold_numbers, warn_if_counted_from_one
+from unruly.texts.columns import label_numbers
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
@@ -156,7 +156,7 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
         array = np.asarray(given)
     except ValueError:
         raise InputError(
-            "the votes are no matrix: give each document one value for each source"
+            "the votes are not a matrix: give each document one value for each source"
         ) from None
     if any(callable(one) or isinstance(one, Source) for one in array.ravel()[:1]):
         raise InputError(
@@ -175,7 +175,7 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
         )
     if array.dtype.kind == "f" and not np.array_equal(array, np.round(array)):
         raise InputError(
-            "Unknown label type: continuous numbers are no votes: give class numbers, and -1 for abstain"
+            "Unknown label type: continuous numbers are not votes: give class numbers, and -1 for abstain"
         )
     columns = getattr(given, "columns", None)  # of a frame: they name the sources
     return Votes.from_array(
@@ -303,12 +303,7 @@ def labels_of(
     """
     if isinstance(given, Mapping):
         given = _by_id(given, ids, what)
-    values = given if isinstance(given, pl.Series) else pl.Series(_listed(given), strict=False)
-    if len(values) != len(ids):
-        raise InputError(f"{what}: there are {len(values):,} for {plural(len(ids), 'document')}")
-    numbers = gold_numbers(values, classes, lambda row: Where(what, row=row)).astype(np.int64)
-    warn_if_counted_from_one(values, numbers, classes, what)
-    return numbers
+    return label_numbers(given, classes, len(ids), what)
 
 
 def _by_id(given: Mapping[Any, Any], ids: pl.Series, what: str) -> list[Any]:
@@ -317,17 +312,6 @@ def _by_id(given: Mapping[Any, Any], ids: pl.Series, what: str) -> list[Any]:
         if key not in known:
             raise InputError(f"{what}: there is no document with the id {key!r}")
     return [given.get(key) for key in ids.to_list()]
-
-
-def _listed(given: ArrayLike | Sequence[Any]) -> list[Any]:
-    array = np.asarray(given)
-    if array.ndim != 1:
-        raise InputError(
-            f"labels must be one for each document, not an array of shape {array.shape}"
-        )
-    values = [None if value != value else value for value in array.tolist()]  # NaN is unknown
-    kinds = {type(value) for value in values if value is not None}
-    return values if len(kinds) <= 1 else [None if v is None else str(v) for v in values]
 
 
 def corpus_gold(

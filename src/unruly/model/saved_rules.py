@@ -39,7 +39,7 @@ from unruly.rules.condition import (
 )
 from unruly.rules.function import ALWAYS, Function, source_file
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache, ColumnLacking, Evidence, Matcher, lacking
+from unruly.rules.matching import ColumnLacking, Evidence, Matcher, VoteCache, lacking
 from unruly.rules.similar import Described, Similar
 from unruly.rules.source import Rule, Source, condition_from_plain
 from unruly.rules.sources import Sources
@@ -112,18 +112,18 @@ class Absent:
         if self.kind == "entity":
             return (
                 f"source {source!r} needs the spaCy model {named}, and a model file opens nothing by "
-                f"itself: allow it, by --functions {named} or unruly.load(..., functions={named!r}), "
+                f"itself: allow it with --functions {named} or unruly.load(..., functions={named!r}), "
                 "or give the votes"
             )
         if self.kind == "classifier":
             return (
-                f"source {source!r} is the classifier {self.name}, and a model file opens nothing by itself: name it, by "
+                f"source {source!r} is the classifier {self.name}, and a model file opens nothing by itself: pass it with "
                 f"--functions {self.name} or unruly.load(..., functions={self.name!r}), or give the votes"
             )
         origin = f" of {self.file}" if self.file else ""
         return (
             f"source {source!r} is the Python function {self.name}{origin}, and a model file carries no "
-            f"code: name the file, by --functions path/to/{named} or unruly.load(..., functions=...), or give "
+            f"code: pass the file with --functions path/to/{named} or unruly.load(..., functions=...), or give "
             "the votes"
         )
 
@@ -222,7 +222,7 @@ class SavedRules:
     """
 
     sources: Sources
-    cache: Cache | None = field(default=None, compare=False, repr=False)
+    cache: VoteCache | None = field(default=None, compare=False, repr=False)
     columns: tuple[
         str, ...
     ] = ()  # of the training documents beside the text, where functions may read them
@@ -230,7 +230,7 @@ class SavedRules:
     @classmethod
     def of(cls, sources: Sources, keep: bool) -> SavedRules:
         """The sources, their votes kept in the user's cache or not."""
-        return cls(sources, Cache.default() if keep else None)
+        return cls(sources, VoteCache.default() if keep else None)
 
     @classmethod
     def behind(cls, votes: object) -> SavedRules | None:

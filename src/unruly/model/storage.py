@@ -1,5 +1,9 @@
 """A fitted model to one file and back: a zip of JSON and safetensors, never pickle.
 
+`summary.json` holds what a person is told of the fit: classes, sources, method, class balance, notes and the use of
+gold labels. `model.json` holds how it was made, `learner.json` and `learner.safetensors` what predicts, `rules.json`
+the rules, `training.*` a sample of the training documents, `encoder/` the fitted encoder. Each fact stands once.
+
 The members are stored without compression, in one order and with one timestamp, so that the same
 members give the same bytes. `manifest.json` comes first and names the format and the versions. The
 archive's comment is the SHA-256 of all bytes before it: a single changed byte anywhere is noticed.
@@ -31,7 +35,6 @@ from safetensors.numpy import save as save_arrays
 
 import unruly
 from unruly.errors import ModelFileError, SettingsError
-from unruly.facts import Ledger
 from unruly.features.registry import AllowedEncoders, named_by_file
 from unruly.features.stack import Encoding
 from unruly.files import written_whole
@@ -43,7 +46,7 @@ from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
 from unruly.wording import near_file
 
-FORMAT = 3  # 3: which labels it was trained on
+FORMAT = 4  # 4: each fact once
 MANIFEST = "manifest.json"
 MOST_MEMBERS = 256
 _NAME = re.compile(r"(?:encoder/)?[a-z][a-z0-9_]{0,40}\.(?:json|safetensors)", re.ASCII)
@@ -52,6 +55,13 @@ _RIGHTS = 0o644 << 16
 _DIGEST = 64  # hexadecimal characters of a SHA-256
 _PIECE = 1 << 20
 _SETS = "sets."  # before a source's number: the classes of its partial votes
+_SUMMARISED = (
+    "classes",
+    "sources",
+    "balance",
+    "gold_used",
+    "notes",
+)  # of a learner: in summary.json
 
 
 def to_json(value: object) -> bytes:
@@ -86,7 +96,7 @@ def write_container(
     manifest = to_json({"format": FORMAT, "versions": dict(versions)})
     for name in members:
         if name == MANIFEST or not _NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name for a member of a model file")
+            raise ValueError(f"{name!r} is not a name for a member of a model file")
     with written_whole(path) as part:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED, strict_timestamps=True) as archive:
             archive.comment = b"0" * _DIGEST
@@ -133,7 +143,7 @@ def open_container(path: str | Path) -> Container:
 
 
 def _no_file(place: Path) -> str:
-    remedy = "name a file made by `unruly fit -o` or model.save()"
+    remedy = "pass a file made with `unruly fit -o` or model.save()"
     if place.is_dir():
         return f"{place}: a folder, not a model file: {remedy}"
     if place.exists():
@@ -245,14 +255,15 @@ def save(path: str | Path, fitted: Fitted, parameters: Mapping[str, Any]) -> Non
     near = fitted.neighbourhood
     members = {
         "model.json": to_json(_facts(fitted, parameters)),
-        "learner.json": to_json(fitted.learner.facts()),
+        "learner.json": to_json(_learner_facts(fitted.learner)),
         "learner.safetensors": _pack(fitted.learner.arrays()),
         "summary.json": to_json(fitted.summary.to_plain()),
         "training.json": to_json({"ids": near.ids, "snippets": near.snippets}),
         "training.safetensors": _pack(_training_arrays(fitted)),
     }
     if fitted.rules is not None:
-        members["rules.json"] = to_json(fitted.rules.to_plain())
+        rules = fitted.rules.to_plain()
+        members["rules.json"] = to_json({name: rules[name] for name in rules if name != "classes"})
     if fitted.encoder is not None:
         members |= fitted.encoder.members()
     write_container(path, members, _versions())
@@ -302,30 +313,29 @@ def _loaded(container: Container, allowed: AllowedRules, encoders: object) -> Lo
     facts = container.read_json("model.json")
     training = container.read_json("training.json")
     arrays = load_arrays(container.read("training.safetensors"))
+    summary = FitSummary.from_plain(container.read_json("summary.json"))
     learner = restore(
         facts["learner"],
         load_arrays(container.read("learner.safetensors")),
-        container.read_json("learner.json"),
+        {**container.read_json("learner.json"), **_summarised(summary)},
     )
     snippets, encoder, rules = training["snippets"], None, None
     if facts["encoder"] is not None:
         place, members = str(container.path), container.members
         encoder = Encoding.from_plain(facts["encoder"], members, place, encoders)
     if "rules.json" in container.members:
-        plain = container.read_json("rules.json")
+        plain = {**container.read_json("rules.json"), "classes": list(learner.classes)}
         rules = SavedRules.from_plain(plain, allowed, encoder)
     fitted = Fitted(
         learner=learner,
-        method=facts["method"],
-        settings=SETTINGS[facts["method"]].from_plain(facts["settings"]),
+        settings=SETTINGS[summary.method].from_plain(facts["settings"]),
         seed=facts["seed"],
         stated=parse_prior(facts["stated"], learner.classes),
         numbered=facts["numbered"],
         blocks=tuple((name, width) for name, width in facts["blocks"]),
         encoder=encoder,
         rules=rules,
-        ledger=Ledger.from_plain(facts["ledger"]),
-        summary=FitSummary.from_plain(container.read_json("summary.json")),
+        summary=summary,
         neighbourhood=Neighbourhood(
             directions=arrays["directions"],
             votes=arrays["votes"],
@@ -341,15 +351,16 @@ def _loaded(container: Container, allowed: AllowedRules, encoders: object) -> Lo
         digests=arrays["digests"],
         labels=TrainedLabels(arrays["labelled"], arrays["labelled_as"], arrays["labelled_weights"]),
         commonest=facts["commonest"],
-        text_column=facts.get("text_column"),  # files of the first days of format 2 have none
+        text_column=facts["text_column"],
     )
     fitted.check()
-    return Loaded(fitted, _parameters(facts["parameters"], encoders))
+    parameters = _parameters(facts["parameters"], encoders)
+    return Loaded(fitted, {**parameters, "class_prior": facts["stated"]})
 
 
 def _parameters(plain: Mapping[str, Any], encoders: object) -> dict[str, Any]:
     """What the estimator was made with; an encoder of a name that only the file knows is not opened."""
-    known = {"encoder", "class_prior", "keep_documents", "cache"}
+    known = {"encoder", "keep_documents", "cache"}
     if set(plain) != known or type(plain["cache"]) is not bool:
         raise ValueError("the parameters are not those of a WeakClassifier")
     return {**plain, "encoder": named_by_file(plain["encoder"], AllowedEncoders.of(encoders))}
@@ -370,18 +381,31 @@ def restore(kind: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, A
     )
 
 
+def _learner_facts(learner: Learner) -> dict[str, Any]:
+    """What the summary does not say."""
+    return {name: value for name, value in learner.facts().items() if name not in _SUMMARISED}
+
+
+def _summarised(summary: FitSummary) -> dict[str, Any]:
+    """What the summary says, as a learner's facts have it."""
+    plain = summary.to_plain()
+    return {
+        "classes": plain["classes"],
+        "sources": [line["name"] for line in plain["sources"]],
+        "balance": plain["balance"],
+        "gold_used": plain["ledger"],
+        "notes": plain["notes"],
+    }
+
+
 def _facts(fitted: Fitted, parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "classes": list(fitted.classes),
-        "sources": list(fitted.sources),
-        "method": fitted.method,
         "settings": fitted.settings.to_plain(),
         "seed": fitted.seed,
         "stated": None if fitted.stated is None else fitted.stated.to_plain(),
         "numbered": fitted.numbered,
         "blocks": [list(block) for block in fitted.blocks],
         "encoder": None if fitted.encoder is None else fitted.encoder.to_plain(),
-        "ledger": fitted.ledger.to_plain(),
         "commonest": fitted.commonest,
         "text_column": fitted.text_column,
         "learner": type(fitted.learner).__name__,

@@ -1,37 +1,21 @@
-"""The summary of a fit: coverage, each source's reliability, agreement of the two heads; its notes as sentences."""
+"""The summary of a fit: coverage, each source's reliability, agreement of the two heads, and notes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.facts import (
-    BalanceOrigin,
-    BlankTexts,
-    ClassBalance,
-    ClassesAlike,
-    ClassesWithoutVotes,
-    DocumentsGivenUp,
-    DocumentsUnasked,
-    EncoderFallback,
-    LearntFromSample,
-    Ledger,
-    Note,
-    SharesAgainstVotes,
-    SourceBelowChance,
-    note_from_plain,
-    note_to_plain,
-)
+from unruly.facts import ClassBalance, Ledger, Note, note_from_plain, note_to_plain
 from unruly.html import escape, html_table
 from unruly.learner import Heads, Learner
-from unruly.rules.matching import less_time
+from unruly.sentences import sentence
 from unruly.statistics import Share
 from unruly.votes.votes import Votes
-from unruly.wording import aligned, counted, listed, plural
+from unruly.wording import aligned, counted, plural
 
 AGREEMENT = "agreement: how many of its votes match the final label"
 LEGEND = f"reliability: the source's share of all weight; {AGREEMENT}"  # of the paper's method
@@ -237,7 +221,7 @@ def estimated_accuracy(
     learner: Learner, j: int
 ) -> tuple[float, float, float] | tuple[None, None, None]:
     """The estimated accuracy of a source with its interval, where the method estimates it."""
-    table = getattr(learner, "accuracy", None)  # (k, 3), NaN for a source that never voted
+    table = learner.accuracy
     if table is None or not np.isfinite(table[j]).all():
         return None, None, None
     return float(table[j, 0]), float(table[j, 1]), float(table[j, 2])
@@ -266,119 +250,3 @@ def _cells(sources: tuple[SourceLine, ...]) -> list[tuple[str, ...]]:
     trust = "estimated accuracy" if estimates else "reliability"
     header = ("source", "votes", "coverage", "agreement", trust)
     return [header, *(line.cells(estimates) for line in sources)]
-
-
-_MOST_SHARES = 12  # in one line
-
-
-def sentence(note: Note) -> str:
-    """One note as a person reads it.
-
-    >>> sentence(BlankTexts(blank=9, documents=10))
-    '9 of 10 texts are blank: check that this is the right text column.'
-    >>> sentence(ClassesWithoutVotes(("news",)))
-    'No source votes for news, so it is never predicted: add a rule for it.'
-    """
-    match note:
-        case ClassBalance():
-            return _balance_sentence(note)
-        case ClassesWithoutVotes(classes=names):
-            it, them = ("it is", "it") if len(names) == 1 else ("they are", "each of them")
-            some = " or ".join(names) if len(names) < 4 else listed(names)
-            return f"No source votes for {some}, so {it} never predicted: add a rule for {them}."
-        case ClassesAlike(groups=groups):
-            some = listed((" and ".join(group) for group in groups), 6)
-            return f"No vote tells {some} apart: every rule names all of them or none. Add a rule for one alone."
-        case SharesAgainstVotes():
-            return (
-                f"{note.label} has votes on {note.voted:.1%} of the documents but a stated share of {note.share:.1%}: if that "
-                f"share holds, at most {note.share / note.voted:.0%} of these votes can be right. Check the share, and the "
-                f"rules for {note.label}."
-            )
-        case SourceBelowChance():
-            return (
-                f"{note.source} is estimated to be right on {note.accuracy:.0%} of its votes ({note.low:.0%} to "
-                f"{note.high:.0%}), less than guessing by the class shares ({note.chance:.0%}): read some of its "
-                "matches. If they are right, the model is wrong about it."
-            )
-        case BlankTexts(blank=blank, documents=documents):
-            return (
-                f"{blank:,} of {plural(documents, 'text')} {'is' if blank == 1 else 'are'} blank: check that this "
-                "is the right text column."
-            )
-        case EncoderFallback():
-            return (
-                f"Encoder {note.encoder} is used, because {note.better} is not installed: "
-                f"pip install 'unruly[{note.extra}]' for better features."
-            )
-        case DocumentsGivenUp():
-            return (
-                f"{note.source}, rule {note.rule}, timed out on {plural(note.documents, 'document')} (limit {note.seconds:g} s for the "
-                f"source) and abstains there: {less_time(note)}."
-            )
-        case DocumentsUnasked():
-            return (
-                f"{note.source} has not been asked about {note.documents:,} of {plural(note.of, 'document')}; these are treated "
-                "as missing, not as abstentions: `unruly vote` asks, as far as the budget goes."
-            )
-        case LearntFromSample():
-            return (
-                f"The model was learnt from {note.documents:,} of {plural(note.of, 'document')}, drawn at random: "
-                "--sample 0 learns from all, at more time and memory."
-            )
-    assert_never(note)
-
-
-def _balance_sentence(note: ClassBalance) -> str:
-    shares = shares_of(note.classes, note.shares)
-    if note.origin is BalanceOrigin.STATED:
-        first = f"Class shares: {shares}, as stated"
-        if note.left_open:
-            stated = tuple(name for name in note.classes if name not in note.left_open)
-            said, rest = (_some_shares(note, names) for names in (stated, note.left_open))
-            first = f"Class shares: {said}, as stated; the rest by the votes: {rest}"
-        if 0.0 in note.shares:
-            first += ", but for classes without votes, whose share the others get"
-    elif note.origin is BalanceOrigin.LABELS:
-        labels = plural(note.labels, "label")
-        first = f"Class shares: {shares}, estimated from {labels}{_joined(note)}"
-    else:
-        first = f"Class shares are not known; assumed: {shares}"
-    if note.depends is None:
-        return f"{first}."
-    other = "Shares near these" if note.origin is BalanceOrigin.STATED else "Other plausible shares"
-    second = f"{other} would change {note.depends:.1%} of the predictions"
-    if note.origin is BalanceOrigin.STATED:
-        second += "; if these are exact, say so (exact = true, or exactly in --prior)"
-    if note.origin is BalanceOrigin.ASSUMED:
-        second += (
-            ": state the shares (prior = [...] or --prior), or label 20 documents (`unruly label`)"
-        )
-    elif note.origin is BalanceOrigin.LABELS:
-        second += "; more labels (`unruly label`) make it fewer"
-    return f"{first}.\n{second}."
-
-
-def _some_shares(note: ClassBalance, names: tuple[str, ...]) -> str:
-    share = dict(zip(note.classes, note.shares, strict=True))
-    return shares_of(names, tuple(share[name] for name in names))
-
-
-def _joined(note: ClassBalance) -> str:
-    """What the labels were joined with, where it counts."""
-    if note.before is None or note.weight < 0.005:
-        return ""
-    what = "the votes' shares" if note.before is BalanceOrigin.ASSUMED else "the shares stated"
-    return f" ({1 - note.weight:.0%} of the weight) and {what} ({note.weight:.0%})"
-
-
-def shares_of(classes: tuple[str, ...], shares: tuple[float, ...]) -> str:
-    """Class shares in a line; of many classes the largest.
-
-    >>> shares_of(("ham", "spam"), (0.875, 0.125))
-    'ham 87.5%, spam 12.5%'
-    """
-    pairs = list(zip(classes, shares, strict=True))
-    if len(pairs) > _MOST_SHARES:
-        pairs.sort(key=lambda pair: -pair[1])
-    return listed((f"{name} {share:.1%}" for name, share in pairs), _MOST_SHARES)

@@ -44,7 +44,7 @@ from unruly.texts.frame_table import files_of
 from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
-    from unruly.features.cache import Cache
+    from unruly.features.cache import FeatureCache
     from unruly.features.encoder import Features
     from unruly.labelling.answers import Labelled
     from unruly.labelling.estimates import AccuracyEstimate
@@ -72,7 +72,7 @@ class WeakClassifier:
 
     Up to `keep_documents` training documents (the beginning of each, its id and its features) are kept in
     the model, so that explanations can show the nearest ones; 0 keeps none. With `cache` the features and votes
-    of texts are kept on disk (in `$UNRULY_CACHE`, else the user's cache folder) for the next time; a `Cache` of
+    of texts are kept on disk (in `$UNRULY_CACHE`, else the user's cache folder) for the next time; a `FeatureCache` of
     your own keeps features elsewhere.
 
     After `fit`: `classes_` (the order of all probabilities), `sources_`, `reliability_` (k,),
@@ -102,7 +102,7 @@ class WeakClassifier:
         seed: int = 0,
         settings: MethodSettings | None = None,
         keep_documents: int = KEEP_DOCUMENTS,
-        cache: bool | Cache = True,
+        cache: bool | FeatureCache = True,
     ) -> None:
         self.encoder = encoder
         self.method = method
@@ -197,7 +197,7 @@ class WeakClassifier:
             return ()
         if unnamed := [host for host in fitted.rules.hosts() if host not in hosts]:
             raise InputError(
-                f"the texts would go to {unnamed[0]}, which the model names and you do not: allow it, by "
+                f"the texts would go to {unnamed[0]}, which only the model names: allow it with "
                 f"--endpoint {unnamed[0]} or hosts={unnamed[:1]!r}"
             )
         return fitted.rules.with_key(key_env).ask(documents.corpus, progress)
@@ -592,14 +592,14 @@ class WeakClassifier:
             )
         return settings_for(self.method, self.settings)
 
-    def _cache(self) -> Cache | None:
+    def _cache(self) -> FeatureCache | None:
         if not isinstance(self.cache, bool):
             return self.cache
         if not self.cache:
             return None
-        from unruly.features.cache import Cache  # brings SciPy and scikit-learn, for lsa
+        from unruly.features.cache import FeatureCache  # brings SciPy and scikit-learn, for lsa
 
-        return Cache()
+        return FeatureCache()
 
     def _fitted(self) -> Fitted:
         fitted = getattr(self, "_fitted_model", None)
@@ -625,10 +625,8 @@ class WeakClassifier:
 
     def _plain_parameters(self) -> dict[str, Any]:
         """The parameters that the fitted model does not hold, as JSON can."""
-        stated = self._fitted().stated
         return {
             "encoder": plain_spec(self.encoder),
-            "class_prior": None if stated is None else stated.to_plain(),
             "keep_documents": self.keep_documents,
             "cache": self.cache,
         }

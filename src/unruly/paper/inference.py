@@ -23,7 +23,7 @@ from unruly.paper.attention import Attention, cast, outcomes, softmax_by_row
 from unruly.paper.classifier import Classifier
 from unruly.paper.denoiser import rule_scores
 from unruly.paper.training_set import standardised
-from unruly.statistics import softmax
+from unruly.statistics import Share, softmax
 from unruly.votes.votes import Votes
 
 _CHUNK = 16_384  # documents answered together, so that memory stays bounded
@@ -44,7 +44,6 @@ class CoTrained:
     reliability: NDArray[np.float64]  # (k,): A
     history: tuple[Epoch, ...] = ()
     gold_used: tuple[GoldUse, ...] = ()
-    notes: tuple[Note, ...] = ()
     ablation: str = "whole"
     attends: str = "all"  # whom the softmax of Eq. 1 runs over
     ensemble: str = "confident"
@@ -61,6 +60,36 @@ class CoTrained:
                 for start in range(0, max(votes.n, 1), _CHUNK)
             ]
         return Heads.concat(parts)
+
+    @property
+    def accuracy(self) -> None:
+        """The paper estimates no accuracies."""
+        return None
+
+    @property
+    def balance(self) -> None:
+        """The paper uses no class shares."""
+        return None
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """None."""
+        return ()
+
+    def vote_odds(self, features: Features, votes: Votes) -> NDArray[np.float64] | None:
+        """None: the softmax of Eq. 1 divides one weight among the votes of a document."""
+        return None
+
+    def vote_accuracy(
+        self,
+        combined: Real,
+        votes: Votes,
+        source: str,
+        rows: NDArray[np.intp],
+        earned: NDArray[np.float64],
+    ) -> Share | None:
+        """None: the paper estimates no accuracies."""
+        return None
 
     def scores(self, features: Features, votes: Votes) -> tuple[Real, Real]:
         """(n, m), (n, m): the scores of both heads before any softmax, as calibration needs them."""

@@ -3,3 +3,4 @@
 from __future__ import annotations
 
 FILE_NAME = "unruly.toml"
+SPLITS = ("train", "valid", "test")  # of its data

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from unruly.errors import InputError
 from unruly.labelling.label_file import NO_CLASS, LabelFile
 from unruly.labelmodels.majority_vote import majority_vote
-from unruly.model.summary import SourceLine, shares_of
+from unruly.model.summary import SourceLine
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.rules.source import source_to_plain
 from unruly.rules.sources import Sources
+from unruly.sentences import shares_of
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 

@@ -301,7 +301,7 @@ class OnDisk:
             now = Project.read(self.project).classes
         except UnrulyError as error:
             raise InputError(
-                f"the project has changed on disk and cannot be read ({error.message}): mend it and start again",
+                f"the project has changed on disk and cannot be read ({error.message}): fix it and start again",
                 where=error.where,
             ) from None
         if now != classes:

@@ -68,7 +68,7 @@ class ProjectText:
 def write_edit(before: ProjectText, text: str, *, may_be_empty: bool = False) -> Project:
     """Write an edited text over the file that it was made from, whole or not at all; gives the project.
 
-    Refused where the file has changed since, and where the text is no sound project. Byte order mark and
+    Refused where the file has changed since, and where the text is not a sound project. Byte order mark and
     Windows line ends are kept.
     """
     project = parse_project(text, before.file, may_be_empty=may_be_empty)

@@ -92,7 +92,8 @@ def project_file(path: Path) -> Path:
     if path.is_dir():
         if file.exists() or path.name == FILE_NAME:
             raise ProjectError(
-                f"{FILE_NAME} is no file, but a folder, a pipe or a device", where=Where(str(path))
+                f"{FILE_NAME} is not a file, but a folder, a pipe or a device",
+                where=Where(str(path)),
             )
         raise ProjectError(
             f"no {FILE_NAME} in this folder: `unruly new NAME` makes a project",

@@ -20,7 +20,8 @@ from unruly.model.settings import MethodSettings, settings_for
 from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, parse_prior, unused_by_paper
 from unruly.progress import SILENT, Progress
-from unruly.rules.matching import Cache
+from unruly.project import SPLITS
+from unruly.rules.matching import VoteCache
 from unruly.rules.similar import descriptions_of
 from unruly.rules.sources import Sources
 from unruly.texts.columns import gold_column, names_classes
@@ -41,7 +42,6 @@ SAMPLE = 200_000  # training documents that are learnt from, unless another numb
 
 Prior = str | tuple[float, ...] | Mapping[str, Any] | StatedBalance | None
 EncoderSpec = str | Mapping[str, Any] | tuple[str | Mapping[str, Any], ...]
-SPLITS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class DataFiles:
         name: str | None = getattr(self, split)
         if name is None:
             raise ProjectError(
-                f'the project names no {split} file: add {split} = "..." under [data] in unruly.toml'
+                f'the project has no {split} file: set {split} = "..." under [data] in unruly.toml'
             )
         path = _without_detours(folder / check_name(name))
         if not path.exists() and Path(name).is_file():
@@ -209,7 +209,7 @@ class Project:
     def vote(self, corpus: Corpus, progress: Progress = SILENT) -> Votes:
         """The votes of all sources, those that the user's cache has not matched again."""
         with self.blamed():
-            return self.sources.vote(corpus, progress, Cache.default())
+            return self.sources.vote(corpus, progress, VoteCache.default())
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -272,7 +272,7 @@ class Project:
         """Refuse a model with other classes than the project's, or with these in another order."""
         if model.class_names != self.classes:
             raise InputError(
-                f"the model's classes are {listed(model.class_names)}, the project's {listed(self.classes)}: name a model "
+                f"the model's classes are {listed(model.class_names)}, the project's {listed(self.classes)}: pass a model "
                 "of this project, or fit it again"
             )
 
@@ -355,13 +355,14 @@ class Unscored:
     def __str__(self) -> str:
         if self.found:
             return f"not scored: the column {self.column!r} of {self.file} has no label"
-        named = "is named" if self.column is None else f"is called {self.column!r}"
+        why = (
+            f"no label column is set for {self.file}"
+            if self.column is None
+            else f"{self.file} has no column {self.column!r}"
+        )
         perhaps = f" ({self.likely!r} may hold the labels)" if self.likely is not None else ""
         key = "test_label" if self.split == "test" and self.column is not None else "label"
-        return (
-            f"not scored against gold labels: of {self.file} no column {named}{perhaps}: name it by "
-            f'{key} = "{self.likely or "..."}" under [data]'
-        )
+        return f'not scored against gold labels: {why}{perhaps}: set {key} = "{self.likely or "..."}" under [data]'
 
 
 def _unscored(project: Project, documents: Corpus, split: str) -> Unscored | None:
@@ -420,7 +421,7 @@ class FittedProject:
     def __str__(self) -> str:
         if self.evaluation is None:
             return str(self.model.summary_)
-        other = '; name new documents by test = "..." under [data]'
+        other = '; for new documents, set test = "..." under [data]'
         scored = f"scored against the gold labels of the {self.scored_on} file"
         scored += other if self.scored_on == "train" else ""
         return "\n".join([*self.model.summary_.lines(), "", scored, str(self.evaluation)])
@@ -448,13 +449,13 @@ def check_classes(classes: tuple[str, ...]) -> None:
             f"one class only ({classes[0]!r}): a classifier needs at least two to choose from"
         )
     if len(classes) > MOST_CLASSES:
-        raise ProjectError(f"{len(classes)} classes: at most {MOST_CLASSES} can be told apart")
+        raise ProjectError(f"{len(classes)} classes: at most {MOST_CLASSES} are supported")
     for name in classes:
         if not name.strip():
             raise ProjectError("a class has an empty name: give it one")
         if name != name.strip():
             raise ProjectError(
-                f"the class {name!r} begins or ends with a space: take it away, for labels are read without"
+                f"the class {name!r} begins or ends with a space: remove it, because labels are read without it"
             )
         if classes.count(name) > 1:
             raise ProjectError(f"the class {name!r} is named twice: name each class once")

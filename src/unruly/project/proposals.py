@@ -29,7 +29,7 @@ from unruly.prompts.asking import Asked, Asking, Plan, RetryPolicy
 from unruly.prompts.endpoint import Endpoint, Form, answer_schema, chat_body, request_key
 from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.rules.pattern import Pattern
 from unruly.rules.prompt import AGREED, CONTESTED, UNCOVERED, prompt_of, urgency_by_rules
 from unruly.rules.regular_expressions import read_expression
@@ -262,7 +262,7 @@ class LlmSuggester:
         """By a model of the project, or by one that is fitted for this."""
         judged, sources = judge(project, model, progress), project.sources
         corpus = judged.corpus
-        need = urgency_by_rules(sources, corpus, Cache.default())
+        need = urgency_by_rules(sources, corpus, VoteCache.default())
         rows = contested(corpus, need, judged.judge.posteriors)
         texts = tuple(
             shortened(" ".join(text.split()), EXCERPT)

@@ -6,7 +6,7 @@ Large files are read as a stream, never all in memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,25 +15,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import Where
-from unruly.facts import ClassesAlike
+from unruly.facts import (
+    BlankTexts,
+    ClassesAlike,
+    ClassesWithoutVotes,
+    DocumentsUnasked,
+    ExampleFailure,
+    Finding,
+    IdleRule,
+    NoLabels,
+    NoVotes,
+    OneClassVoted,
+    RepeatedTexts,
+    SharesAgainstVotes,
+    SilentSource,
+    StarredKeyword,
+    note_to_plain,
+)
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.project.toml_table import Table
 from unruly.prompts.asking import Asked, Plan, Stop
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.rules.prompt import ask, plans, prompt_of
-from unruly.rules.sources import ExampleFailure, RuleCount, Sources
+from unruly.rules.sources import RuleCount, Sources
+from unruly.sentences import sentences
 from unruly.texts.corpus import Corpus
-from unruly.texts.table import BadRow, BrokenFile
+from unruly.texts.table import BadRow, BrokenFile, row_remarks
 from unruly.texts.wrench import is_wrench
 from unruly.votes.summary import Summary, summarise
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
 
 SMALL = 100_000  # documents that are read whole
-_MOST_IDLE = 8  # rules that decide nothing which are shown one by one
 
 
 @dataclass(frozen=True)
@@ -60,7 +76,7 @@ def vote_split(
     project: Project,
     split: str = "train",
     progress: Progress = SILENT,
-    cache: Cache | None = None,
+    cache: VoteCache | None = None,
     *,
     count_rules: bool = False,
 ) -> Voted:
@@ -83,7 +99,7 @@ def _whole(
     project: Project,
     corpus: Corpus,
     progress: Progress,
-    cache: Cache | None,
+    cache: VoteCache | None,
     counter: _RuleCounter,
 ) -> Voted:
     noted = _Noted([corpus], counter)
@@ -96,7 +112,7 @@ class _RuleCounter:
     """Counts what each rule matches and decides, batch by batch; without sources nothing."""
 
     sources: Sources | None
-    cache: Cache | None
+    cache: VoteCache | None
     batches: list[tuple[RuleCount, ...]] = field(default_factory=list)
 
     def add(self, batch: Corpus) -> None:
@@ -152,85 +168,15 @@ class _Noted:
 
 
 @dataclass(frozen=True)
-class LocatedFailure:
-    """An example that does not hold, and where it is written."""
-
-    where: Where
-    failure: ExampleFailure
-
-    def __str__(self) -> str:
-        return f"{self.where} {self.failure.found}"
-
-    def to_plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        failure = self.failure
-        return {
-            **_plain_place(self.where),
-            "text": failure.text,
-            "counter_example": failure.counter,
-        }
-
-
-@dataclass(frozen=True)
-class IdleRule:
-    """A rule without which its source, which does vote, would vote the same on every document."""
-
-    where: Where
-    matches: int  # documents; an earlier rule of the source decides on each
-
-    def __str__(self) -> str:
-        if not self.matches:
-            return f"{self.where} matches no document: correct it, or remove it"
-        return (
-            f"{self.where} never decides: an earlier rule of the source decides on "
-            f"{'the one document' if self.matches == 1 else f'all {self.matches:,} documents'} that it matches; "
-            "move it up, or remove it"
-        )
-
-    def to_plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {**_plain_place(self.where), "matches": self.matches}
-
-
-def _plain_place(rule: Where) -> dict[str, Any]:
-    """The place of a rule as JSON has it."""
-    return {"source": rule.source, "rule": rule.rule, "file": rule.file, "line": rule.line}
-
-
-@dataclass(frozen=True)
-class TooFrequent:
-    """A source that votes for a class more than twice as often as the class occurs, by the prior that was stated.
-
-    Were every document of the class among them, still at most `share / votes` of these votes could be right.
-    """
-
-    source: str
-    label: str
-    votes: float  # of the documents
-    share: float  # of the class, as stated
-
-    def __str__(self) -> str:
-        return (
-            f"{self.source} votes for {self.label} on {self.votes:.1%} of the documents, but the prior gives that class "
-            f"{self.share:.1%}: at most {self.share / self.votes:.0%} of these votes can be right; make the rule "
-            "stricter, or correct the prior"
-        )
-
-
-@dataclass(frozen=True)
 class Checked:
     """What `unruly check` found."""
 
     summary: Summary
     examples: int  # how many there are, counter-examples included
-    failures: tuple[LocatedFailure, ...]
+    failures: tuple[ExampleFailure, ...]
+    findings: tuple[Finding, ...] = ()  # the worst first
     texts: TextCounts = field(default_factory=TextCounts)
     disabled: tuple[str, ...] = ()  # sources that are left out because the file says so
-    no_labels: str | None = None  # the label column that is named, where no file has labels in it
-    starred: tuple[tuple[str, str], ...] = ()  # (source, keyword): words that end with a star
-    too_frequent: tuple[TooFrequent, ...] = ()
-    alike: tuple[tuple[str, ...], ...] = ()  # groups of classes that no vote tells apart
-    idle: tuple[IdleRule, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -238,132 +184,27 @@ class Checked:
         return not self.failures
 
     @property
-    def never_vote(self) -> tuple[str, ...]:
-        """The sources whose rules match no document."""
-        rows = self.summary.sources
-        return tuple(row.source for row in rows if row.coverage == 0 and not row.unasked)
-
-    @property
-    def not_asked(self) -> tuple[str, ...]:
-        """The language models that no document was shown to yet."""
-        rows = self.summary.sources
-        return tuple(row.source for row in rows if row.coverage == 0 and row.unasked)
-
-    @property
-    def only_class(self) -> str | None:
-        """The class that all votes name, where there is but one."""
-        named = self.summary.total.polarity
-        return self.summary.classes[named[0]] if len(named) == 1 else None
-
-    @property
-    def unnamed(self) -> tuple[str, ...]:
-        """The classes that no vote is for."""
-        named = self.summary.total.polarity
-        return tuple(name for r, name in enumerate(self.summary.classes) if r not in named)
-
-    @property
     def learnable(self) -> bool:
         """Whether there is anything to learn from: votes, for two classes or more."""
         return len(self.summary.total.polarity) > 1
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong, a sentence each, the worst first."""
-        return (*self._about_votes(), *self._about_rules(), *self._about_texts())
-
-    def _about_votes(self) -> list[str]:
-        """Classes that cannot be learnt."""
-        found = []
-        if self.not_asked:
-            have = "has" if len(self.not_asked) == 1 else "have"
-            found.append(
-                f"{listed(self.not_asked)} {have} not been asked yet: unruly vote asks, and unruly vote --plan says what "
-                "that costs"
-            )
-        if not self.summary.total.polarity and len(self.not_asked) < len(self.summary.sources):
-            found.append(
-                "no rule matches any document, so there is nothing to learn from: check the rules, and that "
-                "this is the right text column"
-            )
-        elif self.only_class is not None and not self.not_asked:
-            found.append(
-                f"all votes are for {self.only_class}, so no other class can be learnt: add rules for "
-                f"{listed(self.unnamed)}"
-            )
-        elif self.unnamed and not self.not_asked:
-            found.append(
-                f"no vote is for {listed(self.unnamed)}: add rules, for a class without votes is never predicted"
-            )
-        if self.alike:
-            from unruly.model.summary import sentence
-
-            line = sentence(ClassesAlike(self.alike))
-            found.append(line[0].lower() + line[1:])
-        return found
-
-    def _about_rules(self) -> list[str]:
-        """Rules that probably do not do what was meant."""
-        found = []
-        if self.summary.total.polarity and self.never_vote:
-            none = "matches" if len(self.never_vote) == 1 else "match"
-            found.append(
-                f"{listed(self.never_vote)} {none} no document: check the rules, or remove them"
-            )
-        found += map(str, self.idle[:_MOST_IDLE])
-        if others := len(self.idle[_MOST_IDLE:]):
-            decide = "decides" if others == 1 else "decide"
-            found.append(f"{plural(others, 'more rule')} {decide} nothing: --json lists all")
-        if self.starred:
-            source, word = self.starred[0]
-            more = f", and {len(self.starred) - 1} more like it" if len(self.starred) > 1 else ""
-            found.append(
-                f"keyword {word!r} of {source}{more}: a star is taken as it stands; for all words that begin so, write "
-                f"pattern = '\\b{word[:-1]}'"
-            )
-        return [*found, *map(str, self.too_frequent)]
-
-    def _about_texts(self) -> list[str]:
-        """The file of documents."""
-        found = []
-        if self.no_labels is not None:
-            found.append(
-                f"there are no labels in a column {self.no_labels!r}, so nothing is scored: correct label = ... under "
-                "[data], or leave it out"
-            )
-        n = self.summary.documents
-        if self.texts.blank:
-            found.append(
-                f"{self.texts.blank:,} of {plural(n, 'text')} {_are(self.texts.blank)} empty"
-            )
-        if self.texts.duplicates:
-            count = self.texts.duplicates
-            found.append(
-                f"{count:,} of {plural(n, 'text')} {'repeats' if count == 1 else 'repeat'} an earlier one"
-            )
-        if skipped := len(self.texts.skipped):
-            found.append(
-                f"{plural(skipped, 'row')} of the file {_are(skipped)} skipped as unusable"
-            )
-        return [*found, *(f"left out: {file}" for file in self.texts.broken)]
+    def lines(self) -> list[str]:
+        """What a person reads of it, without the failures of examples."""
+        return [
+            *sentences(self.findings),
+            *row_remarks(self.texts.skipped, broken=self.texts.broken),
+        ]
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
             "holds": self.holds,
             "learnable": self.learnable,
-            "never_vote": list(self.never_vote),
-            "idle_rules": [fact.to_plain() for fact in self.idle],
-            "not_asked": list(self.not_asked),
             "disabled": list(self.disabled),
-            "only_class": self.only_class,
-            "unnamed": list(self.unnamed),
-            "no_labels": self.no_labels,
-            "starred": [list(pair) for pair in self.starred],
-            "alike": [list(group) for group in self.alike],
-            "too_frequent": [asdict(fact) for fact in self.too_frequent],
+            "findings": [note_to_plain(found) for found in self.findings],
             "texts": {**asdict(self.texts), "skipped": len(self.texts.skipped)},
             "examples": self.examples,
-            "failures": [failure.to_plain() for failure in self.failures],
+            "failures": [note_to_plain(failure) for failure in self.failures],
             "summary": self.summary.to_dict(),
         }
 
@@ -372,7 +213,7 @@ def check_project(
     given: str | Path | Project,
     split: str = "train",
     progress: Progress = SILENT,
-    cache: Cache | None = None,
+    cache: VoteCache | None = None,
 ) -> Checked:
     """Read a project, run its examples, and count its votes on one split."""
     project = given if isinstance(given, Project) else Project.read(given)
@@ -380,18 +221,64 @@ def check_project(
     with project.blamed():
         failures = _located(project)
     voted = vote_split(project, split, progress, cache, count_rules=True)
+    summary = summarise(voted.votes, voted.gold)
     return Checked(
-        summary=summarise(voted.votes, voted.gold),
+        summary=summary,
         examples=sum(len(rule.examples) + len(rule.counter_examples) for rule in rules),
         failures=failures,
+        findings=(
+            *_about_votes(voted.votes, summary.total.polarity),
+            *_about_sources(voted.votes),
+            *_idle(project, voted.rules),
+            *_starred(project),
+            *_too_frequent(project, voted.votes),
+            *_about_texts(project, voted),
+        ),
         texts=voted.texts,
         disabled=project.sources.disabled,
-        no_labels=project.data.label if voted.gold is None and not _other_files(project) else None,
-        starred=tuple(_starred(project)),
-        too_frequent=tuple(_too_frequent(project, voted.votes)),
-        alike=voted.votes.inseparable(),
-        idle=tuple(_idle(project, voted.rules)),
     )
+
+
+def _about_votes(votes: Votes, named: Collection[int]) -> Iterator[Finding]:
+    """Sources that were not asked yet, and classes that cannot be learnt; `named` are those with votes."""
+    unasked = [name for name in votes.sources if _waits(votes, name)]
+    for name in unasked:
+        yield DocumentsUnasked(name, int(votes.unasked[name].sum()), votes.n)
+    without = tuple(name for c, name in enumerate(votes.classes) if c not in named)
+    if not named:
+        if len(unasked) < votes.k:
+            yield NoVotes()
+    elif len(named) == 1 and not unasked:
+        yield OneClassVoted(votes.classes[next(iter(named))], without)
+    elif without and not unasked:
+        yield ClassesWithoutVotes(without)
+    if groups := votes.inseparable():
+        yield ClassesAlike(groups)
+
+
+def _about_sources(votes: Votes) -> Iterator[Finding]:
+    """Sources that never vote, where others do."""
+    if votes.covered.any():
+        for j, name in enumerate(votes.sources):
+            if not votes.voted[:, j].any() and not _waits(votes, name):
+                yield SilentSource(name)
+
+
+def _waits(votes: Votes, name: str) -> bool:
+    """Whether a source has no vote yet, and was not asked about everything."""
+    missing = votes.unasked.get(name)
+    silent = not votes.voted[:, votes.sources.index(name)].any()
+    return silent and missing is not None and bool(missing.any())
+
+
+def _about_texts(project: Project, voted: Voted) -> Iterator[Finding]:
+    if voted.gold is None and project.data.label is not None and not _other_files(project):
+        yield NoLabels(project.data.label)
+    n, texts = voted.votes.n, voted.texts
+    if texts.blank:
+        yield BlankTexts(texts.blank, n)
+    if texts.duplicates:
+        yield RepeatedTexts(texts.duplicates, n)
 
 
 def _idle(project: Project, counts: Iterable[RuleCount]) -> Iterator[IdleRule]:
@@ -401,10 +288,12 @@ def _idle(project: Project, counts: Iterable[RuleCount]) -> Iterator[IdleRule]:
     file = _table(project)
     for count in counts:
         if not count.decides and count.source in voting:
-            yield IdleRule(_place(project, file, count.source, count.rule), count.matches)
+            place = _place(project, file, Where(source=count.source, rule=count.rule))
+            yield IdleRule(place, count.matches)
 
 
-def _too_frequent(project: Project, votes: Votes) -> Iterator[TooFrequent]:
+def _too_frequent(project: Project, votes: Votes) -> Iterator[SharesAgainstVotes]:
+    """Sources that vote for a class more than twice as often as it occurs, by the prior that was stated."""
     stated = parse_prior(project.prior, project.classes)
     if stated is None or stated.of_votes:
         return
@@ -414,15 +303,15 @@ def _too_frequent(project: Project, votes: Votes) -> Iterator[TooFrequent]:
         often = (votes.hard == c).mean(axis=0)  # (k,)
         for j in np.flatnonzero(often > 2 * share):
             if (name := votes.sources[j]) not in votes.soft:
-                yield TooFrequent(name, project.classes[c], float(often[j]), share)
+                yield SharesAgainstVotes(project.classes[c], share, float(often[j]), name)
 
 
-def _starred(project: Project) -> Iterator[tuple[str, str]]:
-    """Keywords such as crash*: in other tools the star stands for any letters."""
+def _starred(project: Project) -> Iterator[StarredKeyword]:
     for source in project.sources.sources:
         for rule in source.rules:
             words = rule.when.words if isinstance(rule.when, Keywords) else ()
-            yield from ((source.name, word) for word in words if re.fullmatch(r"\w+\*", word))
+            starred = [word for word in words if re.fullmatch(r"\w+\*", word)]
+            yield from (StarredKeyword(source.name, word) for word in starred)
 
 
 def _other_files(project: Project) -> bool:
@@ -430,22 +319,20 @@ def _other_files(project: Project) -> bool:
     return project.data.test is not None or project.data.valid is not None
 
 
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _located(project: Project) -> tuple[LocatedFailure, ...]:
+def _located(project: Project) -> tuple[ExampleFailure, ...]:
+    """The examples that do not hold, with file and line."""
     by_name = {source.name: source for source in project.sources.sources}
     file = _table(project)
     found = []
     for failure in project.sources.check_examples():
-        rule = by_name[failure.source].rules[failure.rule - 1]
-        key = "counter_examples" if failure.counter else "examples"
-        texts = list(rule.counter_examples if failure.counter else rule.examples)
-        keys = (key, texts.index(failure.text))
-        found.append(
-            LocatedFailure(_place(project, file, failure.source, failure.rule, *keys), failure)
-        )
+        where, counter = failure.where, failure.counter_example
+        assert where.source is not None
+        assert where.rule is not None
+        rule = by_name[where.source].rules[where.rule - 1]
+        key = "counter_examples" if counter else "examples"
+        texts = list(rule.counter_examples if counter else rule.examples)
+        place = _place(project, file, where, key, texts.index(failure.text))
+        found.append(replace(failure, where=place))
     return tuple(found)
 
 
@@ -454,18 +341,16 @@ def _table(project: Project) -> Table | None:
     return None if project.file is None else Table.read(project.file)
 
 
-def _place(project: Project, file: Table | None, source: str, rule: int, *keys: str | int) -> Where:
+def _place(project: Project, file: Table | None, rule: Where, *keys: str | int) -> Where:
     """A rule, or a value under keys of it, with file and line."""
-    where = Where(source=source, rule=rule)
-    if file is None:
-        return where
-    return where.within(
-        file.where("source", project.sources.index(source), "rule", rule - 1, *keys)
-    )
+    if file is None or rule.source is None or rule.rule is None:
+        return rule
+    index = project.sources.index(rule.source)
+    return rule.within(file.where("source", index, "rule", rule.rule - 1, *keys))
 
 
 def plan_split(
-    project: Project, split: str = "train", cache: Cache | None = None
+    project: Project, split: str = "train", cache: VoteCache | None = None
 ) -> tuple[Plan, ...]:
     """What asking would send and cost; nothing is read where no source is a language model."""
     if not _asks(project):
@@ -478,7 +363,7 @@ def ask_split(
     project: Project,
     split: str = "train",
     progress: Progress = SILENT,
-    cache: Cache | None = None,
+    cache: VoteCache | None = None,
 ) -> tuple[Asked, ...]:
     """Ask the language models of a project about one split, within their budgets."""
     if not _asks(project):
@@ -501,7 +386,9 @@ def asked_line(asked: Asked) -> str:
     if asked.models:
         parts.append(f"answered by {listed(asked.models)}")
     if "response_format" in asked.without:
-        parts.append("the server knows no schema, so answers were read as plain text")
+        parts.append(
+            "the server does not support response schemas, so answers were read as plain text"
+        )
     if "temperature" in asked.without:
         parts.append("the server refuses temperature 0, so another run could answer differently")
     return f"{asked.source}: {', '.join(parts)}"

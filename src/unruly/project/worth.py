@@ -34,7 +34,7 @@ Hits = NDArray[np.bool_]
 
 def project_worth(project: Project, draws: int = 5, progress: Progress = SILENT) -> Worth:
     """Fit the rules' model without any gold, then compare it with classifiers trained on labels."""
-    from unruly.features.cache import Cache as FeatureCache
+    from unruly.features.cache import FeatureCache as FeatureCache
 
     corpus = project.corpus("train")
     labels = _labels(project, corpus)
@@ -81,7 +81,7 @@ def _labels(project: Project, corpus: Corpus) -> NDArray[np.int64]:
     if labels.labels:
         return labels.numbers
     raise InputError(
-        'no training document has a gold label to compare the rules with: name their column by label = "..." '
+        'no training document has a gold label to compare the rules with: set label = "..." '
         "under [data], or label some by `unruly label`"
     )
 
@@ -93,7 +93,7 @@ def _held_out(project: Project) -> Corpus | None:
     corpus = project.corpus("test")
     if corpus.gold is None or not (corpus.gold >= 0).any():
         raise InputError(
-            'the test file has no gold labels to score on: name their column by label = "..." under [data], '
+            'the test file has no gold labels to score on: set their column, label = "...", under [data], '
             "or leave the test file out to score on half of the labelled training documents"
         )
     return corpus

@@ -59,7 +59,7 @@ class Completion:
 
     @classmethod
     def of(cls, body: bytes) -> Completion | None:
-        """From the body of a reply; None where that is no chat completion."""
+        """From the body of a reply; None where that is not a chat completion."""
         try:
             found = json.loads(body)
             choice = found["choices"][0]
@@ -161,7 +161,7 @@ def _content(message: Mapping[str, Any]) -> str:
     if isinstance(content, str) and content.strip():
         return content
     if content is not None and not isinstance(content, str):
-        raise TypeError("the content is no text")
+        raise TypeError("the content is not a text")
     reasoned = message.get("reasoning_content") or message.get("reasoning")
     return f"{_THINKING}{reasoned}" if reasoned else str(message.get("refusal") or "")
 

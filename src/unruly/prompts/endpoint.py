@@ -197,7 +197,7 @@ class Reply:
         if 400 <= status < 600:
             return replace(self, status=status)
         shown = self.words()[:80]
-        return replace(self, status=0, problem=f"the reply is no chat completion: {shown!r}")
+        return replace(self, status=0, problem=f"the reply is not a chat completion: {shown!r}")
 
     def words(self) -> str:
         """What a server says of a request that it refused."""
@@ -309,7 +309,7 @@ class Endpoint:
         if self.local and not _loopback(peer):
             made.close()
             raise RuleError(
-                f"{self.host} leads to {peer}, which is not this machine: name it by that address"
+                f"{self.host} leads to {peer}, which is not this machine: use that address"
             )
         return made
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.facts import BalanceOrigin, ClassBalance, Ledger, Use, note_to_plain
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate
 from unruly.labelmodels.majority_vote import majority_vote
@@ -184,7 +184,7 @@ def gather(
     votes: Votes | None = None,
     scored_votes: Votes | None = None,
     labels: Labelled | None = None,
-    cache: Cache | None = None,
+    cache: FeatureCache | None = None,
     progress: Progress = SILENT,
 ) -> Facts:
     """Apply the model to documents (preferably its training documents) and score it on `scored`.
@@ -208,7 +208,7 @@ def key_figures(
     scored: Corpus | None = None,
     *,
     labels: Labelled | None = None,
-    cache: Cache | None = None,
+    cache: FeatureCache | None = None,
 ) -> KeyFigures:
     """The same as far as the verdict and the main charts need it: seconds where all of it takes a minute."""
     seen = answers(fitted, documents, cache=cache)
@@ -225,7 +225,7 @@ def answers(
     fitted: Fitted,
     corpus: Corpus,
     given: Votes | None = None,
-    cache: Cache | None = None,
+    cache: FeatureCache | None = None,
     progress: Progress = SILENT,
 ) -> Answers:
     """Take the given votes, else those of the model's own rules, and apply both heads."""
@@ -246,7 +246,7 @@ def _key_figures(
     seen: Answers,
     other: Answers | None,
     labels: Labelled | None,
-    cache: Cache | None,
+    cache: FeatureCache | None,
     progress: Progress = SILENT,
 ) -> KeyFigures:
     held_out = _scored(seen, other)

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from unruly.facts import BalanceOrigin, Use
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.files import check_no_folder, written_whole
 from unruly.html import (
     GOOD,
@@ -93,7 +93,7 @@ def report(
         votes=votes,
         scored_votes=scored_votes,
         labels=labels,
-        cache=Cache(),
+        cache=FeatureCache(),
         progress=progress,
     )
     text = page(facts)

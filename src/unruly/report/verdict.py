@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.denoising.accuracy import FEW
-from unruly.facts import BalanceOrigin, Note, SourceBelowChance, Use
+from unruly.facts import BalanceOrigin, Note, SilentSource, Use, WeakSource
 from unruly.html import escape
 from unruly.labelmodels.majority_vote import class_wins
 from unruly.model.advice import (
@@ -19,14 +19,11 @@ from unruly.model.advice import (
     Conflict,
     Critique,
     RepeatedSource,
-    SilentSource,
     UncoveredClass,
-    WeakSource,
     WeakWord,
     advice_sentences,
 )
 from unruly.model.evaluation import Evaluation, Part, majority_shares, paired_gain
-from unruly.model.summary import sentence
 from unruly.report.markup import (
     listed,
     paragraph,
@@ -36,6 +33,7 @@ from unruly.report.markup import (
     share_words,
     table,
 )
+from unruly.sentences import sentence
 from unruly.statistics import Share
 from unruly.texts.columns import counted_from_one
 from unruly.votes.votes import ABSTAIN, Votes
@@ -205,7 +203,7 @@ def _balance(facts: KeyFigures) -> list[str]:
 def _notes(facts: KeyFigures) -> list[str]:
     """The notes of the fit; of sources that are below chance a few, and how many more there are."""
     notes = [note for note in facts.summary.notes if note != facts.balance]
-    below = [note for note in notes if isinstance(note, SourceBelowChance)][_MOST_BELOW:]
+    below = [note for note in notes if isinstance(note, WeakSource)][_MOST_BELOW:]
     lines = [_note(note, facts) for note in notes if note not in below]
     if below:
         lines.append(f"{plural(len(below), 'more source')} like these: see the table of sources.")
@@ -214,18 +212,18 @@ def _notes(facts: KeyFigures) -> list[str]:
 
 def _note(note: Note, facts: KeyFigures) -> str:
     """A note of the fit; beside an estimate of a source what was measured, where that could be done."""
-    if isinstance(note, SourceBelowChance):
+    if isinstance(note, WeakSource):
         found = next((s for s in facts.sources if s.name == note.source), None)
         if found is not None and found.is_measured and found.measured is not None:
             measured = found.measured
             end = (
                 "the model is wrong about it, and about documents that it decides"
-                if measured.low > note.high
+                if measured.low > note.accuracy.high
                 else "change its rules, or disable it"
             )
             return (
-                f"{note.source} is estimated to be right on {note.accuracy:.0%} of its votes ({note.low:.0%} to "
-                f"{note.high:.0%}) and measured on {plural(round(measured.n), 'vote')} to be right on {measured}: {end}."
+                f"{note.source} is estimated to be right on {note.accuracy} of its votes, and measured on "
+                f"{plural(round(measured.n), 'vote')} to be right on {measured}: {end}."
             )
     return " ".join(sentence(note).split("\n"))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from unruly.rules.function import Function as Function
     from unruly.rules.keywords import Keywords as Keywords
     from unruly.rules.keywords import WordSequence as WordSequence
-    from unruly.rules.matching import Cache as Cache
+    from unruly.rules.matching import VoteCache as VoteCache
     from unruly.rules.pattern import Pattern as Pattern
     from unruly.rules.prompt import Prompt as Prompt
     from unruly.rules.similar import Described as Described
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AllOf": "condition",
     "AnyOf": "condition",
-    "Cache": "matching",
+    "VoteCache": "matching",
     "Classifier": "classifier",
     "Column": "column",
     "Described": "similar",

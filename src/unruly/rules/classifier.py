@@ -214,7 +214,7 @@ def _sklearn(path: str, saved: int, trusted: tuple[str, ...]) -> Any:
         ) from None
     if not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
         raise RuleError(
-            f"{Path(path).name} is no fitted classifier with probabilities: save a pipeline that takes texts and "
+            f"{Path(path).name} is not a fitted classifier with probabilities: save a pipeline that takes texts and "
             "has predict_proba"
         )
     return model

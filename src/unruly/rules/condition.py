@@ -118,7 +118,7 @@ class Place:
                 meant = SYNONYMS.get(key, "")
                 near = f"; did you mean {meant!r}?" if meant in known else suggestion(key, known)
                 hint = near or f"; its keys are {', '.join(known)}"
-                raise self.at(key).error(f"{key!r} is no key of {what}{hint}")
+                raise self.at(key).error(f"{key!r} is not a key of {what}{hint}")
 
     def section(
         self,
@@ -232,7 +232,7 @@ def suggestion(got: object, known: Sequence[str]) -> str:
 
 
 def is_no_class(name: object, classes: Sequence[str]) -> str:
-    """What is said behind a name that is no class.
+    """What is said behind a name that is not a class.
 
     >>> is_no_class("spma", ["ham", "spam"])
     "is not a class: the classes are ham, spam; did you mean 'spam'?"
@@ -241,7 +241,7 @@ def is_no_class(name: object, classes: Sequence[str]) -> str:
 
 
 def check_map(labels: Mapping[str, str], classes: Sequence[str], what: str) -> None:
-    """Refuse a map of names to labels, `what`, that leads to a label that is no class."""
+    """Refuse a map of names to labels, `what`, that leads to a label that is not a class."""
     for label in labels.values():
         if label not in classes:
             raise RuleError(f"{what} leads to {label!r}, which {is_no_class(label, classes)}")
@@ -413,7 +413,7 @@ class SoftVoter(Protocol):
 
 @runtime_checkable
 class PartlyAsked(Protocol):
-    """A condition that has not been tried on every document: a missing vote is no abstention."""
+    """A condition that has not been tried on every document: a missing vote is not an abstention."""
 
     def unasked(self) -> pl.Expr:
         """True where it has not been tried."""

@@ -430,7 +430,7 @@ def _named(module: ModuleType, name: str, path: Path) -> Callable[[Any], object]
         rule_function: Callable[[Any], object] = found
         return rule_function
     if callable(found):
-        raise RuleError(f"{path}: the function {name} is no rule: put @unruly.rule above it")
+        raise RuleError(f"{path}: the function {name} is not a rule: put @unruly.rule above it")
     marked = [value.name for value in vars(module).values() if is_rule_function(value)]
     offered = f": the rules in it are {', '.join(marked)}" if marked else ": it holds no rules"
     raise RuleError(f"{path}: there is no rule {name}{offered}{suggestion(name, marked)}")

@@ -335,7 +335,7 @@ class WordSequence:
             if name != "negators" and not words:
                 raise RuleError(f"the list {name} is empty: give at least one word")
             if any(not isinstance(w, str) or not w.strip() for w in words):
-                raise RuleError(f"the list {name} has a blank word, or one that is no text")
+                raise RuleError(f"the list {name} has a blank word, or one that is not a text")
             object.__setattr__(self, name, words)
         if self.within_words is not None and self.within_chars is not None:
             raise RuleError("give within_words or within_chars, not both")

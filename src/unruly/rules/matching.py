@@ -59,6 +59,7 @@ from unruly.rules.timeouts import (
     RuleVote,
     match_long,
 )
+from unruly.sentences import sentence
 from unruly.texts.columns import Layout
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Match, Votes, one_of
@@ -80,14 +81,14 @@ _ENTRIES = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{38}\.votes")
 
 
 @dataclass(frozen=True)
-class Cache:
+class VoteCache:
     """A folder of entries; when it grows too large, the least recently used ones are deleted."""
 
     folder: Path
     most_bytes: int = MOST_BYTES
 
     @classmethod
-    def default(cls) -> Cache:
+    def default(cls) -> VoteCache:
         """The user's own cache."""
         return cls(cache_folder() / "votes")
 
@@ -254,7 +255,7 @@ class Matcher:
 
     sources: tuple[Source, ...]
     classes: tuple[str, ...]
-    cache: Cache | None = field(default=None, compare=False)
+    cache: VoteCache | None = field(default=None, compare=False)
 
     @cached_property
     def _expressions(self) -> dict[str, list[pl.Expr]]:
@@ -714,22 +715,7 @@ class GaveUpWarning(UserWarning):
 def warn_given_up(facts: Sequence[DocumentsGivenUp]) -> None:
     """Say where rules took too long, and what to do."""
     for fact in facts:
-        where = Where(source=fact.source, rule=fact.rule)
-        warnings.warn(
-            f"{where}: timed out on {plural(fact.documents, 'document')} (limit {fact.seconds:g} s for the source) and "
-            f"abstains there: {less_time(fact)}",
-            GaveUpWarning,
-            stacklevel=3,
-        )
-
-
-def less_time(fact: DocumentsGivenUp) -> str:
-    """What to do about a rule that takes too long."""
-    if fact.pattern:
-        return "simplify nested repetition in the pattern, or set seconds"
-    return (
-        "make within_words or within_chars of the sequence smaller, or its lists of words shorter"
-    )
+        warnings.warn(sentence(fact), GaveUpWarning, stacklevel=3)
 
 
 def lacking(votes: Votes) -> tuple[ColumnLacking, ...]:

@@ -28,7 +28,7 @@ from unruly.prompts.endpoint import OWN_PARTS, UNSURE, Endpoint, Question
 from unruly.rules.classifier import Classifier
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, is_no_class
-from unruly.rules.matching import Cache, MatchFrame
+from unruly.rules.matching import MatchFrame, VoteCache
 from unruly.rules.similar import descriptions_of, lines_of
 from unruly.rules.source import Source
 from unruly.rules.sources import Sources
@@ -336,7 +336,7 @@ def ask(
     sources: Sources,
     corpus: Corpus,
     progress: Progress = SILENT,
-    cache: Cache | None = None,
+    cache: VoteCache | None = None,
     retries: RetryPolicy | None = None,
     only: str | None = None,
 ) -> tuple[Asked, ...]:
@@ -352,7 +352,7 @@ def ask(
 
 
 def plans(
-    sources: Sources, corpus: Corpus, cache: Cache | None = None, only: str | None = None
+    sources: Sources, corpus: Corpus, cache: VoteCache | None = None, only: str | None = None
 ) -> tuple[Plan, ...]:
     """What `ask` would send and cost; nothing is sent."""
     askings = list(_askings(sources, corpus, cache, RetryPolicy(), only))
@@ -363,7 +363,11 @@ def plans(
 
 
 def _askings(
-    sources: Sources, corpus: Corpus, cache: Cache | None, retries: RetryPolicy, only: str | None
+    sources: Sources,
+    corpus: Corpus,
+    cache: VoteCache | None,
+    retries: RetryPolicy,
+    only: str | None,
 ) -> Iterator[Asking]:
     prompts = {
         source.name: prompt
@@ -378,7 +382,7 @@ def _askings(
         missing = next((c for c in prompt.columns if c not in frame.columns), None)
         if missing is not None:
             raise RuleError(
-                f"source {name!r}: the prompt names {{{missing}}}, which is no column of the data"
+                f"source {name!r}: the prompt names {{{missing}}}, which is not a column of the data"
             )
         questions = prompt.questions(frame, tuple(sources.classes))
         yield Asking(
@@ -386,7 +390,7 @@ def _askings(
         )
 
 
-def _by_urgency(sources: Sources, corpus: Corpus, cache: Cache | None) -> NDArray[np.int64]:
+def _by_urgency(sources: Sources, corpus: Corpus, cache: VoteCache | None) -> NDArray[np.int64]:
     """The rows with a text, the most urgent first; in their order where equally urgent."""
     order = np.argsort(urgency_by_rules(sources, corpus, cache), kind="stable")
     blank = (corpus.texts.str.strip_chars() == "").to_numpy()
@@ -394,7 +398,7 @@ def _by_urgency(sources: Sources, corpus: Corpus, cache: Cache | None) -> NDArra
 
 
 def urgency_by_rules(
-    sources: Sources, corpus: Corpus, cache: Cache | None = None
+    sources: Sources, corpus: Corpus, cache: VoteCache | None = None
 ) -> NDArray[np.int64]:
     """(n,): `urgency` by rules alone: models and class descriptions vote on everything."""
     rules = [

@@ -117,7 +117,7 @@ class _Level:
 
 
 def read_expression(pattern: str, engine: Engine = "linear") -> Expression:
-    r"""A pattern's size and words; never fails, also on what is no regular expression.
+    r"""A pattern's size and words; never fails, also on what is not a regular expression.
 
     >>> read_expression(r"(a{1,500}){1,50}b").size
     25001

@@ -206,7 +206,7 @@ class Source:
         return self.first_vote(self.rule_votes(classes))
 
     def first_vote(self, votes: Sequence[pl.Expr]) -> pl.Expr:
-        """The first of its rules' votes that is no abstention, else -1."""
+        """The first of its rules' votes that is not an abstention, else -1."""
         abstain = pl.lit(ABSTAIN, dtype=pl.Int8)
         return pl.coalesce(*votes, abstain).cast(pl.Int8).alias(self.name)
 
@@ -279,7 +279,7 @@ def _as_rule(given: object, source: str) -> Rule:
     if is_rule_function(given) and callable(given):
         return Rule(None, Function(given))
     raise RuleError(
-        f"source {source!r}: {given!r} is no rule: expected Rule(label, condition), or a function "
+        f"source {source!r}: {given!r} is not a rule: expected Rule(label, condition), or a function "
         "marked with @unruly.rule"
     )
 

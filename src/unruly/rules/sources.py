@@ -12,16 +12,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import RuleError, UnrulyError
+from unruly.facts import ExampleFailure
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.column import Column, NumbersInColumns
 from unruly.rules.function import is_rule_function
 from unruly.rules.matching import (
     SOFT,
     UNASKED,
-    Cache,
     Evidence,
     Matcher,
     MatchFrame,
+    VoteCache,
     given_up,
     warn_given_up,
 )
@@ -128,11 +129,11 @@ class Sources:
         return words_of(word for source in self.sources for word in source.reads())
 
     def vote(
-        self, documents: object, progress: Progress = SILENT, cache: Cache | None = None
+        self, documents: object, progress: Progress = SILENT, cache: VoteCache | None = None
     ) -> Votes:
         """Match every rule against every document: a corpus, a list of texts, a frame, a file.
 
-        With a cache (`Cache.default()` is the command line's), only sources that are new or edited
+        With a cache (`VoteCache.default()` is the command line's), only sources that are new or edited
         are matched; without one, nothing is read or written.
         """
         corpus, numbers = Corpus.of(documents), self._numbers_in_columns()
@@ -142,7 +143,7 @@ class Sources:
         numbers.warn()
         return votes
 
-    def _cast(self, corpus: Corpus, progress: Progress, cache: Cache | None) -> Votes:
+    def _cast(self, corpus: Corpus, progress: Progress, cache: VoteCache | None) -> Votes:
         if not self.sources:
             raise RuleError(
                 "all sources are disabled: enable at least one"
@@ -180,7 +181,7 @@ class Sources:
         )
 
     def ask(
-        self, documents: object, progress: Progress = SILENT, cache: Cache | None = None
+        self, documents: object, progress: Progress = SILENT, cache: VoteCache | None = None
     ) -> tuple[Asked, ...]:
         """Ask the language models among the sources, as far as their budgets go; `vote` then has their answers.
 
@@ -190,7 +191,7 @@ class Sources:
 
         return ask(self, Corpus.of(documents), progress, cache)
 
-    def plan(self, documents: object, cache: Cache | None = None) -> tuple[Plan, ...]:
+    def plan(self, documents: object, cache: VoteCache | None = None) -> tuple[Plan, ...]:
         """What `ask` would send and cost, without sending anything."""
         from unruly.rules.prompt import plans
 
@@ -200,7 +201,7 @@ class Sources:
         self,
         batches: Iterable[Corpus],
         progress: Progress = SILENT,
-        cache: Cache | None = None,
+        cache: VoteCache | None = None,
         rows: int | None = None,
     ) -> Iterator[Votes]:
         """The votes of one batch of documents after the other, as `Corpus.scan` gives them.
@@ -223,7 +224,9 @@ class Sources:
         found = {name: when for name, when in rules.items() if isinstance(when, Column)}
         return NumbersInColumns({name: c.column for name, c in found.items() if not c.map})
 
-    def rule_counts(self, documents: object, cache: Cache | None = None) -> tuple[RuleCount, ...]:
+    def rule_counts(
+        self, documents: object, cache: VoteCache | None = None
+    ) -> tuple[RuleCount, ...]:
         """How often each rule matches and decides, for the sources that have several rules.
 
         >>> from unruly.rules.keywords import Keywords
@@ -255,7 +258,7 @@ class Sources:
         """The rules' own examples that do not hold; none when all is well."""
         return [f for source in self.sources for f in failures(source, tuple(self.classes))]
 
-    def _matcher(self, cache: Cache | None) -> Matcher:
+    def _matcher(self, cache: VoteCache | None) -> Matcher:
         return self._bare if cache is None else replace(self._bare, cache=cache)
 
     @cached_property
@@ -270,7 +273,7 @@ def _as_source(given: object) -> Source:
     if is_rule_function(given):
         return Source(str(getattr(given, "name", "function")), [given])  # type: ignore[list-item]
     raise RuleError(
-        f"{given!r} is no source: expected Source(name, rules), or a function marked with "
+        f"{given!r} is not a source: expected Source(name, rules), or a function marked with "
         "@unruly.rule or @unruly.labeling_function; the classes come first: Sources(classes, sources)"
     )
 
@@ -307,25 +310,6 @@ class RuleCount:
     decides: int
 
 
-@dataclass(frozen=True)
-class ExampleFailure:
-    """One example that does not hold."""
-
-    source: str
-    rule: int  # counted from 1
-    text: str
-    counter: bool  # a counter-example that matched, else an example that did not
-
-    @property
-    def found(self) -> str:
-        """What is said behind the name of the rule."""
-        what = "matches its counter-example" if self.counter else "does not match its example"
-        return f"{what} {self.text!r}"
-
-    def __str__(self) -> str:
-        return f"source {self.source!r}, rule {self.rule} {self.found}"
-
-
 def failures(source: Source, classes: tuple[str, ...]) -> Iterator[ExampleFailure]:
     """The examples of one source that do not hold."""
     for number, rule in enumerate(source.rules, start=1):
@@ -336,7 +320,7 @@ def failures(source: Source, classes: tuple[str, ...]) -> Iterator[ExampleFailur
         for i, (text, hit) in enumerate(zip(texts, matched, strict=True)):
             counter = i >= len(rule.examples)
             if hit == counter:
-                yield ExampleFailure(source.name, number, text, counter)
+                yield ExampleFailure(source.where(number), text, counter)
 
 
 def _matched(

@@ -402,7 +402,7 @@ def _not_for_them(scope: Scope, settings: ServeSettings) -> Problem | None:
         return Problem(
             421,
             "wrong_host",
-            "this server answers to the name localhost: allow another by --allow-host",
+            "this server answers to the name localhost: allow another with --allow-host",
             {"Connection": "close"},
         )
     if settings.token is not None and not _bears(scope, settings.token):

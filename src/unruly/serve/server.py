@@ -70,20 +70,29 @@ def listening(host: str, ports: Sequence[int]) -> Iterator[socket.socket]:
         yield made
 
 
-def is_ours(host: str, names: Sequence[str] = ()) -> bool:
+def is_ours(
+    host: str, names: Sequence[str] = (), *, port: int | None = None, addresses: bool = True
+) -> bool:
     """Whether a `Host` header names a server of this machine, and not a web site that was made to point here.
+
+    `names` are others that it goes by; with `port`, it must name that port; with `addresses`, any number will do.
 
     >>> is_ours("localhost:8080"), is_ours("[::1]:80"), is_ours("evil.example:8080")
     (True, True, False)
+    >>> is_ours("localhost:8080", port=8081), is_ours("10.0.0.1", addresses=False)
+    (False, False)
     """
     try:
-        name = urlsplit(f"//{host}").hostname or ""
+        parts = urlsplit(f"//{host}")
+        name, at = parts.hostname or "", parts.port or 80
     except ValueError:
         return False
-    return name in (*LOOPBACK, *names) or is_address(name)
+    if port is not None and at != port:
+        return False
+    return name in (*LOOPBACK, *names) or (addresses and _is_address(name))
 
 
-def is_address(name: str) -> bool:
+def _is_address(name: str) -> bool:
     """A number, which no web site can make to point here, unlike a name."""
     try:
         ipaddress.ip_address(name)
@@ -129,9 +138,9 @@ def _tcp(host: str, port: int) -> tuple[socket.socket, tuple[object, ...]]:
 
 def _not_bound(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} is in use: stop what listens there, or choose another by --port"
+        return f"port {port} is in use: stop what listens there, or choose another with --port"
     if error.errno == errno.EACCES:
-        return f"port {port} may not be used by you: choose one above 1023 by --port"
+        return f"port {port} is not open to you: choose one above 1023 with --port"
     return f"--host {host} --port {port}: cannot listen there ({error.strerror})"
 
 

@@ -33,7 +33,7 @@ from unruly.errors import InputError, UnrulyError
 from unruly.project.file import begin_project, look_at
 from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.statistics import Share
 from unruly.studio import documents, exports, labelling, rules, suggestions, training
 from unruly.studio.history import Step
@@ -73,7 +73,7 @@ class Studio:
 
     access: Access
     data: Path | None = None  # a file of texts, to make a project of
-    cache: Cache | None = None
+    cache: VoteCache | None = None
     by: str = ""  # who labels
     queue: Queue = field(default_factory=Queue)
     advisor: Advisor = field(default_factory=Advisor)

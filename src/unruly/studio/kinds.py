@@ -68,7 +68,7 @@ class FormField:
     def read(self, text: str) -> Any:
         """The text of the field as a value; None where it is empty.
 
-        What is no number stays a text, so that the complaint about it is the rule's own.
+        What is not a number stays a text, so that the complaint about it is the rule's own.
         """
         given = text.strip()
         if not given:

@@ -27,7 +27,7 @@ from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
 from unruly.project.project import FittedProject
 from unruly.report.markup import Chart, percent, share_words
-from unruly.rules.matching import Cache, entry_key
+from unruly.rules.matching import VoteCache, entry_key
 from unruly.statistics import Share, sample_rows
 from unruly.studio.state import NONE, Answers, State
 from unruly.texts.corpus import Corpus
@@ -143,7 +143,7 @@ def answers_of(
     model: WeakClassifier,
     path: Path,
     state: State,
-    cache: Cache,
+    cache: VoteCache,
     progress: Progress = SILENT,
 ) -> Answers:
     """A model's answers on the project's documents, cached from run to run."""
@@ -156,7 +156,7 @@ def answers_of(
     return Answers(path.name, proba)
 
 
-def kept_answers(path: Path, state: State, cache: Cache) -> Answers | None:
+def kept_answers(path: Path, state: State, cache: VoteCache) -> Answers | None:
     """A model's cached answers; None where there are none."""
     try:
         kept = cache.get(_answers_key(path, state))

@@ -370,7 +370,7 @@ def _agreement(votes: SourceVotes, other: NDArray[np.int64]) -> Share | None:
 
 
 def _examples(source: Source, classes: tuple[str, ...]) -> tuple[Example, ...]:
-    wrong = {(f.rule, f.text, f.counter) for f in failures(source, classes)}
+    wrong = {(f.where.rule, f.text, f.counter_example) for f in failures(source, classes)}
     return tuple(
         Example(text, counter, (number, text, counter) not in wrong)
         for number, rule in enumerate(source.rules, start=1)

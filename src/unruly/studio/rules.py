@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from unruly.errors import InputError, UnrulyError
 from unruly.project.editing import source_names, source_text
 from unruly.rules.condition import Condition
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.rules.similar import DESCRIBE, descriptions_of, lines_of
 from unruly.statistics import Share, wilson
 from unruly.studio.documents import cards
@@ -132,7 +132,7 @@ def plan_of(name: str, state: State) -> Plan | None:
     source = next((one for one in state.project.sources.sources if one.name == name), None)
     if source is None or prompt_of(source) is None:
         return None
-    (found,) = plans(state.project.sources, state.corpus, Cache.default(), only=name)
+    (found,) = plans(state.project.sources, state.corpus, VoteCache.default(), only=name)
     return found
 
 
@@ -149,7 +149,7 @@ def ask_now(trainer: Trainer, name: str) -> None:
 
     def work(job: Job) -> None:
         (done,) = ask_model(
-            state.project.sources, state.corpus, job, Cache.default(), only=source.name
+            state.project.sources, state.corpus, job, VoteCache.default(), only=source.name
         )
         trainer.workspace.reload()
         if done.failed:

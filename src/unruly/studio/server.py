@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from unruly.errors import InputError, need
 from unruly.files import check_utf8
@@ -26,7 +26,7 @@ from unruly.serve.server import (
     LOOPBACK,
     address,
     connections_within,
-    is_address,
+    is_ours,
     listening,
 )
 from unruly.wording import near_file
@@ -141,16 +141,7 @@ class Access:
         >>> access.knows("127.0.0.1:8000"), access.knows("evil.example:8000")
         (True, False)
         """
-        try:
-            parts = urlsplit(f"//{host}")
-            name, port = parts.hostname or "", parts.port or 80
-        except ValueError:
-            return False
-        if port != self.port:
-            return False
-        if name in LOOPBACK or name == self.host:
-            return True
-        return self.open_to_others and is_address(name)
+        return is_ours(host, (self.host,), port=self.port, addresses=self.open_to_others)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from starlette.responses import Response
 
 from unruly.errors import InputError
-from unruly.model.summary import sentence
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Matcher, matches_on
 from unruly.rules.source import Source
+from unruly.sentences import sentence
 from unruly.studio.documents import Piece, excerpt
 from unruly.studio.filters import Filter
 from unruly.studio.history import Step

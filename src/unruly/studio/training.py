@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
 from unruly.facts import Use
-from unruly.rules.matching import Cache
+from unruly.rules.matching import VoteCache
 from unruly.statistics import sample_rows
 from unruly.studio.documents import cards
 from unruly.studio.filters import Filter
@@ -136,9 +136,9 @@ class Job:
 class Trainer:
     """Fits models of a project, keeps them all, and shows the answers of one."""
 
-    def __init__(self, workspace: Workspace, cache: Cache | None = None) -> None:
+    def __init__(self, workspace: Workspace, cache: VoteCache | None = None) -> None:
         self.workspace = workspace
-        self._cache = Cache.default() if cache is None else cache
+        self._cache = VoteCache.default() if cache is None else cache
         self._job: Job | None = None
         self._lock = threading.Lock()
         self.current: KeptModel | None = None  # whose answers are shown
@@ -320,7 +320,7 @@ class LiveReport:
 
 def live_report(trainer: Trainer) -> LiveReport | None:
     """The verdict on the shown model; None without one."""
-    from unruly.features.cache import Cache as FeatureCache
+    from unruly.features.cache import FeatureCache
     from unruly.report.facts import key_figures
     from unruly.report.verdict import verdict
 

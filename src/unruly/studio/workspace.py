@@ -36,7 +36,7 @@ from unruly.project.editing import (
     write_edit,
 )
 from unruly.project.file import parse_project, project_file
-from unruly.rules.matching import Cache, MatchFrame
+from unruly.rules.matching import MatchFrame, VoteCache
 from unruly.rules.source import Rule
 from unruly.studio.filters import Filter, Preset, counted
 from unruly.studio.forms import free_name
@@ -91,11 +91,11 @@ class LabelChange:
 class Workspace:
     """A project with its documents, votes, labels, model answers, and undo history."""
 
-    def __init__(self, path: Path, *, by: str = "", cache: Cache | None = None) -> None:
+    def __init__(self, path: Path, *, by: str = "", cache: VoteCache | None = None) -> None:
         self.file = project_file(path)
         self.folder = self.file.parent
         self.by = by  # who labels
-        self._cache = Cache.default() if cache is None else cache
+        self._cache = VoteCache.default() if cache is None else cache
         self._lock = threading.RLock()
         self._history = History(self.folder / FOLDER / "history")
         self._drafts = {k: str(v) for k, v in self._read_json("drafts.json").items()}

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, Where
-from unruly.wording import did_you_mean, listed, nearest, shortened
+from unruly.wording import did_you_mean, listed, nearest, plural, shortened
 
 _ENOUGH = 10  # labels: with fewer, a class number that never occurs means nothing
 UNKNOWN = -1  # the gold label of a document that has none
@@ -87,7 +87,7 @@ def find_layout(
     >>> find_layout({"q": pl.String(), "a": pl.String()}, name="c.csv")
     Traceback (most recent call last):
     ...
-    unruly.texts.columns.NoTextColumn: c.csv: which column holds the text is not obvious: name it by --text or text = "..." (one of q, a)
+    unruly.texts.columns.NoTextColumn: c.csv: which column holds the text is not obvious: pass it with --text or text = "..." (one of q, a)
     """
     if isinstance(text, Remembered):
         free = text not in (id, label)
@@ -129,7 +129,7 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
     if len(schema) == 1 and _reads_like_a_text(free, worded):
         raise InputError(
             f"the only column is called {shortened(free[0], 60)!r}: where that is the first text, put a line with a name, "
-            'such as text, above it; where it is the name of the column, name it by --text or text = "..."',
+            'such as text, above it; where it is the name of the column, pass it with --text or text = "..."',
             where=Where(name),
         )
     telling = named or worded  # "Body text" where nothing is called "body"
@@ -139,12 +139,12 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
         return strings[0]
     if len(strings) < 2:
         raise NoTextColumn(
-            f'no column holds text: name one by --text or text = "..." (columns are {listed(schema)})',
+            f'no column holds text: pass one with --text or text = "..." (columns are {listed(schema)})',
             where=Where(name),
         )
     raise NoTextColumn(
         "which column holds the text is not obvious: "
-        f'name it by --text or text = "..." (one of {listed(telling or strings)})',
+        f'pass it with --text or text = "..." (one of {listed(telling or strings)})',
         where=Where(name),
     )
 
@@ -201,6 +201,63 @@ def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> N
     return found.to_numpy().astype(np.int16)
 
 
+def label_numbers(
+    given: ArrayLike | Sequence[Any] | pl.Series,
+    classes: Sequence[str],
+    n: int,
+    what: str = "labels",
+) -> NDArray[np.int64]:
+    """(n,): class numbers, -1 where unknown, from the names or numbers that a user gives.
+
+    >>> label_numbers(["spam", None, "ham"], ("ham", "spam"), 3)
+    array([ 1, -1,  0])
+    """
+    values = (
+        given if isinstance(given, pl.Series) else pl.Series(_values(given, what), strict=False)
+    )
+    if len(values) != n:
+        raise InputError(f"{what}: there are {len(values):,} for {plural(n, 'document')}")
+    numbers = gold_numbers(values, classes, lambda row: Where(what, row=row)).astype(np.int64)
+    warn_if_counted_from_one(values, numbers, classes, what)
+    return numbers
+
+
+def _values(given: ArrayLike | Sequence[Any], what: str) -> list[Any]:
+    array = np.asarray(given)
+    if array.ndim != 1:
+        raise InputError(
+            f"{what} must be one for each document, not an array of shape {array.shape}"
+        )
+    values = [None if value != value else value for value in array.tolist()]  # NaN is unknown
+    kinds = {type(value) for value in values if value is not None}
+    return values if len(kinds) <= 1 else [None if v is None else str(v) for v in values]
+
+
+def check_labels(
+    labels: NDArray[Any] | None, n: int, m: int, what: str = "clean labels"
+) -> NDArray[np.int64]:
+    """(n,): the class number of each document, -1 where it is not known, as a program gives them.
+
+    >>> check_labels(np.array([0, 7]), n=2, m=2)
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: clean labels, row 1: 7 is neither a class number from 0 to 1 nor -1 (not known)
+    """
+    if labels is None:
+        return np.full(n, UNKNOWN, dtype=np.int64)
+    given = np.asarray(labels)
+    if given.shape != (n,):
+        raise InputError(f"{what} have the shape {given.shape}, but there are {n} documents")
+    bad = (given < UNKNOWN) | (given >= m) | (given != np.round(given))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"{given[row]} is neither a class number from 0 to {m - 1} nor -1 (not known)",
+            where=Where(file=what, row=row),
+        )
+    return given.astype(np.int64)
+
+
 def _first_row(labels: pl.Series, value: object) -> int:
     """The first row with a value. Compared in Python: polars keeps more digits of a time than Python does."""
     shown = repr(value)  # NaN is not equal to itself
@@ -231,7 +288,7 @@ def counted_from_one(name: str, classes: Sequence[str]) -> str:
 
 
 def not_a_class(value: object, classes: Sequence[str]) -> str:
-    """The message for a label that is no class."""
+    """The message for a label that is not a class."""
     near = did_you_mean(value, classes)
     return (
         f"the label {value!r} is not a class: {near and f'{near} '}classes are "
@@ -240,7 +297,7 @@ def not_a_class(value: object, classes: Sequence[str]) -> str:
 
 
 def class_number(value: object, classes: Sequence[str]) -> int | None:
-    """The number of the class that a label means, -1 for unknown, None when it is no class.
+    """The number of the class that a label means, -1 for unknown, None when it is not a class.
 
     >>> [class_number(v, ["ham", "spam"]) for v in ("spam", 1, "1", 1.0, True, None, -1, 2, "eggs")]
     [1, 1, 1, 1, 1, -1, -1, None, None]
@@ -384,7 +441,7 @@ def without_text(column: pl.Series) -> pl.Series:
 def unusable_rows(
     frame: pl.DataFrame, layout: Layout, classes: tuple[str, ...] | None
 ) -> dict[int, str]:
-    """The rows that cannot be used, and why: no text, no id, or a label that is no class."""
+    """The rows that cannot be used, and why: no text, no id, or a label that is not a class."""
     bad: dict[int, str] = {}
     if layout.label is not None and classes is not None:
         labels = frame[layout.label]

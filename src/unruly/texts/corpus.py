@@ -151,7 +151,7 @@ class Corpus:
 
         `on_bad_row` decides on rows that cannot be used. "keep" keeps rows without a text, marked in
         `missing`, and stops at malformed ones. "error" stops at either. "skip" leaves out both, and also rows
-        without an id, rows whose label is no class, and files of a folder that cannot be read; `skipped` lists them.
+        without an id, rows whose label is not a class, and files of a folder that cannot be read; `skipped` lists them.
         """
         from unruly.texts.wrench import is_wrench
 

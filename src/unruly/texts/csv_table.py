@@ -55,7 +55,7 @@ class CsvTable:
     """A CSV file that has been read once, to check its records and to find the types of its columns.
 
     Standard input can be read only once: its first rows decide, and a column of numbers becomes strings when a
-    later value is no number.
+    later value is not a number.
     """
 
     def __init__(

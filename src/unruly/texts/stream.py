@@ -360,8 +360,8 @@ class RowWriter:
         """Refuse a name of ours that a pipe uses too, but not in its first rows."""
         if late := [name for name in added.columns if name in self.stream.taken]:
             raise InputError(
-                f"the column {late[0]!r} comes only here, and is the name of one that is added: save the data to a "
-                "file, and name that",
+                f"the column {late[0]!r} first appears here, and a column of that name is added: save the data to a "
+                "file, and pass that",
                 where=Where(self.stream.name),
             )
 

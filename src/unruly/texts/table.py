@@ -398,7 +398,7 @@ def check_file(path: Path) -> None:
     here = Where(str(path))
     if path.is_dir():
         raise InputError(
-            "a folder without Parquet files, and not in WRENCH's layout (train.json, label.json): name a file in it",
+            "a folder without Parquet files, and not in WRENCH's layout (train.json, label.json): pass a file in it",
             where=here,
         )
     if not path.exists():
@@ -406,7 +406,7 @@ def check_file(path: Path) -> None:
         raise InputError(f"there is no such file{hint and ': ' + hint}", where=here)
     if not path.is_file() and path.resolve() != Path(os.devnull):
         raise InputError(
-            "a pipe or a device, which cannot be read twice: save it as a file, or name - for standard input",
+            "a pipe or a device, which cannot be read twice: save it as a file, or pass - for standard input",
             where=here,
         )
     if not os.access(path, os.R_OK):

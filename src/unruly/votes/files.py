@@ -300,7 +300,7 @@ def write_wrench(votes: Votes, folder: Path, corpus: Corpus, split: str = "train
             "the folder holds other classes: write to another folder", where=Where(str(path))
         )
     if folder.exists() and not folder.is_dir():
-        raise InputError("it is a file: name a folder", where=Where(str(folder)))
+        raise InputError("it is a file: pass a folder", where=Where(str(folder)))
     folder.mkdir(parents=True, exist_ok=True)
     _write_json(path, labels)
     _write_json(folder / "meta.json", {"lf_names": votes.sources, "label_names": votes.classes})

@@ -18,10 +18,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import InputError, Where, need
+from unruly.errors import need
 from unruly.html import html_table
 from unruly.statistics import Interval, Share, clustered, wilson
-from unruly.texts.columns import gold_numbers
+from unruly.texts.columns import check_labels, label_numbers
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import aligned, plural
 
@@ -320,28 +320,9 @@ def summarise(votes: Votes, gold: ArrayLike | None = None) -> Summary:
 def checked_gold(gold: ArrayLike, votes: Votes) -> NDArray[np.int64]:
     """(n,): gold as class numbers, -1 where unknown; class names will do."""
     truth = np.asarray(gold)
-    if truth.ndim != 1 or len(truth) != votes.n:
-        raise InputError(
-            f"{votes.n} documents have votes, but gold has the shape {truth.shape}: give one label each"
-        )
-    if truth.dtype.kind in "OUS" and len(truth):
-        values = [None if value != value else value for value in truth.tolist()]  # NaN, in pandas
-        labels = pl.Series("gold", values, strict=False)
-        named = gold_numbers(labels, votes.classes, lambda row: Where("gold", row=row))
-        return named.astype(np.int64)
-    whole = truth.dtype.kind == "f" and np.array_equal(truth, np.round(truth))
-    if truth.dtype.kind not in "iub" and not whole and len(truth):
-        raise InputError(
-            f"gold must be class names or numbers (-1 where unknown), not {truth.dtype}"
-        )
-    truth = truth.astype(np.int64)
-    wrong = np.flatnonzero((truth < -1) | (truth >= votes.m))
-    if len(wrong):
-        raise InputError(
-            f"the gold label {truth[wrong[0]]} is not a class: classes are numbered 0 to {votes.m - 1}",
-            where=Where(row=int(wrong[0])),
-        )
-    return truth
+    if truth.dtype.kind in "OUS":
+        return label_numbers(gold, votes.classes, votes.n, "gold")
+    return check_labels(truth, votes.n, votes.m, "gold")
 
 
 class _Counts:

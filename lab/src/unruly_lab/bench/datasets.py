@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.custom import PrecomputedFeatures
 from unruly.features.encoder import Features
 from unruly.features.registry import encoder_from
@@ -102,7 +102,7 @@ class Folder:
         self,
         encoder: str,
         rows: int | None = None,
-        cache: Cache | None = None,
+        cache: FeatureCache | None = None,
         progress: Progress = SILENT,
         *,
         draw: int | None = None,

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from unruly.errors import UnrulyError
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.progress import SILENT, Progress, stage
 from unruly_lab.bench.datasets import Dataset, Folder
 from unruly_lab.bench.measuring import Keywords, make
@@ -34,7 +34,7 @@ class Loader:
         cache: Path | None = None,
     ) -> None:
         self._folders, self._keywords = dict(folders), dict(keywords)
-        self._cache = Cache(cache) if cache else Cache()
+        self._cache = FeatureCache(cache) if cache else FeatureCache()
         self._key: tuple[str, str, int | None, int | None] | None = None
         self._dataset: Dataset | None = None
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.features.cache import Cache as FeatureCache
+from unruly.features.cache import FeatureCache as FeatureCache
 from unruly.features.registry import encoder_from
 from unruly.features.stack import EncoderStack
 from unruly.labelmodels.majority_vote import MajorityVote

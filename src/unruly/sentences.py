@@ -1,0 +1,305 @@
+"""What a person reads of findings: one sentence each, the fact first, then what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from unruly.errors import Where
+from unruly.facts import (
+    BalanceOrigin,
+    BlankTexts,
+    ClassBalance,
+    ClassesAlike,
+    ClassesWithoutVotes,
+    Contradiction,
+    DocumentsGivenUp,
+    DocumentsUnasked,
+    EncoderFallback,
+    ExampleFailure,
+    Finding,
+    IdleRule,
+    LabelProblem,
+    LearntFromSample,
+    NoLabels,
+    NoVotes,
+    OneClassVoted,
+    RepeatedTexts,
+    SharesAgainstVotes,
+    SilentSource,
+    StarredKeyword,
+    UnknownClass,
+    UnknownId,
+    UnreadableLine,
+    WeakSource,
+)
+from unruly.wording import listed, plural
+
+_MOST_SHARES = 12  # in one line
+_MOST_IDLE = 8  # rules that decide nothing which are shown one by one
+_EXAMPLES = 3  # that a line names
+
+
+def sentence(found: Finding) -> str:
+    """One finding as a person reads it.
+
+    >>> sentence(BlankTexts(blank=9, documents=10))
+    '9 of 10 texts are blank: check that this is the right text column.'
+    >>> sentence(ClassesWithoutVotes(("news",)))
+    'No source votes for news, so it is never predicted: add a rule for it.'
+    >>> sentence(SilentSource("links"))
+    'links never votes on these documents: change its rules, or disable it.'
+    """
+    match found:
+        case ClassBalance():
+            return _balance(found)
+        case (
+            ClassesWithoutVotes()
+            | ClassesAlike()
+            | SharesAgainstVotes()
+            | NoVotes()
+            | OneClassVoted()
+        ):
+            return _about_classes(found)
+        case WeakSource():
+            return _weak_source(found)
+        case SilentSource(source=source):
+            return f"{source} never votes on these documents: change its rules, or disable it."
+        case DocumentsUnasked() | DocumentsGivenUp() | IdleRule() | StarredKeyword():
+            return _about_rules(found)
+        case ExampleFailure(where=where, text=text, counter_example=counter):
+            what = "matches its counter-example" if counter else "does not match its example"
+            return f"{where} {what} {text!r}"
+        case BlankTexts() | RepeatedTexts() | NoLabels() | LearntFromSample() | EncoderFallback():
+            return _about_data(found)
+        case UnreadableLine() | UnknownId() | UnknownClass() | Contradiction():
+            return label_sentences([found])[0]
+    assert_never(found)
+
+
+def sentences(found: Sequence[Finding]) -> list[str]:
+    """The findings as lines; sources that never vote share one, and of many alike a few are shown.
+
+    >>> sentences([SilentSource("links"), SilentSource("caps")])
+    ['links, caps never vote on these documents: change their rules, or disable them.']
+    """
+    silent = [one for one in found if isinstance(one, SilentSource)]
+    idle = [one for one in found if isinstance(one, IdleRule)]
+    starred = [one for one in found if isinstance(one, StarredKeyword)]
+    left_out = [*silent[1:], *idle[_MOST_IDLE:], *starred[_EXAMPLES:]]
+    lines = [
+        _silent_sources(silent) if one in silent[:1] else sentence(one)
+        for one in found
+        if one not in left_out
+    ]
+    if more := len(idle[_MOST_IDLE:]):
+        decide = "decides" if more == 1 else "decide"
+        lines.append(f"{plural(more, 'more rule')} {decide} nothing: --json lists all.")
+    if more := len(starred[_EXAMPLES:]):
+        lines.append(f"{plural(more, 'more keyword')} with a star: --json lists all.")
+    return lines
+
+
+def _silent_sources(silent: Sequence[SilentSource]) -> str:
+    if len(silent) == 1:
+        return sentence(silent[0])
+    names = listed(one.source for one in silent)
+    return f"{names} never vote on these documents: change their rules, or disable them."
+
+
+def _about_classes(
+    found: ClassesWithoutVotes | ClassesAlike | SharesAgainstVotes | NoVotes | OneClassVoted,
+) -> str:
+    match found:
+        case NoVotes():
+            return "No rule matches any document: check the rules, and that this is the right text column."
+        case OneClassVoted(label=label, others=others):
+            return f"All votes are for {label}, so no other class can be learnt: add rules for {listed(others)}."
+        case ClassesWithoutVotes(classes=names):
+            it, them = ("it is", "it") if len(names) == 1 else ("they are", "each of them")
+            some = " or ".join(names) if len(names) < 4 else listed(names)
+            return f"No source votes for {some}, so {it} never predicted: add a rule for {them}."
+        case ClassesAlike(groups=groups):
+            some = listed((" and ".join(group) for group in groups), 6)
+            return f"No vote tells {some} apart: every rule names all of them or none. Add a rule for one alone."
+        case SharesAgainstVotes(source=None):
+            first, rules = f"{found.label} has votes", f"for {found.label}"
+        case SharesAgainstVotes(source=source):
+            first, rules = f"{source} votes for {found.label}", f"of {source}"
+    return (
+        f"{first} on {found.voted:.1%} of the documents, but its stated share is {found.share:.1%}: if that is right, at "
+        f"most {found.share / found.voted:.0%} of these votes are. Check the share, and the rules {rules}."
+    )
+
+
+def _weak_source(found: WeakSource) -> str:
+    how = (
+        f"measured on {plural(round(found.accuracy.n), 'vote')}" if found.measured else "estimated"
+    )
+    first = f"{found.source} is right on {found.accuracy} of its votes ({how})"
+    if found.chance is not None:
+        first += f"; as many such votes on any documents would be right on {found.chance:.0%}"
+    elif not found.clear:
+        first += ", but may be right more often than wrong"
+    if not found.clear:
+        return f"{first}: read some of its matches before you change it."
+    if found.adds is not None and found.useful:
+        points = f"{100 * found.adds.value:.1f} points"
+        return f"{first}, and still adds {points} to majority vote: change its rules."
+    if found.measured:
+        return f"{first}: change its rules, or disable it."
+    return (
+        f"{first}: read some of its matches. If they are wrong, change its rules or disable it; if they are right, the "
+        "model is wrong about it."
+    )
+
+
+def _about_rules(found: DocumentsUnasked | DocumentsGivenUp | IdleRule | StarredKeyword) -> str:
+    match found:
+        case DocumentsUnasked(documents=documents, of=every) if documents == every:
+            return (
+                f"{found.source} has not been asked yet: `unruly vote` asks, and `unruly vote --plan` shows what that "
+                "costs."
+            )
+        case DocumentsUnasked():
+            return (
+                f"{found.source} has not been asked about {found.documents:,} of {plural(found.of, 'document')}; these "
+                "are treated as missing, not as abstentions: `unruly vote` asks, as far as the budget goes."
+            )
+        case DocumentsGivenUp():
+            remedy = (
+                "simplify nested repetition in the pattern, or set seconds"
+                if found.pattern
+                else "make within_words or within_chars of the sequence smaller, or its lists of words shorter"
+            )
+            return (
+                f"{Where(source=found.source, rule=found.rule)} timed out on {plural(found.documents, 'document')} "
+                f"(limit {found.seconds:g} s for the source) and abstains there: {remedy}."
+            )
+        case IdleRule(where=where, matches=0):
+            return f"{where} matches no document: correct it, or remove it."
+        case IdleRule(where=where, matches=matches):
+            on = "the one document" if matches == 1 else f"all {matches:,} documents"
+            return (
+                f"{where} never decides: an earlier rule of the source decides on {on} that it matches. Move it up, or "
+                "remove it."
+            )
+        case StarredKeyword(source=source, word=word):
+            return (
+                f"{source} has the keyword {word!r}, whose star is an ordinary character: for all words that begin so, "
+                f"write pattern = '\\b{word[:-1]}'."
+            )
+    assert_never(found)
+
+
+def _about_data(
+    found: BlankTexts | RepeatedTexts | NoLabels | LearntFromSample | EncoderFallback,
+) -> str:
+    match found:
+        case BlankTexts(blank=blank, documents=documents):
+            first = (
+                f"{blank:,} of {plural(documents, 'text')} {'is' if blank == 1 else 'are'} blank"
+            )
+            column = ": check that this is the right text column"
+            return f"{first}{column if 2 * blank >= documents else ''}."
+        case RepeatedTexts(repeats=repeats, documents=documents):
+            verb = "repeats" if repeats == 1 else "repeat"
+            return f"{repeats:,} of {plural(documents, 'text')} {verb} an earlier one."
+        case NoLabels(column=column):
+            return (
+                f"There are no labels in a column {column!r}, so nothing is scored: correct label = ... under [data], or leave "
+                "it out."
+            )
+        case LearntFromSample():
+            return (
+                f"The model was learnt from {found.documents:,} of {plural(found.of, 'document')}, drawn at random: "
+                "--sample 0 learns from all, at more time and memory."
+            )
+        case EncoderFallback():
+            return (
+                f"Encoder {found.encoder} is used, because {found.better} is not installed: "
+                f"pip install 'unruly[{found.extra}]' for better features."
+            )
+    assert_never(found)
+
+
+def label_sentences(problems: Sequence[LabelProblem]) -> list[str]:
+    """One line for each kind of problem with labels.
+
+    >>> label_sentences([UnknownId("7"), UnknownId("9")])
+    ['2 labels set aside: their documents are not in the data (7, 9)']
+    """
+    lines = []
+    if bad := [p for p in problems if isinstance(p, UnreadableLine)]:
+        where = listed((str(p.line) for p in bad), _EXAMPLES)
+        lines.append(f"{plural(len(bad), 'line')} ignored: not readable (line {where})")
+    if gone := [p for p in problems if isinstance(p, UnknownId)]:
+        ids = listed((p.id for p in gone), _EXAMPLES)
+        what = "its document is" if len(gone) == 1 else "their documents are"
+        lines.append(f"{plural(len(gone), 'label')} set aside: {what} not in the data ({ids})")
+    if odd := [p for p in problems if isinstance(p, UnknownClass)]:
+        names = listed(dict.fromkeys(p.label for p in odd), _EXAMPLES)
+        lines.append(f"{plural(len(odd), 'label')} set aside: not a class of the project ({names})")
+    if contradictions := [p for p in problems if isinstance(p, Contradiction)]:
+        first = contradictions[0]
+        shown = ", ".join(f"{by or 'unnamed'} {label}" for by, label in first.labels)
+        lines.append(
+            f"{plural(len(contradictions), 'document')} set aside until annotators agree ({first.id}: {shown}); "
+            "`unruly label --by contested` asks again"
+        )
+    return lines
+
+
+def _balance(note: ClassBalance) -> str:
+    shares = shares_of(note.classes, note.shares)
+    if note.origin is BalanceOrigin.STATED:
+        first = f"Class shares: {shares}, as stated"
+        if note.left_open:
+            stated = tuple(name for name in note.classes if name not in note.left_open)
+            said, rest = (_some_shares(note, names) for names in (stated, note.left_open))
+            first = f"Class shares: {said}, as stated; the rest by the votes: {rest}"
+        if 0.0 in note.shares:
+            first += ", but for classes without votes, whose share the others get"
+    elif note.origin is BalanceOrigin.LABELS:
+        labels = plural(note.labels, "label")
+        first = f"Class shares: {shares}, estimated from {labels}{_joined(note)}"
+    else:
+        first = f"Class shares are not known; assumed: {shares}"
+    if note.depends is None:
+        return f"{first}."
+    other = "Shares near these" if note.origin is BalanceOrigin.STATED else "Other plausible shares"
+    second = f"{other} would change {note.depends:.1%} of the predictions"
+    if note.origin is BalanceOrigin.STATED:
+        second += "; if these are exact, say so (exact = true, or exactly in --prior)"
+    if note.origin is BalanceOrigin.ASSUMED:
+        second += (
+            ": state the shares (prior = [...] or --prior), or label 20 documents (`unruly label`)"
+        )
+    elif note.origin is BalanceOrigin.LABELS:
+        second += "; more labels (`unruly label`) make it fewer"
+    return f"{first}.\n{second}."
+
+
+def _some_shares(note: ClassBalance, names: tuple[str, ...]) -> str:
+    share = dict(zip(note.classes, note.shares, strict=True))
+    return shares_of(names, tuple(share[name] for name in names))
+
+
+def _joined(note: ClassBalance) -> str:
+    """What the labels were joined with, where it counts."""
+    if note.before is None or note.weight < 0.005:
+        return ""
+    what = "the votes' shares" if note.before is BalanceOrigin.ASSUMED else "the shares stated"
+    return f" ({1 - note.weight:.0%} of the weight) and {what} ({note.weight:.0%})"
+
+
+def shares_of(classes: tuple[str, ...], shares: tuple[float, ...]) -> str:
+    """Class shares in a line; of many classes the largest.
+
+    >>> shares_of(("ham", "spam"), (0.875, 0.125))
+    'ham 87.5%, spam 12.5%'
+    """
+    pairs = list(zip(classes, shares, strict=True))
+    if len(pairs) > _MOST_SHARES:
+        pairs.sort(key=lambda pair: -pair[1])
+    return listed((f"{name} {share:.1%}" for name, share in pairs), _MOST_SHARES)
