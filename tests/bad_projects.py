@@ -32,15 +32,18 @@ def write_project(
     sources: Listed,
     *,
     gold: bool = True,
+    prior: Sequence[float] | None = None,
 ) -> Path:
-    """A project of keyword lists, whose texts have a column of true labels or not."""
+    """A project of keyword lists, whose texts have a column of true labels or not, and that states shares or not."""
     folder.mkdir(parents=True)
     with (folder / "texts.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "text", *(["truth"] if gold else [])])
         for number, (text, label) in enumerate(rows):
             writer.writerow([f"t{number}", text, *([label] if gold else [])])
-    lines = ["[task]", f"classes = {list(classes)!r}", "", "[data]", 'train = "texts.csv"']
+    lines = ["[task]", f"classes = {list(classes)!r}"]
+    lines += [] if prior is None else [f"prior = {list(prior)!r}"]
+    lines += ["", "[data]", 'train = "texts.csv"']
     lines += ['text = "text"', 'id = "id"', *(['label = "truth"'] if gold else [])]
     lines += ["", "[encoder]", 'name = "lsa"']
     for name, label, words in sources:
@@ -50,7 +53,9 @@ def write_project(
     return folder
 
 
-def inverted(folder: Path, n: int = 500, *, gold: bool = True) -> Path:
+def inverted(
+    folder: Path, n: int = 500, *, gold: bool = True, prior: Sequence[float] | None = None
+) -> Path:
     """Five of seven sources vote for the class that their words are rare in; two are right, and seldom vote."""
     draw = random.Random(5)
     rows = []
@@ -77,7 +82,29 @@ def inverted(folder: Path, n: int = 500, *, gold: bool = True) -> Path:
         ("cheer", "fun", ["merry", "jolly"]),
         ("gloom", "dull", ["grim", "bleak"]),
     ]
-    return write_project(folder, ["dull", "fun"], rows, sources, gold=gold)
+    return write_project(folder, ["dull", "fun"], rows, sources, gold=gold, prior=prior)
+
+
+def one_bad_word(folder: Path, n: int = 600) -> Path:
+    """A tenth of the texts are complaints; a good word of a list is rare elsewhere, and the votes are even."""
+    draw = random.Random(9)
+    rows = []
+    for number in range(n):
+        label = "complaint" if number % 10 == 0 else "praise"
+        words = [draw.choice(FILLER) for _ in range(5)]
+        if label == "complaint":
+            words += draw.sample(["broken", "late", "shipping"], 2)
+        elif draw.random() < 0.15:
+            words += draw.sample(["lovely", "quick", "gift"], 2)
+        elif draw.random() < 0.1:
+            words.append("broken")
+        draw.shuffle(words)
+        rows.append((" ".join(words), label))
+    sources = [
+        ("faults", "complaint", ["broken", "late", "shipping"]),
+        ("thanks", "praise", ["lovely", "quick", "gift"]),
+    ]
+    return write_project(folder, ["complaint", "praise"], rows, sources)
 
 
 def three_documents(folder: Path) -> Path:

@@ -130,7 +130,7 @@ def _commands(room: Path, case: Path, data: Path, rng: random.Random) -> str:
     os.chdir(case)
     _readers(data, rng)
     out = f"out.{rng.choice(['csv', 'tsv', 'jsonl', 'parquet'])}"
-    bad = rng.choice([(), ("--skip-bad",), ("--stop-at-bad",)])
+    bad = rng.choice([(), ("--on-bad-row", "skip"), ("--on-bad-row", "error")])
     codes = []
     for command in (
         ("check", "."),

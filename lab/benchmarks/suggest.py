@@ -2,7 +2,7 @@
 
     python lab/benchmarks/suggest.py --data DIR [--datasets youtube,...] [--documents 3000] [--steps 30]
                                      [--seeds 2] [--lists] [--prior] [--labels 20] [--relabel]
-                                     [--describe minilm | --describe DIR] [--good 0.6] [--guesses] [--errors]
+                                     [--describe minilm | --describe DIR] [--good 0.6] [--errors]
                                      [--no-random] [--json]
 
 Starts: `names`, one rule for each class with the words of its name; `third`, a random third of the data set's own
@@ -21,7 +21,6 @@ commoner in another class, and how many have their true precision in the interva
 documents is for scoring. With --prior the true class shares are stated, as a user who knows them would; with --labels
 so many random training documents are labelled before the first rule, as `unruly label` would have it. With --relabel
 the oracle accepts a rule for the class in which its precision is 60 % or more, also where that is not the one suggested.
-With --guesses rules are suggested that few votes or labels speak for, as `unruly suggest --guesses` does.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from unruly import TextSpace, WeakClassifier
 from unruly.model.candidates import GRAMMAR
 from unruly.model.evaluation import majority_shares
 from unruly.model.suggestions import Refused, suggest_rules
-from unruly.project.suggesting import with_stand_in
+from unruly.project.suggestions import with_stand_in
 from unruly.rules.condition import Table
 from unruly.rules.keywords import Keywords
 from unruly.rules.similar import DESCRIBE, described_source
@@ -91,7 +90,6 @@ class Task:
     relabel: bool = False  # whether a rule may be accepted for another class
     meaning: Table | None = None  # the encoder that compares documents with the names
     good: float = GOOD
-    guesses: bool = False
 
     @cached_property
     def described(self) -> Source | None:
@@ -215,7 +213,6 @@ def suggested(task: Task, steps: int) -> Walk:
             rules=rules,
             labels=task.clean,
             refused=refused,
-            guesses=task.guesses,
             least=0.0,
         )
         for one in found:
@@ -335,9 +332,7 @@ def published(start: Task) -> dict[str, float]:
 def first_twenty(task: Task) -> dict[str, float]:
     """How good the first twenty suggestions are."""
     votes, view = posteriors(task, ())
-    found = suggest_rules(
-        task.train.corpus, votes, view, n=20, labels=task.clean, guesses=task.guesses
-    )
+    found = suggest_rules(task.train.corpus, votes, view, n=20, labels=task.clean)
     if not found:
         return {"top": 0.0}
     precision = np.array([task.precision(one.rule) for one in found])
@@ -393,7 +388,6 @@ def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
         args.relabel,
         meaning_of(args.describe),
         args.good,
-        args.guesses,
     )
     whole = published(start)
     print(f"{name}: " + ", ".join(f"{key} {value:.1f}" for key, value in whole.items()), flush=True)
@@ -441,7 +435,6 @@ def main() -> None:
     parser.add_argument("--relabel", action="store_true", help="rules for another class count")
     parser.add_argument("--describe", help="minilm, or a folder of static word vectors")
     parser.add_argument("--good", type=float, default=GOOD, help="precision that is accepted")
-    parser.add_argument("--guesses", action="store_true", help="rules with few votes for them, too")
     parser.add_argument("--errors", action="store_true", help="rules from errors on labels beside")
     parser.add_argument("--no-random", action="store_true", help="without random words beside")
     args = parser.parse_args()

@@ -148,10 +148,7 @@ def _weak_source(found: WeakSource) -> str:
         return f"{first}, and still adds {points} to majority vote: change its rules."
     if found.measured:
         return f"{first}: change its rules, or disable it."
-    return (
-        f"{first}: read some of its matches. If they are wrong, change its rules or disable it; if they are right, the "
-        "model is wrong about it."
-    )
+    return f"{first}: read some of its matches; if they are wrong, change its rules or disable it."
 
 
 def _about_rules(found: DocumentsUnasked | DocumentsGivenUp | IdleRule | StarredKeyword) -> str:

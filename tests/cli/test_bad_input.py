@@ -200,7 +200,7 @@ def test_vote_refuses_in_one_line_and_leaves_the_old_output(
 ) -> None:
     case.spoil(project)
     before = sorted(path.name for path in tmp_path.iterdir())
-    done = unruly("vote", project, "-o", "votes.parquet", "-q", "--stop-at-bad")
+    done = unruly("vote", project, "-o", "votes.parquet", "-q", "--on-bad-row", "error")
     is_one_clear_line(done, case)
     assert done.out == ""
     assert (tmp_path / "votes.parquet").read_text() == "precious"
@@ -210,7 +210,7 @@ def test_vote_refuses_in_one_line_and_leaves_the_old_output(
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_check_refuses_in_one_line(unruly: Unruly, project: Path, case: Case) -> None:
     case.spoil(project)
-    is_one_clear_line(unruly("check", project, "-q", "--stop-at-bad"), case)
+    is_one_clear_line(unruly("check", project, "-q", "--on-bad-row", "error"), case)
 
 
 @pytest.mark.parametrize("case", [CASES[2], CASES[10], CASES[15]], ids=lambda case: case.name)
@@ -218,7 +218,7 @@ def test_the_same_in_a_process_of_its_own(
     real: Unruly, project: Path, tmp_path: Path, case: Case
 ) -> None:
     case.spoil(project)
-    is_one_clear_line(real("vote", project, "-o", "votes.parquet", "--stop-at-bad"), case)
+    is_one_clear_line(real("vote", project, "-o", "votes.parquet", "--on-bad-row", "error"), case)
     assert (tmp_path / "votes.parquet").read_text() == "precious"
 
 
@@ -240,7 +240,7 @@ def test_failed_examples(unruly: Unruly, project: Path) -> None:
     (project / "unruly.toml").write_text(
         rule('keywords = ["free"]\nexamples = ["free!", "gratis"]\ncounter_examples = ["so free"]')
     )
-    done = unruly("check", project, "--stop-at-bad")
+    done = unruly("check", project, "--on-bad-row", "error")
     assert done.code == 1
     assert done.err.startswith(f"error: {project / 'unruly.toml'}:11: source 'a', rule 1 ")
     assert "'gratis'" in done.err

@@ -204,7 +204,7 @@ def test_a_read_only_project(spam: Path, tmp_path: Path) -> None:
     assert closed(tmp_path, "suggest", "spam", "-q").code == 0
     done = closed(tmp_path, "suggest", "spam", "--accept", "1")
     one_line(done, "spam/unruly.toml: cannot write there")
-    one_line(closed(tmp_path, "suggest", "spam", "--refuse", "1"), "spam/refused.csv")
+    one_line(closed(tmp_path, "suggest", "spam", "--refuse", "1"), "spam/refused.jsonl")
     spam.chmod(0o755)
 
 

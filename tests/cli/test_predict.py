@@ -111,7 +111,7 @@ def test_bad_input_is_one_line_and_the_old_output_stays(
     Path("texts.csv").write_text("text\nhello\n")
     Path("null.jsonl").write_text('{"text": "a"}\n{"text": null}\n')
     Path("out.csv").write_text("precious")
-    done = unruly("predict", model, data, "-o", out, "--stop-at-bad")
+    done = unruly("predict", model, data, "-o", out, "--on-bad-row", "error")
     assert done.code == 2
     assert message in done.err
     assert done.err.startswith("error: ")

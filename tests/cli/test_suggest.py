@@ -11,9 +11,10 @@ import pytest
 from tests.cli.conftest import Unruly
 
 from unruly.model.suggestions import RuleSuggestion
+from unruly.project.decisions import read_refused
 from unruly.project.file import parse_project
 from unruly.project.project import Project
-from unruly.project.suggesting import _places, read_refused
+from unruly.project.suggestions import _places
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule
 from unruly.statistics import wilson
@@ -128,14 +129,13 @@ def test_a_class_without_rules(unruly: Unruly, planted: Path) -> None:
     (planted / "unruly.toml").write_text(text)
     done = unruly("suggest", planted)
     assert done.code == 0, done.err
-    assert "no rule votes for spam, so none is suggested for it: write one" in done.out
+    assert "no rule votes for spam: documents without votes stand in for it" in done.out
+    assert re.search(r"\d\. spam: .*  guess: few votes speak for it", done.out)
     plain = json.loads(unruly("suggest", planted, "--json").out)
-    assert (plain["guesses"], plain["stand_in"]) == (False, "spam")
-    assert "spam" not in [one["rule"]["label"] for one in plain["suggestions"]]
-    asked = unruly("suggest", planted, "--guesses")
-    assert "no rule votes for spam: documents without votes stand in for it" in asked.out
-    plain = json.loads(unruly("suggest", planted, "--guesses", "--json").out)
-    assert "spam" in [one["rule"]["label"] for one in plain["suggestions"]]
+    assert plain["stand_in"] == "spam"
+    assert [one["guess"] for one in plain["suggestions"] if one["rule"]["label"] == "spam"]
+    assert all(one["guess"] for one in plain["suggestions"] if one["rule"]["label"] == "spam")
+    assert plain["critique"][0]["kind"] == "shares_unknown"
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ def test_rules_that_match_nothing(unruly: Unruly, planted: Path) -> None:
 
 
 def test_a_spoilt_file_of_refusals(unruly: Unruly, planted: Path) -> None:
-    (planted / "refused.csv").write_text("label,condition\nspam,nonsense\n")
+    (planted / "refused.jsonl").write_text("spam,nonsense\n")
     done = unruly("suggest", planted)
     assert done.code == 2
-    assert "refused.csv, line 2: not a refused rule" in done.err
+    assert "refused.jsonl, line 1: not a refused suggestion" in done.err
 
 
 CRITICISED = """\
@@ -282,11 +282,22 @@ def test_a_remedy_is_for_no_class(unruly: Unruly, criticised: Path) -> None:
     assert (criticised / "unruly.toml").read_bytes() == before, "none of them, not the first one"
 
 
-def test_a_spoilt_file_of_refused_remedies(unruly: Unruly, criticised: Path) -> None:
-    (criticised / "kept.csv").write_text("kind,source\ndrop_word,cheer\n")
-    done = unruly("suggest", criticised)
-    assert done.code == 2
-    assert "kept.csv, line 2: not a refused remedy" in done.err
+def test_without_shares_nothing_is_to_be_dropped_or_disabled_by_an_estimate(
+    unruly: Unruly, criticised: Path
+) -> None:
+    toml = criticised / "unruly.toml"
+    toml.write_text(toml.read_text().replace("prior = [0.5, 0.5]\n", ""))
+    plain = json.loads(unruly("suggest", criticised, "-n", "2", "--json").out)
+    remedies = {one["remedy"]["kind"]: one["remedy"] for one in plain["critique"] if one["remedy"]}
+    assert set(remedies) == {"merge_source", "disable_source"}
+    assert remedies["disable_source"]["source"] == "silent"  # that is counted, not estimated
+    assert plain["critique"][0]["kind"] == "shares_unknown"
+    shown = unruly("suggest", criticised, "-n", "2").out
+    assert "Class shares are not known, and estimated accuracies depend on them" in shown
+    labels = [f"t{i},{('dull', 'fun')[i % 2]}" for i in range(20)]
+    (criticised / "labels.csv").write_text("\n".join(["id,label", *labels]) + "\n")
+    plain = json.loads(unruly("suggest", criticised, "-n", "2", "--json").out)
+    assert "shares_unknown" not in [one["kind"] for one in plain["critique"]]
 
 
 def test_what_the_estimates_rest_on_is_told(unruly: Unruly, planted: Path) -> None:
@@ -309,7 +320,7 @@ def test_a_list_that_is_mostly_wrong_gets_no_more_words(planted: Path) -> None:
     corpus = project.corpus("train")
     votes = project.vote(corpus)
     rule = Rule("spam", Keywords(["cheap"]))  # stands beside `subscribe` on a third of the texts
-    found = [RuleSuggestion(rule, 1.0, 100, 50, 0, wilson(90, 100), None, 0.5, (), ())]
+    found = [RuleSuggestion(rule, 1.0, 100, 50, 0, wilson(90, 100), None, 0.5, False, (), ())]
     for accuracy, into in ((wilson(80, 100), "advert"), (wilson(20, 100), "cheap")):
         places = _places(found, project, corpus, votes, [None, accuracy])
         assert [place.source for place in places] == [into]
@@ -327,7 +338,7 @@ def test_gold_by_its_name_is_no_rule_and_fewer_than_asked_are_mentioned(
     assert "field label" not in done.out
     assert "field" not in done.out.split("about your rules")[0].replace("no rule", "")
     shown = [line for line in done.out.splitlines() if "(into " in line]
-    assert f"no more than {len(shown)}: nothing else goes clearly with one class" in done.out
+    assert f"no more than {len(shown)}: nothing else goes with one class" in done.out
     assert "would change 1 label" not in done.out
     few = unruly("suggest", planted, "-n", "2")
     assert "no more than" not in few.out

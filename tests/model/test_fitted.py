@@ -11,7 +11,7 @@ from tests.model.planted import planted, quick
 
 import unruly
 from unruly.labelling.answers import Labelled
-from unruly.model.advice import count_pairs
+from unruly.model.critique import count_pairs
 from unruly.model.fitted import TrainedLabels, repeated, row_digests, unit_length
 from unruly.model.storage import load
 from unruly.model.weak_classifier import WeakClassifier

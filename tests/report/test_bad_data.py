@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.bad_projects import inverted, one_class_each, three_documents
+from tests.bad_projects import inverted, one_bad_word, one_class_each, three_documents
 from tests.report.written import section_of
 
-from unruly.facts import Use
-from unruly.model.advice import Conflict, WeakSource, WeakWord
+from unruly.facts import SilentSource, Use, WeakSource
+from unruly.model.critique import (
+    Conflict,
+    DisableSource,
+    DropWord,
+    SharesUnknown,
+    WeakWord,
+    critique_sentence,
+    remedy_of,
+)
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.project import Project
-from unruly.project.suggesting import suggest
+from unruly.project.suggestions import suggest
 from unruly.report.facts import Facts, gather
 from unruly.report.page import page
 
@@ -44,6 +52,16 @@ def upside_down(tmp_path_factory: pytest.TempPathFactory) -> Bad:
 
 
 @pytest.fixture(scope="module")
+def stated(tmp_path_factory: pytest.TempPathFactory) -> Bad:
+    return made(inverted(tmp_path_factory.mktemp("stated") / "p", prior=(0.5, 0.5)))
+
+
+@pytest.fixture(scope="module")
+def skewed(tmp_path_factory: pytest.TempPathFactory) -> Bad:
+    return made(one_bad_word(tmp_path_factory.mktemp("skewed") / "p"))
+
+
+@pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Bad:
     return made(three_documents(tmp_path_factory.mktemp("three") / "p"))
 
@@ -61,7 +79,7 @@ def test_the_model_is_as_bad_as_these_tests_need(upside_down: Bad) -> None:
 def test_suggestions_are_those_of_the_command_that_has_no_gold(upside_down: Bad) -> None:
     own = {(s.label, s.condition) for s in upside_down.facts.suggestions}
     plain = suggest(upside_down.project, 15, upside_down.model)
-    assert own == {(s.label, s.condition) for s in plain.suggestions}
+    assert own == {(s.label, s.condition) for s in plain.suggestions if not s.guess}
     scored = [s for s in upside_down.facts.suggestions if s.measured is not None]
     assert any(
         s.measured.high < s.accuracy.low for s in scored if s.measured
@@ -152,7 +170,7 @@ def test_no_list_is_to_be_dropped_as_a_whole(upside_down: Bad, weather: Bad) -> 
         assert all(c.accuracy.high < c.others.low for c in weak)
 
 
-@pytest.mark.parametrize("which", ["upside_down", "weather"])
+@pytest.mark.parametrize("which", ["stated", "weather"])
 def test_a_source_has_the_estimate_of_its_fit(which: str, request: pytest.FixtureRequest) -> None:
     bad: Bad = request.getfixturevalue(which)
     lines = {line.name: line for line in bad.model.summary_.sources}
@@ -169,4 +187,50 @@ def test_a_source_has_the_estimate_of_its_fit(which: str, request: pytest.Fixtur
             line.accuracy_low,
             line.accuracy_high,
         )
-    assert bool(weak) == (which == "upside_down")
+    assert bool(weak) == (which == "stated")
+
+
+@pytest.mark.parametrize("which", ["upside_down", "weather", "skewed"])
+def test_where_shares_are_assumed_no_estimate_asks_to_drop_or_to_disable(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    bad: Bad = request.getfixturevalue(which)
+    assert bad.model.summary_.known_shares is None
+    for found in (
+        bad.model.critique_rules(bad.project.corpus("train")),
+        suggest(bad.project, 1).critique,
+        suggest(bad.project, 1, bad.model).critique,
+        gather("m", bad.model._fitted()).critique,
+    ):
+        assert found[0] == SharesUnknown()
+        asked = [remedy_of(one) for one in found]
+        assert not [one for one in asked if isinstance(one, DropWord | DisableSource)]
+    ungraded = page(gather("m", bad.model._fitted()))
+    text = section_of(ungraded, "advice")
+    assert "Class shares are not known, and estimated accuracies depend on them" in text
+    assert "is right on half of them or more" not in text
+    assert "disable it" not in text.split("What each source adds")[0]
+
+
+def test_no_source_is_to_be_disabled_on_a_page_that_says_it_adds_points(
+    upside_down: Bad, stated: Bad, weather: Bad, skewed: Bad
+) -> None:
+    for bad in (upside_down, stated, weather, skewed):
+        adding = {r.source for r in bad.facts.removals if r.adds is not None and r.adds.value > 0}
+        assert adding
+        for one in bad.facts.critique:
+            remedy = remedy_of(one)
+            assert not isinstance(remedy, DisableSource) or remedy.source not in adding
+            if "disable" in critique_sentence(one):
+                assert isinstance(one, WeakSource | SilentSource)
+                assert one.source not in adding
+
+
+def test_at_random_has_one_meaning(
+    upside_down: Bad, stated: Bad, weather: Bad, skewed: Bad
+) -> None:
+    for bad in (upside_down, stated, weather, skewed):
+        assert bad.facts.suggestions or bad is not upside_down
+        for text in (bad.page, page(gather("m", bad.model._fitted()))):
+            assert not re.search(r"(?<!drawn )at random", text)
+            assert "on random documents" not in text

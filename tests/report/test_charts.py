@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from unruly.learner import Epoch
-from unruly.model.advice import count_pairs
+from unruly.model.critique import count_pairs
 from unruly.report.accuracy import (
     by_votes_chart,
     calibration_chart,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tests.report.written import Written, answers_for, section_of, words
 
 from unruly.facts import BalanceOrigin, ClassBalance
+from unruly.model.critique import WeakSource
 from unruly.report.page import page
 from unruly.votes.votes import Votes
 
@@ -44,7 +45,8 @@ def mostly_wrong() -> Written:
     matrix = np.column_stack([votes.matrix, links])
     accuracy = [(0.9, 0.85, 0.94), (0.85, 0.8, 0.9), (0.8, 0.74, 0.86), (0.156, 0.1, 0.24)]
     made = Votes.from_array(matrix, classes=CLASSES, sources=["a", "b", "c", "links"])
-    return Written(made, answers_for(gold.tolist(), 2), gold, accuracy)
+    stated = ClassBalance(tuple(CLASSES), (0.6, 0.4), BalanceOrigin.STATED)
+    return Written(made, answers_for(gold.tolist(), 2), gold, accuracy, stated)
 
 
 @pytest.mark.parametrize("gold", [True, False])
@@ -61,7 +63,7 @@ def test_a_source_that_may_be_right_is_not_condemned(mostly_wrong: Written) -> N
     unsure = replace(mostly_wrong, accuracy=[(0.494, 0.0, 1.0)] * 4)
     advice = section_of(page(unsure.facts(gold=False)), "advice")
     assert (
-        "a is right on 49.4% (0.0% to 100.0%) of its votes (estimated), but may be right more often than wrong"
+        "a is right on 49.4% (0.0% to 100.0%) of its votes (estimated); as many such votes on any documents would be"
         in advice
     )
     assert "read some of its matches before you change it" in advice
@@ -77,6 +79,38 @@ def test_a_source_that_is_estimated_well_and_measured_badly_is_named(mostly_wron
     assert "links is right" not in without
     assert "None. Each of the 4 sources with 20 votes or more is right on half of them" in without
     assert "the model's own estimates, and wrong where the model is wrong" in without
+
+
+def test_without_known_shares_no_source_is_called_right_or_wrong(mostly_wrong: Written) -> None:
+    for balance in (None, ClassBalance(tuple(CLASSES), (0.5, 0.5), BalanceOrigin.ASSUMED)):
+        assumed = replace(mostly_wrong, balance=balance)
+        advice = section_of(page(assumed.facts(gold=False)), "advice")
+        wrong, words_ = advice.split("Words to drop")
+        assert "Class shares are not known, and estimated accuracies depend on them" in wrong
+        assert "None" not in wrong
+        assert "is right on" not in wrong
+        assert "None" not in words_.split("Sources that repeat")[0]
+        measured = section_of(page(assumed.facts()), "advice")
+        assert "links is right on 15.6% (" in measured
+        assert "Class shares are not known" not in measured  # all four are measured
+
+
+def test_a_source_that_is_mostly_wrong_and_adds_points_is_not_to_be_disabled() -> None:
+    """Of three classes its own is the likeliest on its documents, which no other source reaches."""
+    gold = np.repeat([0, 1, 2], [45, 45, 310])
+    lone = np.where(np.arange(N) < 100, 0, -1)
+    other = np.where(np.arange(N) >= 100, 2, -1)
+    votes = Votes.from_array(
+        np.column_stack([lone, other]), classes=["a", "b", "c"], sources=["lone", "other"]
+    )
+    facts = Written(votes, answers_for(gold.tolist(), 3), gold).facts()
+    assert facts.removals[0].adds is not None
+    assert facts.removals[0].adds.value > 0
+    weak = [c for c in facts.critique if isinstance(c, WeakSource)]
+    assert [c.source for c in weak] == ["lone"]
+    advice = section_of(page(facts), "advice").split("What each source adds")[0]
+    assert "still adds" in advice or "before you change it" in advice
+    assert "disable it" not in advice
 
 
 @pytest.fixture
@@ -141,7 +175,7 @@ def test_a_guessed_share_is_never_stated_as_a_fact(wrong_balance: Written) -> No
     for gold in (True, False):
         advice = section_of(page(wrong_balance.facts(gold)), "advice")
         assert "of all documents are" not in advice
-        assert "on random documents" not in advice or gold
+        assert "such votes on any documents" not in advice or gold
     known = (
         replace(wrong_balance.balance, origin=BalanceOrigin.STATED)
         if wrong_balance.balance
@@ -149,7 +183,7 @@ def test_a_guessed_share_is_never_stated_as_a_fact(wrong_balance: Written) -> No
     )
     low = [(0.2, 0.1, 0.3)] * 3
     stated = replace(wrong_balance, balance=known, accuracy=low).page(gold=False)
-    assert re.search(r"the same votes on random documents would be right on \d+%", stated)
+    assert re.search(r"as many such votes on any documents would be right on \d+%", stated)
 
 
 def test_without_gold_no_accuracy_is_claimed(wrong_balance: Written) -> None:

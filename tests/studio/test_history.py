@@ -24,7 +24,7 @@ def test_an_edit_goes_both_ways(before: str, after: str) -> None:
 
 
 def everything(work: Workspace) -> tuple[object, ...]:
-    refused = (work.folder / "refused.json").exists()
+    refused = (work.folder / "refused.jsonl").exists()
     presets = tuple(one.name for one in work.presets() if one.own)
     return work.state.text, work.state.labels.tolist(), presets, refused
 
@@ -63,9 +63,9 @@ def test_everything_is_undone_and_redone_after_a_restart(
 
 
 def test_a_refusal_is_undone_after_a_restart(workspace: Workspace, folder: Path) -> None:
-    from unruly.project.suggesting import read_refused
+    from unruly.project.decisions import NewRule, Place, read_refused
 
-    workspace.refuse(Rule("spam", Keywords(["cash"])))
+    workspace.refuse(NewRule(Rule("spam", Keywords(["cash"])), Place("cash", None)))
     again = Workspace(folder)
     again.undo()
     assert not list(read_refused(folder))

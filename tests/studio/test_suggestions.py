@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.studio.conftest import client_of
 
-from unruly.project.remedies import DisableSource, read_kept
-from unruly.project.suggesting import read_refused
+from unruly.model.critique import DisableSource
+from unruly.project.decisions import read_refused
 from unruly.studio.app import Studio
 from unruly.studio.workspace import Workspace
 
@@ -99,11 +99,11 @@ def test_the_critique_is_followed_or_declined_by_its_number(modelled: Studio, fo
         assert file.read_text() == before
         assert "Disable nobody" in client.get("/suggestions").text
         client.post("/suggestions/decide", data={**data, "what": "refuse"})
-        assert read_kept(folder) == (DisableSource("nobody"),)
+        assert read_refused(folder) == (DisableSource("nobody"),)
         assert "Disable nobody" not in client.get("/suggestions").text
     again = Workspace(folder)  # what was declined can be undone after a restart
     again.undo()
-    assert read_kept(folder) == ()
+    assert read_refused(folder) == ()
     for one in modelled.advisor.critique(work):
         assert one.sentence
         for example in one.examples:

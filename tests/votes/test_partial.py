@@ -22,7 +22,7 @@ from unruly.features.encoder import Features
 from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote, majority_vote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
-from unruly.model.advice import UncoveredClass, critique_rules
+from unruly.model.critique import UncoveredClass, VoteJudge, critique_rules
 from unruly.project.project import Project
 from unruly.project.voting import check_project
 from unruly.report.documents import shown_document
@@ -377,7 +377,7 @@ def test_partial_votes_are_votes_for_their_classes_in_advice() -> None:
     either = np.tile(np.array([[0.5, 0.5, 0, 0]], np.float32), (30, 1))
     either[2::3] = [0, 0, 1, 0]
     partial = replace(votes, soft={"x": either})
-    found = critique_rules(partial, np.full((30, 4), 0.25))
+    found = critique_rules(partial, VoteJudge(np.full((30, 4), 0.25), partial))
     lone = {c.label: c.sources for c in found if isinstance(c, UncoveredClass)}
     assert lone == {"a": ("x",), "b": ("x",), "d": ()}
 

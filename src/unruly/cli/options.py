@@ -39,6 +39,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
 STREAM = Path("-")  # standard input or output
 TABLES = (".parquet", ".csv", ".tsv", ".jsonl")
+BAD_ROWS = ("error", "skip", "keep")
 
 
 quiet_option = click.option(
@@ -79,21 +80,28 @@ def text_options(command: Command) -> Command:
     return text(ids(command))
 
 
-_ON_BAD_ROW = {None: "keep", True: "skip", False: "error"}
-bad_row_option = click.option(
-    "--skip-bad/--stop-at-bad",
-    "on_bad_row",
-    default=None,
-    callback=lambda context, parameter, value: _ON_BAD_ROW[value],
-    help="Leave out what cannot be used (rows, and files of a folder) and say so; or stop there. If neither is given, rows "
-    "without a text are kept, and anything else that cannot be used stops the command.",
-)
+def bad_row_option(command: Command) -> Command:
+    """`--on-bad-row`, where data is read, and `--skip-bad`, which is short for one of its values."""
+    short = click.option(
+        "--skip-bad",
+        "on_bad_row",
+        flag_value="skip",
+        help="Short for --on-bad-row skip; of a folder, files that cannot be read are left out and named.",
+    )
+    return click.option(
+        "--on-bad-row",
+        type=click.Choice(BAD_ROWS),
+        default="keep",
+        show_default=True,
+        help="Rows that cannot be used: keep rows without a text and stop at malformed ones, skip both, or "
+        "stop at either (error).",
+    )(short(command))
 
 
 skipped_option = click.option(
     "--skipped",
     type=PATH,
-    help="With --skip-bad: a file to list the rows in that were left out.",
+    help="With --on-bad-row skip: a file to list the rows in that were left out.",
 )
 
 

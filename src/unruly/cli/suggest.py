@@ -23,11 +23,11 @@ from unruly.wording import did_you_mean, plural
 
 if TYPE_CHECKING:
     from unruly.model.suggestions import MatchedText, RuleSuggestion
+    from unruly.project.decisions import Place
     from unruly.project.project import Project
     from unruly.project.proposals import Proposals
-    from unruly.project.suggesting import Place, Suggestions
+    from unruly.project.suggestions import Suggestions
     from unruly.prompts.asking import Plan
-    from unruly.rules.source import Rule
 
 REJECTED = 5  # proposals that cannot be rules, shown
 
@@ -41,9 +41,6 @@ REJECTED = 5  # proposals that cannot be rules, shown
     "--model",
     type=PATH,
     help="A model of this project to judge by; else one is fitted now, in memory.",
-)
-@click.option(
-    "--guesses", is_flag=True, help="Also suggest rules that few votes or labels speak for."
 )
 @click.option("--llm", is_flag=True, help="Ask a language model for rules, and test these.")
 @click.option(
@@ -72,7 +69,6 @@ def suggest(
     project: Path,
     most: int,
     model: Path | None,
-    guesses: bool,
     llm: bool,
     endpoint: str | None,
     llm_model: str | None,
@@ -89,10 +85,10 @@ def suggest(
 
     Words, phrases, word sequences, patterns, lengths and values of other columns that go with one class in the
     model's answers and reach documents without votes, the best first, each with matches that fit and that do
-    not. Only rules whose class the votes or labels on their matches make clear are suggested; --guesses shows
-    others, of which many are wrong. Gold labels are not used; labels by hand are, where the project has any. What can be done about an old rule
-    (drop a word, disable a source, merge two) has a number as well. What you accept is written into unruly.toml,
-    comments and layout kept; what you refuse is not suggested again (refused.csv, kept.csv).
+    not. Where few votes or labels on its matches speak for its class, a rule is called a guess: many of these are
+    wrong. Gold labels are not used; labels by hand are, where the project has any. What can be done about an old
+    rule (drop a word, disable a source, merge two) has a number as well. What you accept is written into
+    unruly.toml, comments and layout kept; what you refuse is not suggested again (refused.jsonl).
 
     --llm asks a language model for words and patterns instead, one request a class, and shows it the class
     descriptions and the beginnings of some documents that rules fight over or do not cover. What it answers is
@@ -105,8 +101,9 @@ def suggest(
       unruly suggest spam --llm --endpoint http://127.0.0.1:11434/v1 --llm-model mistral
       unruly suggest spam --accept 1,4=ham --refuse 2
     """
+    from unruly.project.decisions import Shown
     from unruly.project.proposals import LlmSuggester, language_model
-    from unruly.project.suggesting import LastSuggestions, suggest
+    from unruly.project.suggestions import suggest
 
     screen = Screen(quiet, as_json)
     opened = open_project(project, on_bad_row=on_bad_row)
@@ -125,13 +122,13 @@ def suggest(
         _announce(suggester.plan(), screen)
         found = suggester.suggest(most, screen.progress())
     else:
-        found = suggest(opened, most, judge, screen.progress(), guesses=guesses)
-    LastSuggestions.of(opened, found).write(opened)
+        found = suggest(opened, most, judge, screen.progress())
+    Shown.of(opened, found.edits).write(opened)
     screen.answer(found.to_plain())
     _show(found, most, screen)
     if found.proposals is not None:
         _show_proposals(found.proposals, len(found.suggestions), screen)
-    if numbered := len(found.suggestions) + len(found.remedies):
+    if numbered := len(found.edits):
         how = "--accept 1 --refuse 2" if numbered > 1 else "--accept 1 or --refuse 1"
         screen.remark(f"accept or refuse by number: unruly suggest {quote(str(project))} {how}")
 
@@ -173,42 +170,30 @@ def with_classes(given: str | None, classes: tuple[str, ...]) -> dict[int, str |
 def _decide(
     project: Project, accepted: dict[int, str | None], refused: list[int], screen: Screen
 ) -> None:
+    from unruly.project.decisions import REFUSED, NewRule, decide
     from unruly.project.project import Project
-    from unruly.project.remedies import KEPT
-    from unruly.project.suggesting import REFUSED, decide
     from unruly.sentences import sentence
 
     decided = decide(project, accepted, refused)
     screen.answer(decided.to_plain())
     for one in decided.accepted:
-        line = _rule_line(one[0]) + f", in {one[1]}" if isinstance(one, tuple) else one
-        screen.say(f"accepted: {line}")
-    for rule in decided.refused_rules:
-        screen.say(f"refused: {_rule_line(rule)}, kept in {REFUSED}")
-    for remedy in decided.refused_remedies:
-        screen.say(f"refused: {remedy}, kept in {KEPT}")
+        screen.say(f"accepted: {one}" + (f", in {one.place}" if isinstance(one, NewRule) else ""))
+    for one in decided.refused:
+        screen.say(f"refused: {one}, kept in {REFUSED}")
     assert project.file is not None
     for failure in Project.read(project.file).sources.check_examples():
         screen.remark(f"{sentence(failure)}: correct the example, or the rule")
 
 
-def _rule_line(rule: Rule) -> str:
-    return f"{rule.when.reason()} for {rule.label}"
-
-
 def _show(found: Suggestions, most: int, screen: Screen) -> None:
-    from unruly.model.advice import advice_sentences
-    from unruly.project.remedies import remedy_of
+    from unruly.model.critique import critique_sentences, remedy_of
     from unruly.sentences import sentence
 
     by = "a model fitted now, not saved" if found.fitted_now else "the model"
     screen.say(f"judged by {by}; {_labels(found)}")
     for note in found.notes:
         screen.say(sentence(note))
-    sure = not found.guesses and found.proposals is None
-    if found.stand_in is not None and sure:
-        screen.say(f"no rule votes for {found.stand_in}, so none is suggested for it: write one")
-    elif found.stand_in is not None:
+    if found.stand_in is not None:
         screen.say(
             f"no rule votes for {found.stand_in}: documents without votes stand in for it, so look twice"
         )
@@ -218,20 +203,17 @@ def _show(found: Suggestions, most: int, screen: Screen) -> None:
             "something else, rename it"
         )
     if not found.suggestions and found.proposals is None:
-        hint = ": label some documents, or see what --guesses finds" if sure else ""
-        screen.say(f"no new rule goes clearly with one class beyond your rules{hint}")
+        screen.say("no new rule goes with one class beyond your rules: label some documents")
     for number, (one, place) in enumerate(
         zip(found.suggestions, found.places, strict=True), start=1
     ):
         screen.say("\n" + _lines(number, one, place))
     if 0 < len(found.suggestions) < most and found.proposals is None:
-        screen.say(
-            f"\nno more than {len(found.suggestions)}: nothing else goes clearly with one class"
-        )
+        screen.say(f"\nno more than {len(found.suggestions)}: nothing else goes with one class")
     if found.critique:
         screen.say("\nabout your rules")
     numbers = {remedy: number for number, remedy in found.remedies}
-    for critique, line in advice_sentences(found.critique):
+    for critique, line in critique_sentences(found.critique):
         remedy = remedy_of(critique)
         mark = " - " if remedy is None else f"{numbers[remedy]:>2}."
         screen.say(
@@ -273,8 +255,10 @@ def _lines(number: int, one: RuleSuggestion, place: Place) -> str:
     head = f"{number:>2}. {one.label}: {one.condition}  (into {place})"
     figures = (
         f"    {plural(one.documents, 'document')}, {one.uncovered:,} without votes; about {share.value:.0%} right "
-        f"({share.low:.0%} to {share.high:.0%}, at random {one.usual:.0%})"
+        f"({share.low:.0%} to {share.high:.0%}; {one.label} in all documents {one.usual:.0%})"
     )
+    if one.guess:
+        head += "  guess: few votes speak for it"
     if one.changed is not None:
         figures += f"; would change {plural(one.changed, 'prediction')}"
     if one.measured is not None:

@@ -10,19 +10,20 @@ For a candidate condition that matches N documents, and a class c with mean post
 
 where P' is the posterior after one more vote for c that is right with probability a. Texts that repeat count
 once. Candidates are taken greedily: documents that a better suggestion reaches already are no news, and a class
-counts the less, the more votes there are for it. Left out are
+counts the less, the more votes and the more sources there are for it. Left out are
 candidates of which 95 % of the matches have the same hard vote from one source, or are those of better suggestions,
-and what was refused. Documents with true labels count with these in the place of posteriors.
+and what was refused. A refusal tells something of its matches: there the class counts with two fifths of its
+posterior. Documents with true labels count with these in the place of posteriors.
 
 Posteriors come from the rules that exist, so the accuracies are the model's own view: see `docs/suggest.md` for
 how often they are right. On documents without a vote that view is a guess from their words alone, so only matches with
-a vote or a label are evidence of the class, E of them. A candidate is offered where the evidence is clear:
+a vote or a label are evidence of the class, E of them. The evidence is clear where
 
     the lower quartile (Clopper and Pearson's bound) of a share a' of E documents is above u, and above the share a' of
     every other class; and at least three different texts have a vote, or a label, for c
 
-with a' the mean posterior on the matches. Without it a suggestion is a guess, made only when it is asked for, or when
-somebody proposes the rule.
+with a' the mean posterior on the matches. The others are guesses, and say so. For each class what is clear comes first;
+the guesses for a class without rules are not crowded out by what is clear for another one.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.model.advice import (
+from unruly.errors import RuleError
+from unruly.model.candidates import MOST_VALUES, find_candidates
+from unruly.model.critique import (
     MOST_DOCUMENTS,
     keyword_lists,
     known_truth,
@@ -46,12 +49,12 @@ from unruly.model.advice import (
     text_numbers,
     votes_for,
 )
-from unruly.model.candidates import MOST_VALUES, find_candidates
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.condition import Condition, Table, picks, spans_of
 from unruly.rules.field import Field
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import MatchFrame
+from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source, rule_to_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Length
@@ -69,6 +72,7 @@ QUARTILE = 0.25  # of what the accuracy may be by the evidence: this must be abo
 FEWEST = 3  # different texts with a vote for the class that is suggested
 OVERLAP = 0.95  # of a candidate's matches with the same vote from one source
 MOST_ODDS = 3.0  # the log-odds that one more vote can add
+REFUTED = 0.4  # of the posterior of a class where a rule for it was refused
 SETTLED = 0.1  # what a match with votes counts beside one without, before figures are exact
 RARE = 1e-3  # the share of a class that the model knows nothing of
 SHORTLIST = 8  # candidates matched exactly, for each suggestion that is asked for
@@ -123,7 +127,10 @@ class RuleSuggestion:
     changed: int | None  # documents that would get another label; None where no probabilities tell
     accuracy: Share  # by the posteriors, and by labels by hand where there are any
     measured: Share | None  # by true labels alone; None where no match has one
-    usual: float  # the mean posterior of the class: the accuracy of a rule that matches at random
+    usual: (
+        float  # the mean posterior of the class: the accuracy of a rule that matches any document
+    )
+    guess: bool  # whether few votes or labels on its matches speak for its class
     fits: tuple[MatchedText, ...]  # matches that the model gives this class, the surest first
     misfits: tuple[MatchedText, ...]  # matches that it gives another class, the surest first
     perhaps_gold: PerhapsGold | None = None  # where it reads such a column
@@ -158,6 +165,7 @@ class RuleSuggestion:
             "accuracy": vars(self.accuracy),
             "measured": None if self.measured is None else vars(self.measured),
             "usual": self.usual,
+            "guess": self.guess,
             "fits": [one.to_plain() for one in self.fits],
             "misfits": [one.to_plain() for one in self.misfits],
             "perhaps_gold": None if self.perhaps_gold is None else vars(self.perhaps_gold),
@@ -177,6 +185,23 @@ class Refused:
         assert isinstance(rule.label, str)
         return cls(rule.label, rule.when.to_plain())
 
+    @property
+    def rule(self) -> Rule | None:
+        """The rule itself, where it looks for words or for a pattern as they are suggested; None: for another thing.
+
+        >>> Refused("spam", {"keywords": ["cash"]}).rule, Refused("spam", {"function": "f"}).rule
+        (Rule('spam', Keywords(['cash'])), None)
+        """
+        try:
+            match self.condition:
+                case {"keywords": list(words), **more} if not more:
+                    return Rule(self.label, Keywords([str(word) for word in words]))
+                case {"pattern": str(pattern), "ignore_case": True, **more} if not more:
+                    return Rule(self.label, Pattern(pattern, ignore_case=True))
+        except RuleError:
+            pass
+        return None
+
 
 def suggest_rules(
     corpus: Corpus,
@@ -189,16 +214,15 @@ def suggest_rules(
     scored: NDArray[np.int64] | None = None,
     refused: Collection[Refused] = (),
     candidates: Sequence[Rule] | None = None,
-    guesses: bool = False,
     least: float = LEAST,
     progress: Progress = SILENT,
 ) -> tuple[RuleSuggestion, ...]:
-    """At most n new rules, the best first; with `guesses`, also those that no votes or labels speak for.
+    """At most n new rules, the best first; of each class first those that are clear, then guesses.
 
     `posteriors` are the model's, `labels` true classes where they are known (-1 elsewhere). `scored` are true classes
     that decide nothing: they only stand beside the estimates, as `measured`. `rules` are those that exist: their own
     words are not suggested again. `candidates` are rules of one class each that
-    somebody proposes, and so need no votes that speak for them; without them, conditions are looked for in the texts.
+    somebody proposes; without them, conditions are looked for in the texts.
 
     >>> letters = [a + b for a in "abcdef" for b in "uvwxyz"]
     >>> corpus = Corpus.from_texts([f"cheap {a}" for a in letters] + [f"song {a}" for a in letters])
@@ -208,29 +232,46 @@ def suggest_rules(
     >>> [(s.label, s.condition, s.documents, s.uncovered) for s in found]
     [('spam', 'keywords: cheap', 36, 30)]
     """
-    truth = known_truth(posteriors, labels)  # (n, m)
+    believed = _refuted(posteriors, corpus, votes.classes, refused)
+    truth = known_truth(believed, labels)  # (n, m)
     usual = truth.mean(axis=0) if len(truth) else np.zeros(votes.m)
     if not len(corpus):
         return ()
     with stage(progress, "looking for rules", None, "rules"):
         there = _Known.of(rules, refused)
-        bar = _Bar(least, clear=not guesses and candidates is None)
         rows = sample_rows(len(corpus), MOST_DOCUMENTS)
         known = np.full(len(corpus), ABSTAIN) if labels is None else labels
         sample = _Documents.of(corpus.take(rows), votes.take(rows), truth[rows], usual, known[rows])
         found = (
-            _shortlist(sample, n, there, bar)
+            _shortlist(sample, n, there, least)
             if candidates is None
             else sample.matched(
                 [rule for rule in candidates if not there.has(str(rule.label), rule.when)]
             )
         )
-        listed = _greedy(found, sample, n + max(n // 2, SPARE), bar)
+        listed = _greedy(found, sample, n + max(n // 2, SPARE), least)
         everything = _Documents.of(corpus, votes, truth, usual, known)
         figures = [everything.figures(rule, rows) for rule, rows in everything.matched(listed)]
-        best = [one for one in figures if one.stands(bar)][:n]  # figures are exact only now
+        best = [one for one in figures if one.stands(least)][:n]  # figures are exact only now
         checked = labels if scored is None else scored
         return tuple(_suggestion(one, everything, checked) for one in best)
+
+
+def _refuted(
+    posteriors: NDArray[np.floating],
+    corpus: Corpus,
+    classes: tuple[str, ...],
+    refused: Collection[Refused],
+) -> NDArray[np.floating]:
+    """(n, m): the posteriors, with less for a class wherever words or patterns were refused for it."""
+    rules = [rule for one in refused if (rule := one.rule) is not None and one.label in classes]
+    if not rules or not len(corpus):
+        return posteriors
+    sources = [Source(str(i), [rule]) for i, rule in enumerate(rules)]
+    cast = Sources(classes, sources).vote(corpus).matrix  # (n, w)
+    weight = np.stack([REFUTED ** (cast == r).sum(axis=1) for r in range(len(classes))], axis=1)
+    left = np.asarray(posteriors, np.float64) * weight
+    return np.asarray(left / np.maximum(left.sum(axis=1, keepdims=True), 1e-12))
 
 
 def _logit(p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -246,14 +287,6 @@ def _strength(
     evidence = 1 / (1 / (counts + SHRINK) + 1 / MODEL_DOCUMENTS)
     error = 1 / np.sqrt(evidence * accuracy * (1 - accuracy))
     return accuracy, _logit(accuracy) - _logit(usual) - CAUTION * error
-
-
-@dataclass(frozen=True)
-class _Bar:
-    """What a suggestion must come up to."""
-
-    least: float  # accuracy
-    clear: bool  # whether votes and labels must speak for its class
 
 
 @dataclass(frozen=True)
@@ -359,10 +392,15 @@ class _Documents:
         cast = Sources(self.votes.classes, sources).vote(self.corpus).voted  # (n, w)
         return [(rule, np.flatnonzero(cast[:, i])) for i, rule in enumerate(rules)]
 
-    def needs(self, cast: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(m,): how much each class needs votes; `cast` (m,) are the votes for it so far."""
-        share = (self.usual + 1 / self.votes.m) / 2  # half of what is believed, half even
-        return np.asarray(1 / (0.1 + cast / (share * self.votes.n)))
+    def needs(self, cast: NDArray[np.float64], sources: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(m,): how much each class needs votes; `cast` and `sources` (m,) are what it has so far.
+
+        Sources count beside votes: one broad rule leaves a class as uncertain as it was.
+        """
+        m = self.votes.m
+        share = (self.usual + 1 / m) / 2  # half of what is believed, half even
+        few = 1 / (0.1 + cast / (share * self.votes.n))
+        return np.asarray(few / (1 + sources / (share * m)))
 
     def figures(self, rule: Rule, rows: NDArray[np.intp]) -> _Figures:
         """What a rule would do that matches these rows."""
@@ -408,10 +446,10 @@ class _Figures:
         """Its strength times the logarithm of its news."""
         return self.strength * float(np.log1p(self.news.sum()))
 
-    def stands(self, bar: _Bar) -> bool:
-        """Whether it is good enough, rests on evidence, and says something new."""
-        good = len(self.rows) > 0 and self.strength > 0 and self.accuracy >= bar.least
-        return good and self.overlap < OVERLAP and (self.clear or not bar.clear)
+    def stands(self, least: float) -> bool:
+        """Whether it is good enough, and says something new."""
+        good = len(self.rows) > 0 and self.strength > 0 and self.accuracy >= least
+        return good and self.overlap < OVERLAP
 
 
 def _after(p: NDArray[np.float64], r: int, accuracy: float, usual: float) -> NDArray[np.float64]:
@@ -423,7 +461,7 @@ def _after(p: NDArray[np.float64], r: int, accuracy: float, usual: float) -> NDA
 
 
 def _shortlist(
-    documents: _Documents, n: int, known: _Known, bar: _Bar
+    documents: _Documents, n: int, known: _Known, least: float
 ) -> list[tuple[Rule, NDArray[np.intp]]]:
     """The best candidates of each class, as rules, with the rows that they are thought to match."""
     candidates = find_candidates(documents.corpus, documents.truth)
@@ -433,7 +471,7 @@ def _shortlist(
     accuracy, strength = _strength(hits, counts[:, None], documents.usual)
     news = np.asarray(found.T @ np.where(documents.covered, SETTLED * weight, weight)).ravel()
     score = strength * np.log1p(news)[:, None]  # (w, m)
-    score[(strength <= 0) | (accuracy < bar.least) | (documents.usual < RARE)[None, :]] = 0
+    score[(strength <= 0) | (accuracy < least) | (documents.usual < RARE)[None, :]] = 0
     listed: list[tuple[Rule, NDArray[np.intp]]] = []
     for r, label in enumerate(votes.classes):
         best = np.argsort(-score[:, r], kind="stable")
@@ -448,28 +486,33 @@ def _shortlist(
 
 
 def _greedy(
-    listed: list[tuple[Rule, NDArray[np.intp]]], documents: _Documents, n: int, bar: _Bar
+    listed: list[tuple[Rule, NDArray[np.intp]]], documents: _Documents, n: int, least: float
 ) -> list[Rule]:
-    """The best, then the best of what is still news, and so on; classes with few votes come first."""
+    """The best, then the best of what is still news, and so on; what is clear and classes with few votes come first."""
     votes = documents.votes
     left = [documents.figures(rule, rows) for rule, rows in listed]
-    left = [one for one in left if one.stands(bar)]
+    left = [one for one in left if one.stands(least)]
     fresh, chosen = np.ones(votes.n), list[Rule]()
     named = documents.hard[documents.hard != ABSTAIN]
     cast = np.bincount(named, minlength=votes.m).astype(np.float64)  # (m,)
+    sources = np.array([(documents.hard == r).any(axis=0).sum() for r in range(votes.m)], float)
     while left and len(chosen) < n:
-        needs = documents.needs(cast)
+        needs = documents.needs(cast, sources)
         scores = [
             one.strength * np.log1p(one.news @ fresh[one.rows]) * needs[one.number] for one in left
         ]
-        new = [float(fresh[one.rows].mean()) > 1 - OVERLAP for one in left]
-        best = int(np.argmax(np.where(new, scores, 0)))
-        if not new[best] or scores[best] <= 0:
+        new = np.array([float(fresh[one.rows].mean()) > 1 - OVERLAP for one in left])
+        new &= np.array(scores) > 0
+        if not new.any():
             break
+        clear = {one.number for one, fits in zip(left, new, strict=True) if fits and one.clear}
+        first = new & [one.clear or one.number not in clear for one in left]
+        best = int(np.argmax(np.where(first, scores, 0)))
         one = left.pop(best)
         chosen.append(one.rule)
         fresh[one.rows] = 0
         cast[one.number] += len(one.rows)
+        sources[one.number] += 1
         left = [other for other in left if not _same_kind(one.rule, other.rule)]
     return chosen
 
@@ -517,6 +560,7 @@ def _suggestion(
         accuracy=replace(clopper_pearson(one.share * evidence, evidence), n=len(one.rows)),
         measured=measured_share(labels, one.rows, r),
         usual=float(documents.usual[r]),
+        guess=not one.clear,
         fits=shown(i for i in order.tolist() if given[i] == r),
         misfits=shown(i for i in order[::-1].tolist() if given[i] != r),
         perhaps_gold=_perhaps_gold(one.rule.when, documents),

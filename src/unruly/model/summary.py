@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.facts import ClassBalance, Ledger, Note, note_from_plain, note_to_plain
+from unruly.facts import BalanceOrigin, ClassBalance, Ledger, Note, note_from_plain, note_to_plain
 from unruly.html import escape, html_table
 from unruly.learner import Heads, Learner
 from unruly.sentences import sentence
@@ -86,6 +86,15 @@ class FitSummary:
     def shares(self) -> tuple[float, ...] | None:
         """The class shares that the fit used, where it used any."""
         return None if self.balance is None else self.balance.shares
+
+    @property
+    def known_shares(self) -> tuple[float, ...] | None:
+        """The same where they were stated, or rest on labels more than on what is assumed without any."""
+        balance = self.balance
+        if balance is None or balance.origin is BalanceOrigin.ASSUMED:
+            return None
+        assumed = balance.before is BalanceOrigin.ASSUMED and balance.weight > 0.5
+        return None if assumed else balance.shares
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""

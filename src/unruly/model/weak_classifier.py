@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from unruly.labelling.answers import Labelled
     from unruly.labelling.estimates import AccuracyEstimate
     from unruly.labelling.sampling import Questions
-    from unruly.model.advice import Critique, VoteJudge
+    from unruly.model.critique import Critique, VoteJudge
     from unruly.model.evaluation import Evaluation
     from unruly.model.explanation import Explanation
     from unruly.model.suggestions import Refused, RuleSuggestion
@@ -384,15 +384,14 @@ class WeakClassifier:
         labels: Labels | None = None,
         refused: Collection[Refused] = (),
         candidates: Sequence[Rule] | None = None,
-        guesses: bool = False,
         progress: Progress = SILENT,
     ) -> tuple[RuleSuggestion, ...]:
         """New rules for these documents (the training documents, best of all), the best first.
 
         Ranked by the model's own probabilities; `labels` are true ones, names or numbers with None or -1
         where unknown, or a map from ids, and count in their place. `candidates` are rules that somebody proposes:
-        only these are ranked; without them, words and patterns are looked for in the texts. With `guesses` there are
-        also rules that few votes or labels on their matches speak for.
+        only these are ranked; without them, words and patterns are looked for in the texts. Where few votes or labels
+        on its matches speak for a rule, it is a `guess`.
         """
         from unruly.model.suggestions import suggest_rules
 
@@ -406,7 +405,6 @@ class WeakClassifier:
             labels=known,
             refused=refused,
             candidates=candidates,
-            guesses=guesses,
             progress=progress,
         )
 
@@ -418,26 +416,23 @@ class WeakClassifier:
         labels: Labels | None = None,
         progress: Progress = SILENT,
     ) -> tuple[Critique, ...]:
-        """What is wrong with the rules on these documents: weak words; weak, redundant and conflicting sources."""
-        from unruly.model.advice import critique_rules, known_accuracies
+        """What is wrong with the rules on these documents: weak words; weak, redundant and conflicting sources.
+
+        Accuracies are estimated only where class shares are stated or known from labels.
+        """
+        from unruly.model.critique import critique_rules
 
         corpus, answers, known = self._judged(X, votes, labels, progress)
-        fitted, judge = self._fitted(), self.judge(answers)
-        return critique_rules(
-            answers.votes,
-            answers.proba,
-            judge=judge,
-            accuracies=known_accuracies(answers.votes, judge, fitted.summary),
-            labels=known,
-            texts=corpus.texts.to_list(),
-            rules=fitted.rule_sources,
-        )
+        rules, texts = self._fitted().rule_sources, corpus.texts.to_list()
+        judge = self.judge(answers)
+        return critique_rules(answers.votes, judge, texts=texts, rules=rules, labels=known)
 
     def judge(self, answers: Predictions) -> VoteJudge:
         """Estimates the accuracy of any votes on these documents, from the model's predictions for them."""
-        from unruly.model.advice import VoteJudge
+        from unruly.model.critique import VoteJudge
 
-        return VoteJudge(answers.proba, answers.votes, self._fitted().learner)
+        fitted = self._fitted()
+        return VoteJudge.of(answers.proba, answers.votes, fitted.learner, fitted.summary)
 
     def _judged(
         self, X: Any, votes: Any, labels: Labels | None, progress: Progress

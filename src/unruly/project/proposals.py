@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, RuleError
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
-from unruly.project.suggesting import Judged, Suggestions, judge, ranked
+from unruly.project.suggestions import Judged, Suggestions, judge, ranked
 from unruly.prompts.answers import AnswerStore, Budget, Completion, Price, json_object
 from unruly.prompts.asking import Asked, Asking, Plan, RetryPolicy
 from unruly.prompts.endpoint import Endpoint, Form, answer_schema, chat_body, request_key

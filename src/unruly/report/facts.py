@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.facts import BalanceOrigin, ClassBalance, Ledger, Use, note_to_plain
+from unruly.facts import ClassBalance, Ledger, Use, note_to_plain
 from unruly.features.cache import FeatureCache
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import Epoch, Heads
-from unruly.model.advice import (
+from unruly.model.critique import (
     Critique,
     Pairs,
     VoteJudge,
     WeakWord,
-    advice_to_plain,
     count_pairs,
     critique_rules,
+    critique_to_plain,
 )
 from unruly.model.evaluation import Evaluation
 from unruly.model.fitted import Fitted, digests_of
@@ -170,7 +170,7 @@ class Facts(KeyFigures):
             "gold_free": self.ledger.gold_free,
             "balance": None if self.balance is None else note_to_plain(self.balance),
             "notes": [note_to_plain(note) for note in self.summary.notes],
-            "critique": [advice_to_plain(one) for one in self.critique],
+            "critique": [critique_to_plain(one) for one in self.critique],
             "suggestions": [one.to_plain() for one in self.suggestions],
         }
 
@@ -287,22 +287,23 @@ def _all_facts(figures: KeyFigures, fitted: Fitted, seen: Answers, held_out: Ans
     added = removals(held_out.votes, gold, fitted.commonest)
     critique = critique_rules(
         seen.votes,
-        seen.heads.combined,
-        judge=VoteJudge(seen.heads.combined, seen.votes, fitted.learner),
-        accuracies=[s.best_known for s in sources],
-        measured=[s.name for s in sources if s.is_measured],
-        shares=_known_shares(fitted.summary, gold),
+        VoteJudge.of(seen.heads.combined, seen.votes, fitted.learner, fitted.summary),
         texts=texts,
         rules=rules,
         scored=seen.gold,
+        measured={s.name: s.measured for s in sources if s.is_measured and s.measured is not None},
+        adds={r.source: r.adds for r in added if r.adds is not None},
+        shares=_shares(gold, fitted.classes),
     )
-    suggestions = suggest_rules(
-        seen.corpus,
-        seen.votes,
-        seen.heads.combined,
-        n=SUGGESTIONS,
-        rules=rules,
-        scored=seen.gold,
+    suggestions = _clear(
+        suggest_rules(
+            seen.corpus,
+            seen.votes,
+            seen.heads.combined,
+            n=SUGGESTIONS,
+            rules=rules,
+            scored=seen.gold,
+        )
     )
     checked = any(isinstance(c, WeakWord) and c.checked is not None for c in critique)
     uses = (
@@ -381,12 +382,7 @@ def _from_sample(model: str, fitted: Fitted) -> Facts:
         by_votes=(),
         confidence=None,
         shown=(),
-        critique=critique_rules(
-            votes,
-            certain,
-            accuracies=[s.estimated for s in sources],
-            shares=_known_shares(fitted.summary, None),
-        ),
+        critique=critique_rules(votes, VoteJudge.of(certain, votes, None, fitted.summary)),
         suggestions=() if texts is None else _from_labels(texts, votes, certain, rules),
         rules_known=rules is not None,
     )
@@ -397,18 +393,20 @@ def _from_labels(
 ) -> tuple[RuleSuggestion, ...]:
     """Suggestions where only the labels of documents are known: whether one would change, no probability tells."""
     found = suggest_rules(Corpus.from_texts(texts), votes, certain, n=SUGGESTIONS, rules=rules)
-    return tuple(replace(one, changed=None) for one in found)
+    return tuple(replace(one, changed=None) for one in _clear(found))
 
 
-def _known_shares(summary: FitSummary, gold: NDArray[np.int64] | None) -> Sequence[float] | None:
-    """The class shares where they are known: by gold, by the user, or by labels; never as assumed."""
-    if gold is not None:
-        counts = np.bincount(gold[gold >= 0], minlength=len(summary.classes))
-        return [float(count) / int(counts.sum()) for count in counts]
-    balance = summary.balance
-    if balance is None or balance.origin is BalanceOrigin.ASSUMED:
+def _clear(found: Sequence[RuleSuggestion]) -> tuple[RuleSuggestion, ...]:
+    """Guesses are for those who read before they accept: a page shows none."""
+    return tuple(one for one in found if not one.guess)
+
+
+def _shares(gold: NDArray[np.int64] | None, classes: Sequence[str]) -> Sequence[float] | None:
+    """The class shares by gold, where there is any."""
+    if gold is None:
         return None
-    return balance.shares
+    counts = np.bincount(gold[gold >= 0], minlength=len(classes))
+    return [float(count) / int(counts.sum()) for count in counts]
 
 
 def _absent(classes: tuple[str, ...], *predicted: NDArray[np.integer]) -> tuple[str, ...]:

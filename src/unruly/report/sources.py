@@ -31,7 +31,7 @@ from unruly.html import (
     text_width,
 )
 from unruly.learner import Heads
-from unruly.model.advice import Pairs
+from unruly.model.critique import Pairs
 from unruly.model.summary import FitSummary, SourceLine
 from unruly.report.markup import Chart, board, percent, share_words
 from unruly.statistics import Share, wilson

@@ -12,16 +12,17 @@ from unruly.denoising.accuracy import FEW
 from unruly.facts import BalanceOrigin, Note, SilentSource, Use, WeakSource
 from unruly.html import escape
 from unruly.labelmodels.majority_vote import class_wins
-from unruly.model.advice import (
+from unruly.model.critique import (
     CONFLICT,
     REPEATS,
     THIN,
     Conflict,
     Critique,
     RepeatedSource,
+    SharesUnknown,
     UncoveredClass,
     WeakWord,
-    advice_sentences,
+    critique_sentences,
 )
 from unruly.model.evaluation import Evaluation, Part, majority_shares, paired_gain
 from unruly.report.markup import (
@@ -219,7 +220,7 @@ def _note(note: Note, facts: KeyFigures) -> str:
             end = (
                 "the model is wrong about it, and about documents that it decides"
                 if measured.low > note.accuracy.high
-                else "change its rules, or disable it"
+                else "change its rules"
             )
             return (
                 f"{note.source} is estimated to be right on {note.accuracy} of its votes, and measured on "
@@ -350,7 +351,7 @@ def advice_section(facts: Facts) -> str:
     """Criticism of the rules, new ones, and what each source contributes."""
     parts = []
     for title, kinds, none in _advice_groups(facts):
-        found = advice_sentences([one for one in facts.critique if isinstance(one, kinds)])
+        found = critique_sentences([one for one in facts.critique if isinstance(one, kinds)])
         message = [sentence_ for _, sentence_ in found]
         if message and WeakSource in kinds:
             message += _not_judged(facts)
@@ -372,7 +373,7 @@ def _advice_groups(facts: Facts) -> tuple[tuple[str, tuple[type[Critique], ...],
     return (
         (
             "Sources that are often wrong",
-            (WeakSource,),
+            (WeakSource, SharesUnknown),
             _no_weak_source(facts),
         ),
         (
@@ -381,7 +382,7 @@ def _advice_groups(facts: Facts) -> tuple[tuple[str, tuple[type[Critique], ...],
             _no_weak_word(facts),
         ),
         (
-            "Sources that add little",
+            "Sources that repeat others, or never vote",
             (RepeatedSource, SilentSource),
             f"None: every source votes, and none casts {REPEATS:.0%} of its votes with a larger one.",
         ),
@@ -423,6 +424,8 @@ def _no_weak_word(facts: Facts) -> str:
         return "Not checked: this needs the documents, and a model that carries its rules."
     if all(s.votes < FEW for s in facts.sources):
         return f"Not judged: no word has {FEW} votes."
+    if any(isinstance(one, SharesUnknown) for one in facts.critique):
+        return "Not judged: class shares are not known."
     return f"None: no word with {FEW} votes or more has an interval that lies below that of the rest of its list."
 
 
@@ -457,16 +460,16 @@ def _suggestions(facts: Facts) -> str:
     scored = any(s.measured for s in facts.suggestions)
     known = any(s.changed is not None for s in facts.suggestions)
     message = (
-        "Each of these rules is right more often than at random by the model's answers, which chose it, and votes on "
-        "some of its matches name the same class; rules that match documents without votes come first. `unruly suggest` shows them with examples and writes those that you "
-        "accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
+        "By the model's answers, which chose these rules, the class of each is more frequent among its matches than among "
+        "all documents, and votes on some of its matches name the same class; rules that match documents without votes "
+        "come first. `unruly suggest` shows them with examples and writes those that you accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
     )
     message += "True labels only give the last column: they chose no rule. " if scored else ""
     odd = {str(s.perhaps_gold) for s in facts.suggestions if s.perhaps_gold is not None}
     message += "".join(f"{line[:1].upper()}{line[1:]}. " for line in sorted(odd))
     header = ["rule", "class", "documents", "without votes"]
     header += ["predictions changed"] if known else []
-    header += ["at random", "estimated accuracy"]
+    header += ["class in all documents", "estimated accuracy"]
     header += ["measured accuracy"] if scored else []
     rows = [
         [s.condition, s.label, f"{s.documents:,}", f"{s.uncovered:,}"]

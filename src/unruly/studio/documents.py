@@ -425,7 +425,7 @@ def marked(studio: Studio, request: PageRequest) -> Response:
 
 def _word_lists(state: State) -> list[tuple[str, str]]:
     """The sources with a list of words, and the class of its first."""
-    from unruly.model.advice import keyword_lists
+    from unruly.model.critique import keyword_lists
 
     found: dict[str, str] = {}
     for name, _, label, _ in keyword_lists(state.project.sources):

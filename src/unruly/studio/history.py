@@ -19,8 +19,7 @@ from unruly.files import written_whole
 
 if TYPE_CHECKING:  # they import scipy, which the first page does without
     from unruly.labelling.sampling import Question
-    from unruly.model.suggestions import Refused
-    from unruly.project.remedies import Remedy
+    from unruly.project.decisions import Refusal
 
 MOST_STEPS = 200  # that can be undone
 
@@ -69,18 +68,10 @@ class LabelStep:
 
 @dataclass(frozen=True)
 class RefusedStep:
-    """A suggested rule refused."""
+    """A suggested rule or remedy refused: the rules stay as they are."""
 
     what: str
-    refused: Refused
-
-
-@dataclass(frozen=True)
-class KeptStep:
-    """The remedy of a critique refused: the rules stay as they are."""
-
-    what: str
-    remedy: Remedy
+    refused: Refusal
 
 
 @dataclass(frozen=True)
@@ -93,7 +84,7 @@ class PresetStep:
     after: Mapping[str, str] | None
 
 
-Step = TextStep | LabelStep | RefusedStep | KeptStep | PresetStep
+Step = TextStep | LabelStep | RefusedStep | PresetStep
 
 
 class History:
@@ -175,10 +166,10 @@ class History:
 
 def _plain(step: Step) -> dict[str, Any]:
     plain = {"step": type(step).__name__, **asdict(step)}
-    if isinstance(step, KeptStep):
-        from unruly.project.remedies import remedy_to_plain
+    if isinstance(step, RefusedStep):
+        from unruly.project.decisions import refusal_to_plain
 
-        plain["remedy"] = remedy_to_plain(step.remedy)
+        plain["refused"] = refusal_to_plain(step.refused)
     if isinstance(step, LabelStep) and step.question is not None:
         plain["question"]["id"] = str(step.question.id)
     return plain
@@ -197,13 +188,9 @@ def _read(path: Path) -> Step | None:
                     plain[name] = tuple((own, label) for own, label in plain[name])
                 return LabelStep(**plain, question=_question(given))
             case "RefusedStep":
-                from unruly.model.suggestions import Refused
+                from unruly.project.decisions import refusal_from_plain
 
-                return RefusedStep(plain["what"], Refused(**plain["refused"]))
-            case "KeptStep":
-                from unruly.project.remedies import remedy_from_plain
-
-                return KeptStep(plain["what"], remedy_from_plain(plain["remedy"]))
+                return RefusedStep(plain["what"], refusal_from_plain(plain["refused"]))
             case "PresetStep":
                 return PresetStep(**plain)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):

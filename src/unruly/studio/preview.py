@@ -355,7 +355,7 @@ def _by_others(votes: SourceVotes, old: SourceVotes | None, state: State) -> Sha
 
 
 def _by_model(votes: SourceVotes, state: State) -> Share | None:
-    """Σ P(class of the vote | document) / votes, with Wilson's interval, as in `model.advice`."""
+    """Σ P(class of the vote | document) / votes, with Wilson's interval, as in `model.critique`."""
     rows = np.flatnonzero(votes.voted)
     if state.answers is None or not len(rows):
         return None

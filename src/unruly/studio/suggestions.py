@@ -26,10 +26,10 @@ from unruly.votes.votes import Match
 from unruly.wording import plural
 
 if TYPE_CHECKING:  # they import scipy, which the first page does without
-    from unruly.model.advice import Critique, WeakWord
+    from unruly.model.critique import Critique, Remedy, WeakWord
     from unruly.model.suggestions import RuleSuggestion
-    from unruly.project.remedies import Remedy
-    from unruly.project.suggesting import Place, Suggestions
+    from unruly.project.decisions import Edit, NewRule
+    from unruly.project.suggestions import Suggestions
     from unruly.studio.app import PageRequest, Routes, Studio
 
 
@@ -58,7 +58,7 @@ class Offer:
 
     number: int
     suggestion: RuleSuggestion
-    place: Place
+    edit: NewRule
     examples: tuple[Example, ...]
 
 
@@ -84,8 +84,8 @@ class Advisor:
 
     def look(self, trainer: Trainer) -> None:
         """Search for new rules in the background, with the shown model or one fitted for this."""
-        from unruly.model.advice import advice_sentences
-        from unruly.project.suggesting import suggest_on
+        from unruly.model.critique import critique_sentences
+        from unruly.project.suggestions import suggest_on
 
         state = trainer.workspace.state
         if not state.votes.k:
@@ -97,12 +97,12 @@ class Advisor:
             if model is not None and model.class_names != state.classes:
                 model = None
             found = suggest_on(state.project, state.corpus, state.votes, model, MOST, job)
-            pairs = zip(found.suggestions, found.places, strict=True)
+            pairs = zip(found.suggestions, found.new_rules, strict=True)
             self._offers = tuple(
-                Offer(number, one, place, _matches(one, state))
-                for number, (one, place) in enumerate(pairs, start=1)
+                Offer(number, one, edit, _matches(one, state))
+                for number, (one, edit) in enumerate(pairs, start=1)
             )
-            after = enumerate(advice_sentences(found.critique), start=len(self._offers) + 1)
+            after = enumerate(critique_sentences(found.critique), start=len(self._offers) + 1)
             self._critique = tuple(
                 _criticism(number, one, told, state) for number, (one, told) in after
             )
@@ -143,37 +143,27 @@ class Advisor:
         A suggested rule is written into the project file, with a `label` for that class, whatever it was suggested
         for; a remedy edits the rules that exist. What is declined is not suggested again.
         """
-        for offer in self.offers(work):
-            if offer.number == number:
-                return self._decide_rule(work, offer, accepted, label)
-        for one in self.critique(work):
-            if one.number == number and one.remedy is not None:
-                return self._decide_remedy(work, number, one.remedy, accepted)
-        raise InputError("this suggestion is no longer open: search again")
-
-    def _decide_rule(self, work: Workspace, offer: Offer, accepted: bool, label: str) -> str:
-        from unruly.project.suggesting import accepted_text, for_class
-
         if label and label not in work.state.classes:
             raise InputError(f"{label!r} is not a class")
-        other = label if accepted and label else None
-        rule, place = for_class(offer.suggestion.rule, offer.place, other)
-        words = f"{rule.when.reason()} for {rule.label}"
-        if accepted:
-            text = accepted_text(work.state.text, rule, place)
-            step: Step = work.edit(f"{place.source}: {words} accepted", text)
-        else:
-            step = work.refuse(rule)
-        self._decided[offer.number] = step
-        return f"{'Accepted' if accepted else 'Declined'}: {words}"
+        for offer in self.offers(work):
+            if offer.number == number:
+                edit = offer.edit.for_class(label or None) if accepted else offer.edit
+                return self._decide(work, number, edit, accepted)
+        for one in self.critique(work):
+            if one.number == number and one.remedy is not None:
+                return self._decide(work, number, one.remedy, accepted)
+        raise InputError("this suggestion is no longer open: search again")
 
-    def _decide_remedy(self, work: Workspace, number: int, remedy: Remedy, accepted: bool) -> str:
-        if accepted:
-            step: Step = work.edit(str(remedy), remedy.applied(work.state.text))
-        else:
-            step = work.keep(remedy)
+    def _decide(self, work: Workspace, number: int, edit: Edit, accepted: bool) -> str:
+        from unruly.project.decisions import edited
+
+        step: Step = (
+            work.edit(f"accepted: {edit}", edited(work.state.text, edit))
+            if accepted
+            else work.refuse(edit)
+        )
         self._decided[number] = step
-        return f"{'Done' if accepted else 'Declined'}: {remedy}"
+        return f"{'Accepted' if accepted else 'Declined'}: {edit}"
 
 
 def _matches(one: RuleSuggestion, state: State) -> tuple[Example, ...]:
@@ -214,7 +204,7 @@ class _About:
 
 
 def _criticism(number: int, critique: Critique, told: str, state: State) -> Criticism:
-    from unruly.project.remedies import remedy_of
+    from unruly.model.critique import remedy_of
 
     about = _about(critique, state)
     first: list[list[int]] = [
@@ -241,33 +231,33 @@ def _judged(state: State) -> NDArray[np.int64]:
 
 
 def _about(critique: Critique, state: State) -> _About:
-    from unruly.model import advice
+    from unruly.model import critique as kinds
 
     judged = _judged(state)
     match critique:
-        case advice.WeakSource(source=source):
+        case kinds.WeakSource(source=source):
             votes = state.votes_of(source)
             right = votes.names(judged)
             known = votes.voted & (judged != NONE)
             return _About((source,), right, known & ~right, Filter(source=source).query())
-        case advice.WeakWord(source=source, label=label):
+        case kinds.WeakWord(source=source, label=label):
             there = _with_word(critique, state)
             right = judged == state.classes.index(label)
             link = Filter(source=source, vote=label, words=critique.word).query()
             return _About((source,), there & right, there & ~right, link)
-        case advice.RepeatedSource(source=source, other=other):
+        case kinds.RepeatedSource(source=source, other=other):
             mine, theirs = state.votes_of(source), state.votes_of(other)
             same = mine.voted & ~mine.differs(theirs)
             return _About((source, other), same, mine.voted & ~same)
-        case advice.Conflict(source=source, other=other):
+        case kinds.Conflict(source=source, other=other):
             mine, theirs = state.votes_of(source), state.votes_of(other)
             torn = mine.voted & theirs.voted & mine.differs(theirs)
             link = Filter(source=source, covered="conflict").query()
             return _About((source, other), None, torn, link)
-        case advice.UncoveredClass(label=label):
+        case kinds.UncoveredClass(label=label):
             known = state.answers is not None
             return _About(link=Filter(predicted=label, covered="no").query() if known else "")
-        case advice.SilentSource():
+        case kinds.SilentSource() | kinds.SharesUnknown():
             return _About()
     assert_never(critique)
 

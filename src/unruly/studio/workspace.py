@@ -37,12 +37,10 @@ from unruly.project.editing import (
 )
 from unruly.project.file import parse_project, project_file
 from unruly.rules.matching import MatchFrame, VoteCache
-from unruly.rules.source import Rule
 from unruly.studio.filters import Filter, Preset, counted
 from unruly.studio.forms import free_name
 from unruly.studio.history import (
     History,
-    KeptStep,
     LabelStep,
     PresetStep,
     RefusedStep,
@@ -57,7 +55,7 @@ from unruly.wording import listed, plural
 
 if TYPE_CHECKING:  # they import scipy, which the first page does without
     from unruly.labelling.sampling import Question
-    from unruly.project.remedies import Remedy
+    from unruly.project.decisions import Edit
 
 Noted = TypeVar("Noted", bound=Step)
 EXPORTS = "exports.json"
@@ -276,23 +274,14 @@ class Workspace:
                     raise InputError(f"{what!r} is not an action on a source")
             return self.edit(f"{name}: {_DONE[what]}", edited)
 
-    def refuse(self, rule: Rule) -> RefusedStep:
-        """Do not suggest a rule again; can be undone."""
-        from unruly.model.suggestions import Refused
-        from unruly.project.suggesting import refuse
+    def refuse(self, edit: Edit) -> RefusedStep:
+        """Do not suggest a rule or a remedy again; can be undone."""
+        from unruly.project.decisions import refusal_of, refuse
 
         with self._lock:
-            step = RefusedStep(f"declined: {rule.when.reason()}", Refused.of(rule))
+            step = RefusedStep(f"declined: {edit}", refusal_of(edit))
             refuse(self.folder, [step.refused])
             return self._note(step)
-
-    def keep(self, remedy: Remedy) -> KeptStep:
-        """Leave the rules as they are, and do not propose a remedy again; can be undone."""
-        from unruly.project.remedies import keep
-
-        with self._lock:
-            keep(self.folder, [remedy])
-            return self._note(KeptStep(f"declined: {remedy}", remedy))
 
     # Labels
 
@@ -393,15 +382,10 @@ class Workspace:
         if isinstance(step, LabelStep):
             self._append(step.before if back else step.after, step.question)
         elif isinstance(step, RefusedStep):
-            from unruly.project.suggesting import read_refused, write_refused
+            from unruly.project.decisions import read_refused, write_refused
 
             others = [one for one in read_refused(self.folder) if one != step.refused]
             write_refused(self.folder, others if back else [*others, step.refused])
-        elif isinstance(step, KeptStep):
-            from unruly.project.remedies import read_kept, write_kept
-
-            rest = [one for one in read_kept(self.folder) if one != step.remedy]
-            write_kept(self.folder, rest if back else [*rest, step.remedy])
         elif isinstance(step, PresetStep):
             self._put_preset(step.name, step.before if back else step.after)
         else:

@@ -1,14 +1,15 @@
-"""Advice on rules, found without true labels: typed findings, and a sentence for each.
+"""What is wrong with the rules, found without true labels: typed findings, a sentence and perhaps a remedy for each.
 
 The accuracy of a source is the fit's own estimate. Subsets of its votes, such as those on one keyword, are estimated
 in the same way (`unruly.denoising.accuracy`); for methods without such estimates, the model's probabilities are used.
-Where the model is wrong, so is the advice.
+Under wrong class shares these estimates can be upside down, so they judge sources and words only where the shares are
+stated or come from labels. What is counted (conflicts, repetitions, silence) needs no shares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, assert_never
 
 import numpy as np
@@ -22,6 +23,7 @@ from unruly.learner import Learner
 from unruly.model.summary import FitSummary
 from unruly.rules.keywords import Keywords
 from unruly.rules.sources import Sources
+from unruly.sentences import sentence
 from unruly.statistics import Share, sample_rows, wilson
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import ABSTAIN, Votes
@@ -34,6 +36,52 @@ _MANY_CLASSES = 4  # with votes of one source each, from which one sentence tell
 THIN = 0.25  # of the documents of a class that have a vote for it
 WEAK_WORD = 0.65  # accuracy below which a word is named where the rest of its list does better
 MOST_DOCUMENTS = 5000  # that words are counted in
+
+
+@dataclass(frozen=True)
+class DropWord:
+    """Take a word out of a rule's list."""
+
+    kind: ClassVar[str] = "drop_word"
+    source: str
+    rule: int  # its number in the source, from 1
+    word: str
+
+    def __str__(self) -> str:
+        return f"drop {self.word!r} from {self.source}"
+
+
+@dataclass(frozen=True)
+class DisableSource:
+    """Leave a source out; its rules stay in the file."""
+
+    kind: ClassVar[str] = "disable_source"
+    source: str
+
+    def __str__(self) -> str:
+        return f"disable {self.source}"
+
+
+@dataclass(frozen=True)
+class MergeSource:
+    """Put the rules of a source behind those of another."""
+
+    kind: ClassVar[str] = "merge_source"
+    source: str
+    into: str
+
+    def __str__(self) -> str:
+        return f"merge {self.source} into {self.into}"
+
+
+Remedy = DropWord | DisableSource | MergeSource
+
+
+@dataclass(frozen=True)
+class SharesUnknown:
+    """Class shares are neither stated nor known from labels, so that no estimate judges a source or a word."""
+
+    kind: ClassVar[str] = "shares_unknown"
 
 
 @dataclass(frozen=True)
@@ -99,16 +147,63 @@ class UncoveredClass:
     reached: float | None  # share of these with a vote for it; None when there are none
 
 
-Critique = WeakSource | SilentSource | WeakWord | RepeatedSource | Conflict | UncoveredClass
+Critique = (
+    SharesUnknown
+    | WeakSource
+    | SilentSource
+    | WeakWord
+    | RepeatedSource
+    | Conflict
+    | UncoveredClass
+)
+_REMEDIES: Mapping[str, type[Remedy]] = {
+    remedy.kind: remedy for remedy in (DropWord, DisableSource, MergeSource)
+}
 
 
-def advice_to_plain(advice: Critique) -> dict[str, Any]:
-    """A piece of advice as JSON has it: its kind and its values.
+def remedy_of(critique: Critique) -> Remedy | None:
+    """The edit that a finding asks for; None where a person has to write or to read something.
 
-    >>> advice_to_plain(SilentSource("links"))
+    >>> str(remedy_of(SilentSource("links")))
+    'disable links'
+    """
+    match critique:
+        case WeakWord():
+            if critique.contradicted:
+                return None
+            return DropWord(critique.source, critique.rule, critique.word)
+        case WeakSource():
+            asked = critique.clear and not critique.useful
+            return DisableSource(critique.source) if asked else None
+        case SilentSource(source=source):
+            return DisableSource(source)
+        case RepeatedSource(source=source, other=other):
+            return MergeSource(source, other)
+        case _:
+            return None
+
+
+def critique_to_plain(found: Critique | Remedy) -> dict[str, Any]:
+    """A finding or a remedy as JSON has it: its kind and its values.
+
+    >>> critique_to_plain(SilentSource("links"))
     {'kind': 'silent_source', 'source': 'links'}
     """
-    return {"kind": advice.kind, **asdict(advice)}
+    return {"kind": found.kind, **asdict(found)}
+
+
+def remedy_from_plain(plain: Mapping[str, Any]) -> Remedy:
+    """A remedy back from JSON.
+
+    >>> remedy_from_plain({"kind": "drop_word", "source": "a", "rule": 1, "word": "song"})
+    DropWord(source='a', rule=1, word='song')
+    """
+    kind = _REMEDIES[plain["kind"]]
+    values = {field.name: plain[field.name] for field in fields(kind)}
+    for name, value in values.items():
+        if type(value) is not (int if name == "rule" else str) or not value:
+            raise ValueError(f"{name} is missing")
+    return kind(**values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +265,31 @@ class VoteJudge:
     posteriors: NDArray[np.floating]  # (n, m)
     votes: Votes  # with which the answers were made
     learner: Learner | None = None  # that made them
+    shares: Sequence[float] | None = None  # of classes, where stated or known from labels
+    estimated: Mapping[str, Share] = field(default_factory=dict)  # of sources, by the fit; n: votes
+
+    @classmethod
+    def of(
+        cls,
+        posteriors: NDArray[np.floating],
+        votes: Votes,
+        learner: Learner | None,
+        summary: FitSummary,
+    ) -> VoteJudge:
+        """By a model, with what its fit has estimated."""
+        known = {line.name: line.estimated for line in summary.sources}
+        estimated = {name: share for name, share in known.items() if share is not None}
+        return cls(posteriors, votes, learner, summary.known_shares, estimated)
+
+    def accuracies(self, votes: Votes) -> tuple[Share | None, ...]:
+        """The accuracy of each source as the fit estimated it; judged here where its votes have changed since."""
+        found = []
+        for j, name in enumerate(votes.sources):
+            known = self.estimated.get(name)
+            if known is not None and self.learner is not None:
+                known = known if known.n == int(votes.voted[:, j].sum()) else None
+            found.append(self.of_source(votes, j) if known is None else known)
+        return tuple(found)
 
     def accuracy(
         self, source: str, rows: NDArray[np.intp], earned: NDArray[np.float64]
@@ -197,66 +317,67 @@ class VoteJudge:
         return self.accuracy(votes.sources[j], rows, np.stack(named, axis=1).astype(np.float64))
 
 
-def known_accuracies(
-    votes: Votes, judge: VoteJudge, summary: FitSummary | None
-) -> tuple[Share | None, ...]:
-    """The accuracy of each source as the fit estimated it; judged here where its votes have changed since."""
-    lines = {} if summary is None else {line.name: line for line in summary.sources}
-    found = []
-    for j, name in enumerate(votes.sources):
-        line = lines.get(name)
-        same = line is not None and line.votes == int(votes.voted[:, j].sum())
-        estimated = line.estimated if line is not None and same else None
-        found.append(judge.of_source(votes, j) if estimated is None else estimated)
-    return tuple(found)
-
-
 def critique_rules(
     votes: Votes,
-    posteriors: NDArray[np.floating],  # (n, m)
+    judge: VoteJudge,
     *,
-    judge: VoteJudge | None = None,
-    accuracies: Sequence[Share | None] | None = None,
-    measured: Collection[str] = (),
-    shares: Sequence[float] | None = None,
     texts: Sequence[str] | None = None,
     rules: Sources | None = None,
     labels: NDArray[np.int64] | None = None,
     scored: NDArray[np.int64] | None = None,
+    measured: Mapping[str, Share] | None = None,
+    adds: Mapping[str, Share] | None = None,
+    shares: Sequence[float] | None = None,
 ) -> tuple[Critique, ...]:
     """What is wrong with the rules, worst kind first.
 
-    `accuracies` are those of the sources (`known_accuracies`), and `judge` estimates those of some of their votes;
-    without them, the posteriors are used. `measured` names the sources whose accuracy is measured against true
-    labels. `shares` are the class shares, where they are known and not only assumed. `texts` and `rules` are needed
-    to judge keywords. `labels` are true classes (-1: unknown): words with enough of them are measured. `scored` are
-    true classes that decide nothing and are only reported beside the estimates.
+    `texts` and `rules` are needed to judge keywords. `labels` are true classes (-1: unknown): words with enough of
+    them are measured. `scored` are true classes that decide nothing and are only reported beside the estimates.
+    `measured` are accuracies of sources against true labels, which count more than the judge's, and `adds` what
+    sources add to majority vote by them; `shares` are class shares that are known better than the judge knows them.
 
     >>> votes = Votes.from_array([[0, 1], [0, 0], [0, 1]] * 10, sources=["a", "b"])
-    >>> certain = np.tile([[1.0, 0.0]], (30, 1))
-    >>> [c.kind for c in critique_rules(votes, certain)]
-    ['weak_source', 'conflict', 'uncovered_class']
+    >>> judge = VoteJudge(np.tile([[1.0, 0.0]], (30, 1)), votes)
+    >>> [c.kind for c in critique_rules(votes, judge)]
+    ['shares_unknown', 'conflict', 'uncovered_class']
+    >>> wrong = {"b": Share(0.3, 0.2, 0.4, 30)}
+    >>> [c.kind for c in critique_rules(votes, judge, measured=wrong)]
+    ['shares_unknown', 'weak_source', 'conflict', 'uncovered_class']
     """
-    by = VoteJudge(posteriors, votes) if judge is None else judge
-    known = known_accuracies(votes, by, None) if accuracies is None else accuracies
-    pairs = count_pairs(votes)
+    sure = judge.shares is not None
+    checked, gains = measured or {}, adds or {}
     numbers = np.arange(votes.n) if texts is None else text_numbers(texts)
-    final = np.asarray(known_truth(posteriors, labels).argmax(axis=1))
+    estimates = judge.accuracies(votes) if sure else (None,) * votes.k
+    weak = _weak_sources(
+        votes,
+        [checked.get(s, e) for s, e in zip(votes.sources, estimates, strict=True)],
+        checked,
+        gains,
+        shares or judge.shares,
+        numbers,
+    )
     words = (
         ()
         if texts is None or rules is None
-        else weak_words(texts, votes, by, rules, labels=labels, scored=scored)
+        else weak_words(texts, votes, judge, rules, labels=labels, scored=scored)
     )
+    pairs = count_pairs(votes)
+    final = np.asarray(known_truth(judge.posteriors, labels).argmax(axis=1))
+    silent = (
+        SilentSource(s)
+        for j, s in enumerate(votes.sources)
+        if s not in votes.unasked and not votes.voted[:, j].any()
+        if s not in gains or gains[s].value <= 0  # it votes elsewhere, and is right there
+    )
+    many = np.flatnonzero(votes.voted.sum(axis=0) >= FEW)
+    open_ = not sure and not {votes.sources[j] for j in many} <= set(checked)
     return (
-        *_weak_sources(votes, known, measured, shares, numbers),
+        *((SharesUnknown(),) if open_ else ()),
+        *weak,
         *words,
         *_conflicts(votes, pairs),
         *_repeated(pairs),
-        *(
-            SilentSource(s)
-            for j, s in enumerate(votes.sources)
-            if s not in votes.unasked and not votes.voted[:, j].any()
-        ),
+        *silent,
         *_uncovered(votes, final),
     )
 
@@ -290,6 +411,7 @@ def _weak_sources(
     votes: Votes,
     accuracies: Sequence[Share | None],
     measured: Collection[str],
+    adds: Mapping[str, Share],
     shares: Sequence[float] | None,
     numbers: NDArray[np.intp],
 ) -> list[WeakSource]:
@@ -303,7 +425,7 @@ def _weak_sources(
             continue
         chance = None if chances is None else float(chances[j])
         if accuracy.value < 0.5 or (chance is not None and accuracy.high < chance):
-            found.append(WeakSource(name, cast, accuracy, name in measured, chance))
+            found.append(WeakSource(name, cast, accuracy, name in measured, chance, adds.get(name)))
     return sorted(found, key=lambda weak: weak.accuracy.value)
 
 
@@ -319,7 +441,7 @@ def weak_words(
     """Words of keyword lists that are clearly worse than the rest of their list, the worst first.
 
     A vote counts for a word where the source votes for the rule's class on a text with the word. Where enough votes of
-    the word and of the rest have true labels, both are measured.
+    the word and of the rest have true labels, both are measured; else both are estimated, where class shares are known.
     """
     found = []
     for source, number, label, words in keyword_lists(rules):
@@ -355,6 +477,8 @@ def _weak_word(
         return None
     one, other = measured_share(labels, rows, r), measured_share(labels, rest, r)
     measured = one is not None and other is not None and min(one.n, other.n) >= FEW
+    if not measured and judge.shares is None:
+        return None
     if not measured:
         onehot = np.eye(judge.posteriors.shape[1])[r]
         one, other = (
@@ -454,70 +578,59 @@ def votes_for(votes: Votes, r: int) -> NDArray[np.bool_]:
     return np.asarray(cast)
 
 
-def advice_sentences(found: Sequence[Critique]) -> list[tuple[Critique, str]]:
+def critique_sentences(found: Sequence[Critique]) -> list[tuple[Critique, str]]:
     """Each finding with its sentence; many classes with one source each share a sentence."""
     lone = [one for one in found if isinstance(one, UncoveredClass) and len(one.sources) == 1]
     if len(lone) < _MANY_CLASSES:
-        return [(one, advice_sentence(one)) for one in found]
+        return [(one, critique_sentence(one)) for one in found]
     names = listed(one.label for one in lone)
     together = f"{names}: only one source votes for each, so no other source can confirm a vote."
     return [
-        (one, together if one is lone[0] else advice_sentence(one))
+        (one, together if one is lone[0] else critique_sentence(one))
         for one in found
         if one is lone[0] or one not in lone
     ]
 
 
-def advice_sentence(advice: Critique) -> str:
+def critique_sentence(found: Critique) -> str:
     """One criticism of the rules as a person reads it.
 
-    >>> advice_sentence(SilentSource("links"))
+    >>> critique_sentence(SilentSource("links"))
     'links never votes on these documents: change its rules, or disable it.'
-    >>> advice_sentence(RepeatedSource("a", "b", votes=40, share=0.9))
-    '90% of the 40 votes of a are also votes of b, so it adds little: merge the two.'
+    >>> critique_sentence(RepeatedSource("a", "b", votes=40, share=0.9))
+    '90% of the 40 votes of a are also votes of b: merge the two.'
     """
-    match advice:
-        case WeakSource():
-            return _weak_source_sentence(advice)
-        case SilentSource(source=source):
-            return f"{source} never votes on these documents: change its rules, or disable it."
+    match found:
+        case SharesUnknown():
+            return (
+                "Class shares are not known, and estimated accuracies depend on them, so no source and no word is "
+                "judged by an estimate: state `prior` under [task], or label 20 documents (`unruly label`), and fit again."
+            )
+        case WeakSource() | SilentSource():
+            return sentence(found)
         case WeakWord():
-            return _weak_word_sentence(advice)
+            return _weak_word_sentence(found)
         case RepeatedSource():
             return (
-                f"{advice.share:.0%} of the {advice.votes:,} votes of {advice.source} are also votes of "
-                f"{advice.other}, so it adds little: merge the two."
+                f"{found.share:.0%} of the {found.votes:,} votes of {found.source} are also votes of "
+                f"{found.other}: merge the two."
             )
         case Conflict():
-            return _conflict_sentence(advice)
+            return _conflict_sentence(found)
         case UncoveredClass(label=label, sources=sources):
             if not sources:
                 return f"{label}: no source votes for it. Write a rule that does."
             if len(sources) == 1:
                 return f"{label}: only {sources[0]} votes for it, so no other source can confirm a vote."
             return (
-                f"{label}: of {plural(advice.predicted, 'document')} that the model gives this class, "
-                f"{advice.reached or 0:.0%} have a vote for it. Write rules that reach the others, if they are of this class."
+                f"{label}: of {plural(found.predicted, 'document')} that the model gives this class, "
+                f"{found.reached or 0:.0%} have a vote for it. Write rules that reach the others, if they are of this class."
             )
-    assert_never(advice)
+    assert_never(found)
 
 
 def _how(accuracy: Share, measured: bool) -> str:
     return f"measured on {plural(round(accuracy.n), 'vote')}" if measured else "estimated"
-
-
-def _weak_source_sentence(advice: WeakSource) -> str:
-    how = _how(advice.accuracy, advice.measured)
-    first = f"{advice.source} is right on {advice.accuracy} of its votes ({how})"
-    if advice.chance is not None:
-        first += f"; the same votes on random documents would be right on {advice.chance:.0%}"
-    elif not advice.clear:
-        first += ", but may be right more often than wrong"
-    if not advice.clear:
-        return f"{first}: read some of its matches before you change it."
-    if advice.measured:
-        return f"{first}: change its rules, or disable it."
-    return f"{first}: read some of its matches; if they are wrong, change its rules or disable it."
 
 
 def _weak_word_sentence(advice: WeakWord) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from unruly.project.suggesting import REST, with_stand_in
+from unruly.project.suggestions import REST, with_stand_in
 from unruly.votes.votes import ABSTAIN, Votes
 
 
