@@ -143,7 +143,7 @@ def check_no_folder(target: Path) -> None:
     """Refuse a folder where a file is to be written."""
     if target.is_dir():
         raise InputError(
-            "cannot write there: it is a folder, pass a file", where=Where(str(target))
+            "cannot write there: it is a folder: pass a file", where=Where(str(target))
         )
 
 
@@ -224,7 +224,7 @@ def check_no_device(target: Path) -> None:
     """Refuse a pipe or a device as an output: a file moved to its path would replace it."""
     if target.exists() and not (target.is_file() or target.is_dir()):
         raise InputError(
-            "cannot write there: it is a pipe or a device, pass a file", where=Where(str(target))
+            "cannot write there: it is a pipe or a device: pass a file", where=Where(str(target))
         )
 
 

@@ -174,7 +174,7 @@ def test_contested_documents_are_asked_about_again(
     lines = "id,label,when,by\n0,spam,2026-01-01,ada\n0,ham,2026-01-02,bob\n1,eggs,2026-01-01,ada\n"
     (spam / "labels.csv").write_text(lines + "2,ham,2026-01-01,ada\n")
     done = label("ham\n", "spam", "-n", "1", "--by-whom", "bob")
-    assert "--by contested of `unruly label` asks again" in done.err
+    assert "`unruly label --by contested` asks again" in done.err
     assert "id 0" not in done.out
     done = label("skip\nspam\n", "spam", "--by", "contested", "--by-whom", "carol")
     assert done.code == 0, done.err
@@ -284,7 +284,7 @@ def test_a_bad_row_stops_no_rule_by_meaning(unruly: Unruly, spam: Path) -> None:
 def test_labels_without_a_project_or_a_label(unruly: Unruly, fitted: Path, spam: Path) -> None:
     done = unruly("evaluate", fitted, spam / "comments.csv", "--labels")
     assert done.code == 2
-    assert "--labels are those of a project" in done.err
+    assert "--labels are a project's labels" in done.err
     assert "no document has a label yet" in unruly("evaluate", fitted, spam, "--labels").err
 
 

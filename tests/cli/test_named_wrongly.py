@@ -210,7 +210,7 @@ def test_a_read_only_project(spam: Path, tmp_path: Path) -> None:
 
 def test_a_port_of_the_system(fitted: Path, tmp_path: Path) -> None:
     done = closed(tmp_path, "serve", fitted, "--port", "1")
-    one_line(done, "port 1 may not be used by you: choose one above 1023")
+    one_line(done, "port 1 is not open to you: choose one above 1023")
 
 
 @pytest.mark.parametrize("name", ["a" * 5000, r"a\u0000b"], ids=["long", "with a NUL"])
