@@ -68,7 +68,7 @@ def test_answers_from_a_pipe(label: Unruly, spam: Path) -> None:
     assert "3 labels added, 3 in all" in done.out
     assert done.out.index("-> spam; votes: ") < done.out.index("2 of 5")
     assert "votes" not in done.out[: done.out.index("-> spam")]
-    assert "drawn by the votes" in done.err
+    assert "drawn by their votes" in done.err
     assert "labels are kept by row number" in done.err
 
 
@@ -181,7 +181,7 @@ def test_contested_documents_are_asked_about_again(
     assert "1 of 2, id 0" in done.out
     assert "before: ada spam, bob ham" in done.out
     assert done.out.index("-> (skipped)") < done.out.index("before: ada")
-    assert "drawn by the votes" not in done.err
+    assert "drawn by their votes" not in done.err
     done = label("spam\nundo\nham\n", "spam", "--by", "contested", "--by-whom", "carol")
     assert "1 of 1, id 0" in done.out
     assert "set aside" not in label("ham\n", "spam", "-n", "1").err
