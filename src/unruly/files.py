@@ -88,7 +88,7 @@ def _check_replaceable(target: Path, own: Collection[str]) -> None:
         file.name for file in target.iterdir() if file.name not in own or file.is_dir()
     ):
         raise InputError(
-            f"cannot write there: the folder holds other things ({listed(other, 3)}): name another one",
+            f"cannot write there: the folder holds other things ({listed(other, 3)}): choose another one",
             where=here,
         )
 
@@ -143,7 +143,7 @@ def check_no_folder(target: Path) -> None:
     """Refuse a folder where a file is to be written."""
     if target.is_dir():
         raise InputError(
-            "cannot write there: it is a folder, pass a file", where=Where(str(target))
+            "cannot write there: it is a folder: pass a file", where=Where(str(target))
         )
 
 
@@ -153,7 +153,7 @@ def check_not_input(target: Path, inputs: Iterable[Path]) -> None:
         if _same_file(target, path):
             shown = "" if str(path) == str(target) else f", as {path}"
             raise InputError(
-                f"cannot write there: this file is one of the inputs{shown}: name another",
+                f"cannot write there: this file is one of the inputs{shown}: choose another",
                 where=Where(str(target)),
             )
 
@@ -174,7 +174,7 @@ def os_reason(error: OSError) -> str:
     remedy = {
         errno.EACCES: "change its permissions, or choose another place",
         errno.EPERM: "change its permissions, or choose another place",
-        errno.EROFS: "name another place",
+        errno.EROFS: "choose another place",
         errno.ENOSPC: "free some, or write elsewhere",
         errno.EDQUOT: "free some, or write elsewhere",
         errno.ENAMETOOLONG: "choose a shorter name",
@@ -224,7 +224,7 @@ def check_no_device(target: Path) -> None:
     """Refuse a pipe or a device as an output: a file moved to its path would replace it."""
     if target.exists() and not (target.is_file() or target.is_dir()):
         raise InputError(
-            "cannot write there: it is a pipe or a device, pass a file", where=Where(str(target))
+            "cannot write there: it is a pipe or a device: pass a file", where=Where(str(target))
         )
 
 

@@ -206,7 +206,7 @@ def test_what_is_no_project_is_recognised(unruly: Unruly, spam: Path, fitted: Pa
     assert done.code == 2
     assert "this is a data file, but a project is needed: `unruly studio " in done.err
     Path("mine.csv").write_text("text\nhello\n")
-    assert '`unruly new NAME`, where train = "../mine.csv"' in unruly("check", "mine.csv").err
+    assert 'run `unruly new NAME`, and set train = "../mine.csv"' in unruly("check", "mine.csv").err
     done = unruly("fit", fitted, "-o", "m.unruly")
     assert "this is a model, but a project is needed" in done.err
 

@@ -304,7 +304,7 @@ def test_a_project_gives_a_page_with_a_verdict(
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == text
     both = unruly("report", fitted, "a.csv", "--data", "b.csv", "-o", "r.html")
     assert both.code == 2
-    assert "DATA is named twice" in both.err
+    assert "DATA is given twice" in both.err
 
 
 def test_rows_that_cannot_be_used_are_skipped_where_that_is_asked_for(

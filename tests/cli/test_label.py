@@ -68,7 +68,7 @@ def test_answers_from_a_pipe(label: Unruly, spam: Path) -> None:
     assert "3 labels added, 3 in all" in done.out
     assert done.out.index("-> spam; votes: ") < done.out.index("2 of 5")
     assert "votes" not in done.out[: done.out.index("-> spam")]
-    assert "drawn by the votes" in done.err
+    assert "drawn by their votes" in done.err
     assert "labels are kept by row number" in done.err
 
 
@@ -174,14 +174,14 @@ def test_contested_documents_are_asked_about_again(
     lines = "id,label,when,by\n0,spam,2026-01-01,ada\n0,ham,2026-01-02,bob\n1,eggs,2026-01-01,ada\n"
     (spam / "labels.csv").write_text(lines + "2,ham,2026-01-01,ada\n")
     done = label("ham\n", "spam", "-n", "1", "--by-whom", "bob")
-    assert "--by contested of `unruly label` asks again" in done.err
+    assert "`unruly label --by contested` asks again" in done.err
     assert "id 0" not in done.out
     done = label("skip\nspam\n", "spam", "--by", "contested", "--by-whom", "carol")
     assert done.code == 0, done.err
     assert "1 of 2, id 0" in done.out
     assert "before: ada spam, bob ham" in done.out
     assert done.out.index("-> (skipped)") < done.out.index("before: ada")
-    assert "drawn by the votes" not in done.err
+    assert "drawn by their votes" not in done.err
     done = label("spam\nundo\nham\n", "spam", "--by", "contested", "--by-whom", "carol")
     assert "1 of 1, id 0" in done.out
     assert "set aside" not in label("ham\n", "spam", "-n", "1").err
@@ -284,7 +284,7 @@ def test_a_bad_row_stops_no_rule_by_meaning(unruly: Unruly, spam: Path) -> None:
 def test_labels_without_a_project_or_a_label(unruly: Unruly, fitted: Path, spam: Path) -> None:
     done = unruly("evaluate", fitted, spam / "comments.csv", "--labels")
     assert done.code == 2
-    assert "--labels are those of a project" in done.err
+    assert "--labels are a project's labels" in done.err
     assert "no document has a label yet" in unruly("evaluate", fitted, spam, "--labels").err
 
 

@@ -98,7 +98,9 @@ def test_a_project_file_that_is_a_folder(unruly: Unruly, tmp_path: Path) -> None
 )
 def test_a_model_where_a_project_is_needed(unruly: Unruly, fitted: Path, command: str) -> None:
     name, *rest = command.split()
-    one_line(unruly(name, fitted, *rest), "this is a model, and a project", "name its folder")
+    one_line(
+        unruly(name, fitted, *rest), "this is a model, but a project", "pass the project's folder"
+    )
 
 
 def test_classes_that_differ_by_a_space(unruly: Unruly, project: Path) -> None:
@@ -210,7 +212,7 @@ def test_a_read_only_project(spam: Path, tmp_path: Path) -> None:
 
 def test_a_port_of_the_system(fitted: Path, tmp_path: Path) -> None:
     done = closed(tmp_path, "serve", fitted, "--port", "1")
-    one_line(done, "port 1 may not be used by you: choose one above 1023")
+    one_line(done, "port 1 is not open to you: choose one above 1023")
 
 
 @pytest.mark.parametrize("name", ["a" * 5000, r"a\u0000b"], ids=["long", "with a NUL"])
@@ -275,7 +277,7 @@ def test_an_output_is_never_an_input(
     ]
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for case in cases:
-        one_line(unruly(*case), "cannot write there: this ", "name another")
+        one_line(unruly(*case), "cannot write there: this ", "choose another")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 

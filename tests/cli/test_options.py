@@ -144,7 +144,7 @@ def test_the_rows_that_a_project_skips_are_skipped(spam: Path) -> None:
 
 
 def test_a_wrench_folder_names_its_own_columns(wrench: Path) -> None:
-    with pytest.raises(InputError, match="leave --text, --id and --label out"):
+    with pytest.raises(InputError, match="leave out --text, --id and --label"):
         data_file(wrench, "test", label="gold")
 
 

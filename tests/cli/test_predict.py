@@ -506,7 +506,7 @@ def test_no_file_of_a_project_is_written_over(
     before = (spam / name).read_text()
     done = unruly("predict", fitted, "new.csv", "-o", spam / name)
     assert done.code == 2
-    assert f"this is a file of the project {spam}: name another" in done.err
+    assert f"this is a file of the project {spam}: choose another" in done.err
     assert (spam / name).read_text() == before
     assert unruly("predict", fitted, "new.csv", "-o", spam / "out.csv").code == 0
     assert unruly("predict", fitted, "new.csv", "-o", spam / "out.csv").code == 0

@@ -480,7 +480,7 @@ def test_nothing_is_opened(
 def test_a_function_by_name_is_left_absent(name: str, label: str | None, folder: Path) -> None:
     facts = {"carried_function": {"name": "shouting", "file": name, "digest": None}}
     book = SavedRules.from_plain(payload(facts, label), AllowedRules())
-    with pytest.raises(RuleError, match="a model file carries no code: name the file"):
+    with pytest.raises(RuleError, match="a model file carries no code: pass the file"):
         book.vote(Corpus.from_texts(["HEY"]))
     assert not (folder / "ran").exists()
 

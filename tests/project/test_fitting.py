@@ -63,7 +63,7 @@ def test_scoring_is_optional_and_changes_nothing(project: Project) -> None:
     assert scored.scored_on == "train"
     told = str(scored)
     assert "repeat training documents: on new ones the figures may differ" in told
-    assert 'name new documents by test = "..." under [data]' in told
+    assert 'for new documents, set test = "..." under [data]' in told
     assert told.count("gold labels:") == 1  # what was used is told once, scoring included
     assert str(plain).endswith("\ngold labels: none used")
     assert "these are the training documents" not in str(plain)

@@ -105,7 +105,7 @@ def project_named(path: Path) -> Path | None:
 
     if is_model(path):
         raise InputError(
-            f"{path}: this is a model, and a project or a file of texts is needed: name its folder"
+            f"{path}: this is a model, but a project or a file of texts is needed: pass the project's folder"
         )
     return project_of(path)
 
