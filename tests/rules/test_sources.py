@@ -16,6 +16,7 @@ from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Length
+from unruly.sentences import sentence
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -190,7 +191,7 @@ TWO = ["ham", "spam"]
 
 
 def check(*rules: Rule) -> list[str]:
-    return [str(f) for f in Sources(TWO, [Source("s", rules)]).check_examples()]
+    return [sentence(f) for f in Sources(TWO, [Source("s", rules)]).check_examples()]
 
 
 def test_examples_that_hold() -> None:
