@@ -62,7 +62,9 @@ def test_spans_hold_a_keyword_and_nothing_else(keywords: list[str], text: str) -
         assert text[start:end].lower() in {word.lower() for word in keywords}
 
 
-ODD = "ſsSςσΣµkKİi\u0307\u0301\x01\x1c\u2003 \n.w-"
+# İ and i with a combining dot are one letter here, as in Unicode's full case folding; for a regular expression they are
+# two. So only one of them is drawn.
+ODD = "ſsSςσΣµkKİ\u0301\x01\x1c\u2003 \n.w-"
 
 
 @settings(max_examples=300, deadline=None)

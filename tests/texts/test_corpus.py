@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unruly.errors import InputError
+from unruly.texts.columns import without_text
 from unruly.texts.corpus import Corpus
 
 FRAME = pl.DataFrame(
@@ -82,9 +83,12 @@ def test_any_texts_survive_csv_and_json_lines(
     frame = pl.DataFrame(
         {"text": texts, "n": range(len(texts))}, schema={"text": pl.String, "n": pl.Int64}
     )
+    blank = without_text(frame["text"])
+    expected = frame["text"].set(blank, "").to_list()  # nothing but white space is no text
     for name in ("x.csv", "x.jsonl", "x.parquet"):
         corpus = Corpus.read(written(frame, folder / name))
-        assert corpus.texts.to_list() == texts, name
+        assert corpus.texts.to_list() == expected, name
+        assert corpus.missing_count == blank.sum()
         assert corpus.columns["n"].to_list() == list(range(len(texts)))
 
 
