@@ -76,6 +76,16 @@ def test_a_stated_share_below_half_of_the_votes_is_noted(share: float, noted: bo
     assert not any(isinstance(note, SharesAgainstVotes) for note in assumed)
 
 
+def test_stated_shares_of_the_classes_with_votes_are_made_to_sum_to_one() -> None:
+    features, votes, _ = drawn(200, [0.8, 0.8])
+    three = Votes.from_array(np.where(votes.voted, 2 * votes.matrix, -1), classes=["a", "b", "c"])
+    assert set(three.matrix.ravel().tolist()) == {-1, 0, 2}
+    stated = StatedBalance((0.5, 0.2, 0.3), exact=True)
+    model = denoise(features, three, balance=stated)
+    assert model.balance.shares == pytest.approx((0.625, 0, 0.375))
+    assert model.heads(features, three).combined.mean(axis=0)[1] == 0
+
+
 def test_the_votes_alone_name_each_class_as_often_as_posteriors_of_covered_documents() -> None:
     features, votes, _ = skewed(500, 0.2, [0.7, 0.75, 0.8])
     task = _task(features, votes, np.full(500, -1), np.arange(2), Settings(), seed=0)
