@@ -123,7 +123,12 @@ def test_a_vote_for_every_class_moves_no_odds(
     shares[row] = [0.5, 0.5, 0]
     either = replace(votes, soft={votes.sources[j]: shares})
     assert known.vote_odds(features, either)[row, j] == 1
-    assert model.vote_odds(features, either)[row, j] != 1
+    uneven = replace(model, balance=replace(model.balance, shares=(0.6, 0.3, 0.1)))
+    prior = np.array([0.6, 0.3, 0.1])
+    after = prior * np.exp(model.opinion[j, :2].mean(axis=0) / model.tau)
+    factor = (after[0] + after[1]) / after[2] / (0.9 / 0.1)  # of the odds that it is one of both
+    assert uneven.vote_odds(features, either)[row, j] == pytest.approx(factor)
+    assert abs(factor - 1) > 1e-3
 
 
 def test_many_documents_are_predicted_in_parts(

@@ -98,6 +98,17 @@ def test_the_votes_alone_name_each_class_as_often_as_posteriors_of_covered_docum
     np.testing.assert_allclose(_vote_bias(fitted, silent), np.log([0.7, 0.3]))
 
 
+def test_reliabilities_are_accuracies_that_sum_to_one() -> None:
+    """Of sources that repeat nobody, and none for one that never votes."""
+    features, votes, _ = drawn(600, [0.9, 0.8, 0.7])
+    silent = Votes.from_array(np.column_stack([votes.matrix, np.full(600, -1)]))
+    model = denoise(features, silent)
+    assert model.reliability.sum() == pytest.approx(1)
+    accuracy = np.nan_to_num(model.accuracy[:, 0])
+    assert model.reliability == pytest.approx(accuracy / accuracy.sum(), abs=0.02)
+    assert model.reliability[3] == 0
+
+
 def test_the_ledger_is_told_what_gold_was_used_for() -> None:
     features, votes, truth = drawn(200, [0.8, 0.8])
     clean = np.where(np.arange(200) < 30, truth, -1)
