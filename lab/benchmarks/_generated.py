@@ -2,8 +2,8 @@
 
 A comparison, a sum or a logical operator becomes its neighbour, a negation is dropped, a number grows, a
 tolerance becomes 0, a flag turns, a call whose value is not used is left out. Annotations, assertions (among
-them `strict=True` of zip), error messages and the constants at the top of a file are left alone: most are
-types, texts, and sizes that change no result.
+them `strict=True` of zip), the 1 of reshape(-1), error messages and the constants at the top of a file are left
+alone: most are types, texts, and sizes that change no result.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class _Planter(ast.NodeTransformer):
     def __init__(self, wanted: int) -> None:
         self.wanted = wanted
         self.found: list[str] = []
+        self.same: set[int] = set()  # numbers that may grow without any effect
 
     def planted(self, source: str) -> tuple[str, list[str]]:
         tree = ast.parse(source)
@@ -94,6 +95,8 @@ class _Planter(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         value = node.value
+        if id(node) in self.same:
+            return node
         if isinstance(value, bool):
             return self._offer(node, ast.Constant(not value))
         if isinstance(value, int):
@@ -113,6 +116,8 @@ class _Planter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         words = ast.unparse(node)
+        if ast.unparse(node.func).endswith(".reshape"):  # -2 means there what -1 does
+            self.same |= {id(part.operand) for part in node.args if isinstance(part, ast.UnaryOp)}
         if not (words.startswith("zip(") and words.endswith("strict=True)")):
             return self.generic_visit(node)
         node.args = [self.visit(value) for value in node.args]

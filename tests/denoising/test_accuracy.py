@@ -9,7 +9,12 @@ import pytest
 from scipy.stats import beta
 from tests.denoising.planted import drawn, skewed
 
-from unruly.denoising.accuracy import balance_spread, other_shifts, vote_accuracy
+from unruly.denoising.accuracy import (
+    balance_spread,
+    effective_votes,
+    other_shifts,
+    vote_accuracy,
+)
 from unruly.denoising.balance import Balance
 from unruly.denoising.em import expectation_maximisation
 from unruly.denoising.fit import _task, denoise
@@ -176,3 +181,10 @@ def test_the_spread_is_how_far_b_moves_for_other_shares() -> None:
             (after - mass) / step + move / 20.0, shares - mass, atol=1e-3 * np.abs(move).max()
         )
     np.testing.assert_allclose(balance_spread(fitted), np.einsum("ac,ad->cd", moves, moves) / 2)
+
+
+def test_votes_that_err_together_tell_less_the_more_they_are() -> None:
+    assert effective_votes(1) == 1
+    assert effective_votes(0.5) == 0.5  # part of a soft vote
+    assert effective_votes(2) == pytest.approx(2 / 1.03)
+    assert effective_votes(10**9) == pytest.approx(1 / 0.03, rel=1e-6)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unruly.denoising import behaviour
 from unruly.denoising.behaviour import evidence, redundancy_discount, source_behaviour
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
@@ -63,6 +64,51 @@ def test_the_discount_is_the_dense_one(seed: int, m: int) -> None:
     np.fill_diagonal(squared, 0)
     expected = 1 / (1 + squared.sum(axis=1))
     assert redundancy_discount(votes, q, rates) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("cells", [1, 50, 10**6])
+@pytest.mark.parametrize("m", [2, 3])
+def test_the_discount_leaves_out_documents_that_a_source_never_saw(
+    m: int, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was expected of a source there; and the documents may be laid out in parts."""
+    monkeypatch.setattr(behaviour, "_CELLS", cells)
+    votes, q, mass = random_task(1, m)
+    dense = votes.onehot.toarray().reshape(60, 4, m)
+    unseen = (np.random.default_rng(0).random((60, 4)) < 0.5) & (dense.sum(axis=2) == 0)
+    rates = source_behaviour(votes, q, mass).rates
+    expected = np.einsum("iy,jyc->ijc", q, rates) * ~unseen[:, :, None]
+    rest = (dense - expected).transpose(1, 0, 2).reshape(4, -1)
+    squared = np.zeros((4, 4))
+    for j in range(4):
+        for other in set(range(4)) - {j}:
+            cosine = rest[j] @ rest[other] / np.linalg.norm(rest[j]) / np.linalg.norm(rest[other])
+            squared[j, other] = cosine**2
+    found = redundancy_discount(replace(votes, unasked=unseen), q, rates)
+    assert found == pytest.approx(1 / (1 + squared.sum(axis=1)))
+    asked = replace(votes, unasked=np.zeros((60, 4), np.bool_))
+    assert redundancy_discount(asked, q, rates) == pytest.approx(
+        redundancy_discount(votes, q, rates)
+    )
+
+
+def test_documents_without_any_mass_leave_finite_rates() -> None:
+    votes, q, _ = random_task(0, 2)
+    with np.errstate(divide="raise", invalid="raise"):
+        found = source_behaviour(votes, q, np.zeros(60))
+    assert np.isfinite(found.opinion).all()
+
+
+def test_a_source_that_never_votes_repeats_nobody() -> None:
+    _votes, q, mass = random_task(0, 2)
+    silent = SparseVotes.of(
+        Votes.from_array(
+            np.column_stack([np.full(60, -1), np.arange(60) % 2, np.full(60, -1)]),
+            classes=["a", "b"],
+        )
+    )
+    with np.errstate(divide="raise", invalid="raise"):
+        assert source_behaviour(silent, q, mass).discount.tolist() == [1, 1, 1]
 
 
 def test_evidence_sums_the_opinions_of_those_that_voted() -> None:

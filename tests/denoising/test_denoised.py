@@ -10,12 +10,13 @@ import pytest
 from tests.denoising.planted import drawn
 
 from unruly.denoising import denoised
-from unruly.denoising.denoised import DenoisedModel
+from unruly.denoising.denoised import DenoisedModel, named_votes
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER
 from unruly.statistics import softmax
+from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 
 
@@ -122,7 +123,12 @@ def test_a_vote_for_every_class_moves_no_odds(
     shares[row] = [0.5, 0.5, 0]
     either = replace(votes, soft={votes.sources[j]: shares})
     assert known.vote_odds(features, either)[row, j] == 1
-    assert model.vote_odds(features, either)[row, j] != 1
+    uneven = replace(model, balance=replace(model.balance, shares=(0.6, 0.3, 0.1)))
+    prior = np.array([0.6, 0.3, 0.1])
+    after = prior * np.exp(model.opinion[j, :2].mean(axis=0) / model.tau)
+    factor = (after[0] + after[1]) / after[2] / (0.9 / 0.1)  # of the odds that it is one of both
+    assert uneven.vote_odds(features, either)[row, j] == pytest.approx(factor)
+    assert abs(factor - 1) > 1e-3
 
 
 def test_many_documents_are_predicted_in_parts(
@@ -158,3 +164,13 @@ def test_no_documents_are_no_error(task: tuple[DenoisedModel, Features, Votes]) 
     none = np.arange(0)
     heads = model.heads(features.take(none), votes.take(none))
     assert heads.combined.shape == (0, 3)
+
+
+@pytest.mark.parametrize("named", [[0, 2], [1], [0, 1, 2]])
+def test_votes_for_some_classes_are_those_columns_of_every_source(named: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    votes = Votes.from_array(rng.integers(-1, 3, (20, 4)), classes=["a", "b", "c"])
+    dense = (votes.matrix[:, :, None] == np.array(named)).astype(float)  # (n, k, named)
+    found = named_votes(SparseVotes.of(votes), np.array(named))
+    assert (found.k, found.m) == (4, len(named))
+    np.testing.assert_array_equal(found.onehot.toarray(), dense.reshape(20, -1))

@@ -76,6 +76,16 @@ def test_a_stated_share_below_half_of_the_votes_is_noted(share: float, noted: bo
     assert not any(isinstance(note, SharesAgainstVotes) for note in assumed)
 
 
+def test_stated_shares_of_the_classes_with_votes_are_made_to_sum_to_one() -> None:
+    features, votes, _ = drawn(200, [0.8, 0.8])
+    three = Votes.from_array(np.where(votes.voted, 2 * votes.matrix, -1), classes=["a", "b", "c"])
+    assert set(three.matrix.ravel().tolist()) == {-1, 0, 2}
+    stated = StatedBalance((0.5, 0.2, 0.3), exact=True)
+    model = denoise(features, three, balance=stated)
+    assert model.balance.shares == pytest.approx((0.625, 0, 0.375))
+    assert model.heads(features, three).combined.mean(axis=0)[1] == 0
+
+
 def test_the_votes_alone_name_each_class_as_often_as_posteriors_of_covered_documents() -> None:
     features, votes, _ = skewed(500, 0.2, [0.7, 0.75, 0.8])
     task = _task(features, votes, np.full(500, -1), np.arange(2), Settings(), seed=0)
@@ -86,6 +96,17 @@ def test_the_votes_alone_name_each_class_as_often_as_posteriors_of_covered_docum
     np.testing.assert_allclose(by_votes.mean(axis=0), fitted.q[covered].mean(axis=0), atol=1e-4)
     silent = SparseVotes.of(Votes.from_array(np.full((500, 3), -1), classes=votes.classes))
     np.testing.assert_allclose(_vote_bias(fitted, silent), np.log([0.7, 0.3]))
+
+
+def test_reliabilities_are_accuracies_that_sum_to_one() -> None:
+    """Of sources that repeat nobody, and none for one that never votes."""
+    features, votes, _ = drawn(600, [0.9, 0.8, 0.7])
+    silent = Votes.from_array(np.column_stack([votes.matrix, np.full(600, -1)]))
+    model = denoise(features, silent)
+    assert model.reliability.sum() == pytest.approx(1)
+    accuracy = np.nan_to_num(model.accuracy[:, 0])
+    assert model.reliability == pytest.approx(accuracy / accuracy.sum(), abs=0.02)
+    assert model.reliability[3] == 0
 
 
 def test_the_ledger_is_told_what_gold_was_used_for() -> None:

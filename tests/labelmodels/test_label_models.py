@@ -312,6 +312,21 @@ def test_the_prior_of_the_votes_leaves_no_class_impossible(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
+    ("make", "usual"),
+    [
+        (MajorityVote, {"ties": "commonest", "uncovered": "commonest", "class_prior": None, "seed": 0}),
+        (WeightedVote, {"class_prior": "uniform", "accuracies": None, "smoothing": 2.0}),
+        (OneCoin, {"class_prior": "uniform", "abstention": 0.3, "smoothing": 2.0}),
+        (DawidSkene, {"class_prior": "uniform", "abstention": 0.3, "smoothing": 1.0}),
+        (MatrixCompletion, {"class_prior": "uniform", "ridge": 0.05}),
+    ],
+)  # fmt: skip
+def test_what_changes_labels_has_the_usual_value(make: type[Any], usual: dict[str, Any]) -> None:
+    found = make().get_params()
+    assert found == usual | {name: found[name] for name in ("max_iter", "tol") if name in found}
+
+
+@pytest.mark.parametrize(
     "make", [MajorityVote, WeightedVote, OneCoin, DawidSkene, MatrixCompletion]
 )
 def test_label_models_have_scikit_learns_manners(make: type[Any]) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
 from tests.planted_votes import planted_votes
 
 from unruly.errors import InputError, SettingsError
+from unruly.labelmodels import matrix_completion
 from unruly.labelmodels.matrix_completion import (
     Completion,
     MatrixCompletion,
@@ -150,3 +153,36 @@ def test_rates_are_no_rarer_than_was_seen_and_no_likelier_than_certain() -> None
     )
     assert model.rates_.max() == 1
     assert model.rates_.min() == pytest.approx(0.5 / (200 + 2))
+
+
+def test_beyond_ten_sources_the_pull_falls_with_their_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Twenty sources are pulled half as hard, one that never votes not counted; five as hard as the ridge says."""
+    votes, _ = planted_votes(400, [0.6 + 0.01 * j for j in range(20)], 0.4, seed=0)
+    silent = Votes.from_array(np.column_stack([votes.matrix, np.full(400, -1)]))
+    few = votes[:, :5]
+    twenty, with_silent, five = (
+        MatrixCompletion(ridge=0.4).fit(v).rates_ for v in (votes, silent, few)
+    )
+    monkeypatch.setattr(matrix_completion, "MANY", 10**9)
+    np.testing.assert_allclose(twenty, MatrixCompletion(ridge=0.2).fit(votes).rates_, atol=1e-3)
+    np.testing.assert_allclose(with_silent[:20], twenty, atol=1e-3)
+    np.testing.assert_allclose(five, MatrixCompletion(ridge=0.4).fit(few).rates_, atol=1e-6)
+    assert np.abs(twenty - MatrixCompletion(ridge=0.4).fit(votes).rates_).max() > 5e-3
+
+
+@pytest.mark.parametrize("kind", ["soft", "repeated"])
+def test_overlaps_of_soft_votes_and_repeated_documents_are_the_dense_product(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    votes = Votes.from_array(rng.integers(0, 2, size=(60, 3)))
+    shares = rng.dirichlet(np.ones(2), size=60).astype(np.float32)
+    if kind == "soft":
+        votes = replace(votes, soft=dict.fromkeys(votes.sources, shares))
+    distinct = DistinctVotes.of(votes)
+    assert (distinct.inverse is None) == (kind == "soft")
+    dense = np.zeros((60, 3, 2))
+    for j in range(3):
+        dense[:, j] = shares if kind == "soft" else np.eye(2)[votes.matrix[:, j]]
+    flat = dense.reshape(60, 6)
+    np.testing.assert_allclose(overlaps(distinct), flat.T @ flat / 60, atol=1e-6)

@@ -18,6 +18,7 @@ from unruly.paper.cotraining import cotrain
 from unruly.paper.inference import CoTrained
 from unruly.paper.selection import sharpness
 from unruly.paper.settings import ABLATIONS, PaperSettings
+from unruly.progress import Silent
 from unruly.votes.votes import Votes
 
 SHORT = PaperSettings(epochs=25, hidden=16, attention="voters")
@@ -169,6 +170,23 @@ def test_history_and_losses_of_the_first_epoch() -> None:
         n, matched = votes.n, int(votes.covered.sum())
         sums = 0.2 * last.l1 * matched + 0.7 * last.l2 * matched + 0.1 * last.l3 * (n - matched)
         assert last.total == pytest.approx(sums / n, rel=1e-5)
+
+
+def test_progress_counts_epochs_and_tells_the_losses() -> None:
+    class Listening(Silent):
+        def __init__(self) -> None:
+            self.heard: list[tuple[int, str]] = []
+
+        def start(self, what: str, total: int | None, unit: str) -> None:
+            assert (what, total, unit) == ("co-training", 3, "epochs")
+
+        def advance(self, units: int, note: str = "") -> None:
+            self.heard.append((units, note))
+
+    features, votes, _ = planted()
+    listening = Listening()
+    history = cotrain(features, votes, replace(SHORT, epochs=3), progress=listening).history
+    assert listening.heard == [(1, f"l1 {e.l1:.3f}  l2 {e.l2:.3f}  l3 {e.l3:.4f}") for e in history]
 
 
 def test_one_mini_batch_of_all_documents_is_the_full_batch() -> None:

@@ -390,3 +390,5 @@ def test_any_whole_number_is_a_seed() -> None:
         assert Networks.start(one_shape(), seed).flat.any()
     one, two = (Networks.start(one_shape(), seed).flat for seed in (2**32 + 5, 5))
     np.testing.assert_array_equal(one, two)
+    starts = [Networks.start(one_shape(), 2**power).flat for power in range(32)]
+    assert len({start.tobytes() for start in starts}) == 32

@@ -207,6 +207,10 @@ def test_a_pair_counts_one_way_or_both(couples: Path) -> None:
     assert looked_up(Lookup(str(couples), PAIR, either_order=True)) == [True, True, False, False]
 
 
+def test_a_long_table_is_not_shown(couples: Path) -> None:
+    assert "Orr" not in repr(Lookup(str(couples), PAIR))
+
+
 def test_last_names_are_looked_up(couples: Path) -> None:
     assert looked_up(Lookup(str(couples), PAIR, last_names=True)) == [True, False, True, False]
 

@@ -59,7 +59,7 @@ def f(a: int | None = 2, *, c=0.5):
         raise ValueError(f"{a + 1}" + "no")
     b = not c
     x += zip(x, [5, 1e-9, 0.0], strict=True)
-    c = -a < 4
+    c = -a < 4 + x.reshape(-1)
     return True if a in x else ~a & 7
 """
     made = mutants._generated
@@ -77,9 +77,11 @@ def f(a: int | None = 2, *, c=0.5):
         "5 -> 6",
         "1e-09 -> 0.0",
         "0.0 -> 1.0",
-        "-a < 4 -> -a <= 4",
+        "-a < 4 + x.reshape(-1) -> -a <= 4 + x.reshape(-1)",
         "-a -> a",
+        "4 + x.reshape(-1) -> 4 - x.reshape(-1)",
         "4 -> 5",
+        "-1 -> 1",
         "a in x -> a not in x",
         "True -> False",
         "~a & 7 -> ~a | 7",
