@@ -36,7 +36,7 @@ from unruly.denoising.em import Posteriors, Task, expectation_maximisation, pool
 from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
 from unruly.facts import BalanceOrigin
-from unruly.features.cache import Cache
+from unruly.features.cache import FeatureCache
 from unruly.features.encoder import view_of
 from unruly.features.lsa import Lsa
 from unruly.features.registry import encoder_from
@@ -133,7 +133,7 @@ def encoded(
     """Training and validation documents, and their terms."""
     corpus = Corpus.from_wrench(folder, "train")
     rows = sample_rows(len(corpus), most)
-    stack = encoder_from(encoders.split("+")).fit(corpus.take(rows), Cache())
+    stack = encoder_from(encoders.split("+")).fit(corpus.take(rows), FeatureCache())
     cases, terms = [], []
     for split in ("train", "valid"):
         documents, votes = Corpus.from_wrench(folder, split), Votes.from_wrench(folder, split)
@@ -141,7 +141,7 @@ def encoded(
             documents, votes = documents.take(rows), votes.take(rows)
         assert documents.gold is not None
         gold = documents.gold.astype(np.int64)
-        cases.append(Case(folder.name, stack.encode(documents, Cache()), votes, gold))
+        cases.append(Case(folder.name, stack.encode(documents, FeatureCache()), votes, gold))
         terms.append(_terms(stack, documents, power))
     return cases[0], cases[1], terms[0], terms[1]
 
