@@ -7,7 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from unruly.denoising.balance import ASSUMED_LABELS, Balance, from_labels, vote_shares
+from unruly.denoising.balance import (
+    ASSUMED_LABELS,
+    Balance,
+    _slopes,
+    from_labels,
+    vote_shares,
+)
 from unruly.facts import BalanceOrigin
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
@@ -211,3 +217,15 @@ def test_labels_correct_predictions_by_how_far_these_follow_them() -> None:
     slope = min(slope, 1.0)
     estimate = y_mean + slope * (second.mean() - x_mean)
     assert found.shares[1] == pytest.approx(estimate, abs=1e-6)
+
+
+def test_a_class_that_is_predicted_badly_does_not_borrow_the_trust_in_others() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.eye(3)[rng.integers(0, 3, 400)]
+    q = 0.9 * truth + 0.1 / 3
+    q[:, 2] = rng.permutation(q[:, 2])  # the third class is guessed
+    slopes = _slopes(truth, q, np.full(400, 1 / 400))
+    assert slopes[:2].min() > 0.95
+    assert slopes[2] < 0.2
+    few = _slopes(truth[:2], q[:2], np.full(2, 0.5))
+    assert few.min() > 0.5, "two labels say little against the predictions"

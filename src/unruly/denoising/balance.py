@@ -6,18 +6,18 @@ How well a balance is known is counted in labels: as many labels, drawn at rando
     stated    by the user, roughly: worth 20; exactly: the constraint is met
     labels    each label adds to that, and moves the shares:
 
-        e_i  = onehot(y_i) - l q_i                     of the labelled documents; q has not seen the labels
-        t    = l mean_i q_i (all documents) + sum_i w_i e_i (labelled ones)         unbiased, whatever q is
+        e_i  = onehot(y_i) - l * q_i                   of the labelled documents; q has not seen the labels
+        t    = l * mean_i q_i (all documents) + sum_i w_i e_i (labelled ones)       unbiased, whatever q is
         n'   = l labels, times var(y) / var(e)         labels drawn at random that would tell as much
         n0'  = n0 / (1 + |pi - c|^2 / 3 v0)            c: the shares assumed or stated, worth n0 labels;
                                                        v0 = sum_y c_y (1 - c_y) / (n0 + 2), their variance
         pi   = (n0' c + n' t) / (n0' + n'),            no t below half a label of n' + 1
 
 The estimate t uses the predictions as a control variate (a survey's difference estimator; Angelopoulos et
-al., 2023, prediction-powered inference): where q is mostly right, twenty labels tell as much as sixty. l, from
-0 to 1, is the slope of the labels on the predictions, so that wrong predictions do no harm. w_i are the inverse
-inclusion probabilities, normalised, so documents need not be drawn evenly. An assumption that labels contradict
-loses weight: pi is the mode under a prior around c with the tails of Student's distribution. Three degrees of freedom
+al., 2023, prediction-powered inference): where q is mostly right, twenty labels tell as much as sixty. l (m,), from
+0 to 1, is the slope of the labels on the predictions of each class, so that wrong predictions do no harm: a rare class may
+be predicted badly where the others are predicted well. w_i are the inverse inclusion probabilities, normalised, so
+documents need not be drawn evenly. An assumption that labels contradict loses weight: pi is the mode under a prior around c with the tails of Student's distribution. Three degrees of freedom
 are the fewest with a variance. As q and n0' depend on pi, they are found together in a few steps. No class is left
 without a share because no label has shown it yet.
 
@@ -44,6 +44,7 @@ _FREEDOM = 3  # degrees of freedom of Student's distribution around assumed or s
 _DOUBT = (
     0.5  # squared error added to the labels', so that a few without an error do not claim certainty
 )
+_COIN = 0.25  # the variance of one label of a class that half of the documents have: the largest
 _HALF = 0.5  # of a label: what a class has at least that no label has shown
 _LEAST = 1e-3  # share of any class
 
@@ -135,9 +136,9 @@ def from_labels(
     for _ in range(_STEPS):
         q = posterior(known)
         truth = np.eye(q.shape[1])[labels]  # (l, m)
-        slope = _slope(truth, q[rows], weights)
-        wrong = truth - slope * q[rows]
-        estimate = slope * q.mean(axis=0) + weights @ wrong
+        slopes = _slopes(truth, q[rows], weights)
+        wrong = truth - slopes * q[rows]
+        estimate = slopes * q.mean(axis=0) + weights @ wrong
         worth = _variance(truth, weights) / _variance(wrong, weights) / float(weights @ weights)
         before = _uncontradicted(start, known.shares)
         told = _shares(np.maximum(estimate, _HALF / (worth + 1)))
@@ -165,13 +166,18 @@ def _uncontradicted(start: Balance, shares: Real64) -> float:
     return start.labels / (1 + apart / (_FREEDOM * own))
 
 
-def _slope(truth: Real64, q: Real64, weights: Real64) -> float:
-    """The slope of the labels (l, m) on the predictions (l, m), from 0 to 1; one label's worth of slope 1 is added."""
+def _slopes(truth: Real64, q: Real64, weights: Real64) -> Real64:
+    """(m,): the slope of the labels (l, m) on the predictions (l, m) of each class, from 0 to 1.
+
+    One label's worth of slope 1 is added to the slope of all classes together, and one of that slope to each class.
+    """
     centred = q - weights @ q
-    together = float((weights @ (centred * (truth - weights @ truth))).sum())
-    own = float((weights @ centred**2).sum())
-    extra = float(weights.max())
-    return float(np.clip((together + extra) / (own + extra), 0.0, 1.0))
+    together = weights @ (centred * (truth - weights @ truth))  # (m,)
+    own = weights @ centred**2  # (m,)
+    one = float(weights.max())
+    common = np.clip((together.sum() + one) / (own.sum() + one), 0.0, 1.0)
+    each = one * _COIN
+    return np.asarray(np.clip((together + each * common) / (own + each), 0.0, 1.0))
 
 
 def _shares(values: Real64) -> Real64:
