@@ -68,7 +68,7 @@ def test_answers_from_a_pipe(label: Unruly, spam: Path) -> None:
     assert "3 labels added, 3 in all" in done.out
     assert done.out.index("-> spam; votes: ") < done.out.index("2 of 5")
     assert "votes" not in done.out[: done.out.index("-> spam")]
-    assert "drawn by the votes" in done.err
+    assert "drawn by their votes" in done.err
     assert "labels are kept by row number" in done.err
 
 
@@ -120,8 +120,10 @@ def test_a_second_run_asks_about_others_and_the_balance_is_told(
     assert plain["held_out"] == 0
     both = unruly("evaluate", "m2.unruly", spam, "--labels", "--against", "m.unruly")
     assert both.out.startswith(judged.out.splitlines()[0])
-    assert "against:  accuracy about " in both.out
     assert "difference on the same labels: " in both.out
+    assert (
+        both.out.count("accuracy about") == 1
+    )  # the other's own estimate does not differ by the same
     assert "--against OTHER" in judged.err
     assert "--against OTHER" not in both.err
     told = json.loads(
@@ -174,14 +176,14 @@ def test_contested_documents_are_asked_about_again(
     lines = "id,label,when,by\n0,spam,2026-01-01,ada\n0,ham,2026-01-02,bob\n1,eggs,2026-01-01,ada\n"
     (spam / "labels.csv").write_text(lines + "2,ham,2026-01-01,ada\n")
     done = label("ham\n", "spam", "-n", "1", "--by-whom", "bob")
-    assert "--by contested of `unruly label` asks again" in done.err
+    assert "`unruly label spam --by contested` asks again" in done.err
     assert "id 0" not in done.out
     done = label("skip\nspam\n", "spam", "--by", "contested", "--by-whom", "carol")
     assert done.code == 0, done.err
     assert "1 of 2, id 0" in done.out
     assert "before: ada spam, bob ham" in done.out
     assert done.out.index("-> (skipped)") < done.out.index("before: ada")
-    assert "drawn by the votes" not in done.err
+    assert "drawn by their votes" not in done.err
     done = label("spam\nundo\nham\n", "spam", "--by", "contested", "--by-whom", "carol")
     assert "1 of 1, id 0" in done.out
     assert "set aside" not in label("ham\n", "spam", "-n", "1").err
@@ -203,7 +205,7 @@ def test_who_sends_answers_by_a_pipe_sees_what_is_asked(spam: Path, tmp_path: Pa
     assert running.stdin is not None
     assert running.stdout is not None
     shown = ""
-    for answer, awaited in (("spam\n", "2 of 2"), ("ham\n", "that was the last document: undo")):
+    for answer, awaited in (("spam\n", "2 of 2"), ("ham\n", "2 labels added, 2 in all")):
         running.stdin.write(answer)
         running.stdin.flush()
         while awaited not in shown:
@@ -211,8 +213,26 @@ def test_who_sends_answers_by_a_pipe_sees_what_is_asked(spam: Path, tmp_path: Pa
             assert line, shown
             shown += line
     assert labels_in(spam) == ["spam", "ham"]
-    rest, _ = running.communicate("spam\n", timeout=60)
-    assert "2 labels added, 2 in all" in rest
+    assert running.wait(timeout=60) == 0  # though the pipe is still open
+    running.stdin.close()
+    running.stdout.close()
+
+
+def test_what_a_pipe_holds_already_is_read_after_the_last_document(
+    spam: Path, tmp_path: Path
+) -> None:
+    with subprocess.Popen(
+        command_line(["label", "spam", "-n", "2"]),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        cwd=tmp_path,
+        text=True,
+    ) as running:
+        assert running.stdin is not None
+        running.stdin.write("spam\nham\nundo\nspam\n")
+        running.stdin.flush()
+        assert running.wait(timeout=60) == 0
+    assert labels_in(spam) == ["spam", "ham", "(withdrawn)", "spam"]
 
 
 def test_answers_after_the_last_document_are_mentioned(label: Unruly, spam: Path) -> None:
@@ -284,7 +304,7 @@ def test_a_bad_row_stops_no_rule_by_meaning(unruly: Unruly, spam: Path) -> None:
 def test_labels_without_a_project_or_a_label(unruly: Unruly, fitted: Path, spam: Path) -> None:
     done = unruly("evaluate", fitted, spam / "comments.csv", "--labels")
     assert done.code == 2
-    assert "--labels are those of a project" in done.err
+    assert "--labels are a project's labels" in done.err
     assert "no document has a label yet" in unruly("evaluate", fitted, spam, "--labels").err
 
 
