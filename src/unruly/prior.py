@@ -216,7 +216,8 @@ def _clause(clause: str, names: tuple[str, ...], given: str) -> tuple[str, re.Ma
     """One class, and its amount: 'spam is about 1 in 8'."""
     found = [m for form in (_CLASS_FIRST, _CLASS_LAST) if (m := form.fullmatch(clause.strip()))]
     if not found:
-        part = "" if clause.strip() == given.strip() or not clause.strip() else f"{clause!r} in "
+        named = clause.strip() != given.strip() and any(map(str.isalpha, clause))
+        part = f"{clause!r} in " if named else ""
         raise _error(f"{part}{given!r} is not understood: expected {FORMS}")
     known = [m for m in found if m["name"].strip(" '\"") in names]
     best = (known or found)[0]
