@@ -105,6 +105,10 @@ def test_the_votes_own_shares_stay_a_word() -> None:
         ([0.9, 0.2], "add up to 1.1, not to 1"),
         ({"spam": 0.5, "ham": 0.2}, "add up to 0.7, not to 1"),
         ("spam 13%, ham 80%", "add up to 0.93, not to 1"),
+        ("spam about half, ham about a third", "add up to 0.833333, not to 1"),
+        ("spam is exactly half, ham about 0.45", "add up to 0.95, not to 1"),
+        ({"shares": "spam half, ham about 45%", "exact": True}, "add up to 0.95, not to 1"),
+        ("spam about half, ham often", "'ham often' in 'spam about half, ham often' is not"),
         ({"spma": 0.1}, "no class 'spma': did you mean 'spam'"),
         ({"eggs": 0.1}, "no class 'eggs': classes are ham, spam"),
         ("eggs is 1 in 8", "no class 'eggs'"),
@@ -168,3 +172,23 @@ def test_classes_that_nothing_is_stated_of_are_left_open() -> None:
     assert complete.left_open == ()  # one class alone has what is left
     with pytest.raises(SettingsError, match="left_open"):
         parse_prior({"shares": [0.25] * 4, "left_open": [7]}, names)
+
+
+def test_rough_words_that_add_up_to_one_roughly_are_scaled() -> None:
+    names = ["delivery", "billing", "account", "technical", "cancel"]
+    words = "delivery about half, billing a quarter, account 1 in 7, technical 10%, cancel 5%"
+    found = parse_prior(words, names)
+    assert found is not None
+    total = 0.5 + 0.25 + 1 / 7 + 0.1 + 0.05
+    assert found.shares == pytest.approx([x / total for x in (0.5, 0.25, 1 / 7, 0.1, 0.05)])
+    assert found.added_up_to == pytest.approx(total)
+    near = parse_prior("spam about 1 in 3, ham about 2 in 3", TWO)
+    assert near is not None
+    assert near.added_up_to is None  # nothing was scaled
+
+
+def test_the_rest_may_be_said_to_be_equal() -> None:
+    found = parse_prior("sports about 3 in 5, the rest equal", THREE)
+    assert found is not None
+    assert found.shares == pytest.approx((0.2, 0.6, 0.2))
+    assert found.left_open == ()  # the votes have no say

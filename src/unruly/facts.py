@@ -61,6 +61,7 @@ class ClassBalance:
     weight: float = 0.0  # of those shares beside the labels, from 0 to 1
     depends: float | None = None  # share of answers that other plausible shares would change
     left_open: tuple[str, ...] = ()  # nothing was stated of these: the votes divide their share
+    added_up_to: float | None = None  # what rough shares that were stated summed to, if not to 1
 
 
 @dataclass(frozen=True)

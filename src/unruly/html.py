@@ -8,12 +8,22 @@ light ones. All text passes through `escape`.
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape as _escape
 
 _MARK = '<mark title="{title}">{text}</mark>'
+
+
+def with_code(text: str) -> str:
+    """A plain text as HTML, its commands, which stand between backticks, as code.
+
+    >>> with_code("more labels (`unruly label spam`) & a ` of yours")
+    'more labels (<code>unruly label spam</code>) &amp; a ` of yours'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def escape(text: object) -> str:

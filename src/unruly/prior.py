@@ -16,6 +16,7 @@ from unruly.errors import SettingsError
 from unruly.wording import did_you_mean, plural
 
 ROUNDING = 0.02  # how far from 1 shares may sum, as 0.33, 0.33, 0.33
+ROUGH = 0.1  # the same where they are said to be rough, as in "about half, a quarter and 1 in 5"
 FORMS = '"uniform", "votes", one number for each class as in [0.9, 0.1], or words as in "spam is about 1 in 8"'
 _SMALL = [
     "one",
@@ -52,6 +53,10 @@ _CLASS_LAST = re.compile(
     re.IGNORECASE,
 )
 _ALONE = re.compile(_AMOUNT, re.IGNORECASE)
+_REST_EVEN = re.compile(
+    r"(?:all\s+)?(?:the\s+)?(?:rest|others?)(?:\s+(?:is|are))?(?:\s+shared)?\s+(?:equal|equally|even|evenly|alike)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,8 @@ class StatedBalance:
     exact: bool = False
     # Classes without a stated share: the votes divide what is left for them.
     left_open: tuple[int, ...] = field(default=(), repr=False)
+    # What rough shares added up to, where that was not 1.
+    added_up_to: float | None = field(default=None, repr=False, compare=False)
 
     @property
     def of_votes(self) -> bool:
@@ -106,7 +113,8 @@ def parse_prior(given: object, classes: Sequence[str]) -> StatedBalance | None:
 
     It may be "uniform" or "votes"; a number for each class (shares that sum to 1, percentages that sum to
     100, or counts); a table of class to share, in which classes left out share the rest as the votes do (evenly
-    without votes); the same in words; and any of these as exact.
+    without votes); the same in words; and any of these as exact. Rough words ("about", "a quarter", "1 in 7") may add up
+    to 1 roughly.
 
     >>> ham_spam = ["ham", "spam"]
     >>> parse_prior((9, 1), ham_spam)
@@ -147,8 +155,10 @@ def _from_table(given: Mapping[object, object], names: tuple[str, ...]) -> State
         inner = parse_prior(given["shares"], names)
         if inner is None or (inner.of_votes and exact):
             raise _error("exact needs shares, as in { shares = [0.9, 0.1], exact = true }")
+        if exact and inner.added_up_to is not None:
+            raise _not_one(inner.added_up_to)
         left_open = _numbers_of_classes(given.get("left_open", ()), names)
-        return StatedBalance(inner.shares, inner.exact or exact, left_open or inner.left_open)
+        return replace(inner, exact=inner.exact or exact, left_open=left_open or inner.left_open)
     stated: dict[str, float] = {}
     for name, value in given.items():
         amount = _ALONE.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -174,23 +184,44 @@ def _from_words(given: str, names: tuple[str, ...]) -> StatedBalance | None:
         r"\s*;\s*" if any("," in name for name in names) else r"\s*[,;]\s*(?:and\s+)?|\s+and\s+"
     )
     stated: dict[str, float] = {}
+    rough, open_ = False, True
     for clause in re.split(separators, text.rstrip(". ")):
-        name, share, certain = _clause(clause, names, given)
+        if stated and _REST_EVEN.fullmatch(clause.strip()):
+            open_ = False
+            continue
+        name, amount = _clause(clause, names, given)
         if name in stated:
             raise _error(f"{given!r} states the class {name!r} twice: state each once")
-        stated[name], exact = share, exact or certain
-    return StatedBalance(_some(stated, names), exact, _left_open(stated, names))
+        hedge = (amount["hedge"] or "").casefold()
+        stated[name], exact = _amount(amount), exact or hedge == "exactly"
+        rough = rough or bool(hedge or amount["whole"] or amount["name_of_part"])
+    total = math.fsum(stated.values())
+    scaled = len(stated) == len(names) and rough and not exact and _roughly_one(total)
+    if scaled:
+        stated = {name: share / total for name, share in stated.items()}
+    return StatedBalance(
+        _some(stated, names),
+        exact,
+        _left_open(stated, names) if open_ else (),
+        total if scaled else None,
+    )
 
 
-def _clause(clause: str, names: tuple[str, ...], given: str) -> tuple[str, float, bool]:
-    """One class, its share, and whether that is exact: 'spam is about 1 in 8'."""
+def _roughly_one(total: float) -> bool:
+    """Whether rough shares add up to 1 only roughly."""
+    return ROUNDING < abs(total - 1) <= ROUGH + 1e-9
+
+
+def _clause(clause: str, names: tuple[str, ...], given: str) -> tuple[str, re.Match[str]]:
+    """One class, and its amount: 'spam is about 1 in 8'."""
     found = [m for form in (_CLASS_FIRST, _CLASS_LAST) if (m := form.fullmatch(clause.strip()))]
     if not found:
-        raise _error(f"{given!r} is not understood: expected {FORMS}")
+        named = clause.strip() != given.strip() and any(map(str.isalpha, clause))
+        part = f"{clause!r} in " if named else ""
+        raise _error(f"{part}{given!r} is not understood: expected {FORMS}")
     known = [m for m in found if m["name"].strip(" '\"") in names]
     best = (known or found)[0]
-    exact = (best["hedge"] or "").casefold() == "exactly"
-    return _class(best["name"].strip(" '\""), names), _amount(best), exact
+    return _class(best["name"].strip(" '\""), names), best
 
 
 def _amount(match: re.Match[str]) -> float:
@@ -267,10 +298,14 @@ def _all(values: Sequence[float], names: tuple[str, ...]) -> tuple[float, ...]:
     total = math.fsum(numbers)
     whole = all(value.is_integer() for value in numbers)
     if not whole and not any(abs(total - unit) <= ROUNDING * unit for unit in (1, 100)):
-        raise _error(
-            f"the shares of the classes add up to {total:g}, not to 1: correct them, or give counts"
-        )
+        raise _not_one(total)
     return tuple(value / total for value in numbers)
+
+
+def _not_one(total: float) -> SettingsError:
+    return _error(
+        f"the shares of the classes add up to {total:g}, not to 1: correct them, or give counts"
+    )
 
 
 def _error(message: str) -> SettingsError:

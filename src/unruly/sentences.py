@@ -251,10 +251,14 @@ def _balance(note: ClassBalance) -> str:
     shares = shares_of(note.classes, note.shares)
     if note.origin is BalanceOrigin.STATED:
         first = f"Class shares: {shares}, as stated"
-        if note.left_open:
+        if note.left_open == note.classes:
+            first = f"Class shares: {shares}, by the votes, as you ask"
+        elif note.left_open:
             stated = tuple(name for name in note.classes if name not in note.left_open)
             said, rest = (_some_shares(note, names) for names in (stated, note.left_open))
             first = f"Class shares: {said}, as stated; the rest by the votes: {rest}"
+        if note.added_up_to is not None:
+            first += f" (together {note.added_up_to:.0%}: scaled to 100%)"
         if 0.0 in note.shares:
             first += ", but for classes without votes, whose share the others get"
     elif note.origin is BalanceOrigin.LABELS:
@@ -266,7 +270,7 @@ def _balance(note: ClassBalance) -> str:
         return f"{first}."
     other = "Shares near these" if note.origin is BalanceOrigin.STATED else "Other plausible shares"
     second = f"{other} would change {note.depends:.1%} of the predictions"
-    if note.origin is BalanceOrigin.STATED:
+    if note.origin is BalanceOrigin.STATED and note.left_open != note.classes:
         second += "; if these are exact, say so (exact = true, or exactly in --prior)"
     if note.origin is BalanceOrigin.ASSUMED:
         second += (

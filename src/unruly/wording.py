@@ -117,7 +117,8 @@ def near_file(path: Path) -> str:
     if not path.parent.is_dir():
         return f"the folder {path.parent} does not exist"
     try:
-        near = nearest(path.name, sorted(one.name for one in path.parent.iterdir()))
+        alike = (one.name for one in path.parent.iterdir() if nearest(path.stem, [one.stem]))
+        near = nearest(path.name, sorted(alike))  # a common ending alone makes no name alike
     except OSError:  # a folder that may be entered and not listed
         return ""
     return "" if near is None else f"did you mean {listed([near])}?"

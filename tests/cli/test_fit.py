@@ -206,7 +206,7 @@ def test_what_is_no_project_is_recognised(unruly: Unruly, spam: Path, fitted: Pa
     assert done.code == 2
     assert "this is a data file, but a project is needed: `unruly studio " in done.err
     Path("mine.csv").write_text("text\nhello\n")
-    assert 'run `unruly new NAME`, and set train = "../mine.csv"' in unruly("check", "mine.csv").err
+    assert '`unruly new NAME`, and set train = "../mine.csv"' in unruly("check", "mine.csv").err
     done = unruly("fit", fitted, "-o", "m.unruly")
     assert "this is a model, but a project is needed" in done.err
 
@@ -290,6 +290,14 @@ def test_a_model_with_functions_is_ready_with_the_path_that_works(
     (spam / "unruly.toml").write_text(text + more)
     done = unruly("fit", "spam", "-o", "m.unruly", "--encoder", "lsa")
     assert 'try: unruly explain m.unruly --functions spam/mine.py "a text' in done.err
+    needed = "predict, explain, serve and report need --functions spam/mine.py"
+    assert done.err.count(needed) == 1
+    assert needed not in unruly("fit", "spam", "-o", "m.unruly", "--encoder", "lsa", "-q").err
+    assert unruly("report", "m.unruly", "-o", "r.html", "-q").code == 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    command = "unruly report MODEL test.csv --label COLUMN --functions mine.py -o report.html"
+    assert f"<code>{command}</code>" in page
+    assert "`" not in page[page.index("<main") : page.index("</main")]
     assert unruly("explain", "m.unruly", "--functions", "spam/mine.py", "BUY NOW").code == 0
 
 
@@ -417,6 +425,12 @@ def test_the_starter_project(unruly: Unruly) -> None:
     assert plain["ledger"][0]["labels"] == 36
     table = unruly("worth", "spam", "--encoder", "lsa", "--draws", "2")
     assert "spread over draws" in table.out
+    lines = [line.split() for line in table.out.splitlines()]
+    assert ["37", "-"] in [[words[0], words[-1]] for words in lines if len(words) == 3]
+    low, high = plain["rules_accuracy_low"], plain["rules_accuracy_high"]
+    assert f"({low:.1%} to {high:.1%})" in next(
+        x for x in table.out.splitlines() if "the rules" in x
+    )
     told = " ".join(table.out.split())
     used = plain["ledger"][1]
     assert used["use"] == "comparison"
@@ -493,3 +507,21 @@ def test_the_command_to_try_works_where_rules_read_other_columns(
     assert (
         "warning: the source 'dear' abstains: no column 'amount' in paid/mail.csv" in labelled.err
     )
+
+
+@pytest.mark.parametrize(
+    "name", ["out.csv", "out.TSV", "m.jsonl", "m.parquet", "m.xlsx", "m.toml", "m.py", "m.html"]
+)
+def test_a_model_is_not_named_like_a_table(unruly: Unruly, spam: Path, name: str) -> None:
+    done = unruly("fit", spam, "-o", name, "--encoder", "lsa")
+    assert done.code == 2
+    assert (
+        f"a model is no {Path(name).suffix.lower()} file: name it {Path(name).stem}.unruly"
+        in done.err
+    )
+    assert not Path(name).exists()
+
+
+def test_what_fit_prints_names_the_project(unruly: Unruly, spam: Path) -> None:
+    out = unruly("fit", "spam", "-o", "m.unruly", "--encoder", "lsa").out
+    assert "label 20 documents (`unruly label spam`)" in out

@@ -431,3 +431,39 @@ def test_bad_input_is_one_line_and_writes_nothing(
         assert done.err.startswith("error: ")
         assert done.err.count("\n") == 1
     assert not (tmp_path / "r.html").exists()
+
+
+def test_rows_without_a_text_are_counted_apart_from_uncovered_ones(
+    unruly: Unruly, spam: Path
+) -> None:
+    before = json.loads(unruly("show", spam, "--uncovered", "-n", "99", "--json").out)
+    table = pl.read_csv(spam / "comments.csv")
+    text = Project.read(spam).corpus().text_column
+    assert text is not None
+    blank = table.head(3).with_columns(pl.lit("  ").alias(text))
+    pl.concat([table, blank]).write_csv(spam / "comments.csv")
+    after = json.loads(unruly("show", spam, "--uncovered", "-n", "99", "--json").out)
+    assert (after["total"], after["blank"]) == (before["total"], 3)
+    assert all(one["text"].strip() for one in after["documents"])
+    told = unruly("show", spam, "--uncovered").err
+    assert "; 3 rows without a text left out" in told
+
+
+def test_a_report_of_a_new_file_goes_by_the_ids_of_training(
+    unruly: Unruly, spam: Path, tmp_path: Path
+) -> None:
+    project = spam / "unruly.toml"
+    project.write_text(project.read_text().replace("[data]", '[data]\nid = "number"', 1))
+    table = pl.read_csv(spam / "comments.csv")
+    known = table.with_columns(pl.format("T-{}", pl.int_range(pl.len()) + 500).alias("number"))
+    known.write_csv(spam / "comments.csv")
+    assert unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "-q").code == 0
+    known.tail(40).write_csv(tmp_path / "new.csv")
+    assert unruly("report", "m.unruly", "new.csv", "-o", "r.html", "-q").code == 0
+    assert "id T-5" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    told = unruly("explain", "m.unruly", "--data", "new.csv", "--id", "T-540", "--json")
+    assert told.code == 0
+    twice = known.tail(40).with_columns(pl.lit("T-1").alias("number"))
+    twice.write_csv(tmp_path / "twice.csv")  # no ids here: rows are numbered
+    assert unruly("report", "m.unruly", "twice.csv", "-o", "r.html", "-q").code == 0
+    assert "id T-1" not in (tmp_path / "r.html").read_text(encoding="utf-8")

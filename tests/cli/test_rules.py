@@ -25,10 +25,12 @@ def test_the_source_table(unruly: Unruly, spam: Path) -> None:
     done = unruly("check", spam)
     assert (done.code, done.err) == (0, "")
     header = done.out.strip().splitlines()[0].split()
-    assert header[:6] == ["source", "j", "Polarity", "Coverage", "Overlaps", "Conflicts"]
+    assert header[:6] == ["source", "votes", "for", "Coverage", "Overlaps", "Conflicts"]
     for name in ("subscribe", "about_the_song", "short", "total", "majority vote"):
         assert name in done.out
-    assert "Polarity: 0 = ham, 1 = spam" in done.out
+    assert ["subscribe", "spam"] in [line.split()[:2] for line in done.out.splitlines()]
+    covered = Project.read(spam).vote(Project.read(spam).corpus()).coverage
+    assert f"majority vote: coverage {covered:.1%}, ties " in done.out  # as `fit` shows it
     assert "examples: 14 of 14 as expected" in done.out
     assert "\x1b" not in done.out
 

@@ -22,7 +22,7 @@ from unruly.facts import (
 )
 from unruly.features.encoder import Features
 from unruly.features.lsa import Lsa
-from unruly.prior import StatedBalance
+from unruly.prior import StatedBalance, parse_prior
 from unruly.statistics import softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
@@ -84,6 +84,23 @@ def test_stated_shares_of_the_classes_with_votes_are_made_to_sum_to_one() -> Non
     model = denoise(features, three, balance=stated)
     assert model.balance.shares == pytest.approx((0.625, 0, 0.375))
     assert model.heads(features, three).combined.mean(axis=0)[1] == 0
+
+
+def test_only_a_share_that_was_stated_is_held_against_the_votes() -> None:
+    """Of three classes only a's share is stated: what is left for b and c is less than half of their votes."""
+    cast = np.arange(200) % 4  # each class has votes on a third of the documents or more
+    votes = Votes.from_array(
+        np.stack([cast % 3, (cast + 1) % 3, (cast + 2) % 3], axis=1), classes=["a", "b", "c"]
+    )
+    features = drawn(200, [0.8])[0]
+    half = parse_prior({"a": 0.9}, ["a", "b", "c"])
+    notes = denoise(features, votes, balance=half).notes
+    assert not any(isinstance(note, SharesAgainstVotes) for note in notes)
+    both = parse_prior({"a": 0.9, "b": 0.05}, ["a", "b", "c"])
+    notes = denoise(features, votes, balance=both).notes
+    assert {note.label for note in notes if isinstance(note, SharesAgainstVotes)} == {"b", "c"}
+    by_votes = denoise(features, votes, balance=parse_prior("votes", ["a", "b", "c"])).notes
+    assert not any(isinstance(note, SharesAgainstVotes) for note in by_votes)
 
 
 def test_the_votes_alone_name_each_class_as_often_as_posteriors_of_covered_documents() -> None:

@@ -14,7 +14,7 @@ from unruly.features.cache import FeatureCache
 from unruly.features.custom import PrecomputedFeatures
 from unruly.features.lsa import Lsa
 from unruly.features.registry import AllowedEncoders
-from unruly.features.stack import EncoderStack
+from unruly.features.stack import EncoderStack, Encoding
 from unruly.features.static import Static
 from unruly.texts.corpus import Corpus
 
@@ -109,3 +109,12 @@ def test_texts_are_read_once() -> None:
     fitted = EncoderStack((Lsa(dim=4),)).fit(CORPUS)
     assert len(fitted.parts) == 1
     assert fitted.notes() == ()
+
+
+def test_a_list_or_a_series_of_texts_has_features_too() -> None:
+    encoding = Encoding.fitted("lsa", CORPUS, None)
+    expected = encoding.features(CORPUS).matrix()
+    for given in (TEXTS, pl.Series(TEXTS), pl.DataFrame({"text": TEXTS})):
+        assert np.array_equal(encoding.features(given).matrix(), expected)
+    with pytest.raises(InputError, match="text"):
+        encoding.features(pl.Series([1, 2]))

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from tests.planted_votes import planted_votes
 
+import unruly
 from unruly.errors import InputError, SettingsError
 from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.label_model import LabelModel, Prior
@@ -342,3 +343,10 @@ def test_label_models_have_scikit_learns_manners(make: type[Any]) -> None:
     assert model.set_params(class_prior=[0.3, 0.7]).fit(votes).class_prior_.tolist() == [0.3, 0.7]
     with pytest.raises(SettingsError, match=r"did you mean 'class_prior'\?"):
         model.set_params(clas_prior=[0.3, 0.7])
+
+
+def test_who_types_what_snorkel_calls_it_is_told_the_name_here() -> None:
+    with pytest.raises(TypeError, match=r"unruly\.MatrixCompletion\(\)"):
+        unruly.LabelModel(cardinality=3)  # type: ignore[misc]
+    votes, _ = planted_votes(50, [0.8, 0.8, 0.8], seed=0)
+    assert isinstance(unruly.MatrixCompletion().fit(votes), unruly.LabelModel)

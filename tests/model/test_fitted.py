@@ -120,3 +120,12 @@ def test_a_text_that_occurs_often_has_as_many_labels_as_before() -> None:
     now = np.array([-1, -1, 1, 1, 0])
     assert kept.among(same, now).numbers.tolist() == [-1, -1, 1, -1, 0]
     assert kept.among(same, np.full(5, -1)).numbers.tolist() == [0, 1, -1, -1, -1]
+
+
+def test_rows_without_a_text_repeat_no_training_document() -> None:
+    texts = [f"a {'good' if i % 2 else 'bad'} film {i}" for i in range(40)] + [""] * 4
+    rules = [Rule("good", Keywords(["good"])), Rule("bad", Keywords(["bad"]))]
+    sources = Sources(["bad", "good"], [Source("words", rules)])
+    model = WeakClassifier("lsa", cache=False).fit(texts, sources)
+    found = model.evaluate([texts[0], "", "  ", "a new one"], ["bad", "good", "bad", "bad"])
+    assert found.repeats == 1

@@ -80,6 +80,19 @@ NOTES: list[tuple[Note, list[str]]] = [
         ["Class shares: a 50.0%, as stated; the rest by the votes: b 30.0%, c 20.0%."],
     ),
     (
+        ClassBalance(("a", "b"), (0.6, 0.4), BalanceOrigin.STATED, added_up_to=1.04286),
+        ["Class shares: a 60.0%, b 40.0%, as stated (together 104%: scaled to 100%)."],
+    ),
+    (
+        ClassBalance(
+            ("a", "b"), (0.6, 0.4), BalanceOrigin.STATED, depends=0.1, left_open=("a", "b")
+        ),
+        [
+            "Class shares: a 60.0%, b 40.0%, by the votes, as you ask.",
+            "would change 10.0% of the predictions.",  # votes cannot be exact
+        ],
+    ),
+    (
         DocumentsUnasked("model", 40, 73),
         ["model has not been asked about 40 of 73 documents", "missing, not as abstentions"],
     ),

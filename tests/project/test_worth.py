@@ -51,6 +51,13 @@ def test_better_rules_are_worth_more_labels() -> None:
     assert "these rules are worth about" in some.sentence
 
 
+def test_all_labels_can_be_drawn_in_one_way_only() -> None:
+    *some, whole = measured(1.0).curve
+    assert whole.labels == 150
+    assert whole.deviation is None
+    assert all(point.deviation is not None and point.deviation > 0 for point in some)
+
+
 def test_rules_outside_what_can_be_compared() -> None:
     bad, best = measured(0.3), measured(1.0)
     assert bad.labels is None

@@ -168,3 +168,21 @@ def test_the_report_is_written_whole(
     report(made.fitted, target, made.train, made.test)
     assert target.read_bytes() == kept
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "report.html"]
+
+
+def test_judging_the_rules_shows_progress(made: Made) -> None:
+    steps: list[str] = []
+
+    class Heard:
+        """Remembers the stages."""
+
+        def start(self, what: str, total: int | None, unit: str) -> None:
+            steps.append(what)
+
+        def advance(self, units: int, note: str = "") -> None: ...
+
+        def finish(self) -> None: ...
+
+    gather("m", made.fitted, made.train, progress=Heard())
+    assert "judging the rules" in steps
+    assert "looking for rules" in steps

@@ -28,7 +28,10 @@ def text_of(folder: Path) -> str:
 def test_the_table_has_figures(client: Any) -> None:
     page = client.get("/rules").text
     assert "subscribe" in page
-    assert "Agrees with others" in page
+    assert "No model yet in the project" in page
+    assert "<code>models/</code>" in page
+    assert "ccuracy</a>" not in page, "nothing is shown in place of a model's estimate"
+    assert "Agrees" not in page
     assert "Measured by the label column" in page
     assert "Decides majority" in page
     foot = page[page.index("Majority vote alone") :]
@@ -47,21 +50,6 @@ def test_a_source_decides_where_majority_vote_is_another_without_it(studio: Stud
                 counts[i, vote] -= 1
         assert row.decides == int((winners(counts) != state.winner).sum())
         assert row.decides >= row.alone
-
-
-def test_agreement_is_told_only_where_another_source_votes_for_the_class(
-    studio: Studio, folder: Path
-) -> None:
-    assert all(row.agreement is not None for row in source_rows(studio.workspace.state, {}))
-    text = text_of(folder)
-    head = text[: text.index("[[source]]")]
-    one = '[[source]]\nname = "{}"\nrule = [{{ label = "{}", keywords = ["{}", "my"] }}]\n'
-    sources = [one.format(*given) for given in (("a", "ham", "song"), ("b", "spam", "channel"))]
-    (folder / "unruly.toml").write_text(head + "\n".join(sources))
-    studio.workspace.load_outside()
-    rows = source_rows(studio.workspace.state, {})
-    assert [row.conflicts > 0 for row in rows] == [True, True]
-    assert [row.agreement for row in rows] == [None, None], "0% would be read as always wrong"
 
 
 def test_with_a_model_accuracy_is_estimated(modelled: Studio) -> None:

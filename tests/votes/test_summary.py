@@ -151,7 +151,7 @@ def test_without_gold_there_are_no_scores() -> None:
         "Conflicts",
     ]
     assert summary.to_frame()["source"].to_list() == ["source_0", "source_1", "total"]
-    assert str(summary).splitlines()[-1] == "majority vote: coverage 0.500, ties 0.500"
+    assert str(summary).splitlines()[-1] == "majority vote: coverage 50.0%, ties 50.0%"
 
 
 def test_names_stand_to_the_left_and_figures_to_the_right() -> None:
@@ -160,17 +160,18 @@ def test_names_stand_to_the_left_and_figures_to_the_right() -> None:
     assert lines[1].startswith("a            ")
     assert lines[2].startswith("a_long_name  ")
     right = lines[0].index("Coverage") + len("Coverage")
-    assert [line[right - 5 : right] for line in lines[1:3]] == ["0.500", "1.000"]
+    assert [line[right - 6 : right] for line in lines[1:3]] == [" 50.0%", "100.0%"]
 
 
-def test_the_numbers_of_classes_are_explained_where_classes_have_names() -> None:
+def test_classes_have_their_names() -> None:
     named = Votes.from_array([[0, 1]], classes=["ham", "<spam>"]).summary()
-    assert named.legend() == "Polarity: 0 = ham, 1 = <spam>"
-    assert str(named).splitlines()[-2] == named.legend()
-    assert "1 = &lt;spam&gt;; majority vote" in named._repr_html_()
-    numbered = Votes.from_array([[0, 1]]).summary()
-    assert numbered.legend() == ""
-    assert "Polarity:" not in str(numbered)
+    assert [line.split()[:2] for line in str(named).splitlines()[1:3]] == [
+        ["source_0", "ham"],
+        ["source_1", "<spam>"],
+    ]
+    assert "ham, &lt;spam&gt;" in named._repr_html_()
+    many = Votes.from_array([[c] for c in range(9)]).summary()
+    assert "0, 1, 2, 3 and 5 more" in str(many)
 
 
 def test_one_document_is_not_told_as_several() -> None:
@@ -192,14 +193,14 @@ def test_the_same_figures_in_every_dress() -> None:
     assert plain["documents"] == 50
     assert "&lt;a&gt;" in summary._repr_html_()
     assert "<a>" not in summary._repr_html_()
-    assert len(str(summary).splitlines()) == 7  # with the legend and majority vote
+    assert len(str(summary).splitlines()) == 6  # with majority vote
 
 
 def test_the_text_shows_the_interval_of_each_accuracy() -> None:
     votes = Votes.from_array([[0, -1]] * 8 + [[1, -1]] * 2)
     lines = str(votes.summary([0] * 10)).splitlines()
     interval = wilson(8, 10)
-    assert lines[1].endswith(f"0.800  [{interval.low:.3f}, {interval.high:.3f}]")
+    assert lines[1].endswith(f"80.0%   {interval.low:.1%} to {interval.high:.1%}")
     assert lines[2].split()[-2:] == ["-", "-"]  # the second source never votes
 
 

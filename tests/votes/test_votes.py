@@ -193,7 +193,7 @@ def test_short_forms_for_notebooks() -> None:
     assert repr(votes) == "Votes(2 documents × 2 sources, classes <b> and spam, coverage 100.0%)"
     assert "&lt;i&gt;" in votes._repr_html_()
     assert "<i>" not in votes._repr_html_()
-    assert repr(votes.summary()) == "Summary(2 sources, 2 documents, coverage 1.000)"
+    assert repr(votes.summary()) == "Summary(2 sources, 2 documents, coverage 100.0%)"
 
 
 @pytest.mark.parametrize("vote", [-2, 2])

@@ -12,6 +12,7 @@ import click
 
 from unruly.cli.options import (
     PATH,
+    TABLES,
     Command,
     bad_row_option,
     check_output,
@@ -180,7 +181,8 @@ def fit(
     """
     from unruly.prior import unused_by_paper
 
-    screen = Screen(quiet, as_json)
+    screen = Screen(quiet, as_json, project)
+    _check_model_name(output)
     check_output(output)
     placement = placement_of(engine, address, workers)
     opened = open_project(project, encoder, on_bad_row)
@@ -218,21 +220,49 @@ def fit(
     screen.say(str(fitted))
     for line in fitted.remarks():
         screen.remark(line)
+    if code := _code_options(fitted):
+        screen.remark(
+            f"the model carries no code: with a file or a text in place of the project, predict, explain, serve and "
+            f"report need{code}"
+        )
     screen.remark(f"{output} is ready, try: {_explaining(fitted, project, output)}")
+
+
+def _code_options(fitted: FittedProject) -> str:
+    """The options that name the Python files of its rules, for a command line; empty where there are none."""
+    from unruly.model.saved_rules import function_files
+
+    files = function_files(fitted.project.sources, fitted.project.folder)
+    return "".join(f" --functions {quote(str(file))}" for file in files)
+
+
+_NO_MODELS = (*TABLES, ".json", ".xlsx", ".toml", ".py", ".html", ".txt")
+
+
+def _check_model_name(path: Path) -> None:
+    """Refuse the name of a table or of another kind of file for a model.
+
+    >>> _check_model_name(Path("labels.csv"))
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: labels.csv: a model is no .csv file: name it labels.unruly (`unruly predict` writes tables)
+    """
+    ending = path.suffix.lower()
+    if ending in _NO_MODELS:
+        hint = " (`unruly predict` writes tables)" if ending in TABLES else ""
+        raise InputError(
+            f"{path}: a model is no {ending} file: name it {path.with_suffix('.unruly')}{hint}"
+        )
 
 
 def _explaining(fitted: FittedProject, project: Path, model: Path) -> str:
     """A command that explains a text; a document of the project, where rules read other columns."""
-    from unruly.model.saved_rules import function_files
-
-    opened, command = fitted.project, f"unruly explain {quote(str(model))}"
+    command = f"unruly explain {quote(str(model))}"
     if fitted.model.rule_columns_:
         own = first_id(project, fitted.model.class_names)
         if own is not None:
             return f"{command} --data {quote(str(project))} --id {quote(own)}"
-    files = function_files(opened.sources, opened.folder)
-    code = "".join(f" --functions {quote(str(file))}" for file in files)
-    return f'{command}{code} "a text of yours"'
+    return f'{command}{_code_options(fitted)} "a text of yours"'
 
 
 def _with_options(
@@ -298,7 +328,7 @@ def evaluate(
       unruly evaluate spam.unruly spam --labels
       unruly evaluate new.unruly spam --labels --against spam.unruly
     """
-    screen = Screen(quiet, as_json)
+    screen = Screen(quiet, as_json, data if is_project(data) else None)
     if against is not None and not labels:
         raise click.UsageError(
             "--against needs --labels; `unruly diff` compares two models without."
@@ -346,7 +376,8 @@ def _by_labels(
         before = other.estimate_accuracy(labels, corpus, progress=screen.progress())
         gain = compare_accuracies(found, before, labels)
         plain["against"] = {**before.to_plain(), **gain.to_plain()}
-        lines += [f"against:  {before}", f"difference on the same labels: {gain}"]
+        # Without the other's own estimate: each is nearer to the truth alone, and the two do not differ by the gain.
+        lines += [f"difference on the same labels: {gain}"]
     screen.answer({**plain, "problems": problems_to_plain(labels.problems, labels.origin)})
     screen.say("\n".join([*lines, str(ledger)]))
     for line in problem_lines(labels.problems, labels.origin):
@@ -383,11 +414,18 @@ def worth(project: Path, encoder: tuple[str, ...], draws: int, as_json: bool, qu
     """
     from unruly.project.worth import project_worth
 
-    screen = Screen(quiet, as_json)
+    screen = Screen(quiet, as_json, project)
     worth = project_worth(open_project(project, encoder), draws, screen.progress())
     screen.answer(worth.to_plain())
-    rows = [(f"{r.labels:,}", f"{r.accuracy:.1%}", f"± {r.deviation:.1%}") for r in worth.curve]
-    rows.append(("the rules", f"{worth.rules.value:.1%}", ""))
+    rows = [
+        (
+            f"{r.labels:,}",
+            f"{r.accuracy:.1%}",
+            "-" if r.deviation is None else f"± {r.deviation:.1%}",
+        )
+        for r in worth.curve
+    ]
+    rows.append(("the rules", str(worth.rules), ""))
     screen.table(table_of(("hand labels", "accuracy", "spread over draws"), rows, last=True))
     screen.say(worth.sentence)
     screen.say(str(worth.ledger))

@@ -104,14 +104,16 @@ def show(
         most=most,
         progress=screen.progress(),
     )
-    screen.answer({"total": found.total, "documents": [one.to_plain() for one in found.documents]})
+    documents = [one.to_plain() for one in found.documents]
+    screen.answer({"total": found.total, "blank": found.blank, "documents": documents})
     if output is not None:
         found.write(output, defuse=defuse)
     else:
         for one in found.documents:
             screen.say(_lines(one))
     where = "" if output is None else f"{output}: "
-    screen.remark(f"{where}{len(found.documents):,} of {plural(found.total, 'document')}")
+    blank = f"; {plural(found.blank, 'row')} without a text left out" if found.blank else ""
+    screen.remark(f"{where}{len(found.documents):,} of {plural(found.total, 'document')}{blank}")
 
 
 def _lines(one: ShownDocument) -> str:
@@ -231,7 +233,7 @@ def diff(
         corpus = None
         if data is not None:
             documents = data_file(data, split).for_model(models[1].text_column)
-            corpus = documents.read(models[1].class_names, split)
+            corpus = documents.read_with_ids(models[1].class_names, split, models[1].id_column)
         difference = compare_models(models[0], models[1], corpus)
     else:
         difference = compare_projects(
@@ -298,7 +300,7 @@ def report(
         columns = data_file(data, "train", text=text, id=id_, label=label, on_bad_row=on_bad_row)
         columns = columns.for_model(fitted.text_column)
         file = columns.with_gold()
-        documents = file.read(fitted.classes, "train")
+        documents = file.read_with_ids(fitted.classes, "train", fitted.id_column)
         scored = _test_file(data, columns, label, fitted.classes)
         read = [corpus for corpus in (documents, scored) if corpus is not None]
         if label is not None and all(corpus.gold is None for corpus in read):

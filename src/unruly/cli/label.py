@@ -112,7 +112,7 @@ def label(
     from unruly.labelling.sampling import parsed_kind
     from unruly.project.documents import LabellingTask
 
-    screen = Screen(quiet, as_json)
+    screen = Screen(quiet, as_json, project)
     opened = open_project(project)
     opened.label_file().check_writable()
     if import_ is not None:

@@ -13,7 +13,7 @@ import select
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import IO, TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from unruly.cli.screen import console
 from unruly.errors import InputError, harmless
@@ -243,7 +243,7 @@ class Lines:
 
     def read(self, keys: ClassKeys) -> Reply:
         """The next reply; the end means quit. A line that is not an answer stops: later ones would hit wrong documents."""
-        for line in self.stream:
+        while line := self._line():
             self.number += 1
             if not line.strip():
                 continue
@@ -256,6 +256,29 @@ class Lines:
                 )
             return reply
         return Reply(Do.QUIT)
+
+    def _line(self) -> str:
+        """The next line; nothing at the end. Read from the bytes, so that `waiting` sees all that is not read yet."""
+        raw = getattr(self.stream, "buffer", None)
+        if raw is None:
+            return self.stream.readline()
+        line: bytes = raw.readline()
+        return line.decode(self.stream.encoding or "utf-8", "replace")
+
+    def waiting(self) -> bool:
+        """Whether more input is there already, so that nobody has to wait for it; of a terminal, always."""
+        raw: Any = getattr(self.stream, "buffer", None)
+        if not hasattr(raw, "peek") or self.stream.isatty():
+            return True
+        handle = self.stream.fileno()
+        try:
+            os.set_blocking(handle, False)
+        except OSError:
+            return True
+        try:
+            return bool(raw.peek(1))
+        finally:
+            os.set_blocking(handle, True)
 
 
 @dataclass
@@ -296,11 +319,9 @@ class Conversation:
         if not self.session.given:
             return False
         keys = isinstance(self.reader, Keyboard)
-        how = (
-            "< undoes it, any other key ends"
-            if keys
-            else "undo takes it back, the end of the input ends"
-        )
+        if isinstance(self.reader, Lines) and not self.reader.waiting():
+            return False  # whoever holds the other end of a pipe may never close it
+        how = "< undoes it, any other key ends" if keys else "undo takes it back"
         self.view.say(f"that was the last document: {how}")
         reply = self._read()
         if reply is None or reply.do is not Do.UNDO:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
@@ -234,6 +234,17 @@ class DataFile:
             label_may_be_missing=not self.label_needed,
         ).read()
 
+    def read_with_ids(self, classes: Sequence[str], split: str, id_column: str | None) -> Corpus:
+        """All documents, by the ids in the column that a model was fitted with, where this file has them."""
+        if self.id is None and id_column is not None and not self.is_wrench:
+            from unruly.texts.table import open_table
+
+            known = open_table(self.path).schema if self.table is None else self.table.schema
+            if id_column in known and id_column not in (self.text, self.label):
+                with suppress(InputError):  # ids that are missing or not unique are no ids here
+                    return replace(self, id=id_column).read(classes, split)
+        return self.read(classes, split)
+
     def for_model(self, text_column: str | None) -> DataFile:
         """The same, with the texts in the model's column where neither the user nor the project names one."""
         from unruly.texts.columns import remembered
@@ -422,7 +433,7 @@ def one_document(
     """A corpus of one: the document with this id (row numbers, where the data has no ids)."""
     import polars as pl
 
-    found, split, numbered = _with_ids(path, text, id_column, model.text_column)
+    found, split, numbered = _with_ids(path, text, id_column, model.text_column, model.id_column)
     corpus = found.read(model.class_names, split)
     rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
     if not rows:
@@ -451,6 +462,7 @@ def _with_ids(
     text: str | None = None,
     id_column: str | None = None,
     text_column: str | None = None,
+    known: str | None = None,  # the column of ids that the model was fitted with
 ) -> tuple[DataFile, str, bool]:
     """A file of documents with its column of ids, where it has one; of a project which file it is; whether training numbers rows."""
     from unruly.project.project import Project
@@ -461,8 +473,12 @@ def _with_ids(
         split = "train"
     found = data_file(path, split, text=text, id=id_column).for_model(text_column)
     found, numbered = replace(found, label=None), found.id is None
-    if numbered and not found.is_wrench and "id" in open_table(found.path).schema:
-        found = replace(found, id="id")
+    if numbered and not found.is_wrench:
+        schema = open_table(found.path).schema
+        if known is not None and known in schema:
+            return replace(found, id=known), split, False
+        if "id" in schema:
+            found = replace(found, id="id")
     return found, split, numbered
 
 

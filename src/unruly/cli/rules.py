@@ -82,7 +82,7 @@ def check(
       unruly check spam --watch
       unruly check spam --json
     """
-    screen = Screen(quiet, as_json)
+    screen = Screen(quiet, as_json, project)
     if not watch:
         check_once(project, split, on_bad_row, screen)
         return
@@ -110,8 +110,6 @@ def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -
         off = "is disabled and left" if len(checked.disabled) == 1 else "are disabled and left"
         screen.say(f"{listed(checked.disabled)} {off} out")
     screen.table(source_table(checked.summary))
-    if legend := checked.summary.legend():
-        screen.say(legend)
     screen.say(checked.summary.majority_line())
     held = checked.examples - len(checked.failures)
     screen.say(

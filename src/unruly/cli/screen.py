@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -35,6 +38,7 @@ class Screen:
 
     quiet: bool = False
     json: bool = False
+    project: Path | None = None  # what commands between backticks are to name
 
     def progress(self) -> Progress:
         """Bars on a terminal, a line for each long stage in a log; silence when asked for."""
@@ -52,12 +56,20 @@ class Screen:
     def say(self, text: str) -> None:
         """Lines of results."""
         if not self.json:
-            click.echo(harmless(text))
+            click.echo(harmless(self._naming(text)))
 
     def remark(self, text: str) -> None:
         """A line beside the results: what was done, what to do next."""
         if not self.quiet:
-            click.echo(harmless(text), err=True)
+            click.echo(harmless(self._naming(text)), err=True)
+
+    def _naming(self, text: str) -> str:
+        """The text, in which commands such as `unruly label` name the project, so that they work as printed."""
+        if self.project is None:
+            return text
+        name = quote(str(self.project))
+        commands = r"`unruly (?:label|vote|suggest|fit|check)(?=`| --)"
+        return re.sub(commands, lambda found: f"{found[0]} {name}", text)
 
     def warn(self, text: str) -> None:
         """A line that is shown even where few are wanted: something failed, or leaves the machine."""
@@ -131,7 +143,7 @@ def table_of(
 def source_table(summary: Summary) -> Table:
     """One row for each source, and a total."""
     header, rows = summary.cells()
-    return table_of(header, rows, left=(0, 2), last=True)
+    return table_of(header, rows, left=(0, 1), last=True)
 
 
 class Lines:

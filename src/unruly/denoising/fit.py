@@ -118,7 +118,7 @@ def denoise(
             notes=(
                 *_unnamed(votes, named),
                 *_alike(votes),
-                *_against_votes(fitted, task.votes, votes.classes, named),
+                *_against_votes(fitted, task.votes, votes.classes, named, balance),
                 *_below_chance(accuracies, fitted, task.votes, votes.sources),
             ),
         )
@@ -214,8 +214,16 @@ def _balance_fact(
         before=known.before,
         weight=known.weight,
         depends=None if math.isinf(known.labels) else float(changed.mean()),
-        left_open=() if stated is None else tuple(classes[c] for c in stated.left_open),
+        left_open=_left_open(stated, classes),
+        added_up_to=None if stated is None else stated.added_up_to,
     )
+
+
+def _left_open(stated: StatedBalance | None, classes: tuple[str, ...]) -> tuple[str, ...]:
+    """The classes whose shares the votes tell, by the user's wish."""
+    if stated is None:
+        return ()
+    return classes if stated.of_votes else tuple(classes[c] for c in stated.left_open)
 
 
 def _vote_bias(fitted: Posteriors, votes: SparseVotes) -> Real64:
@@ -255,16 +263,20 @@ def _alike(votes: Votes) -> tuple[ClassesAlike, ...]:
 
 
 def _against_votes(
-    fitted: Posteriors, votes: SparseVotes, classes: tuple[str, ...], named: NDArray[np.int64]
+    fitted: Posteriors,
+    votes: SparseVotes,
+    classes: tuple[str, ...],
+    named: NDArray[np.int64],
+    stated: StatedBalance | None,
 ) -> tuple[SharesAgainstVotes, ...]:
     """Classes whose stated share is less than half of the documents with a vote for them."""
-    if fitted.balance.origin is not BalanceOrigin.STATED:
+    if stated is None or stated.of_votes or fitted.balance.origin is not BalanceOrigin.STATED:
         return ()
     voted = (votes.whole().counts() > 0).mean(axis=0)  # (m,)
     return tuple(
         SharesAgainstVotes(classes[c], float(share), float(voted[i]))
         for i, (c, share) in enumerate(zip(named, fitted.balance.shares, strict=True))
-        if share < voted[i] / 2
+        if c not in stated.left_open and share < voted[i] / 2
     )
 
 

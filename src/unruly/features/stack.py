@@ -258,14 +258,17 @@ class Encoding:
 
     def features(
         self,
-        corpus: Corpus,
+        documents: object,
         cache: FeatureCache | None = None,
         progress: Progress = SILENT,
         *,
         keyed: bool = True,
     ) -> Features:
-        """The features of these documents; `keyed` if a model may be fitted on them."""
-        return self.stack.encode(corpus, cache, progress, keyed=keyed)
+        """The features of documents: a corpus, or what `Corpus.of` takes, as a list or a series of texts.
+
+        `keyed` if a model may be fitted on them.
+        """
+        return self.stack.encode(Corpus.of(documents), cache, progress, keyed=keyed)
 
     def notes(self) -> tuple[EncoderFallback, ...]:
         """What the user should know of how texts are read."""

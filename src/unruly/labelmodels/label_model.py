@@ -38,6 +38,14 @@ class LabelModel(Protocol):
     class_prior_: Real  # (m,): the class prior that was given or estimated
     accuracies_: Real  # (k,): of each vote cast, NaN for a source that cast none
 
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        """Refuse what a user of Snorkel types: this is only what label models have in common."""
+        raise TypeError(
+            "LabelModel is what all label models have in common: the one that Snorkel calls so is "
+            "unruly.MatrixCompletion(), with fit, predict and predict_proba for the same array of votes; it needs no "
+            "cardinality. unruly.WeakClassifier also reads the texts (docs/from-snorkel.md)"
+        )
+
     def fit(self, votes: Votes | ArrayLike) -> Self:
         """Learn how the sources behave."""
 

@@ -64,6 +64,7 @@ class Fitted:
     labels: TrainedLabels  # people's, of some training documents
     commonest: int  # the class with most votes: majority vote's answer where no source votes
     text_column: str | None = None  # that the training texts stood in, where known
+    id_column: str | None = None  # that their ids stood in; None: rows were numbered
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -200,8 +201,8 @@ class Fitted:
             raise ValueError("the commonest class or the digests are not as they should be")
         self.neighbourhood.check(d, m, k)
         self.labels.check(m)
-        if not isinstance(self.text_column, str | None):
-            raise ValueError("the name of the text column is none")
+        if not all(isinstance(name, str | None) for name in (self.text_column, self.id_column)):
+            raise ValueError("the name of the column of texts or ids is none")
         str(self.summary)  # can it be shown?
 
     def evaluate(
@@ -216,7 +217,7 @@ class Fitted:
             gold,
             ledger=self.ledger.add(Use.SCORING, int((gold >= 0).sum()), origin),
             commonest=self.commonest,
-            repeats=repeated(digests_of(documents), self.digests),
+            repeats=repeated(digests_of(documents), self.digests) & ~without_text(documents),
             shares=self.summary.shares,
         )
 
@@ -241,10 +242,14 @@ def votes_on(
 
 def without_evidence(documents: Documents, votes: Votes) -> NDArray[np.bool_]:
     """(n,): the documents that have neither a text nor a vote."""
+    return without_text(documents) & ~votes.covered
+
+
+def without_text(documents: Documents) -> NDArray[np.bool_]:
+    """(n,): the documents whose text is blank."""
     if documents.corpus is None:
-        return np.zeros(votes.n, dtype=np.bool_)
-    empty = documents.corpus.texts.str.strip_chars().str.len_bytes().to_numpy() == 0
-    return np.asarray(empty & ~votes.covered)
+        return np.zeros(len(documents.ids), dtype=np.bool_)
+    return np.asarray(documents.corpus.texts.str.strip_chars().str.len_bytes().to_numpy() == 0)
 
 
 def with_shares(heads: Heads, rows: NDArray[np.bool_], shares: NDArray[np.float32]) -> Heads:

@@ -119,6 +119,7 @@ def fit(
         labels=TrainedLabels.of(labels, digests),
         commonest=commonest_class(votes),
         text_column=None if corpus is None else corpus.text_column,
+        id_column=None if corpus is None else corpus.id_column,
     )
     return fitted, features, digests
 

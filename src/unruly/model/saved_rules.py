@@ -433,9 +433,25 @@ def _with_encoder(condition: Condition, encoder: Encoding) -> Condition:
 
 def function_files(sources: Sources, folder: Path) -> tuple[Path, ...]:
     """The Python files that rules name: what is to be allowed where a model of theirs is loaded."""
-    conditions = (rule.when for source in sources.sources for rule in source.rules)
-    files = (when.file for when in conditions if isinstance(when, Function))
+    files = (one.file for one in _all_conditions(sources) if isinstance(one, Function))
     return tuple(dict.fromkeys(folder / file for file in files if file))
+
+
+def code_files(sources: Sources) -> tuple[str, ...]:
+    """The names of the Python files that the functions of a model are in, which carries no code."""
+    found: list[str | None] = []
+    for one in _all_conditions(sources):
+        if isinstance(one, Function):
+            found.append(one.file or source_file(one.function))
+        elif isinstance(one, Absent) and one.kind == "function":
+            found.append(one.file)
+    return tuple(dict.fromkeys(Path(file).name for file in found if file))
+
+
+def _all_conditions(sources: Sources) -> Iterator[Condition]:
+    for source in sources.sources:
+        for rule in source.rules:
+            yield from _conditions_in(rule.when)
 
 
 def _conditions_in(condition: Condition) -> Iterator[Condition]:

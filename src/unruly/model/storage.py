@@ -352,6 +352,7 @@ def _loaded(container: Container, allowed: AllowedRules, encoders: object) -> Lo
         labels=TrainedLabels(arrays["labelled"], arrays["labelled_as"], arrays["labelled_weights"]),
         commonest=facts["commonest"],
         text_column=facts["text_column"],
+        id_column=facts.get("id_column"),  # older models have none
     )
     fitted.check()
     parameters = _parameters(facts["parameters"], encoders)
@@ -408,6 +409,7 @@ def _facts(fitted: Fitted, parameters: Mapping[str, Any]) -> dict[str, Any]:
         "encoder": None if fitted.encoder is None else fitted.encoder.to_plain(),
         "commonest": fitted.commonest,
         "text_column": fitted.text_column,
+        "id_column": fitted.id_column,
         "learner": type(fitted.learner).__name__,
         "parameters": dict(parameters),
     }

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.facts import BalanceOrigin, ClassBalance, Ledger, Note, note_from_plain, note_to_plain
-from unruly.html import escape, html_table
+from unruly.html import html_table, with_code
 from unruly.learner import Heads, Learner
 from unruly.sentences import sentence
 from unruly.statistics import Share
@@ -146,7 +146,7 @@ class FitSummary:
         labels = counted(self.classes, self.labels)
         table = html_table(header, rows, f"{plural(self.documents, 'document')}: {labels}")
         return table + "".join(
-            f"<p>{escape(line)}</p>" for line in (*self._sentences, str(self.ledger))
+            f"<p>{with_code(line)}</p>" for line in (*self._sentences, str(self.ledger))
         )
 
     @property

@@ -508,6 +508,11 @@ class WeakClassifier:
         return self._fitted().text_column
 
     @property
+    def id_column(self) -> str | None:
+        """The column that the ids of the training documents stood in; None: unknown, or rows were numbered."""
+        return self._fitted().id_column
+
+    @property
     def rule_columns_(self) -> tuple[str, ...]:
         """The columns beside the text that its rules read or, being functions, may read."""
         rules = self._fitted().rules

@@ -94,6 +94,7 @@ class Shown:
 
     documents: tuple[ShownDocument, ...]
     total: int
+    blank: int = 0  # further ones without a text, which no rule can match
 
     def to_frame(self) -> pl.DataFrame:
         """One row for each document: id, text, gold label, and its votes in words."""
@@ -153,7 +154,11 @@ def show(
         raise InputError("--conflicts-with needs --source: name both sources that disagree")
     corpus = project.corpus(split)
     votes = project.vote(corpus, progress)
-    rows = np.flatnonzero(_wanted(votes, source, conflicts_with, label, uncovered))
+    wanted, blank = _wanted(votes, source, conflicts_with, label, uncovered), 0
+    if uncovered and corpus.missing is not None:
+        blank = int((wanted & corpus.missing).sum())
+        wanted &= ~corpus.missing
+    rows = np.flatnonzero(wanted)
     first = rows[:most]
     found = [
         ShownDocument(
@@ -166,7 +171,7 @@ def show(
         )
         for row in first.tolist()
     ]
-    return Shown(tuple(found), len(rows))
+    return Shown(tuple(found), len(rows), blank)
 
 
 def _wanted(

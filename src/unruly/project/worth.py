@@ -108,7 +108,7 @@ class CurvePoint:
 
     labels: int
     accuracy: float  # mean over draws
-    deviation: float  # over draws
+    deviation: float | None  # over draws; None: it takes all labels, so there is one draw only
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def measure_worth(
     return Worth(
         rules=wilson(float(rules_hit.sum()), len(rules_hit)),
         curve=tuple(
-            CurvePoint(size, mean, float(hit.mean(axis=1).std()))
+            CurvePoint(size, mean, None if size == len(labels) else float(hit.mean(axis=1).std()))
             for size, mean, hit in zip(steps, means, hits, strict=True)
         ),
         labels=_inside(crossing(steps, means, float(rules_hit.mean())), steps),

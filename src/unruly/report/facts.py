@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,10 @@ from unruly.model.fitted import Fitted, digests_of
 from unruly.model.fitting import accuracy_by_labels
 from unruly.model.inputs import Documents, corpus_gold
 from unruly.model.predictions import Predictions
+from unruly.model.saved_rules import code_files
 from unruly.model.suggestions import RuleSuggestion, suggest_rules
 from unruly.model.summary import FitSummary
-from unruly.progress import SILENT, Progress
+from unruly.progress import SILENT, Progress, stage
 from unruly.report.accuracy import Confidence, Noise, VoteCount, by_votes, confidence_of, noise
 from unruly.report.documents import ExcerptedDocument, documents_to_show
 from unruly.report.sources import SourceFacts, Weights, source_facts, source_weights
@@ -136,6 +138,13 @@ class KeyFigures:
     sources: tuple[SourceFacts, ...]
     pairs: Pairs
     confidence: Confidence | None
+    code: tuple[str, ...]  # the Python files that its rules need and the model does not carry
+
+    @property
+    def scoring(self) -> str:
+        """The command that adds what only true labels tell."""
+        code = "".join(f" --functions {quote(file)}" for file in self.code)
+        return f"unruly report MODEL test.csv --label COLUMN{code} -o report.html"
 
     @property
     def balance(self) -> ClassBalance | None:
@@ -198,7 +207,8 @@ def gather(
     seen = answers(fitted, documents, votes, cache, progress)
     held_out = None if scored is None else answers(fitted, scored, scored_votes, cache, progress)
     figures = _key_figures(model, fitted, seen, held_out, labels, cache, progress)
-    return _all_facts(figures, fitted, seen, _scored(seen, held_out))
+    with stage(progress, "judging the rules", 3, "steps"):
+        return _all_facts(figures, fitted, seen, _scored(seen, held_out), progress)
 
 
 def key_figures(
@@ -277,14 +287,22 @@ def _key_figures(
         sources=sources,
         pairs=count_pairs(seen.votes),
         confidence=confidence_of(held_out.heads.combined, held_out.votes, gold),
+        code=_code(fitted),
     )
 
 
-def _all_facts(figures: KeyFigures, fitted: Fitted, seen: Answers, held_out: Answers) -> Facts:
+def _code(fitted: Fitted) -> tuple[str, ...]:
+    return () if fitted.rule_sources is None else code_files(fitted.rule_sources)
+
+
+def _all_facts(
+    figures: KeyFigures, fitted: Fitted, seen: Answers, held_out: Answers, progress: Progress
+) -> Facts:
     gold, rules, sources = held_out.gold, fitted.rule_sources, figures.sources
     noisy = seen if seen.gold is not None else held_out
     texts = seen.corpus.texts.to_list()
     added = removals(held_out.votes, gold, fitted.commonest)
+    progress.advance(1)
     critique = critique_rules(
         seen.votes,
         VoteJudge.of(seen.heads.combined, seen.votes, fitted.learner, fitted.summary),
@@ -295,6 +313,7 @@ def _all_facts(figures: KeyFigures, fitted: Fitted, seen: Answers, held_out: Ans
         adds={r.source: r.adds for r in added if r.adds is not None},
         shares=_shares(gold, fitted.classes),
     )
+    progress.advance(1)
     suggestions = _clear(
         suggest_rules(
             seen.corpus,
@@ -303,8 +322,10 @@ def _all_facts(figures: KeyFigures, fitted: Fitted, seen: Answers, held_out: Ans
             n=SUGGESTIONS,
             rules=rules,
             scored=seen.gold,
+            progress=progress,
         )
     )
+    progress.advance(1)
     checked = any(isinstance(c, WeakWord) and c.checked is not None for c in critique)
     uses = (
         (Use.SCORING, noisy, True),  # wrong labels; and the labels of documents that are shown
@@ -381,6 +402,7 @@ def _from_sample(model: str, fitted: Fitted) -> Facts:
         noise=(),
         by_votes=(),
         confidence=None,
+        code=_code(fitted),
         shown=(),
         critique=critique_rules(votes, VoteJudge.of(certain, votes, None, fitted.summary)),
         suggestions=() if texts is None else _from_labels(texts, votes, certain, rules),

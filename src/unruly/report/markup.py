@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unruly.html import LETTERS, WIDTH, escape, label, picture, rect, text_width
+from unruly.html import LETTERS, WIDTH, escape, label, picture, rect, text_width, with_code
 from unruly.statistics import Share
 from unruly.wording import shortened
 
@@ -16,12 +16,12 @@ HUES = 8  # class colours in the style sheet; more classes take turns
 
 def paragraph(text: str) -> str:
     """A paragraph of plain text."""
-    return f"<p>{escape(text)}</p>" if text else ""
+    return f"<p>{with_code(text)}</p>" if text else ""
 
 
 def listed(items: Sequence[str]) -> str:
     """A list of plain texts."""
-    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
+    return "<ul>" + "".join(f"<li>{with_code(item)}</li>" for item in items) + "</ul>"
 
 
 def table(
@@ -67,7 +67,7 @@ def figure_or(chart: Chart | None, otherwise: str, command: str = "") -> str:
 def lacking(what: str, command: str = "") -> str:
     """What is missing here, and the command that adds it."""
     how = f"<br>To see it: <code>{escape(command)}</code>" if command else ""
-    return f'<p class="lacking">{escape(what)}{how}</p>'
+    return f'<p class="lacking">{with_code(what)}{how}</p>'
 
 
 def badge(label: str, classes: Sequence[str]) -> str:

@@ -57,7 +57,6 @@ from unruly.votes.votes import Votes
 from unruly.wording import plural
 
 GIVE_DATA = "unruly report MODEL PROJECT -o report.html"
-GIVE_GOLD = "unruly report MODEL test.csv --label COLUMN -o report.html"
 MOST_ROWS = 60  # of the numbers behind the training curves
 Curve = tuple[str, str, list[tuple[int, float]]]  # name, colour, (epoch, value)
 # Nothing may be fetched, and nothing may run: the page holds the user's texts.
@@ -147,7 +146,7 @@ def _sources(facts: Facts) -> str:
         paragraph(f"{_behind(facts)} {_estimates(facts)}"),
         figure_or(bubble_chart(facts.sources), "No source has voted, so there is nothing to draw."),
         table(header, rows),
-        "" if facts.evaluation else lacking(message, GIVE_GOLD),
+        "" if facts.evaluation else lacking(message, facts.scoring),
     )
 
 
@@ -230,8 +229,8 @@ def _accuracy(facts: Facts) -> str:
         "Noise and accuracy",
         paragraph(message),
         side_by_side(
-            figure_or(noise, before, GIVE_GOLD),
-            figure_or(by_votes_chart(facts.by_votes), after, GIVE_GOLD),
+            figure_or(noise, before, facts.scoring),
+            figure_or(by_votes_chart(facts.by_votes), after, facts.scoring),
         ),
     )
 
@@ -246,7 +245,7 @@ def _confidence(facts: Facts) -> str:
         paragraph(_confidence_on(facts)),
         side_by_side(
             figure_or(confidence_chart(facts.confidence), histogram, GIVE_DATA),
-            figure_or(calibration_chart(facts.confidence, error), meaning, GIVE_GOLD),
+            figure_or(calibration_chart(facts.confidence, error), meaning, facts.scoring),
         ),
     )
 
@@ -352,7 +351,7 @@ def _confusion(facts: Facts) -> str:
         "Shown for documents with a column of true labels: true classes against predicted ones."
     )
     if facts.evaluation is None:
-        return section("confusion", "Confusion", lacking(nothing, GIVE_GOLD))
+        return section("confusion", "Confusion", lacking(nothing, facts.scoring))
     scores = facts.evaluation.everything.model
     rows = [
         (c, "–" if f != f else f"{f:.3f}") for c, f in zip(facts.classes, scores.f1, strict=True)

@@ -125,7 +125,7 @@ def _without_gold(facts: KeyFigures) -> Verdict:
     sentences = [_unchecked(facts), *_about_answers(facts)]
     sentences.append(
         "To measure accuracy, give documents with true labels (a hundred or more): "
-        "unruly report MODEL test.csv --label COLUMN -o report.html"
+        f"`{facts.scoring}`"
     )
     return Verdict("Accuracy not measured", "open", tuple(sentences))
 

@@ -21,7 +21,7 @@ from unruly.studio.forms import NoFormError, SourceForm, changed, new_source, wi
 from unruly.studio.kinds import KINDS, words_in
 from unruly.studio.models import source_estimates
 from unruly.studio.preview import Outcome, Preview, Shown, Wrong, prepare, preview, preview_sampled
-from unruly.studio.state import NONE, State, counts_with, winners
+from unruly.studio.state import State, counts_with, winners
 from unruly.studio.training import Job, Trainer
 from unruly.studio.workspace import Workspace
 from unruly.wording import index_of
@@ -47,7 +47,6 @@ class SourceRow:
     alone: int = 0  # documents that no other source covers
     decides: int = 0  # documents whose majority vote would be another without it, these included
     estimated: Share | None = None  # its accuracy, as the model estimates it without gold
-    agreement: Share | None = None  # with the majority of the others, where they can agree
     measured: Share | None = None  # against labels
 
 
@@ -73,8 +72,6 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
             found.append(SourceRow(source.name, source.enabled, labels, conditions))
             continue
         voted = state.votes.voted[:, line.j]
-        agreement, decides = _beside_others(state, line.j)
-        others = {c for other in lines.values() if other is not line for c in other.polarity}
         score = line.score
         checked = 0 if score is None else score.correct + score.incorrect
         found.append(
@@ -90,8 +87,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
                 unasked=line.unasked,
                 alone=int((voted & alone).sum()),
                 estimated=estimates.get(source.name),
-                agreement=agreement if others & set(line.polarity) else None,
-                decides=decides,
+                decides=_decided(state, line.j),
                 measured=wilson(score.correct, checked) if score is not None and checked else None,
             )
         )
@@ -106,23 +102,20 @@ def sorted_rows(rows: Sequence[SourceRow], by: str) -> tuple[SourceRow, ...]:
     index_of(by, FIGURES, "figure")
 
     def figure(row: SourceRow) -> float:
-        found = (row.estimated or row.agreement) if by == "accuracy" else getattr(row, by)
+        found = row.estimated if by == "accuracy" else getattr(row, by)
         value = found.value if isinstance(found, Share) else found
         return -1.0 if value is None or not row.enabled else float(value)
 
     return tuple(sorted(rows, key=figure, reverse=True))
 
 
-def _beside_others(state: State, j: int) -> tuple[Share | None, int]:
-    """Its agreement with the majority of the other sources, and the documents whose majority it decides."""
+def _decided(state: State, j: int) -> int:
+    """The documents whose majority vote would be another without this source."""
     own = state.votes_of(state.votes.sources[j])
     rows = np.flatnonzero(own.voted)
     votes = own.take(rows)
     majority = winners(counts_with(state, rows, votes))
-    clear = majority != NONE
-    hits = votes.names(majority) & clear
-    share = wilson(int(hits.sum()), int(clear.sum())) if clear.any() else None
-    return share, int((majority != state.winner[rows]).sum())
+    return int((majority != state.winner[rows]).sum())
 
 
 def plan_of(name: str, state: State) -> Plan | None:
@@ -168,7 +161,7 @@ def table(studio: Studio, request: PageRequest) -> Response:
         "state": work.state,
         "rows": sorted_rows(rows, by) if by else rows,
         "by": by,
-        "figures": FIGURES,
+        "figures": [one for one in FIGURES if one != "accuracy" or trainer.current],
         "summary": work.state.summary if work.state.votes.k else None,
         "model": trainer.current,
         "stale": trainer.stale,

@@ -76,6 +76,11 @@ class Corpus:
         """The name of the column that the texts stood in, where known."""
         return None if self.layout is None else self.layout.text
 
+    @property
+    def id_column(self) -> str | None:
+        """The name of the column that the ids stood in, where there is one."""
+        return None if self.layout is None else self.layout.id
+
     def __post_init__(self) -> None:
         n = len(self.texts)
         if len(self.ids) != n or (self.columns.width and self.columns.height != n):

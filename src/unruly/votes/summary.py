@@ -1,6 +1,7 @@
 """The source table: what each source covers, where it stands against the others, and how often it is right.
 
-The columns are Snorkel's, in Snorkel's order (`LFAnalysis.lf_summary`): shares are of all documents.
+The columns of the frames are Snorkel's, in Snorkel's order (`LFAnalysis.lf_summary`): shares are of all documents. In
+text, classes have their names in place of Polarity, and shares are percentages, as everywhere.
 "Emp. Acc." is the share of a source's votes that are right, where gold is known; a source that never
 voted there has none. A partial vote ("one of these classes") is right when it names the true class, and
 in conflict only where all the votes on a document allow no class in common. Where there are any, "Partial"
@@ -23,10 +24,11 @@ from unruly.html import html_table
 from unruly.statistics import Interval, Share, clustered, wilson
 from unruly.texts.columns import check_labels, label_numbers
 from unruly.votes.votes import ABSTAIN, Votes
-from unruly.wording import aligned, plural
+from unruly.wording import aligned, listed, plural
 
 BLOCK_CELLS = 1 << 21  # cells of the matrix looked at together
 _DIGITS = 9  # counts are rounded to these, so that three thirds of a vote tie with one vote
+_MOST_CLASSES = 4  # named in a row of the table
 FEW_CLASSES = 12  # up to these, a pass over the block for each class is faster
 
 
@@ -172,12 +174,11 @@ class Summary:
     >>> from unruly.votes.votes import Votes
     >>> votes = Votes.from_array([[0, -1], [0, 1], [-1, -1], [0, 0]], classes=["ham", "spam"])
     >>> print(votes.summary(gold=[0, 1, 1, 0]))
-    source    j  Polarity  Coverage  Overlaps  Conflicts  Correct  Incorrect  Emp. Acc.   95 % interval
-    source_0  0  [0]          0.750     0.500      0.250        2          1      0.667  [0.208, 0.939]
-    source_1  1  [0, 1]       0.500     0.500      0.250        2          0      1.000  [0.342, 1.000]
-    total        [0, 1]       0.750     0.500      0.250        4          1      0.800  [0.507, 1.000]
-    Polarity: 0 = ham, 1 = spam
-    majority vote: coverage 0.750, ties 0.250; accuracy 0.625 [0.219, 0.908] on 4 documents with gold (ties count in equal parts, documents without votes as ham)
+    source    votes for  Coverage  Overlaps  Conflicts  Correct  Incorrect  Emp. Acc.    95 % interval
+    source_0  ham           75.0%     50.0%      25.0%        2          1      66.7%   20.8% to 93.9%
+    source_1  ham, spam     50.0%     50.0%      25.0%        2          0     100.0%  34.2% to 100.0%
+    total     ham, spam     75.0%     50.0%      25.0%        4          1      80.0%  50.7% to 100.0%
+    majority vote: coverage 75.0%, ties 25.0%; accuracy 62.5% (21.9% to 90.8%) on 4 documents with gold (ties count in equal parts, documents without votes as ham)
     """
 
     documents: int
@@ -238,11 +239,12 @@ class Summary:
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The header and the rows as strings, for any kind of screen."""
-        header = ["source", "j", "Polarity", "Coverage", "Overlaps", "Conflicts"]
+        header = ["source", "votes for", "Coverage", "Overlaps", "Conflicts"]
         header += [name.capitalize() for name in self._more]
         if self.scored:
             header += ["Correct", "Incorrect", "Emp. Acc.", "95 % interval"]
-        return header, [_cells(row, self._more) for row in (*self.sources, self.total)]
+        rows = (*self.sources, self.total)
+        return header, [_cells(row, self._more, self.classes) for row in rows]
 
     @property
     def _more(self) -> tuple[str, ...]:
@@ -250,41 +252,32 @@ class Summary:
         kinds = ("partial", "unasked")
         return tuple(kind for kind in kinds if any(getattr(row, kind) for row in self.sources))
 
-    def legend(self) -> str:
-        """The classes behind the numbers under Polarity, in a line; empty where the numbers are their names."""
-        if all(name == str(r) for r, name in enumerate(self.classes)):
-            return ""
-        return "Polarity: " + ", ".join(f"{r} = {name}" for r, name in enumerate(self.classes))
-
     def majority_line(self) -> str:
         """Majority vote in one sentence."""
         vote = self.majority
-        line = f"majority vote: coverage {vote.coverage:.3f}, ties {vote.ties:.3f}"
+        line = f"majority vote: coverage {vote.coverage:.1%}, ties {vote.ties:.1%}"
         if vote.accuracy is None:
             return line
-        found = f"{_share(vote.accuracy.value)} {_interval(vote.accuracy.interval)}"
         on = f"{plural(round(vote.accuracy.n), 'document')} with gold"
-        return f"{line}; accuracy {found} on {on} (ties count in equal parts, documents without votes as {vote.commonest})"
+        return f"{line}; accuracy {vote.accuracy} on {on} (ties count in equal parts, documents without votes as {vote.commonest})"
 
     def __str__(self) -> str:
         header, rows = self.cells()
-        lines = aligned([header, *rows], left=(0, 2))
-        return "\n".join([*lines, *filter(None, [self.legend()]), self.majority_line()])
+        return "\n".join([*aligned([header, *rows], left=(0, 1)), self.majority_line()])
 
     def __repr__(self) -> str:
         return (
             f"Summary({plural(len(self.sources), 'source')}, {plural(self.documents, 'document')}, "
-            f"coverage {self.total.coverage:.3f})"
+            f"coverage {self.total.coverage:.1%})"
         )
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
-        caption = "; ".join(filter(None, [self.legend(), self.majority_line()]))
-        return html_table(*self.cells(), caption)
+        return html_table(*self.cells(), self.majority_line())
 
 
-def _cells(row: SourceSummary, more: tuple[str, ...]) -> list[str]:
-    cells = [row.source, "" if row.j is None else str(row.j), str(list(row.polarity))]
+def _cells(row: SourceSummary, more: tuple[str, ...], classes: tuple[str, ...]) -> list[str]:
+    cells = [row.source, listed((classes[c] for c in row.polarity), _MOST_CLASSES)]
     cells += [_share(row.coverage), _share(row.overlaps), _share(row.conflicts)]
     cells += ["" if row.j is None else _share(getattr(row, kind)) for kind in more]
     if row.score is not None:
@@ -294,11 +287,11 @@ def _cells(row: SourceSummary, more: tuple[str, ...]) -> list[str]:
 
 
 def _share(share: float | None) -> str:
-    return "-" if share is None else f"{share:.3f}"
+    return "-" if share is None else f"{share:.1%}"
 
 
 def _interval(interval: Interval | None) -> str:
-    return "-" if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
+    return "-" if interval is None else f"{interval.low:.1%} to {interval.high:.1%}"
 
 
 def summarise(votes: Votes, gold: ArrayLike | None = None) -> Summary:

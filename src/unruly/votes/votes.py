@@ -496,8 +496,7 @@ class Votes:
 
     def _repr_html_(self) -> str:
         """The source table, for notebooks."""
-        summary = self.summary()
-        return html_table(*summary.cells(), "; ".join(filter(None, [repr(self), summary.legend()])))
+        return html_table(*self.summary().cells(), repr(self))
 
     def __len__(self) -> int:
         return self.n
