@@ -182,11 +182,11 @@ def fit(
     from unruly.prior import unused_by_paper
 
     screen = Screen(quiet, as_json, project)
-    _check_model_name(output)
     check_output(output)
     placement = placement_of(engine, address, workers)
     opened = open_project(project, encoder, on_bad_row)
     check_not_input(output, opened.inputs())
+    _check_model_name(output)
     if skipped is not None:
         if placement is not None:
             raise click.UsageError("--skipped cannot be used with --engine ray")
