@@ -446,7 +446,7 @@ def _weak_sources(
 def _left_alone(votes: Votes, j: int) -> str | None:
     """A class that two sources vote for, or one, of which source j is one."""
     for r, label in enumerate(votes.classes):
-        voting = np.flatnonzero(votes_for(votes, r).any(axis=0))
+        voting = np.flatnonzero(np.asarray(votes_for(votes, r)).any(axis=0)).tolist()
         if j in voting and len(voting) <= 2:
             return label
     return None

@@ -11,8 +11,8 @@ For a candidate condition that matches N documents, and a class c with mean post
 where P' is the posterior after one more vote for c that is right with probability a. Texts that repeat count
 once. Candidates are taken greedily: documents that a better suggestion reaches already are no news, and a class
 counts the less, the more votes and the more sources there are for it. Left out are
-candidates of which 85 % of the matches have a hard vote for c, or are those of better suggestions; those on whose
-other matches c is no commoner than u, for there the rule would be wrong; and what was refused. A refusal tells something of its matches: there the class counts with two fifths of its
+candidates of which 85 % of the matches have a hard vote for c, or are those of better suggestions,
+and what was refused. A refusal tells something of its matches: there the class counts with two fifths of its
 posterior. Documents with true labels count with these in the place of posteriors.
 
 Posteriors come from the rules that exist, so the accuracies are the model's own view: see `docs/suggest.md` for
@@ -23,7 +23,8 @@ a vote or a label are evidence of the class, E of them. The evidence is clear wh
     every other class; and at least three different texts have a vote, or a label, for c
 
 with a' the mean posterior on the matches. Where one source casts 85 % of the votes for c on them, nobody
-confirms it: then labels must speak for c, or it is a guess. The others are guesses, and say so. For each class what is clear comes first;
+confirms it: then labels must speak for c, or it is a guess. So it is where c is no commoner than u on the matches
+without a vote for it: there the rule would be wrong. The others are guesses, and say so. For each class what is clear comes first;
 the guesses for a class without rules are not crowded out by what is clear for another one.
 """
 
@@ -459,7 +460,7 @@ class _Figures:
     def stands(self, least: float) -> bool:
         """Whether it is good enough, and says something new."""
         good = len(self.rows) > 0 and self.strength > 0 and self.accuracy >= least
-        return good and self.adds and self.repeated < REPEATS
+        return good and self.repeated < REPEATS
 
 
 def _after(p: NDArray[np.float64], r: int, accuracy: float, usual: float) -> NDArray[np.float64]:
@@ -570,7 +571,7 @@ def _suggestion(
         accuracy=replace(clopper_pearson(one.share * evidence, evidence), n=len(one.rows)),
         measured=measured_share(labels, one.rows, r),
         usual=float(documents.usual[r]),
-        guess=not (one.clear and documents.is_confirmed(one.rows, r)),
+        guess=not (one.clear and one.adds and documents.is_confirmed(one.rows, r)),
         fits=shown(i for i in order.tolist() if given[i] == r),
         misfits=shown(i for i in order[::-1].tolist() if given[i] != r),
         perhaps_gold=_perhaps_gold(one.rule.when, documents),
