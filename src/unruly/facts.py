@@ -105,11 +105,19 @@ class WeakSource:
     measured: bool = False  # against true labels; else estimated
     chance: float | None = None  # accuracy of such votes on any documents; None: shares are unknown
     adds: Share | None = None  # accuracy of majority vote with it minus without; None: not measured
+    leaves: str | None = (
+        None  # by an estimate only: a class that would have one source or none without it
+    )
 
     @property
     def below_chance(self) -> bool:
         """Whether its whole interval is no higher than the accuracy of such votes on any documents."""
         return self.chance is not None and self.accuracy.high <= self.chance
+
+    @property
+    def above_chance(self) -> bool:
+        """Whether its whole interval is above that: then its votes are evidence, however often they are wrong."""
+        return self.chance is not None and self.accuracy.low > self.chance
 
     @property
     def clear(self) -> bool:

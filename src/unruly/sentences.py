@@ -146,9 +146,14 @@ def _weak_source(found: WeakSource) -> str:
     if found.adds is not None and found.useful:
         points = f"{100 * found.adds.value:.1f} points"
         return f"{first}, and still adds {points} to majority vote: change its rules."
+    if found.above_chance:
+        return f"{first}. Its votes are evidence all the same: keep it, or make its rules more specific."
     if found.measured:
         return f"{first}: change its rules, or disable it."
-    return f"{first}: read some of its matches; if they are wrong, change its rules or disable it."
+    first += ": read some of its matches; if they are wrong, change its rules"
+    if found.leaves is not None:
+        return f"{first}. Keep it: without it, no two sources vote for {found.leaves}."
+    return f"{first} or disable it."
 
 
 def _about_rules(found: DocumentsUnasked | DocumentsGivenUp | IdleRule | StarredKeyword) -> str:

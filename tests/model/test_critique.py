@@ -337,7 +337,7 @@ def test_a_source_that_adds_points_is_not_to_be_disabled() -> None:
 
 
 LOW = Share(0.2, 0.1, 0.3, 50)
-WORD = WeakWord("money", 1, "cash", "spam", 30, LOW, Share(0.9, 0.8, 0.95, 40), measured=False)
+WORD = WeakWord("money", 1, "cash", "spam", 30, LOW, Share(0.9, 0.8, 0.95, 40), False, 0.3)
 SOURCE = WeakSource("link", 50, LOW, measured=False, chance=None)
 
 
@@ -357,6 +357,37 @@ def test_where_a_person_has_to_read_first_there_is_no_remedy() -> None:
     assert remedy_of(UncoveredClass("ham", (), 3, None)) is None
     assert remedy_of(Conflict("a", "b", 40, 30, 20, "x", "y", 20, False, ())) is None
     assert remedy_of(SharesUnknown()) is None
+
+
+def test_what_is_clearly_better_than_chance_is_kept() -> None:
+    """Right on a fifth of its votes where a twentieth would be chance: wrong mostly, and evidence all the same."""
+    word = replace(WORD, chance=0.05)
+    assert remedy_of(word) is None
+    assert critique_sentence(word).endswith("keep the word, or make it more specific.")
+    assert "spam in all documents: 5%" in critique_sentence(word)
+    unsure = replace(WORD, accuracy=Share(0.4, 0.2, 0.6, 50))
+    assert remedy_of(unsure) is None
+    assert critique_sentence(unsure).endswith("Read some of its matches before you change it.")
+    source = replace(SOURCE, chance=0.05)
+    assert source.clear
+    assert remedy_of(source) is None
+    assert critique_sentence(source).endswith("keep it, or make its rules more specific.")
+    assert remedy_of(replace(SOURCE, chance=0.1)) == DisableSource("link")
+
+
+def test_by_an_estimate_no_source_is_disabled_that_leaves_a_class_to_one() -> None:
+    pair = [[0, 0, -1], [1, -1, 1]] * 50
+    votes = votes_of(pair)
+    found = critique_rules(votes, judged(votes, 0.05, 0.9, 0.9))
+    weak = next(c for c in found if isinstance(c, WeakSource))
+    assert (weak.source, weak.leaves) == ("x", votes.classes[0])
+    assert remedy_of(weak) is None
+    assert "without it, no two sources vote for" in critique_sentence(weak)
+    measured = critique_rules(votes, judged(votes), measured={"x": wilson(5, 100)})
+    assert DisableSource("x") in map(remedy_of, measured)
+    three = votes_of([[0, 0, 0], [1, 1, 1]] * 50)
+    found = critique_rules(three, judged(three, 0.05, 0.9, 0.9))
+    assert DisableSource("x") in map(remedy_of, found)
 
 
 def test_many_classes_with_one_source_each_are_one_sentence() -> None:

@@ -67,7 +67,7 @@ def test_a_source_that_may_be_right_is_not_condemned(mostly_wrong: Written) -> N
         in advice
     )
     assert "read some of its matches before you change it" in advice
-    assert "disable it" not in advice.split("Words to drop")[0]
+    assert "disable it" not in advice.split("Words that are weak in their list")[0]
 
 
 def test_a_source_that_is_estimated_well_and_measured_badly_is_named(mostly_wrong: Written) -> None:
@@ -85,7 +85,7 @@ def test_without_known_shares_no_source_is_called_right_or_wrong(mostly_wrong: W
     for balance in (None, ClassBalance(tuple(CLASSES), (0.5, 0.5), BalanceOrigin.ASSUMED)):
         assumed = replace(mostly_wrong, balance=balance)
         advice = section_of(page(assumed.facts(gold=False)), "advice")
-        wrong, words_ = advice.split("Words to drop")
+        wrong, words_ = advice.split("Words that are weak in their list")
         assert "Class shares are not known, and estimated accuracies depend on them" in wrong
         assert "None" not in wrong
         assert "is right on" not in wrong
@@ -261,7 +261,7 @@ def believed_spam(votes_agree: bool) -> Written:
     holding = np.arange(150, 200)
     believed = np.where(np.isin(np.arange(N), holding), 1, gold)
     return Written(
-        cast_votes(believed if votes_agree else gold, [0.9], coverage=0.2),
+        cast_votes(believed if votes_agree else gold, [0.9, 0.9], coverage=0.2),
         answers_for(believed.tolist(), 2),
         gold,
         texts=channel_texts(holding),

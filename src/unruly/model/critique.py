@@ -97,7 +97,18 @@ class WeakWord:
     accuracy: Share
     others: Share  # of the source's votes for this class without the word
     measured: bool  # against true labels; else estimated
+    chance: float  # the share of this class: how often the word would be right on any documents
     checked: Share | None = None  # the same by true labels that are there for scoring; None without
+
+    @property
+    def above_chance(self) -> bool:
+        """Whether its whole interval is above the class's share: then the word is evidence, if a weaker one."""
+        return self.accuracy.low > self.chance
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves no doubt, as of sources: no higher than chance, or than one half."""
+        return self.accuracy.high <= max(self.chance, 0.5)
 
     @property
     def contradicted(self) -> bool:
@@ -169,12 +180,12 @@ def remedy_of(critique: Critique) -> Remedy | None:
     """
     match critique:
         case WeakWord():
-            if critique.contradicted:
+            if critique.contradicted or critique.above_chance or not critique.clear:
                 return None
             return DropWord(critique.source, critique.rule, critique.word)
         case WeakSource():
-            asked = critique.clear and not critique.useful
-            return DisableSource(critique.source) if asked else None
+            kept = critique.useful or critique.above_chance or critique.leaves is not None
+            return DisableSource(critique.source) if critique.clear and not kept else None
         case SilentSource(source=source):
             return DisableSource(source)
         case RepeatedSource(source=source, other=other):
@@ -425,8 +436,20 @@ def _weak_sources(
             continue
         chance = None if chances is None else float(chances[j])
         if accuracy.value < 0.5 or (chance is not None and accuracy.high < chance):
-            found.append(WeakSource(name, cast, accuracy, name in measured, chance, adds.get(name)))
+            left = None if name in measured else _left_alone(votes, j)
+            found.append(
+                WeakSource(name, cast, accuracy, name in measured, chance, adds.get(name), left)
+            )
     return sorted(found, key=lambda weak: weak.accuracy.value)
+
+
+def _left_alone(votes: Votes, j: int) -> str | None:
+    """A class that two sources vote for, or one, of which source j is one."""
+    for r, label in enumerate(votes.classes):
+        voting = np.flatnonzero(np.asarray(votes_for(votes, r)).any(axis=0)).tolist()
+        if j in voting and len(voting) <= 2:
+            return label
+    return None
 
 
 def weak_words(
@@ -460,7 +483,8 @@ def weak_words(
             weak = _weak_word(judge, source, r, rows[there], rows[~there], labels)
             if weak is not None:
                 count, checked = int(there.sum()), measured_share(scored, rows[there], r)
-                found.append(WeakWord(source, number, word, label, count, *weak, checked))
+                chance = _class_share(judge, labels, r)
+                found.append(WeakWord(source, number, word, label, count, *weak, chance, checked))
     return sorted(found, key=lambda weak: weak.accuracy.value)
 
 
@@ -488,6 +512,14 @@ def _weak_word(
     assert other is not None
     worse = one.high < other.low and one.value < WEAK_WORD
     return (one, other, measured) if worse else None
+
+
+def _class_share(judge: VoteJudge, labels: NDArray[np.int64] | None, r: int) -> float:
+    """The share of class r, as known; else among the labels by which a word was measured."""
+    if judge.shares is not None:
+        return judge.shares[r]
+    assert labels is not None
+    return float(np.mean(labels[labels >= 0] == r))
 
 
 def measured_share(truth: NDArray[np.int64] | None, rows: NDArray[np.intp], r: int) -> Share | None:
@@ -637,15 +669,18 @@ def _weak_word_sentence(advice: WeakWord) -> str:
     how = _how(advice.accuracy, advice.measured)
     found = (
         f"{advice.word!r} in {advice.source}: right on {advice.accuracy} of {advice.votes:,} votes for "
-        f"{advice.label} ({how}); the rest of the list: {advice.others}"
+        f"{advice.label} ({how}); the rest of the list: {advice.others}; {advice.label} in all documents: "
+        f"{advice.chance:.0%}"
     )
-    if advice.checked is None:
-        return f"{found}. Drop the word, or make it more specific."
-    found += (
-        f"; measured on {plural(round(advice.checked.n), 'true label')}: {advice.checked.value:.1%}"
-    )
+    if advice.checked is not None:
+        labels = plural(round(advice.checked.n), "true label")
+        found += f"; measured on {labels}: {advice.checked.value:.1%}"
     if advice.contradicted:
         return f"{found}. The true labels contradict the estimate: keep the word."
+    if advice.above_chance:
+        return f"{found}. It is evidence all the same: keep the word, or make it more specific."
+    if not advice.clear:
+        return f"{found}. Read some of its matches before you change it."
     return f"{found}. Drop the word, or make it more specific."
 
 

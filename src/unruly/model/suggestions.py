@@ -11,7 +11,7 @@ For a candidate condition that matches N documents, and a class c with mean post
 where P' is the posterior after one more vote for c that is right with probability a. Texts that repeat count
 once. Candidates are taken greedily: documents that a better suggestion reaches already are no news, and a class
 counts the less, the more votes and the more sources there are for it. Left out are
-candidates of which 95 % of the matches have the same hard vote from one source, or are those of better suggestions,
+candidates of which 85 % of the matches have a hard vote for c, or are those of better suggestions,
 and what was refused. A refusal tells something of its matches: there the class counts with two fifths of its
 posterior. Documents with true labels count with these in the place of posteriors.
 
@@ -22,7 +22,9 @@ a vote or a label are evidence of the class, E of them. The evidence is clear wh
     the lower quartile (Clopper and Pearson's bound) of a share a' of E documents is above u, and above the share a' of
     every other class; and at least three different texts have a vote, or a label, for c
 
-with a' the mean posterior on the matches. The others are guesses, and say so. For each class what is clear comes first;
+with a' the mean posterior on the matches. Where one source casts 85 % of the votes for c on them, nobody
+confirms it: then labels must speak for c, or it is a guess. So it is where c is no commoner than u on the matches
+without a vote for it: there the rule would be wrong. The others are guesses, and say so. For each class what is clear comes first;
 the guesses for a class without rules are not crowded out by what is clear for another one.
 """
 
@@ -43,6 +45,7 @@ from unruly.errors import RuleError
 from unruly.model.candidates import MOST_VALUES, find_candidates
 from unruly.model.critique import (
     MOST_DOCUMENTS,
+    REPEATS,
     keyword_lists,
     known_truth,
     measured_share,
@@ -70,7 +73,6 @@ CAUTION = 0.5  # standard errors that are taken off
 LEAST = 0.5  # accuracy, below which nothing is suggested
 QUARTILE = 0.25  # of what the accuracy may be by the evidence: this must be above chance
 FEWEST = 3  # different texts with a vote for the class that is suggested
-OVERLAP = 0.95  # of a candidate's matches with the same vote from one source
 MOST_ODDS = 3.0  # the log-odds that one more vote can add
 REFUTED = 0.4  # of the posterior of a class where a rule for it was refused
 SETTLED = 0.1  # what a match with votes counts beside one without, before figures are exact
@@ -130,7 +132,7 @@ class RuleSuggestion:
     usual: (
         float  # the mean posterior of the class: the accuracy of a rule that matches any document
     )
-    guess: bool  # whether few votes or labels on its matches speak for its class
+    guess: bool  # whether few votes or labels speak for its class, or votes of one source alone
     fits: tuple[MatchedText, ...]  # matches that the model gives this class, the surest first
     misfits: tuple[MatchedText, ...]  # matches that it gives another class, the surest first
     perhaps_gold: PerhapsGold | None = None  # where it reads such a column
@@ -362,6 +364,12 @@ class _Documents:
         known = self.labels[:, None] == np.arange(self.votes.m)
         return np.asarray(np.stack(cast, axis=1) | known)
 
+    def is_confirmed(self, rows: NDArray[np.intp], r: int) -> bool:
+        """Whether more than one source casts the votes for class r on these rows, or labels speak for it."""
+        cast = votes_for(self.votes.take(rows), r).sum(axis=0)  # (k,)
+        known = self.weight[rows][self.labels[rows] == r].sum() > FEWEST - 1e-6
+        return bool(known) or float(cast.max(initial=0)) < REPEATS * float(cast.sum())
+
     def is_clear(self, rows: NDArray[np.intp], r: int) -> bool:
         """Whether votes and labels on these rows, and not only guesses from words, speak for class r."""
         named, weight = self.named[rows], self.weight[rows]  # (v, m), (v,)
@@ -408,7 +416,8 @@ class _Documents:
         p, weight = self.truth[rows], self.weight[rows]  # (v, m), (v,)
         accuracy, strength = _strength(weight @ p, weight.sum(), self.usual)
         after = _after(p, r, float(accuracy[r]), float(self.usual[r]))
-        same = (self.hard[rows] == r).mean(axis=0) if len(rows) else np.zeros(1)
+        voted = (self.hard[rows] == r).any(axis=1)
+        reached = p[~voted, r]
         moved = np.where(self.covered[rows], np.abs(after - p)[:, r], 1.0)
         return _Figures(
             rule=rule,
@@ -420,7 +429,8 @@ class _Documents:
             strength=float(strength[r]),
             news=moved * weight,
             changed=int((after.argmax(axis=1) != p.argmax(axis=1)).sum()),
-            overlap=float(same.max(initial=0.0)),
+            repeated=float(voted.mean()) if len(rows) else 0.0,
+            adds=len(reached) > 0 and float(reached.mean()) > float(self.usual[r]),
             clear=self.is_clear(rows, r),
         )
 
@@ -438,7 +448,8 @@ class _Figures:
     strength: float
     news: NDArray[np.float64]  # (v,): 1 where nobody votes, else how far the posterior would move
     changed: int
-    overlap: float  # the largest share of its matches with the same vote from one source
+    repeated: float  # share of its matches that have a vote for its class already
+    adds: bool  # whether the class is commoner than usual on the others
     clear: bool  # whether votes and labels speak for its class
 
     @property
@@ -449,7 +460,7 @@ class _Figures:
     def stands(self, least: float) -> bool:
         """Whether it is good enough, and says something new."""
         good = len(self.rows) > 0 and self.strength > 0 and self.accuracy >= least
-        return good and self.overlap < OVERLAP
+        return good and self.repeated < REPEATS
 
 
 def _after(p: NDArray[np.float64], r: int, accuracy: float, usual: float) -> NDArray[np.float64]:
@@ -501,7 +512,7 @@ def _greedy(
         scores = [
             one.strength * np.log1p(one.news @ fresh[one.rows]) * needs[one.number] for one in left
         ]
-        new = np.array([float(fresh[one.rows].mean()) > 1 - OVERLAP for one in left])
+        new = np.array([float(fresh[one.rows].mean()) > 1 - REPEATS for one in left])
         new &= np.array(scores) > 0
         if not new.any():
             break
@@ -560,7 +571,7 @@ def _suggestion(
         accuracy=replace(clopper_pearson(one.share * evidence, evidence), n=len(one.rows)),
         measured=measured_share(labels, one.rows, r),
         usual=float(documents.usual[r]),
-        guess=not one.clear,
+        guess=not (one.clear and one.adds and documents.is_confirmed(one.rows, r)),
         fits=shown(i for i in order.tolist() if given[i] == r),
         misfits=shown(i for i in order[::-1].tolist() if given[i] != r),
         perhaps_gold=_perhaps_gold(one.rule.when, documents),

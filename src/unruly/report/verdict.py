@@ -377,7 +377,7 @@ def _advice_groups(facts: Facts) -> tuple[tuple[str, tuple[type[Critique], ...],
             _no_weak_source(facts),
         ),
         (
-            "Words to drop",
+            "Words that are weak in their list",
             (WeakWord,),
             _no_weak_word(facts),
         ),
