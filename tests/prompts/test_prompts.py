@@ -581,7 +581,7 @@ def test_templates_see_columns_classes_and_descriptions(server: StandIn) -> None
     assert server.texts == [
         "Ann: see {author} (ham, spam)\nham: about the song; what a voice\nspam: an advert {x}"
     ]
-    with pytest.raises(RuleError, match=r"names \{author\}, which is no column"):
+    with pytest.raises(RuleError, match=r"names \{author\}, which is not a column"):
         ask(sources(wide), Corpus.from_texts(["x"]))
 
 
