@@ -274,6 +274,18 @@ def test_votes_for_both_classes_make_nothing_clear() -> None:
     assert "bargain" in single(guesses(suggest_rules(corpus, votes, posteriors)), "spam")
 
 
+def test_changed_counts_the_predictions_that_one_more_vote_turns() -> None:
+    texts = [f"bargain {a} {b}" for a in FILLER[:8] for b in FILLER[8:13]]
+    corpus = Corpus.from_texts([*texts, *(f"{a} {b}" for a in FILLER[:16] for b in FILLER[16:24])])
+    p = np.full(len(corpus), 0.2)
+    p[: len(texts)] = 0.9
+    p[:7] = 0.45  # ham as yet, and near to spam
+    votes = Votes.from_array(np.full((len(corpus), 1), -1), classes=CLASSES)
+    rule = [Rule("spam", Keywords(["bargain"]))]
+    (one,) = suggest_rules(corpus, votes, np.stack([1 - p, p], axis=1), candidates=rule)
+    assert one.changed == 7
+
+
 def test_a_text_that_repeats_counts_once() -> None:
     rng = np.random.default_rng(1)
     rest = [" ".join(rng.choice(FILLER, 6)) for _ in range(200)]
