@@ -258,7 +258,7 @@ def _lines(number: int, one: RuleSuggestion, place: Place) -> str:
         f"({share.low:.0%} to {share.high:.0%}; {one.label} in all documents {one.usual:.0%})"
     )
     if one.guess:
-        head += "  guess: few votes speak for it"
+        head += "  guess: read its matches first"
     if one.changed is not None:
         figures += f"; would change {plural(one.changed, 'prediction')}"
     if one.measured is not None:
