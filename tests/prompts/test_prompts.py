@@ -665,7 +665,7 @@ def test_what_was_not_asked_is_no_fault_of_the_rules(
     folder = folder_with(server, tmp_path)
     assert run(["check", str(folder), "-q"]) == 1  # so far, all votes are for ham
     said = capsys.readouterr().out
-    assert said.startswith("llm has not been asked yet: `unruly vote` asks")
+    assert said.startswith("llm has not been asked yet: `unruly vote ")
     assert "never votes" not in said
     assert "no other class can be learnt" not in said
     assert run(["vote", str(folder), "-q", "-o", str(tmp_path / "v.parquet")]) == 0
