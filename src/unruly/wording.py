@@ -65,7 +65,7 @@ def shortened(text: str, most: int = 18) -> str:
     line = " ".join(text[: 4 * most].split())
     if len(line) <= most:
         return line
-    gap = line.rfind(" ", 0, most)
+    gap = line.rfind(" ", 0, most - 1)
     return line[: gap + 1 if gap > most // 2 else most - 1] + "…"
 
 
