@@ -286,6 +286,87 @@ class Contradiction:
     labels: tuple[tuple[str, str], ...]  # (annotator, label)
 
 
+@dataclass(frozen=True)
+class SharesUnknown:
+    """Class shares are neither stated nor known from labels, so that no estimate judges a source or a word."""
+
+    kind: ClassVar[str] = "shares_unknown"
+
+
+@dataclass(frozen=True)
+class WeakWord:
+    """A word of a list that is clearly worse than the rest: its whole interval lies below theirs."""
+
+    kind: ClassVar[str] = "weak_word"
+    source: str
+    rule: int  # its number in the source, from 1: what an edit of the list needs
+    word: str
+    label: str
+    votes: int
+    accuracy: Share
+    others: Share  # of the source's votes for this class without the word
+    measured: bool  # against true labels; else estimated
+    chance: float  # the share of this class: how often the word would be right on any documents
+    checked: Share | None = None  # the same by true labels that are there for scoring; None without
+
+    @property
+    def above_chance(self) -> bool:
+        """Whether its whole interval is above the class's share: then the word is evidence, if a weaker one."""
+        return self.accuracy.low > self.chance
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves no doubt, as of sources: no higher than chance, or than one half."""
+        return self.accuracy.high <= max(self.chance, 0.5)
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the true labels for scoring lie above the estimate's interval."""
+        return self.checked is not None and self.checked.value > self.accuracy.high
+
+
+@dataclass(frozen=True)
+class RepeatedSource:
+    """A source most of whose votes another source casts as well; of two alike, the smaller."""
+
+    kind: ClassVar[str] = "repeated_source"
+    source: str
+    other: str
+    votes: int
+    share: float  # of its votes
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two sources that often disagree, and the two classes about which they do so most.
+
+    Where they name no class in common they disagree wherever they meet; then `source` is the one with fewer votes.
+    """
+
+    kind: ClassVar[str] = "conflict"
+    source: str
+    other: str
+    votes: int  # of the first source
+    documents: int  # on which both vote
+    conflicts: int  # on which they disagree
+    label: str  # the first source's class in the commonest conflict
+    other_label: str
+    times: int  # that this conflict occurs
+    opposed: bool  # whether they name no class in common
+    examples: tuple[str, ...]  # ids of documents
+
+
+@dataclass(frozen=True)
+class UncoveredClass:
+    """A class with too few votes: of no source, of one source, or on few of its documents."""
+
+    kind: ClassVar[str] = "uncovered_class"
+    label: str
+    sources: tuple[str, ...]  # that vote for it
+    predicted: int  # documents that the model gives this class
+    reached: float | None  # share of these with a vote for it; None when there are none
+
+
 LabelProblem = UnknownId | UnknownClass | Contradiction | UnreadableLine
 Note = (
     ClassBalance
@@ -299,6 +380,15 @@ Note = (
     | DocumentsUnasked
     | LearntFromSample
 )
+Critique = (
+    SharesUnknown
+    | WeakSource
+    | SilentSource
+    | WeakWord
+    | RepeatedSource
+    | Conflict
+    | UncoveredClass
+)
 Finding = (
     Note
     | NoVotes
@@ -310,6 +400,7 @@ Finding = (
     | NoLabels
     | RepeatedTexts
     | LabelProblem
+    | Critique
 )
 _NOTES: dict[str, type[Note]] = {note.kind: note for note in get_args(Note)}
 

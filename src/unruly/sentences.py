@@ -12,7 +12,9 @@ from unruly.facts import (
     ClassBalance,
     ClassesAlike,
     ClassesWithoutVotes,
+    Conflict,
     Contradiction,
+    Critique,
     DocumentsGivenUp,
     DocumentsUnasked,
     EncoderFallback,
@@ -24,20 +26,25 @@ from unruly.facts import (
     NoLabels,
     NoVotes,
     OneClassVoted,
+    RepeatedSource,
     RepeatedTexts,
     SharesAgainstVotes,
+    SharesUnknown,
     SilentSource,
     StarredKeyword,
+    UncoveredClass,
     UnknownClass,
     UnknownId,
     UnreadableLine,
     WeakSource,
+    WeakWord,
 )
 from unruly.wording import listed, plural
 
 _MOST_SHARES = 12  # in one line
 _MOST_IDLE = 8  # rules that decide nothing which are shown one by one
 _EXAMPLES = 3  # that a line names
+_MANY_CLASSES = 4  # with votes of one source each, from which one sentence tells of all
 
 
 def sentence(found: Finding) -> str:
@@ -49,6 +56,8 @@ def sentence(found: Finding) -> str:
     'No source votes for news, so it is never predicted: add a rule for it.'
     >>> sentence(SilentSource("links"))
     'links never votes on these documents: change its rules, or disable it.'
+    >>> sentence(RepeatedSource("a", "b", votes=40, share=0.9))
+    '90% of the 40 votes of a are also votes of b: merge the two.'
     """
     match found:
         case ClassBalance():
@@ -63,6 +72,22 @@ def sentence(found: Finding) -> str:
             return _about_classes(found)
         case WeakSource():
             return _weak_source(found)
+        case WeakWord():
+            return _weak_word(found)
+        case Conflict():
+            return _conflict(found)
+        case UncoveredClass():
+            return _uncovered(found)
+        case SharesUnknown():
+            return (
+                "Class shares are not known, and estimated accuracies depend on them, so no source and no word is "
+                "judged by an estimate: state `prior` under [task], or label 20 documents (`unruly label`), and fit again."
+            )
+        case RepeatedSource():
+            return (
+                f"{found.share:.0%} of the {found.votes:,} votes of {found.source} are also votes of "
+                f"{found.other}: merge the two."
+            )
         case SilentSource(source=source):
             return f"{source} never votes on these documents: change its rules, or disable it."
         case DocumentsUnasked() | DocumentsGivenUp() | IdleRule() | StarredKeyword():
@@ -100,6 +125,20 @@ def sentences(found: Sequence[Finding]) -> list[str]:
     return lines
 
 
+def critique_sentences(found: Sequence[Critique]) -> list[tuple[Critique, str]]:
+    """Each finding with its sentence; many classes with one source each share a sentence."""
+    lone = [one for one in found if isinstance(one, UncoveredClass) and len(one.sources) == 1]
+    if len(lone) < _MANY_CLASSES:
+        return [(one, sentence(one)) for one in found]
+    names = listed(one.label for one in lone)
+    together = f"{names}: only one source votes for each, so no other source can confirm a vote."
+    return [
+        (one, together if one is lone[0] else sentence(one))
+        for one in found
+        if one is lone[0] or one not in lone
+    ]
+
+
 def _silent_sources(silent: Sequence[SilentSource]) -> str:
     if len(silent) == 1:
         return sentence(silent[0])
@@ -133,10 +172,7 @@ def _about_classes(
 
 
 def _weak_source(found: WeakSource) -> str:
-    how = (
-        f"measured on {plural(round(found.accuracy.n), 'vote')}" if found.measured else "estimated"
-    )
-    first = f"{found.source} is right on {found.accuracy} of its votes ({how})"
+    first = f"{found.source} is right on {found.accuracy} of its votes ({_how(found)})"
     if found.chance is not None:
         first += f"; as many such votes on any documents would be right on {found.chance:.0%}"
     elif not found.clear:
@@ -154,6 +190,57 @@ def _weak_source(found: WeakSource) -> str:
     if found.leaves is not None:
         return f"{first}. Keep it: without it, no two sources vote for {found.leaves}."
     return f"{first} or disable it."
+
+
+def _how(found: WeakSource | WeakWord) -> str:
+    votes = plural(round(found.accuracy.n), "vote")
+    return f"measured on {votes}" if found.measured else "estimated"
+
+
+def _weak_word(found: WeakWord) -> str:
+    first = (
+        f"{found.word!r} in {found.source}: right on {found.accuracy} of {found.votes:,} votes for "
+        f"{found.label} ({_how(found)}); the rest of the list: {found.others}; {found.label} in all documents: "
+        f"{found.chance:.0%}"
+    )
+    if found.checked is not None:
+        labels = plural(round(found.checked.n), "true label")
+        first += f"; measured on {labels}: {found.checked.value:.1%}"
+    if found.contradicted:
+        return f"{first}. The true labels contradict the estimate: keep the word."
+    if found.above_chance:
+        return f"{first}. It is evidence all the same: keep the word, or make it more specific."
+    if not found.clear:
+        return f"{first}. Read some of its matches before you change it."
+    return f"{first}. Drop the word, or make it more specific."
+
+
+def _conflict(found: Conflict) -> str:
+    shown = f" (documents {listed(found.examples)})" if found.examples else ""
+    if found.opposed:
+        return (
+            f"{found.source} votes for {found.label} and {found.other} for {found.other_label} on the same "
+            f"{plural(found.conflicts, 'document')}, {found.conflicts / max(found.votes, 1):.0%} of the votes of "
+            f"{found.source}{shown}."
+        )
+    most = "" if found.times == found.conflicts else f"{plural(found.times, 'time')} "
+    return (
+        f"{found.source} and {found.other} disagree on {found.conflicts:,} of "
+        f"{plural(found.documents, 'common document')}: {most}{found.label} against "
+        f"{found.other_label}{shown}."
+    )
+
+
+def _uncovered(found: UncoveredClass) -> str:
+    label, sources = found.label, found.sources
+    if not sources:
+        return f"{label}: no source votes for it. Write a rule that does."
+    if len(sources) == 1:
+        return f"{label}: only {sources[0]} votes for it, so no other source can confirm a vote."
+    return (
+        f"{label}: of {plural(found.predicted, 'document')} that the model gives this class, "
+        f"{found.reached or 0:.0%} have a vote for it. Write rules that reach the others, if they are of this class."
+    )
 
 
 def _about_rules(found: DocumentsUnasked | DocumentsGivenUp | IdleRule | StarredKeyword) -> str:

@@ -12,28 +12,28 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.model.planted import WORDS, texts
 
-from unruly.model.critique import (
+from unruly.facts import (
     Conflict,
-    DisableSource,
-    DropWord,
-    MergeSource,
     RepeatedSource,
     SharesUnknown,
     SilentSource,
     UncoveredClass,
-    VoteJudge,
     WeakSource,
     WeakWord,
-    count_pairs,
+    note_to_plain,
+)
+from unruly.model.critique import (
+    DisableSource,
+    DropWord,
+    MergeSource,
+    VoteJudge,
     critique_rules,
-    critique_sentence,
-    critique_sentences,
-    critique_to_plain,
     remedy_of,
 )
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.sentences import critique_sentences, sentence
 from unruly.statistics import Share, wilson
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
@@ -53,20 +53,6 @@ def certain(votes: Votes) -> NDArray[np.float64]:
 
 
 @settings(deadline=None)
-@given(matrices)
-def test_pairs_are_what_counting_one_by_one_gives(matrix: list[list[int]]) -> None:
-    counted = count_pairs(votes_of(matrix))
-    for i in range(3):
-        for j in range(3):
-            common = [(r[i], r[j]) for r in matrix if r[i] >= 0 and r[j] >= 0]
-            assert counted.both[i, j] == len(common)
-            assert counted.same[i, j] == sum(a == b for a, b in common)
-    shares = counted.agreement
-    assert np.array_equal(np.isnan(shares), counted.both == 0)
-    assert np.array_equal(shares, shares.T, equal_nan=True)
-
-
-@settings(deadline=None)
 @given(matrices, st.integers(0, 100))
 def test_accuracy_by_posteriors_is_the_mean_probability_of_the_votes(
     matrix: list[list[int]], seed: int
@@ -79,15 +65,6 @@ def test_accuracy_by_posteriors_is_the_mean_probability_of_the_votes(
         if found is not None:
             assert found.value == pytest.approx(np.mean(right))
             assert 0 <= found.low <= found.value <= found.high <= 1
-
-
-def test_pairs_that_have_no_choice_are_not_telling() -> None:
-    counted = count_pairs(votes_of([[0, 1, 0], [0, 1, 1], [0, 1, 0]]))
-    assert counted.telling.tolist() == [
-        [False, False, True],  # x names one class, y another: they can only disagree
-        [False, False, True],
-        [True, True, True],
-    ]
 
 
 def judged(
@@ -112,8 +89,8 @@ def test_a_source_that_is_wrong_more_often_than_right_is_weak() -> None:
     weak = [c for c in found if isinstance(c, WeakSource)]
     assert [(w.source, w.votes, w.measured) for w in weak] == [("x", 100, False)]
     assert weak[0].chance == pytest.approx(0.335)
-    assert critique_sentence(weak[0]).startswith("x is right on 15.6% (")
-    assert "(estimated)" in critique_sentence(weak[0])
+    assert sentence(weak[0]).startswith("x is right on 15.6% (")
+    assert "(estimated)" in sentence(weak[0])
 
 
 def test_a_source_no_better_than_chance_is_weak_where_shares_are_known() -> None:
@@ -125,13 +102,13 @@ def test_a_source_no_better_than_chance_is_weak_where_shares_are_known() -> None
     weak = [c for c in found if isinstance(c, WeakSource)]
     assert [(w.source, w.measured) for w in weak] == [("x", True)]
     assert weak[0].chance == pytest.approx(0.9)
-    assert "as many such votes on any documents would be right on 90%" in critique_sentence(weak[0])
+    assert "as many such votes on any documents would be right on 90%" in sentence(weak[0])
 
 
 def test_a_weak_source_stands_beside_chance_where_shares_are_known() -> None:
     votes = votes_of([[0, 0, -1]] * 100)
     found = critique_rules(votes, judged(votes, 0.36, 0.45, shares=(0.35, 0.5, 0.15)))
-    clear, unsure = (critique_sentence(c) for c in found if isinstance(c, WeakSource))
+    clear, unsure = (sentence(c) for c in found if isinstance(c, WeakSource))
     assert "; as many such votes on any documents would be right on 35%: read some" in clear
     assert unsure.endswith("right on 35%: read some of its matches before you change it.")
 
@@ -168,7 +145,7 @@ def test_conflicts_say_who_and_about_which_classes() -> None:
     one = conflicts[0]
     assert (one.source, one.other, one.documents, one.conflicts) == ("x", "y", 60, 35)
     assert (one.label, one.other_label, one.times, one.examples) == ("a", "b", 30, ("0", "1", "2"))
-    assert critique_sentence(one) == (
+    assert sentence(one) == (
         "x and y disagree on 35 of 60 common documents: 30 times a against b (documents 0, 1, 2)."
     )
 
@@ -181,7 +158,7 @@ def test_sources_without_a_class_in_common_conflict_where_they_often_meet() -> N
     assert [(c.source, c.other, c.votes, c.conflicts, c.opposed) for c in conflicts] == [
         ("y", "x", 40, 25, True)  # the one with fewer votes first
     ]
-    assert critique_sentence(conflicts[0]) == (
+    assert sentence(conflicts[0]) == (
         "y votes for b and x for a on the same 25 documents, 62% of the votes of y (documents 0, 1, 2)."
     )
 
@@ -192,7 +169,7 @@ def test_classes_that_few_sources_name() -> None:
     thin = {c.label: c for c in found if isinstance(c, UncoveredClass)}
     assert set(thin) == {"b", "c"}
     assert thin["b"].sources == ("z",)
-    assert "no source votes for it" in critique_sentence(thin["c"])
+    assert "no source votes for it" in sentence(thin["c"])
     reached = votes_of([[0, 0, -1]] * 10 + [[1, 1, -1], [2, 2, -1]] + [[-1, -1, -1]] * 90)
     answers = np.eye(3)[[0] * 100 + [1, 2]]
     sparse = [
@@ -201,7 +178,7 @@ def test_classes_that_few_sources_name() -> None:
         if isinstance(c, UncoveredClass)
     ]
     assert (sparse[0].label, sparse[0].predicted, sparse[0].reached) == ("a", 100, 0.1)
-    assert "10% have a vote for it" in critique_sentence(sparse[0])
+    assert "10% have a vote for it" in sentence(sparse[0])
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +211,7 @@ def test_a_word_that_spoils_a_list_is_named(
     assert weak[0].votes == len(holding)
     assert weak[0].accuracy.value == pytest.approx(0.0 if known else 0.1)
     assert weak[0].others.value > 0.8
-    assert "'song' in advert: right on" in critique_sentence(weak[0])
+    assert "'song' in advert: right on" in sentence(weak[0])
 
 
 def test_a_word_is_named_only_where_its_whole_interval_is_below_the_rest(
@@ -273,7 +250,7 @@ def test_true_labels_for_scoring_choose_no_word(
     for word in beside:
         assert word.checked is not None
         assert word.checked.value > word.accuracy.high
-        assert "The true labels contradict the estimate: keep the word." in critique_sentence(word)
+        assert "The true labels contradict the estimate: keep the word." in sentence(word)
 
 
 def test_words_of_good_lists_are_left_alone(
@@ -289,7 +266,7 @@ def test_words_of_good_lists_are_left_alone(
 
 def test_advice_is_plain_json() -> None:
     votes = votes_of([[0, 1, -1]] * 40 + [[0, 0, -1]] * 30)
-    plain = [critique_to_plain(c) for c in critique_rules(votes, judged(votes))]
+    plain = [note_to_plain(c) for c in critique_rules(votes, judged(votes))]
     assert json.loads(json.dumps(plain))[0]["kind"] == "weak_source"
 
 
@@ -301,7 +278,7 @@ def test_without_known_shares_no_estimate_judges_a_source_or_a_word(
     judge = judged(votes, 0.156, 0.8, shares=None)
     found = critique_rules(votes, judge)
     assert found[0] == SharesUnknown()
-    assert "state `prior` under [task], or label 20 documents" in critique_sentence(found[0])
+    assert "state `prior` under [task], or label 20 documents" in sentence(found[0])
     assert not [c for c in found if isinstance(c, WeakSource)]
     assert [c.source for c in found if isinstance(c, SilentSource)] == ["z"]
     assert [c.source for c in found if isinstance(c, RepeatedSource)] == ["y"]
@@ -325,7 +302,7 @@ def test_a_source_that_adds_points_is_not_to_be_disabled() -> None:
     found = critique_rules(votes, judged(votes), measured=wrong, adds=adds)
     weak = next(c for c in found if isinstance(c, WeakSource))
     assert remedy_of(weak) is None
-    assert critique_sentence(weak).endswith(
+    assert sentence(weak).endswith(
         ", and still adds 3.1 points to majority vote: change its rules."
     )
     assert not [c for c in found if isinstance(c, SilentSource)]  # z votes where it is scored
@@ -333,7 +310,7 @@ def test_a_source_that_adds_points_is_not_to_be_disabled() -> None:
     found = critique_rules(votes, judged(votes), measured=wrong, adds=less)
     weak = next(c for c in found if isinstance(c, WeakSource))
     assert remedy_of(weak) == DisableSource("x")
-    assert critique_sentence(weak).endswith("change its rules, or disable it.")
+    assert sentence(weak).endswith("change its rules, or disable it.")
 
 
 LOW = Share(0.2, 0.1, 0.3, 50)
@@ -363,15 +340,15 @@ def test_what_is_clearly_better_than_chance_is_kept() -> None:
     """Right on a fifth of its votes where a twentieth would be chance: wrong mostly, and evidence all the same."""
     word = replace(WORD, chance=0.05)
     assert remedy_of(word) is None
-    assert critique_sentence(word).endswith("keep the word, or make it more specific.")
-    assert "spam in all documents: 5%" in critique_sentence(word)
+    assert sentence(word).endswith("keep the word, or make it more specific.")
+    assert "spam in all documents: 5%" in sentence(word)
     unsure = replace(WORD, accuracy=Share(0.4, 0.2, 0.6, 50))
     assert remedy_of(unsure) is None
-    assert critique_sentence(unsure).endswith("Read some of its matches before you change it.")
+    assert sentence(unsure).endswith("Read some of its matches before you change it.")
     source = replace(SOURCE, chance=0.05)
     assert source.clear
     assert remedy_of(source) is None
-    assert critique_sentence(source).endswith("keep it, or make its rules more specific.")
+    assert sentence(source).endswith("keep it, or make its rules more specific.")
     assert remedy_of(replace(SOURCE, chance=0.1)) == DisableSource("link")
 
 
@@ -382,7 +359,7 @@ def test_by_an_estimate_no_source_is_disabled_that_leaves_a_class_to_one() -> No
     weak = next(c for c in found if isinstance(c, WeakSource))
     assert (weak.source, weak.leaves) == ("x", votes.classes[0])
     assert remedy_of(weak) is None
-    assert "without it, no two sources vote for" in critique_sentence(weak)
+    assert "without it, no two sources vote for" in sentence(weak)
     measured = critique_rules(votes, judged(votes), measured={"x": wilson(5, 100)})
     assert DisableSource("x") in map(remedy_of, measured)
     three = votes_of([[0, 0, 0], [1, 1, 1]] * 50)

@@ -11,7 +11,6 @@ from tests.model.planted import planted, quick
 
 import unruly
 from unruly.labelling.answers import Labelled
-from unruly.model.critique import count_pairs
 from unruly.model.fitted import TrainedLabels, repeated, row_digests, unit_length
 from unruly.model.storage import load
 from unruly.model.weak_classifier import WeakClassifier
@@ -21,6 +20,7 @@ from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import text_digests
+from unruly.votes.agreement import count_pairs
 
 
 @given(st.lists(st.text(max_size=30), max_size=20), st.lists(st.text(max_size=30), max_size=20))

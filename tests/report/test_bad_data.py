@@ -10,21 +10,14 @@ import pytest
 from tests.bad_projects import inverted, one_bad_word, one_class_each, three_documents
 from tests.report.written import section_of
 
-from unruly.facts import SilentSource, Use, WeakSource
-from unruly.model.critique import (
-    Conflict,
-    DisableSource,
-    DropWord,
-    SharesUnknown,
-    WeakWord,
-    critique_sentence,
-    remedy_of,
-)
+from unruly.facts import Conflict, SharesUnknown, SilentSource, Use, WeakSource, WeakWord
+from unruly.model.critique import DisableSource, DropWord, remedy_of
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.project import Project
 from unruly.project.suggestions import suggest
 from unruly.report.facts import Facts, gather
 from unruly.report.page import page
+from unruly.sentences import sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +214,7 @@ def test_no_source_is_to_be_disabled_on_a_page_that_says_it_adds_points(
         for one in bad.facts.critique:
             remedy = remedy_of(one)
             assert not isinstance(remedy, DisableSource) or remedy.source not in adding
-            if "disable" in critique_sentence(one):
+            if "disable" in sentence(one):
                 assert isinstance(one, WeakSource | SilentSource)
                 assert one.source not in adding
 

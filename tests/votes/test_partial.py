@@ -17,12 +17,12 @@ from unruly.denoising.balance import vote_shares
 from unruly.denoising.behaviour import source_behaviour
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError, RuleError
-from unruly.facts import ClassesAlike
+from unruly.facts import ClassesAlike, UncoveredClass
 from unruly.features.encoder import Features
 from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote, majority_vote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
-from unruly.model.critique import UncoveredClass, VoteJudge, critique_rules
+from unruly.model.critique import VoteJudge, critique_rules
 from unruly.project.project import Project
 from unruly.project.voting import check_project
 from unruly.report.documents import shown_document

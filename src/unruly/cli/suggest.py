@@ -186,8 +186,8 @@ def _decide(
 
 
 def _show(found: Suggestions, most: int, screen: Screen) -> None:
-    from unruly.model.critique import critique_sentences, remedy_of
-    from unruly.sentences import sentence
+    from unruly.model.critique import remedy_of
+    from unruly.sentences import critique_sentences, sentence
 
     by = "a model fitted now, not saved" if found.fitted_now else "the model"
     screen.say(f"judged by {by}; {_labels(found)}")

@@ -1,4 +1,4 @@
-"""What is wrong with the rules, found without true labels: typed findings, a sentence and perhaps a remedy for each.
+"""What is wrong with the rules, found without true labels: typed findings (`unruly.facts`), and perhaps a remedy for each.
 
 The accuracy of a source is the fit's own estimate. Subsets of its votes, such as those on one keyword, are estimated
 in the same way (`unruly.denoising.accuracy`); for methods without such estimates, the model's probabilities are used.
@@ -10,29 +10,35 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, assert_never
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from unruly.denoising.accuracy import FEW, vote_accuracy
-from unruly.facts import SilentSource as SilentSource
-from unruly.facts import WeakSource as WeakSource
+from unruly.facts import (
+    Conflict,
+    Critique,
+    RepeatedSource,
+    SharesUnknown,
+    SilentSource,
+    UncoveredClass,
+    WeakSource,
+    WeakWord,
+)
 from unruly.learner import Learner
 from unruly.model.summary import FitSummary
 from unruly.rules.keywords import Keywords
 from unruly.rules.sources import Sources
-from unruly.sentences import sentence
 from unruly.statistics import Share, sample_rows, wilson
+from unruly.votes.agreement import Pairs, count_pairs
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import ABSTAIN, Votes
-from unruly.wording import listed, plural
 
 REPEATS = 0.85  # of its votes that another source casts as well
 CONFLICT = 0.3  # of their common documents on which two sources disagree; of the votes of the smaller where they must
 MOST_CONFLICTS = 5
-_MANY_CLASSES = 4  # with votes of one source each, from which one sentence tells of all
 THIN = 0.25  # of the documents of a class that have a vote for it
 WEAK_WORD = 0.65  # accuracy below which a word is named where the rest of its list does better
 MOST_DOCUMENTS = 5000  # that words are counted in
@@ -77,96 +83,6 @@ class MergeSource:
 Remedy = DropWord | DisableSource | MergeSource
 
 
-@dataclass(frozen=True)
-class SharesUnknown:
-    """Class shares are neither stated nor known from labels, so that no estimate judges a source or a word."""
-
-    kind: ClassVar[str] = "shares_unknown"
-
-
-@dataclass(frozen=True)
-class WeakWord:
-    """A word of a list that is clearly worse than the rest: its whole interval lies below theirs."""
-
-    kind: ClassVar[str] = "weak_word"
-    source: str
-    rule: int  # its number in the source, from 1: what an edit of the list needs
-    word: str
-    label: str
-    votes: int
-    accuracy: Share
-    others: Share  # of the source's votes for this class without the word
-    measured: bool  # against true labels; else estimated
-    chance: float  # the share of this class: how often the word would be right on any documents
-    checked: Share | None = None  # the same by true labels that are there for scoring; None without
-
-    @property
-    def above_chance(self) -> bool:
-        """Whether its whole interval is above the class's share: then the word is evidence, if a weaker one."""
-        return self.accuracy.low > self.chance
-
-    @property
-    def clear(self) -> bool:
-        """Whether the interval leaves no doubt, as of sources: no higher than chance, or than one half."""
-        return self.accuracy.high <= max(self.chance, 0.5)
-
-    @property
-    def contradicted(self) -> bool:
-        """Whether the true labels for scoring lie above the estimate's interval."""
-        return self.checked is not None and self.checked.value > self.accuracy.high
-
-
-@dataclass(frozen=True)
-class RepeatedSource:
-    """A source most of whose votes another source casts as well; of two alike, the smaller."""
-
-    kind: ClassVar[str] = "repeated_source"
-    source: str
-    other: str
-    votes: int
-    share: float  # of its votes
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """Two sources that often disagree, and the two classes about which they do so most.
-
-    Where they name no class in common they disagree wherever they meet; then `source` is the one with fewer votes.
-    """
-
-    kind: ClassVar[str] = "conflict"
-    source: str
-    other: str
-    votes: int  # of the first source
-    documents: int  # on which both vote
-    conflicts: int  # on which they disagree
-    label: str  # the first source's class in the commonest conflict
-    other_label: str
-    times: int  # that this conflict occurs
-    opposed: bool  # whether they name no class in common
-    examples: tuple[str, ...]  # ids of documents
-
-
-@dataclass(frozen=True)
-class UncoveredClass:
-    """A class with too few votes: of no source, of one source, or on few of its documents."""
-
-    kind: ClassVar[str] = "uncovered_class"
-    label: str
-    sources: tuple[str, ...]  # that vote for it
-    predicted: int  # documents that the model gives this class
-    reached: float | None  # share of these with a vote for it; None when there are none
-
-
-Critique = (
-    SharesUnknown
-    | WeakSource
-    | SilentSource
-    | WeakWord
-    | RepeatedSource
-    | Conflict
-    | UncoveredClass
-)
 _REMEDIES: Mapping[str, type[Remedy]] = {
     remedy.kind: remedy for remedy in (DropWord, DisableSource, MergeSource)
 }
@@ -194,13 +110,9 @@ def remedy_of(critique: Critique) -> Remedy | None:
             return None
 
 
-def critique_to_plain(found: Critique | Remedy) -> dict[str, Any]:
-    """A finding or a remedy as JSON has it: its kind and its values.
-
-    >>> critique_to_plain(SilentSource("links"))
-    {'kind': 'silent_source', 'source': 'links'}
-    """
-    return {"kind": found.kind, **asdict(found)}
+def remedy_to_plain(remedy: Remedy) -> dict[str, Any]:
+    """A remedy as JSON has it: its kind and its values."""
+    return {"kind": remedy.kind, **asdict(remedy)}
 
 
 def remedy_from_plain(plain: Mapping[str, Any]) -> Remedy:
@@ -215,58 +127,6 @@ def remedy_from_plain(plain: Mapping[str, Any]) -> Remedy:
         if type(value) is not (int if name == "rule" else str) or not value:
             raise ValueError(f"{name} is missing")
     return kind(**values)
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Counts for every pair of sources; all matrices are symmetric."""
-
-    sources: tuple[str, ...]
-    both: NDArray[np.int64]  # (k, k): documents on which both vote; the diagonal holds all votes
-    same: NDArray[np.int64]  # (k, k): of these, documents on which they vote alike
-    may_agree: NDArray[np.bool_]  # (k, k): whether they name a class in common
-    may_differ: NDArray[np.bool_]  # (k, k): whether they name two classes or more between them
-
-    @property
-    def agreement(self) -> NDArray[np.float64]:
-        """(k, k): the share of common documents with the same vote; NaN where there are none."""
-        shares = np.full(self.both.shape, np.nan)
-        np.divide(self.same, self.both, out=shares, where=self.both > 0)
-        return shares
-
-    @property
-    def telling(self) -> NDArray[np.bool_]:
-        """(k, k): where agreement is no matter of course: both outcomes are possible."""
-        return np.asarray(self.may_agree & self.may_differ)
-
-    @property
-    def contained(self) -> NDArray[np.float64]:
-        """(k, k): the share of the votes of source i (row) that source j (column) casts as well."""
-        cast = np.diag(self.both)[:, None]
-        shares = np.zeros(self.both.shape)
-        np.divide(self.same, cast, out=shares, where=cast > 0)
-        return shares
-
-
-def count_pairs(votes: Votes) -> Pairs:
-    """Count every pair of sources; partial votes are left out.
-
-    >>> counted = count_pairs(Votes.from_array([[0, 0], [0, 1], [1, -1]]))
-    >>> counted.both.tolist(), counted.same.tolist()
-    ([[3, 2], [2, 2]], [[3, 1], [1, 2]])
-    >>> count_pairs(Votes.from_array([[0, 1], [0, 1], [0, 1]])).telling.any()
-    np.False_
-    """
-    voted = (votes.hard != ABSTAIN).astype(np.float64)  # (n, k)
-    same = np.zeros((votes.k, votes.k))
-    for r in range(votes.m):
-        cast = (votes.hard == r).astype(np.float64)  # (n, k)
-        same += cast.T @ cast
-    both = np.rint(voted.T @ voted).astype(np.int64)
-    named = np.stack([(votes.hard == r).any(axis=0) for r in range(votes.m)], axis=1)  # (k, m)
-    common = (named[:, None, :] & named[None, :, :]).any(axis=2)  # (k, k)
-    together = (named[:, None, :] | named[None, :, :]).sum(axis=2)  # (k, k)
-    return Pairs(votes.sources, both, np.rint(same).astype(np.int64), common, together > 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -608,93 +468,3 @@ def votes_for(votes: Votes, r: int) -> NDArray[np.bool_]:
     for j, sets in votes.sets.items():
         cast[:, j] |= sets[:, r] & (sets.sum(axis=1) <= votes.m / 2)
     return np.asarray(cast)
-
-
-def critique_sentences(found: Sequence[Critique]) -> list[tuple[Critique, str]]:
-    """Each finding with its sentence; many classes with one source each share a sentence."""
-    lone = [one for one in found if isinstance(one, UncoveredClass) and len(one.sources) == 1]
-    if len(lone) < _MANY_CLASSES:
-        return [(one, critique_sentence(one)) for one in found]
-    names = listed(one.label for one in lone)
-    together = f"{names}: only one source votes for each, so no other source can confirm a vote."
-    return [
-        (one, together if one is lone[0] else critique_sentence(one))
-        for one in found
-        if one is lone[0] or one not in lone
-    ]
-
-
-def critique_sentence(found: Critique) -> str:
-    """One criticism of the rules as a person reads it.
-
-    >>> critique_sentence(SilentSource("links"))
-    'links never votes on these documents: change its rules, or disable it.'
-    >>> critique_sentence(RepeatedSource("a", "b", votes=40, share=0.9))
-    '90% of the 40 votes of a are also votes of b: merge the two.'
-    """
-    match found:
-        case SharesUnknown():
-            return (
-                "Class shares are not known, and estimated accuracies depend on them, so no source and no word is "
-                "judged by an estimate: state `prior` under [task], or label 20 documents (`unruly label`), and fit again."
-            )
-        case WeakSource() | SilentSource():
-            return sentence(found)
-        case WeakWord():
-            return _weak_word_sentence(found)
-        case RepeatedSource():
-            return (
-                f"{found.share:.0%} of the {found.votes:,} votes of {found.source} are also votes of "
-                f"{found.other}: merge the two."
-            )
-        case Conflict():
-            return _conflict_sentence(found)
-        case UncoveredClass(label=label, sources=sources):
-            if not sources:
-                return f"{label}: no source votes for it. Write a rule that does."
-            if len(sources) == 1:
-                return f"{label}: only {sources[0]} votes for it, so no other source can confirm a vote."
-            return (
-                f"{label}: of {plural(found.predicted, 'document')} that the model gives this class, "
-                f"{found.reached or 0:.0%} have a vote for it. Write rules that reach the others, if they are of this class."
-            )
-    assert_never(found)
-
-
-def _how(accuracy: Share, measured: bool) -> str:
-    return f"measured on {plural(round(accuracy.n), 'vote')}" if measured else "estimated"
-
-
-def _weak_word_sentence(advice: WeakWord) -> str:
-    how = _how(advice.accuracy, advice.measured)
-    found = (
-        f"{advice.word!r} in {advice.source}: right on {advice.accuracy} of {advice.votes:,} votes for "
-        f"{advice.label} ({how}); the rest of the list: {advice.others}; {advice.label} in all documents: "
-        f"{advice.chance:.0%}"
-    )
-    if advice.checked is not None:
-        labels = plural(round(advice.checked.n), "true label")
-        found += f"; measured on {labels}: {advice.checked.value:.1%}"
-    if advice.contradicted:
-        return f"{found}. The true labels contradict the estimate: keep the word."
-    if advice.above_chance:
-        return f"{found}. It is evidence all the same: keep the word, or make it more specific."
-    if not advice.clear:
-        return f"{found}. Read some of its matches before you change it."
-    return f"{found}. Drop the word, or make it more specific."
-
-
-def _conflict_sentence(advice: Conflict) -> str:
-    shown = f" (documents {listed(advice.examples)})" if advice.examples else ""
-    if advice.opposed:
-        return (
-            f"{advice.source} votes for {advice.label} and {advice.other} for {advice.other_label} on the same "
-            f"{plural(advice.conflicts, 'document')}, {advice.conflicts / max(advice.votes, 1):.0%} of the votes of "
-            f"{advice.source}{shown}."
-        )
-    most = "" if advice.times == advice.conflicts else f"{plural(advice.times, 'time')} "
-    return (
-        f"{advice.source} and {advice.other} disagree on {advice.conflicts:,} of "
-        f"{plural(advice.documents, 'common document')}: {most}{advice.label} against "
-        f"{advice.other_label}{shown}."
-    )

@@ -44,12 +44,13 @@ from unruly.texts.frame_table import files_of
 from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
+    from unruly.facts import Critique
     from unruly.features.cache import FeatureCache
     from unruly.features.encoder import Features
     from unruly.labelling.answers import Labelled
     from unruly.labelling.estimates import AccuracyEstimate
     from unruly.labelling.sampling import Questions
-    from unruly.model.critique import Critique, VoteJudge
+    from unruly.model.critique import VoteJudge
     from unruly.model.evaluation import Evaluation
     from unruly.model.explanation import Explanation
     from unruly.model.suggestions import Refused, RuleSuggestion

@@ -26,8 +26,8 @@ from unruly.model.critique import (
     DropWord,
     MergeSource,
     Remedy,
-    critique_to_plain,
     remedy_from_plain,
+    remedy_to_plain,
 )
 from unruly.model.suggestions import Refused
 from unruly.project.editing import (
@@ -115,7 +115,7 @@ def edit_to_plain(edit: Edit) -> dict[str, Any]:
     """An edit as JSON has it."""
     if isinstance(edit, NewRule):
         return {"rule": rule_to_plain(edit.rule), "into": vars(edit.place)}
-    return {"remedy": critique_to_plain(edit)}
+    return {"remedy": remedy_to_plain(edit)}
 
 
 def name_of(condition: Condition) -> str:
@@ -237,7 +237,7 @@ def refusal_to_plain(refused: Refusal) -> dict[str, Any]:
     """
     if isinstance(refused, Refused):
         return {"kind": _RULE, **asdict(refused)}
-    return critique_to_plain(refused)
+    return remedy_to_plain(refused)
 
 
 def refusal_from_plain(plain: Mapping[str, Any]) -> Refusal:

@@ -14,16 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.facts import Note, SharesAgainstVotes, note_to_plain
+from unruly.facts import Critique, Note, SharesAgainstVotes, note_to_plain
 from unruly.model.candidates import likely_gold
-from unruly.model.critique import (
-    Critique,
-    Remedy,
-    VoteJudge,
-    critique_rules,
-    critique_to_plain,
-    remedy_of,
-)
+from unruly.model.critique import Remedy, VoteJudge, critique_rules, remedy_of, remedy_to_plain
 from unruly.model.suggestions import Refused, RuleSuggestion, suggest_rules
 from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
@@ -102,9 +95,9 @@ class Suggestions:
             action = (
                 {"number": None, "remedy": None}
                 if remedy is None
-                else {"number": numbers[remedy], "remedy": critique_to_plain(remedy)}
+                else {"number": numbers[remedy], "remedy": remedy_to_plain(remedy)}
             )
-            plain.append({**critique_to_plain(one), **action})
+            plain.append({**note_to_plain(one), **action})
         return plain
 
 

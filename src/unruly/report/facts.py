@@ -11,21 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.facts import ClassBalance, Ledger, Use, note_to_plain
+from unruly.facts import ClassBalance, Critique, Ledger, Use, WeakWord, note_to_plain
 from unruly.features.cache import FeatureCache
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import Epoch, Heads
-from unruly.model.critique import (
-    Critique,
-    Pairs,
-    VoteJudge,
-    WeakWord,
-    count_pairs,
-    critique_rules,
-    critique_to_plain,
-)
+from unruly.model.critique import VoteJudge, critique_rules
 from unruly.model.evaluation import Evaluation
 from unruly.model.fitted import Fitted, digests_of
 from unruly.model.fitting import accuracy_by_labels
@@ -41,6 +33,7 @@ from unruly.report.sources import SourceFacts, Weights, source_facts, source_wei
 from unruly.report.verdict import Removal, removals
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
+from unruly.votes.agreement import Pairs, count_pairs
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
 
@@ -179,7 +172,7 @@ class Facts(KeyFigures):
             "gold_free": self.ledger.gold_free,
             "balance": None if self.balance is None else note_to_plain(self.balance),
             "notes": [note_to_plain(note) for note in self.summary.notes],
-            "critique": [critique_to_plain(one) for one in self.critique],
+            "critique": [note_to_plain(one) for one in self.critique],
             "suggestions": [one.to_plain() for one in self.suggestions],
         }
 

@@ -31,10 +31,10 @@ from unruly.html import (
     text_width,
 )
 from unruly.learner import Heads
-from unruly.model.critique import Pairs
 from unruly.model.summary import FitSummary, SourceLine
 from unruly.report.markup import Chart, board, percent, share_words
 from unruly.statistics import Share, wilson
+from unruly.votes.agreement import Pairs
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
 

@@ -9,21 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.denoising.accuracy import FEW
-from unruly.facts import BalanceOrigin, Note, SilentSource, Use, WeakSource
-from unruly.html import escape
-from unruly.labelmodels.majority_vote import class_wins
-from unruly.model.critique import (
-    CONFLICT,
-    REPEATS,
-    THIN,
+from unruly.facts import (
+    BalanceOrigin,
     Conflict,
     Critique,
+    Note,
     RepeatedSource,
     SharesUnknown,
+    SilentSource,
     UncoveredClass,
+    Use,
+    WeakSource,
     WeakWord,
-    critique_sentences,
 )
+from unruly.html import escape
+from unruly.labelmodels.majority_vote import class_wins
+from unruly.model.critique import CONFLICT, REPEATS, THIN
 from unruly.model.evaluation import Evaluation, Part, majority_shares, paired_gain
 from unruly.report.markup import (
     listed,
@@ -34,7 +35,7 @@ from unruly.report.markup import (
     share_words,
     table,
 )
-from unruly.sentences import sentence
+from unruly.sentences import critique_sentences, sentence
 from unruly.statistics import Share
 from unruly.texts.columns import counted_from_one
 from unruly.votes.votes import ABSTAIN, Votes

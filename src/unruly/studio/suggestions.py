@@ -12,6 +12,16 @@ from numpy.typing import NDArray
 from starlette.responses import Response
 
 from unruly.errors import InputError
+from unruly.facts import (
+    Conflict,
+    Critique,
+    RepeatedSource,
+    SharesUnknown,
+    SilentSource,
+    UncoveredClass,
+    WeakSource,
+    WeakWord,
+)
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Matcher, matches_on
 from unruly.rules.source import Source
@@ -26,7 +36,7 @@ from unruly.votes.votes import Match
 from unruly.wording import plural
 
 if TYPE_CHECKING:  # they import scipy, which the first page does without
-    from unruly.model.critique import Critique, Remedy, WeakWord
+    from unruly.model.critique import Remedy
     from unruly.model.suggestions import RuleSuggestion
     from unruly.project.decisions import Edit, NewRule
     from unruly.project.suggestions import Suggestions
@@ -84,8 +94,8 @@ class Advisor:
 
     def look(self, trainer: Trainer) -> None:
         """Search for new rules in the background, with the shown model or one fitted for this."""
-        from unruly.model.critique import critique_sentences
         from unruly.project.suggestions import suggest_on
+        from unruly.sentences import critique_sentences
 
         state = trainer.workspace.state
         if not state.votes.k:
@@ -231,33 +241,31 @@ def _judged(state: State) -> NDArray[np.int64]:
 
 
 def _about(critique: Critique, state: State) -> _About:
-    from unruly.model import critique as kinds
-
     judged = _judged(state)
     match critique:
-        case kinds.WeakSource(source=source):
+        case WeakSource(source=source):
             votes = state.votes_of(source)
             right = votes.names(judged)
             known = votes.voted & (judged != NONE)
             return _About((source,), right, known & ~right, Filter(source=source).query())
-        case kinds.WeakWord(source=source, label=label):
+        case WeakWord(source=source, label=label):
             there = _with_word(critique, state)
             right = judged == state.classes.index(label)
             link = Filter(source=source, vote=label, words=critique.word).query()
             return _About((source,), there & right, there & ~right, link)
-        case kinds.RepeatedSource(source=source, other=other):
+        case RepeatedSource(source=source, other=other):
             mine, theirs = state.votes_of(source), state.votes_of(other)
             same = mine.voted & ~mine.differs(theirs)
             return _About((source, other), same, mine.voted & ~same)
-        case kinds.Conflict(source=source, other=other):
+        case Conflict(source=source, other=other):
             mine, theirs = state.votes_of(source), state.votes_of(other)
             torn = mine.voted & theirs.voted & mine.differs(theirs)
             link = Filter(source=source, covered="conflict").query()
             return _About((source, other), None, torn, link)
-        case kinds.UncoveredClass(label=label):
+        case UncoveredClass(label=label):
             known = state.answers is not None
             return _About(link=Filter(predicted=label, covered="no").query() if known else "")
-        case kinds.SilentSource() | kinds.SharesUnknown():
+        case SilentSource() | SharesUnknown():
             return _About()
     assert_never(critique)
 
