@@ -115,28 +115,6 @@ def test_what_was_refused_is_not_suggested_again(case: Case) -> None:
     assert first.rule not in [s.rule for s in again]
 
 
-def test_a_refusal_tells_something_of_the_documents_that_it_matches(case: Case) -> None:
-    """The model takes texts with `cheap` for ham; who refuses that refuses `cheap` and its neighbours for ham."""
-    corpus, rules, votes, gold = case
-    cheap = corpus.texts.str.contains("cheap").to_numpy()
-    wrong = believed(np.where(cheap, 0, gold))
-    proposed = [Rule("ham", Keywords(["cheap winner"])), Rule("ham", Keywords(["voice"]))]
-
-    def estimates(*refused: Rule) -> dict[str, float]:
-        told = [Refused.of(rule) for rule in refused]
-        found = suggest_rules(
-            corpus, votes, wrong, rules=rules, candidates=proposed, refused=told, least=0.0
-        )
-        return {one.condition: one.accuracy.value for one in found}
-
-    before, after = estimates(), estimates(Rule("ham", Keywords(["cheap"])))
-    assert before["keywords: cheap winner"] == pytest.approx(0.85)
-    assert after.get("keywords: cheap winner", 0.0) < 0.7
-    assert after["keywords: voice"] == pytest.approx(before["keywords: voice"])
-    other = estimates(Rule("spam", Keywords(["cheap"])))  # that says nothing against ham
-    assert other["keywords: cheap winner"] > 0.85
-
-
 @pytest.mark.parametrize(
     "condition",
     [
@@ -149,12 +127,11 @@ def test_a_refusal_tells_something_of_the_documents_that_it_matches(case: Case) 
         {},
     ],
 )
-def test_of_a_file_of_refusals_only_words_and_patterns_are_matched(
+def test_a_condition_in_a_file_of_refusals_is_compared_and_never_run(
     case: Case, condition: dict[str, object]
 ) -> None:
     corpus, rules, votes, gold = case
     refused = Refused("spam", condition)  # type: ignore[arg-type]  # as somebody may write it
-    assert refused.rule is None
     again = suggest_rules(corpus, votes, believed(gold), rules=rules, refused=[refused], n=3)
     assert again == suggest_rules(corpus, votes, believed(gold), rules=rules, n=3)
 
@@ -183,8 +160,6 @@ def test_a_class_that_the_votes_on_its_matches_do_not_bear_out_is_a_guess(case: 
     found = suggest_rules(corpus, votes, wrong, rules=rules)
     assert "cheap" in single(guesses(found), "ham")
     assert single(clear(found), "ham") >= {"voice", "chorus", "guitar"}
-    ham = [one.guess for one in found if one.label == "ham"]
-    assert ham == sorted(ham)  # what is clear comes first
     proposed = [Rule("ham", Keywords(["cheap"]))]
     (one,) = suggest_rules(corpus, votes, wrong, rules=rules, candidates=proposed)
     assert one.guess
@@ -410,7 +385,7 @@ def test_a_column_that_tells_nearly_all_may_be_gold(case: Case) -> None:
     assert all(one is not None and one.named for one in said)
     said = told(gold + 3)
     assert said[0] == PerhapsGold("true_class", False, 1.0)
-    assert 'name it by label = "true_class" under [data]' in str(said[0])
+    assert 'set label = "true_class" under [data]' in str(said[0])
     often = np.where(rng.random(600) < 0.9, gold, 1 - gold).tolist()
     corpus = with_column(case, "true_class", often)
     rule = Rule("spam", Field("true_class", equal=1))

@@ -12,20 +12,19 @@ where P' is the posterior after one more vote for c that is right with probabili
 once. Candidates are taken greedily: documents that a better suggestion reaches already are no news, and a class
 counts the less, the more votes and the more sources there are for it. Left out are
 candidates of which 85 % of the matches have a hard vote for c, or are those of better suggestions,
-and what was refused. A refusal tells something of its matches: there the class counts with two fifths of its
-posterior. Documents with true labels count with these in the place of posteriors.
+and what was refused. Documents with true labels count with these in the place of posteriors.
 
 Posteriors come from the rules that exist, so the accuracies are the model's own view: see `docs/suggest.md` for
 how often they are right. On documents without a vote that view is a guess from their words alone, so only matches with
 a vote or a label are evidence of the class, E of them. The evidence is clear where
 
     the lower quartile (Clopper and Pearson's bound) of a share a' of E documents is above u, and above the share a' of
-    every other class; and at least three different texts have a vote, or a label, for c
+    every other class, with a' the mean posterior on the matches;
+    at least three different texts have a vote, or a label, for c;
+    no source casts 85 % of the votes for c on them, or labels speak for c: else nobody confirms that source; and
+    c is commoner than u on the matches without a vote for it: there the rule makes the difference.
 
-with a' the mean posterior on the matches. Where one source casts 85 % of the votes for c on them, nobody
-confirms it: then labels must speak for c, or it is a guess. So it is where c is no commoner than u on the matches
-without a vote for it: there the rule would be wrong. The others are guesses, and say so. For each class what is clear comes first;
-the guesses for a class without rules are not crowded out by what is clear for another one.
+All others are guesses, and say so. The mark has no part in the ranking.
 """
 
 from __future__ import annotations
@@ -41,7 +40,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import RuleError
 from unruly.model.candidates import MOST_VALUES, find_candidates
 from unruly.model.critique import (
     MOST_DOCUMENTS,
@@ -57,7 +55,6 @@ from unruly.rules.condition import Condition, Table, picks, spans_of
 from unruly.rules.field import Field
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import MatchFrame
-from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source, rule_to_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Length
@@ -74,7 +71,6 @@ LEAST = 0.5  # accuracy, below which nothing is suggested
 QUARTILE = 0.25  # of what the accuracy may be by the evidence: this must be above chance
 FEWEST = 3  # different texts with a vote for the class that is suggested
 MOST_ODDS = 3.0  # the log-odds that one more vote can add
-REFUTED = 0.4  # of the posterior of a class where a rule for it was refused
 SETTLED = 0.1  # what a match with votes counts beside one without, before figures are exact
 RARE = 1e-3  # the share of a class that the model knows nothing of
 SHORTLIST = 8  # candidates matched exactly, for each suggestion that is asked for
@@ -114,7 +110,7 @@ class PerhapsGold:
             if self.named
             else f"{self.column} alone tells the class of {self.tells:.0%} of the documents"
         )
-        return f'{why}: if it holds true labels, refuse this, and name it by label = "{self.column}" under [data]'
+        return f'{why}: if it holds true labels, refuse this, and set label = "{self.column}" under [data]'
 
 
 @dataclass(frozen=True)
@@ -187,23 +183,6 @@ class Refused:
         assert isinstance(rule.label, str)
         return cls(rule.label, rule.when.to_plain())
 
-    @property
-    def rule(self) -> Rule | None:
-        """The rule itself, where it looks for words or for a pattern as they are suggested; None: for another thing.
-
-        >>> Refused("spam", {"keywords": ["cash"]}).rule, Refused("spam", {"function": "f"}).rule
-        (Rule('spam', Keywords(['cash'])), None)
-        """
-        try:
-            match self.condition:
-                case {"keywords": list(words), **more} if not more:
-                    return Rule(self.label, Keywords([str(word) for word in words]))
-                case {"pattern": str(pattern), "ignore_case": True, **more} if not more:
-                    return Rule(self.label, Pattern(pattern, ignore_case=True))
-        except RuleError:
-            pass
-        return None
-
 
 def suggest_rules(
     corpus: Corpus,
@@ -219,7 +198,7 @@ def suggest_rules(
     least: float = LEAST,
     progress: Progress = SILENT,
 ) -> tuple[RuleSuggestion, ...]:
-    """At most n new rules, the best first; of each class first those that are clear, then guesses.
+    """At most n new rules, the best first; some are marked as guesses.
 
     `posteriors` are the model's, `labels` true classes where they are known (-1 elsewhere). `scored` are true classes
     that decide nothing: they only stand beside the estimates, as `measured`. `rules` are those that exist: their own
@@ -234,8 +213,7 @@ def suggest_rules(
     >>> [(s.label, s.condition, s.documents, s.uncovered) for s in found]
     [('spam', 'keywords: cheap', 36, 30)]
     """
-    believed = _refuted(posteriors, corpus, votes.classes, refused)
-    truth = known_truth(believed, labels)  # (n, m)
+    truth = known_truth(posteriors, labels)  # (n, m)
     usual = truth.mean(axis=0) if len(truth) else np.zeros(votes.m)
     if not len(corpus):
         return ()
@@ -257,23 +235,6 @@ def suggest_rules(
         best = [one for one in figures if one.stands(least)][:n]  # figures are exact only now
         checked = labels if scored is None else scored
         return tuple(_suggestion(one, everything, checked) for one in best)
-
-
-def _refuted(
-    posteriors: NDArray[np.floating],
-    corpus: Corpus,
-    classes: tuple[str, ...],
-    refused: Collection[Refused],
-) -> NDArray[np.floating]:
-    """(n, m): the posteriors, with less for a class wherever words or patterns were refused for it."""
-    rules = [rule for one in refused if (rule := one.rule) is not None and one.label in classes]
-    if not rules or not len(corpus):
-        return posteriors
-    sources = [Source(str(i), [rule]) for i, rule in enumerate(rules)]
-    cast = Sources(classes, sources).vote(corpus).matrix  # (n, w)
-    weight = np.stack([REFUTED ** (cast == r).sum(axis=1) for r in range(len(classes))], axis=1)
-    left = np.asarray(posteriors, np.float64) * weight
-    return np.asarray(left / np.maximum(left.sum(axis=1, keepdims=True), 1e-12))
 
 
 def _logit(p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -364,14 +325,14 @@ class _Documents:
         known = self.labels[:, None] == np.arange(self.votes.m)
         return np.asarray(np.stack(cast, axis=1) | known)
 
-    def is_confirmed(self, rows: NDArray[np.intp], r: int) -> bool:
-        """Whether more than one source casts the votes for class r on these rows, or labels speak for it."""
-        cast = votes_for(self.votes.take(rows), r).sum(axis=0)  # (k,)
-        known = self.weight[rows][self.labels[rows] == r].sum() > FEWEST - 1e-6
-        return bool(known) or float(cast.max(initial=0)) < REPEATS * float(cast.sum())
-
     def is_clear(self, rows: NDArray[np.intp], r: int) -> bool:
         """Whether votes and labels on these rows, and not only guesses from words, speak for class r."""
+        return (
+            self._speak_for(rows, r) and self._are_confirmed(rows, r) and self._reach_more(rows, r)
+        )
+
+    def _speak_for(self, rows: NDArray[np.intp], r: int) -> bool:
+        """Whether class r is above chance, and above every other class, by what the votes and labels are worth."""
         named, weight = self.named[rows], self.weight[rows]  # (v, m), (v,)
         if weight[named[:, r]].sum() < FEWEST - 1e-6:
             return False
@@ -380,6 +341,17 @@ class _Documents:
         evidence = float(weight[named.any(axis=1)].sum())
         low = clopper_pearson_low(float(shares[r]) * evidence, evidence, QUARTILE)
         return low > max(rival, float(self.usual[r]))
+
+    def _are_confirmed(self, rows: NDArray[np.intp], r: int) -> bool:
+        """Whether more than one source casts the votes for class r, or labels speak for it."""
+        cast = votes_for(self.votes.take(rows), r).sum(axis=0)  # (k,)
+        known = self.weight[rows][self.labels[rows] == r].sum() > FEWEST - 1e-6
+        return bool(known) or float(cast.max(initial=0)) < REPEATS * float(cast.sum())
+
+    def _reach_more(self, rows: NDArray[np.intp], r: int) -> bool:
+        """Whether class r is above chance where no rule votes for it yet: there a new rule makes the difference."""
+        reached = self.truth[rows[~(self.hard[rows] == r).any(axis=1)], r]
+        return len(reached) > 0 and float(reached.mean()) > float(self.usual[r])
 
     @cached_property
     def hard(self) -> NDArray[np.int8]:
@@ -417,7 +389,6 @@ class _Documents:
         accuracy, strength = _strength(weight @ p, weight.sum(), self.usual)
         after = _after(p, r, float(accuracy[r]), float(self.usual[r]))
         voted = (self.hard[rows] == r).any(axis=1)
-        reached = p[~voted, r]
         moved = np.where(self.covered[rows], np.abs(after - p)[:, r], 1.0)
         return _Figures(
             rule=rule,
@@ -430,8 +401,6 @@ class _Documents:
             news=moved * weight,
             changed=int((after.argmax(axis=1) != p.argmax(axis=1)).sum()),
             repeated=float(voted.mean()) if len(rows) else 0.0,
-            adds=len(reached) > 0 and float(reached.mean()) > float(self.usual[r]),
-            clear=self.is_clear(rows, r),
         )
 
 
@@ -449,8 +418,6 @@ class _Figures:
     news: NDArray[np.float64]  # (v,): 1 where nobody votes, else how far the posterior would move
     changed: int
     repeated: float  # share of its matches that have a vote for its class already
-    adds: bool  # whether the class is commoner than usual on the others
-    clear: bool  # whether votes and labels speak for its class
 
     @property
     def score(self) -> float:
@@ -499,7 +466,7 @@ def _shortlist(
 def _greedy(
     listed: list[tuple[Rule, NDArray[np.intp]]], documents: _Documents, n: int, least: float
 ) -> list[Rule]:
-    """The best, then the best of what is still news, and so on; what is clear and classes with few votes come first."""
+    """The best, then the best of what is still news, and so on; classes with few votes come first."""
     votes = documents.votes
     left = [documents.figures(rule, rows) for rule, rows in listed]
     left = [one for one in left if one.stands(least)]
@@ -516,9 +483,7 @@ def _greedy(
         new &= np.array(scores) > 0
         if not new.any():
             break
-        clear = {one.number for one, fits in zip(left, new, strict=True) if fits and one.clear}
-        first = new & [one.clear or one.number not in clear for one in left]
-        best = int(np.argmax(np.where(first, scores, 0)))
+        best = int(np.argmax(np.where(new, scores, 0)))
         one = left.pop(best)
         chosen.append(one.rule)
         fresh[one.rows] = 0
@@ -571,7 +536,7 @@ def _suggestion(
         accuracy=replace(clopper_pearson(one.share * evidence, evidence), n=len(one.rows)),
         measured=measured_share(labels, one.rows, r),
         usual=float(documents.usual[r]),
-        guess=not (one.clear and one.adds and documents.is_confirmed(one.rows, r)),
+        guess=not documents.is_clear(one.rows, r),
         fits=shown(i for i in order.tolist() if given[i] == r),
         misfits=shown(i for i in order[::-1].tolist() if given[i] != r),
         perhaps_gold=_perhaps_gold(one.rule.when, documents),
