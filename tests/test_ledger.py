@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unruly.errors import InputError
-from unruly.facts import GoldUse, Ledger, Use
+from unruly.ledger import GoldUse, Ledger, Use
 
 entries = st.lists(
     st.builds(GoldUse, st.sampled_from(Use), st.integers(1, 10**6), st.text(max_size=8)), max_size=6

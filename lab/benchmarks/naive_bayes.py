@@ -35,12 +35,12 @@ from unruly.denoising.behaviour import evidence
 from unruly.denoising.em import Posteriors, Task, expectation_maximisation, pooled
 from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
-from unruly.facts import BalanceOrigin
 from unruly.features.cache import FeatureCache
 from unruly.features.encoder import view_of
 from unruly.features.lsa import Lsa
 from unruly.features.registry import encoder_from
 from unruly.features.stack import EncoderStack
+from unruly.findings import BalanceOrigin
 from unruly.learner import UNKNOWN
 from unruly.statistics import log_softmax, sample_rows, softmax
 from unruly.texts.corpus import Corpus

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
-from unruly.facts import ClassBalance, GoldUse, Note
 from unruly.features.encoder import Features
+from unruly.findings import ClassBalance, Note
+from unruly.ledger import GoldUse
 from unruly.statistics import Share
 from unruly.texts.columns import UNKNOWN as UNKNOWN
 from unruly.texts.columns import check_labels as check_labels

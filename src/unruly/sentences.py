@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from unruly.errors import Where
-from unruly.facts import (
+from unruly.findings import (
     BalanceOrigin,
     BlankTexts,
     ClassBalance,

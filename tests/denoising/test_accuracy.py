@@ -19,7 +19,7 @@ from unruly.denoising.balance import Balance
 from unruly.denoising.em import expectation_maximisation
 from unruly.denoising.fit import _task, denoise
 from unruly.denoising.settings import Settings
-from unruly.facts import BalanceOrigin
+from unruly.findings import BalanceOrigin
 from unruly.prior import StatedBalance
 from unruly.statistics import softmax
 

@@ -14,7 +14,7 @@ from unruly.denoising.balance import (
     from_labels,
     vote_shares,
 )
-from unruly.facts import BalanceOrigin
+from unruly.findings import BalanceOrigin
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 

@@ -12,8 +12,8 @@ from unruly.denoising.balance import Balance, vote_shares
 from unruly.denoising.em import Task, _first_targets, expectation_maximisation, pooled
 from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
-from unruly.facts import BalanceOrigin
 from unruly.features.encoder import Features
+from unruly.findings import BalanceOrigin
 from unruly.labelmodels.majority_vote import MajorityVote
 from unruly.progress import Silent
 from unruly.statistics import softmax

@@ -11,8 +11,8 @@ from tests.denoising.planted import Labels, drawn, skewed
 
 from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
-from unruly.facts import WeakSource
 from unruly.features.encoder import Block, Features
+from unruly.findings import WeakSource
 from unruly.labelling.sampling import draw
 from unruly.prior import StatedBalance
 from unruly.votes.votes import Votes

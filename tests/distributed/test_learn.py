@@ -12,7 +12,7 @@ from tests.distributed.conftest import ROWS, Here, Place
 from unruly.distributed.learn import fit
 from unruly.distributed.run import Placement
 from unruly.errors import InputError
-from unruly.facts import LearntFromSample
+from unruly.findings import LearntFromSample
 from unruly.project.project import Project
 
 SMALL = Placement(part_rows=30)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
 from unruly.errors import InputError, ModelFileError, SettingsError
-from unruly.facts import EncoderFallback
 from unruly.features import minilm
 from unruly.features.custom import PrecomputedFeatures
 from unruly.features.encoder import Encoder, import_path
@@ -31,6 +30,7 @@ from unruly.features.registry import (
 )
 from unruly.features.stack import PLAN, EncoderStack
 from unruly.features.static import Static
+from unruly.findings import EncoderFallback
 from unruly.texts.corpus import Corpus
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unruly.facts import Contradiction, LabelProblem, UnknownClass, UnknownId, UnreadableLine
+from unruly.findings import Contradiction, LabelProblem, UnknownClass, UnknownId, UnreadableLine
 from unruly.labelling.answers import (
     Labelled,
     import_labels,

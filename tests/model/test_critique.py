@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.model.planted import WORDS, texts
 
-from unruly.facts import (
+from unruly.findings import (
     Conflict,
     RepeatedSource,
     SharesUnknown,
@@ -20,7 +20,7 @@ from unruly.facts import (
     UncoveredClass,
     WeakSource,
     WeakWord,
-    note_to_plain,
+    finding_to_plain,
 )
 from unruly.model.critique import (
     DisableSource,
@@ -266,7 +266,7 @@ def test_words_of_good_lists_are_left_alone(
 
 def test_advice_is_plain_json() -> None:
     votes = votes_of([[0, 1, -1]] * 40 + [[0, 0, -1]] * 30)
-    plain = [note_to_plain(c) for c in critique_rules(votes, judged(votes))]
+    plain = [finding_to_plain(c) for c in critique_rules(votes, judged(votes))]
     assert json.loads(json.dumps(plain))[0]["kind"] == "weak_source"
 
 

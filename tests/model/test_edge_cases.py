@@ -9,7 +9,7 @@ import pytest
 from tests.model.planted import planted, quick
 
 from unruly.errors import InputError
-from unruly.facts import BlankTexts
+from unruly.findings import BlankTexts
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.votes.votes import Votes
 

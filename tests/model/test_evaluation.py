@@ -16,9 +16,9 @@ from sklearn.metrics import confusion_matrix, f1_score
 from tests.model.planted import planted, quick
 
 from unruly.errors import InputError
-from unruly.facts import Ledger, Use
 from unruly.labelmodels.majority_vote import commonest_class
 from unruly.learner import Heads
+from unruly.ledger import Ledger, Use
 from unruly.model.evaluation import (
     Evaluation,
     calibration_error,

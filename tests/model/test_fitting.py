@@ -13,7 +13,7 @@ from tests.model.planted import planted, quick
 import unruly
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError, ModelFileError, SettingsError
-from unruly.facts import Use
+from unruly.ledger import Use
 from unruly.model.storage import restore
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.cotraining import cotrain

@@ -15,7 +15,7 @@ from tests.model.planted import quick
 
 import unruly
 from unruly.errors import InputError, ModelFileError, RuleError, UnrulyError
-from unruly.facts import DocumentsGivenUp
+from unruly.findings import DocumentsGivenUp
 from unruly.model.saved_rules import Absent, AllowedRules, SavedRules, function_files
 from unruly.model.storage import open_container, to_json, write_container
 from unruly.model.weak_classifier import WeakClassifier

@@ -11,7 +11,7 @@ from tests.model.planted import planted, quick
 
 from unruly import Votes, WeakClassifier
 from unruly.errors import InputError
-from unruly.facts import (
+from unruly.findings import (
     BalanceOrigin,
     BlankTexts,
     ClassBalance,
@@ -20,8 +20,8 @@ from unruly.facts import (
     EncoderFallback,
     Note,
     WeakSource,
+    finding_to_plain,
     note_from_plain,
-    note_to_plain,
 )
 from unruly.model.summary import FitSummary
 from unruly.sentences import sentence
@@ -131,7 +131,7 @@ def test_a_note_is_a_sentence_with_its_figures(note: Note, pieces: list[str]) ->
 
 @pytest.mark.parametrize("note", [note for note, _ in NOTES], ids=lambda note: note.kind)
 def test_a_note_survives_json(note: Note) -> None:
-    assert note_from_plain(json.loads(json.dumps(note_to_plain(note)))) == note
+    assert note_from_plain(json.loads(json.dumps(finding_to_plain(note)))) == note
 
 
 def test_a_stated_share_far_below_the_votes_is_told() -> None:

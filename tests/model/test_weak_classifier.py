@@ -20,9 +20,9 @@ from tests.model.planted import WORDS, planted, quick, texts
 import unruly
 from unruly.denoising.settings import Settings
 from unruly.errors import InputError, SettingsError
-from unruly.facts import Use
 from unruly.features.encoder import Features
 from unruly.labelling.answers import Labelled
+from unruly.ledger import Use
 from unruly.model.evaluation import GoldScorer, VotesScored, vote_agreement
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.settings import PaperSettings

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from unruly.errors import InputError
-from unruly.facts import GoldUse, Use
 from unruly.features.encoder import Block, Features
+from unruly.ledger import GoldUse, Use
 from unruly.paper.classifier import _LOOK, LiveRows, LiveUnits, Part
 from unruly.paper.cotraining import cotrain
 from unruly.paper.inference import CoTrained

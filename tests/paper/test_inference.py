@@ -14,9 +14,9 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from unruly.errors import InputError
-from unruly.facts import GoldUse, Use
 from unruly.features.encoder import Features
 from unruly.learner import Learner
+from unruly.ledger import GoldUse, Use
 from unruly.paper import inference
 from unruly.paper.cotraining import cotrain
 from unruly.paper.inference import CoTrained, combine

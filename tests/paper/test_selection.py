@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.facts import GoldUse, Use
 from unruly.features.encoder import Features
+from unruly.ledger import GoldUse, Use
 from unruly.paper.cotraining import cotrain
 from unruly.paper.selection import Best, hold_out
 from unruly.paper.settings import PaperSettings

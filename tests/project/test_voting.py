@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from unruly.errors import InputError, MissingExtraError, RuleError, UnrulyError, Where
-from unruly.facts import IdleRule, SharesAgainstVotes, SilentSource, note_to_plain
+from unruly.findings import IdleRule, SharesAgainstVotes, SilentSource, finding_to_plain
 from unruly.project.file import make_starter
 from unruly.project.project import DataFiles, Project
 from unruly.project.voting import Checked, check_project, vote_split
@@ -172,7 +172,7 @@ def test_a_source_that_votes_for_a_class_far_more_often_than_it_occurs(tmp_path:
     assert fact.voted > 0.1
     assert f"at most {0.05 / fact.voted:.0%} of these votes are" in sentence(fact)
     assert sentence(fact) in checked.lines()
-    assert note_to_plain(fact) in checked.to_plain()["findings"]
+    assert finding_to_plain(fact) in checked.to_plain()["findings"]
 
 
 def too_frequent(checked: Checked) -> list[SharesAgainstVotes]:

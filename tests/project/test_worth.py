@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.planted_votes import planted_votes
 
 from unruly.errors import InputError
-from unruly.facts import Ledger, Use
 from unruly.features.encoder import Features
+from unruly.ledger import Ledger, Use
 from unruly.project.worth import Worth, crossing, measure_worth, sizes
 
 

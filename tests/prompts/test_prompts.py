@@ -23,7 +23,7 @@ from tests.prompts.stand_in import StandIn
 import unruly
 from unruly.cli.main import run
 from unruly.errors import InputError, RuleError
-from unruly.facts import SilentSource
+from unruly.findings import SilentSource
 from unruly.project.project import Project
 from unruly.project.voting import asked_line
 from unruly.prompts.answers import AnswerStore, Budget, Cost, Price

@@ -10,7 +10,8 @@ import pytest
 from tests.bad_projects import inverted, one_bad_word, one_class_each, three_documents
 from tests.report.written import section_of
 
-from unruly.facts import Conflict, SharesUnknown, SilentSource, Use, WeakSource, WeakWord
+from unruly.findings import Conflict, SharesUnknown, SilentSource, WeakSource, WeakWord
+from unruly.ledger import Use
 from unruly.model.critique import DisableSource, DropWord, remedy_of
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.project import Project

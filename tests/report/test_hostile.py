@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.report.written import Written, answers_for, readable, words
 
-from unruly.facts import (
+from unruly.findings import (
     BalanceOrigin,
     ClassBalance,
     ClassesWithoutVotes,

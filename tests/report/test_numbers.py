@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.report.conftest import Made
 
-from unruly.facts import Use
 from unruly.learner import Heads
+from unruly.ledger import Use
 from unruly.report.accuracy import MOST_VOTES, by_votes, confidence_of, noise
 from unruly.report.facts import Facts, ScoredOn, gather
 from unruly.report.sources import source_weights

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.report.conftest import ATTACK, CLASSES, Made
 
-from unruly.facts import BalanceOrigin, BlankTexts, ClassBalance
+from unruly.findings import BalanceOrigin, BlankTexts, ClassBalance
 from unruly.html import escape
 from unruly.learner import Epoch
 from unruly.report.facts import Facts, gather

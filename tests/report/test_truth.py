@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.report.written import Written, answers_for, section_of, words
 
-from unruly.facts import BalanceOrigin, ClassBalance, WeakSource
+from unruly.findings import BalanceOrigin, ClassBalance, WeakSource
 from unruly.report.page import page
 from unruly.votes.votes import Votes
 

@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.facts import ClassBalance, Ledger, Note
+from unruly.findings import ClassBalance, Note
 from unruly.labelmodels.majority_vote import commonest_class
 from unruly.learner import Heads
+from unruly.ledger import Ledger
 from unruly.model.fitted import Fitted
 from unruly.model.predictions import Predictions
 from unruly.model.summary import FitSummary, SourceLine

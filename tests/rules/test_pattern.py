@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from unruly.errors import RuleError
-from unruly.facts import note_from_plain, note_to_plain
+from unruly.findings import finding_to_plain, note_from_plain
 from unruly.rules import AllOf, AnyOf, Keywords, Not, PartWords, VoteCache, WordSequence
 from unruly.rules.condition import TEXT, Condition, spans_of
 from unruly.rules.matching import given_up
@@ -118,7 +118,7 @@ def test_a_rule_gives_up_on_a_document_and_says_so(
     assert votes.matrix[:, 0].tolist() == [1, -1, -1]
     (fact,) = given_up(votes)
     assert (fact.source, fact.rule, fact.documents) == ("p", 1, 1)
-    assert note_from_plain(note_to_plain(fact)) == fact
+    assert note_from_plain(finding_to_plain(fact)) == fact
     assert votes.matches(1) == ()
     assert len(votes.matches(0)[0].spans) == 1
     assert spans_of(rule, {TEXT: bomb}) == ()

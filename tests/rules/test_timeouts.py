@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unruly.errors import RuleError
-from unruly.facts import note_from_plain, note_to_plain
+from unruly.findings import finding_to_plain, note_from_plain
 from unruly.rules import AnyOf, Keywords, Pattern, timeouts
 from unruly.rules import pattern as pattern_module
 from unruly.rules.condition import TEXT, Condition
@@ -148,7 +148,7 @@ def test_the_remedy_is_one_that_the_rule_has(time: Time, when: Condition, remedy
         votes = sources.vote(Corpus.from_texts(["a" * 1_000_000]))
     (fact,) = given_up(votes)
     assert remedy in sentence(fact)
-    assert note_from_plain(note_to_plain(fact)) == fact
+    assert note_from_plain(finding_to_plain(fact)) == fact
 
 
 @pytest.mark.filterwarnings("ignore:.*timed out")

@@ -17,8 +17,8 @@ from unruly.denoising.balance import vote_shares
 from unruly.denoising.behaviour import source_behaviour
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError, RuleError
-from unruly.facts import ClassesAlike, UncoveredClass
 from unruly.features.encoder import Features
+from unruly.findings import ClassesAlike, UncoveredClass
 from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote, majority_vote
 from unruly.labelmodels.matrix_completion import MatrixCompletion

@@ -11,10 +11,10 @@ from lab.tests.bench.handmade import write_tiny
 from lab.tests.peers.planted_task import trained
 
 from unruly.errors import InputError
-from unruly.facts import GoldUse, Use
 from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Features
 from unruly.labelmodels.majority_vote import MajorityVote
+from unruly.ledger import GoldUse, Use
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly_lab.bench.datasets import Dataset, Folder

@@ -14,7 +14,7 @@ import pytest
 from lab.tests.bench.handmade import outcome, seeds
 from lab.tests.peers.planted_task import selected
 
-from unruly.facts import GoldUse
+from unruly.ledger import GoldUse
 from unruly_lab.bench import (
     by_matched,
     clean_labels,

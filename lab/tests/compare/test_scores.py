@@ -13,7 +13,7 @@ import pytest
 from lab.tests.peers.planted_task import planted_task
 from numpy.typing import NDArray
 
-from unruly.facts import GoldUse
+from unruly.ledger import GoldUse
 from unruly.votes.votes import Votes
 from unruly_lab.compare.scores import gold_scores, hidden_rows, unseen_likelihood, without_votes
 from unruly_lab.peers.bert_mlp import majority

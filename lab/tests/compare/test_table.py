@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from lab.tests.peers.planted_task import trained
 
-from unruly.facts import Ledger, Use
+from unruly.ledger import Ledger, Use
 from unruly.statistics import Share
 from unruly_lab.compare.comparison import Comparison, Row
 from unruly_lab.compare.scores import GoldScores

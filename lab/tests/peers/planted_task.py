@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unruly.facts import GoldUse, Use
 from unruly.features.encoder import Features
 from unruly.learner import Gold
+from unruly.ledger import GoldUse, Use
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly_lab.peers.systems import Documents, System, TrainingData

@@ -9,7 +9,7 @@ import pytest
 from lab.tests.peers.planted_task import planted_task, same_twice
 
 import unruly
-from unruly.facts import Use
+from unruly.ledger import Use
 from unruly_lab.peers.default import Default
 from unruly_lab.peers.label_models import majority_vote
 from unruly_lab.peers.labels import share

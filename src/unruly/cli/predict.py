@@ -123,7 +123,7 @@ def predict(
       cat comments.jsonl | unruly predict spam.unruly - > labelled.jsonl
       unruly predict spam.unruly comments/ -o labelled/ --engine ray --workers 8
     """
-    from unruly.facts import note_to_plain
+    from unruly.findings import finding_to_plain
     from unruly.model.predictions import predict_stream
     from unruly.texts.table import row_remarks
 
@@ -193,7 +193,7 @@ def predict(
             "missing": written.missing,
             "skipped": len(written.skipped),
             "broken": [asdict(file) for file in written.broken],
-            "given_up": [note_to_plain(fact) for fact in written.given_up],
+            "given_up": [finding_to_plain(fact) for fact in written.given_up],
             "labels": written.labels,
             "columns": written.columns,
         }

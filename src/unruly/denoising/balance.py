@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.facts import BalanceOrigin
+from unruly.findings import BalanceOrigin
 from unruly.votes.sparse import SparseVotes
 
 Real64 = NDArray[np.float64]

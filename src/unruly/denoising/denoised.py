@@ -23,16 +23,10 @@ from unruly.denoising.accuracy import vote_accuracy
 from unruly.denoising.behaviour import evidence
 from unruly.denoising.em import pooled
 from unruly.denoising.regression import SoftmaxRegression
-from unruly.facts import (
-    ClassBalance,
-    GoldUse,
-    Ledger,
-    Note,
-    note_from_plain,
-    note_to_plain,
-)
 from unruly.features.encoder import Features
+from unruly.findings import ClassBalance, Note, finding_to_plain, note_from_plain
 from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER, Epoch, Heads, check_known
+from unruly.ledger import GoldUse, Ledger
 from unruly.statistics import Share, ratio, softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
@@ -191,9 +185,9 @@ class DenoisedModel:
             "scales": [text.scale for text in self.texts],
             "weights": list(self.weights),
             "tau": self.tau,
-            "balance": note_to_plain(self.balance),
+            "balance": finding_to_plain(self.balance),
             "gold_used": Ledger(self.gold_used).to_plain(),
-            "notes": [note_to_plain(note) for note in self.notes],
+            "notes": [finding_to_plain(note) for note in self.notes],
         }
 
     @classmethod

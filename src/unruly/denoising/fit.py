@@ -38,19 +38,18 @@ from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
 from unruly.errors import InputError
-from unruly.facts import (
+from unruly.features.encoder import Features
+from unruly.findings import (
     BalanceOrigin,
     ClassBalance,
     ClassesAlike,
     ClassesWithoutVotes,
-    GoldUse,
     Note,
     SharesAgainstVotes,
-    Use,
     WeakSource,
 )
-from unruly.features.encoder import Features
 from unruly.learner import UNKNOWN, Gold, check_features, check_labels
+from unruly.ledger import GoldUse, Use
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.statistics import Share, sample_rows

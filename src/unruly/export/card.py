@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shlex import quote
 
 import unruly
-from unruly.facts import Use
+from unruly.ledger import Use
 from unruly.model.fitted import Fitted
 from unruly.sentences import sentence
 from unruly.wording import counted, plural

@@ -20,9 +20,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from unruly.errors import InputError, ModelFileError, SettingsError
-from unruly.facts import EncoderFallback
 from unruly.features.encoder import Encoder, State, import_path
 from unruly.files import check_name
+from unruly.findings import EncoderFallback
 from unruly.wording import did_you_mean, listed
 
 # Encoders and their libraries are imported where one is made, so that looking at a file costs nothing.

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, ModelFileError, not_fitted
-from unruly.facts import EncoderFallback
 from unruly.features.cache import FeatureCache
 from unruly.features.encoder import TEXT, Block, Encoder, Features, view_of
 from unruly.features.registry import (
@@ -26,6 +25,7 @@ from unruly.features.registry import (
     encoder_to_bytes,
     refused,
 )
+from unruly.findings import EncoderFallback
 from unruly.progress import SILENT, Progress
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus, text_digests

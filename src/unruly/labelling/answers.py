@@ -36,7 +36,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.facts import Contradiction, LabelProblem, UnknownClass, UnknownId, note_to_plain
+from unruly.findings import Contradiction, LabelProblem, UnknownClass, UnknownId, finding_to_plain
 from unruly.labelling.label_file import NO_CLASS, SKIPPED, Answer, LabelFile, moment
 from unruly.learner import UNKNOWN
 from unruly.sentences import label_sentences
@@ -187,7 +187,7 @@ def problems_to_plain(problems: Sequence[LabelProblem], name: str) -> list[dict[
     >>> problems_to_plain([UnknownId("7")], "labels.csv")
     [{'file': 'labels.csv', 'kind': 'unknown_id', 'id': '7'}]
     """
-    return [{"file": name, **note_to_plain(problem)} for problem in problems]
+    return [{"file": name, **finding_to_plain(problem)} for problem in problems]
 
 
 def problem_lines(problems: Sequence[LabelProblem], name: str) -> list[str]:

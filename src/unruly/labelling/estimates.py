@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from unruly.denoising.balance import Balance, from_labels
 from unruly.errors import InputError
-from unruly.facts import BalanceOrigin, GoldUse, Use
 from unruly.features.encoder import Features
+from unruly.findings import BalanceOrigin
 from unruly.labelling.answers import Labelled
 from unruly.learner import UNKNOWN, Gold, Learner
+from unruly.ledger import GoldUse, Use
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import Z95, Share, sample_rows, wilson
 from unruly.votes.votes import Votes

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Self
 
 from unruly.errors import InputError, Where
-from unruly.facts import UnreadableLine
 from unruly.files import written_whole
+from unruly.findings import UnreadableLine
 from unruly.texts.table import BOM, check_wide
 
 CANNOT_TELL, SKIPPED, WITHDRAWN = "(cannot tell)", "(skipped)", "(withdrawn)"

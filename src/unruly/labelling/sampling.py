@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from unruly.denoising.balance import vote_shares
 from unruly.errors import InputError
-from unruly.facts import Contradiction, UnknownClass
+from unruly.findings import Contradiction, UnknownClass
 from unruly.labelling.answers import (
     labelled,
     places_of,

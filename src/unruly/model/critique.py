@@ -1,4 +1,4 @@
-"""What is wrong with the rules, found without true labels: typed findings (`unruly.facts`), and perhaps a remedy for each.
+"""What is wrong with the rules, found without true labels: typed findings (`unruly.findings`), and perhaps a remedy for each.
 
 The accuracy of a source is the fit's own estimate. Subsets of its votes, such as those on one keyword, are estimated
 in the same way (`unruly.denoising.accuracy`); for methods without such estimates, the model's probabilities are used.
@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.denoising.accuracy import FEW, vote_accuracy
-from unruly.facts import (
+from unruly.findings import (
     Conflict,
     Critique,
     RepeatedSource,

@@ -13,9 +13,9 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError
-from unruly.facts import Ledger
 from unruly.html import escape, html_table
 from unruly.learner import Heads
+from unruly.ledger import Ledger
 from unruly.statistics import Z95, Share, wilson
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import PickedRows, Votes

@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.facts import Ledger
 from unruly.features.encoder import Features
 from unruly.html import escape, html_table, marked_html
 from unruly.learner import Heads
+from unruly.ledger import Ledger
 from unruly.model.fitted import Fitted, Neighbour
 from unruly.model.inputs import Documents, silence
 from unruly.model.predictions import DECIDED

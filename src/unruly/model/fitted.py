@@ -12,10 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.facts import Ledger, Use
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
 from unruly.learner import UNKNOWN, Heads, Learner
+from unruly.ledger import Ledger, Use
 from unruly.model.inputs import (
     Documents,
     Labels,

@@ -11,19 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, SettingsError
-from unruly.facts import (
-    BlankTexts,
-    DocumentsUnasked,
-    LearntFromSample,
-    Ledger,
-    Note,
-)
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
+from unruly.findings import BlankTexts, DocumentsUnasked, LearntFromSample, Note
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate, estimate_accuracy, hold_out
 from unruly.labelmodels.majority_vote import commonest_class
 from unruly.learner import UNKNOWN, Gold, Heads, Learner
+from unruly.ledger import Ledger
 from unruly.model.fitted import (
     SNIPPET,
     Fitted,

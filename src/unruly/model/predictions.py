@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, SettingsError, Where
-from unruly.facts import DocumentsGivenUp
 from unruly.files import check_no_folder, check_not_input
+from unruly.findings import DocumentsGivenUp
 from unruly.html import html_table
 from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER, Heads
 from unruly.progress import SILENT, Progress, stage

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.facts import BalanceOrigin, ClassBalance, Ledger, Note, note_from_plain, note_to_plain
+from unruly.findings import BalanceOrigin, ClassBalance, Note, finding_to_plain, note_from_plain
 from unruly.html import html_table, with_code
 from unruly.learner import Heads, Learner
+from unruly.ledger import Ledger
 from unruly.sentences import sentence
 from unruly.statistics import Share
 from unruly.votes.votes import Votes
@@ -110,8 +111,8 @@ class FitSummary:
             "epochs": self.epochs,
             "kept_epoch": self.kept_epoch,
             "method": self.method,
-            "balance": None if self.balance is None else note_to_plain(self.balance),
-            "notes": [note_to_plain(note) for note in self.notes],
+            "balance": None if self.balance is None else finding_to_plain(self.balance),
+            "notes": [finding_to_plain(note) for note in self.notes],
             "ledger": self.ledger.to_plain(),
             "gold_free": self.ledger.gold_free,
         }

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, SettingsError, not_fitted
-from unruly.facts import Ledger
 from unruly.features.registry import plain_spec
 from unruly.features.stack import Encoding
 from unruly.files import check_not_input
 from unruly.learner import Epoch
+from unruly.ledger import Ledger
 from unruly.model import storage
 from unruly.model.fitted import Fitted, digests_of
 from unruly.model.inputs import Documents, Labels, check_rows, labels_of
@@ -44,9 +44,9 @@ from unruly.texts.frame_table import files_of
 from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
-    from unruly.facts import Critique
     from unruly.features.cache import FeatureCache
     from unruly.features.encoder import Features
+    from unruly.findings import Critique
     from unruly.labelling.answers import Labelled
     from unruly.labelling.estimates import AccuracyEstimate
     from unruly.labelling.sampling import Questions

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.facts import GoldUse, Use
 from unruly.features.encoder import Features
 from unruly.learner import UNKNOWN, Epoch, Gold, check_labels
+from unruly.ledger import GoldUse, Use
 from unruly.paper.attention import Attention, global_reliability
 from unruly.paper.classifier import Classifier, LiveRows, LiveUnits
 from unruly.paper.denoiser import attend, denoiser_step

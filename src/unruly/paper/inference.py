@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from unruly.facts import GoldUse, Ledger, Note
 from unruly.features.encoder import Features
+from unruly.findings import Note
 from unruly.learner import BOTH, CLASSIFIER, DENOISER, Epoch, Heads, check_known
+from unruly.ledger import GoldUse, Ledger
 from unruly.paper.attention import Attention, cast, outcomes, softmax_by_row
 from unruly.paper.classifier import Classifier
 from unruly.paper.denoiser import rule_scores

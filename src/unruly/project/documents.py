@@ -11,12 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, UnrulyError, Where
-from unruly.facts import Use
 from unruly.files import written_whole
 from unruly.labelling.answers import Labelled, labelled
 from unruly.labelling.estimates import BalanceEstimate, estimate_balance
 from unruly.labelling.label_file import LabelFile
 from unruly.labelling.sampling import Session, ask, contested, from_votes
+from unruly.ledger import Use
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.texts.corpus import Corpus

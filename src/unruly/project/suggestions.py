@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.facts import Critique, Note, SharesAgainstVotes, note_to_plain
+from unruly.findings import Critique, Note, SharesAgainstVotes, finding_to_plain
 from unruly.model.candidates import likely_gold
 from unruly.model.critique import Remedy, VoteJudge, critique_rules, remedy_of, remedy_to_plain
 from unruly.model.suggestions import Refused, RuleSuggestion, suggest_rules
@@ -66,7 +66,7 @@ class Suggestions:
             "labels": self.labels,
             "stand_in": self.stand_in,
             "likely_gold": self.likely_gold,
-            "notes": [note_to_plain(note) for note in self.notes],
+            "notes": [finding_to_plain(note) for note in self.notes],
             "proposals": None if self.proposals is None else self.proposals.to_plain(),
         }
 
@@ -97,7 +97,7 @@ class Suggestions:
                 if remedy is None
                 else {"number": numbers[remedy], "remedy": remedy_to_plain(remedy)}
             )
-            plain.append({**note_to_plain(one), **action})
+            plain.append({**finding_to_plain(one), **action})
         return plain
 
 

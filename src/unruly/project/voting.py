@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import Where
-from unruly.facts import (
+from unruly.findings import (
     BlankTexts,
     ClassesAlike,
     ClassesWithoutVotes,
@@ -30,7 +30,7 @@ from unruly.facts import (
     SharesAgainstVotes,
     SilentSource,
     StarredKeyword,
-    note_to_plain,
+    finding_to_plain,
 )
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress
@@ -201,10 +201,10 @@ class Checked:
             "holds": self.holds,
             "learnable": self.learnable,
             "disabled": list(self.disabled),
-            "findings": [note_to_plain(found) for found in self.findings],
+            "findings": [finding_to_plain(found) for found in self.findings],
             "texts": {**asdict(self.texts), "skipped": len(self.texts.skipped)},
             "examples": self.examples,
-            "failures": [note_to_plain(failure) for failure in self.failures],
+            "failures": [finding_to_plain(failure) for failure in self.failures],
             "summary": self.summary.to_dict(),
         }
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError
-from unruly.facts import Ledger, Use
 from unruly.features.encoder import Features
+from unruly.ledger import Ledger, Use
 from unruly.progress import SILENT, Progress, stage
 from unruly.project.project import Project
 from unruly.statistics import Share, wilson

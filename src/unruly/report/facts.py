@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.facts import ClassBalance, Critique, Ledger, Use, WeakWord, note_to_plain
 from unruly.features.cache import FeatureCache
+from unruly.findings import ClassBalance, Critique, WeakWord, finding_to_plain
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import Epoch, Heads
+from unruly.ledger import Ledger, Use
 from unruly.model.critique import VoteJudge, critique_rules
 from unruly.model.evaluation import Evaluation
 from unruly.model.fitted import Fitted, digests_of
@@ -170,9 +171,9 @@ class Facts(KeyFigures):
             "accuracy_by_labels": self.by_labels.to_plain() if self.by_labels else None,
             "ledger": self.ledger.to_plain(),
             "gold_free": self.ledger.gold_free,
-            "balance": None if self.balance is None else note_to_plain(self.balance),
-            "notes": [note_to_plain(note) for note in self.summary.notes],
-            "critique": [note_to_plain(one) for one in self.critique],
+            "balance": None if self.balance is None else finding_to_plain(self.balance),
+            "notes": [finding_to_plain(note) for note in self.summary.notes],
+            "critique": [finding_to_plain(one) for one in self.critique],
             "suggestions": [one.to_plain() for one in self.suggestions],
         }
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from unruly.facts import BalanceOrigin, Use
 from unruly.features.cache import FeatureCache
 from unruly.files import check_no_folder, written_whole
+from unruly.findings import BalanceOrigin
 from unruly.html import (
     GOOD,
     HEIGHT,
@@ -27,6 +27,7 @@ from unruly.html import (
 )
 from unruly.labelling.answers import Labelled
 from unruly.learner import Epoch
+from unruly.ledger import Use
 from unruly.model.fitted import Fitted
 from unruly.progress import SILENT, Progress
 from unruly.report.accuracy import (

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.denoising.accuracy import FEW
-from unruly.facts import (
+from unruly.findings import (
     BalanceOrigin,
     Conflict,
     Critique,
@@ -18,12 +18,12 @@ from unruly.facts import (
     SharesUnknown,
     SilentSource,
     UncoveredClass,
-    Use,
     WeakSource,
     WeakWord,
 )
 from unruly.html import escape
 from unruly.labelmodels.majority_vote import class_wins
+from unruly.ledger import Use
 from unruly.model.critique import CONFLICT, REPEATS, THIN
 from unruly.model.evaluation import Evaluation, Part, majority_shares, paired_gain
 from unruly.report.markup import (

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
 from unruly.errors import InputError, RuleError, UnrulyError, Where, first_line
-from unruly.facts import DocumentsGivenUp
 from unruly.files import CacheFiles, cache_folder, unchanged, written_whole
+from unruly.findings import DocumentsGivenUp
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.condition import (
     ID,

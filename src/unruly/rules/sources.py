@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import RuleError, UnrulyError
-from unruly.facts import ExampleFailure
+from unruly.findings import ExampleFailure
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.column import Column, NumbersInColumns
 from unruly.rules.function import is_rule_function

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from unruly.errors import InputError
-from unruly.facts import ClassBalance, Use
+from unruly.findings import ClassBalance
 from unruly.labelling.answers import written_id
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
+from unruly.ledger import Use
 from unruly.studio.documents import Card, cards
 from unruly.studio.state import NONE, State
 from unruly.studio.training import Trainer

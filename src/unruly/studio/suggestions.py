@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from starlette.responses import Response
 
 from unruly.errors import InputError
-from unruly.facts import (
+from unruly.findings import (
     Conflict,
     Critique,
     RepeatedSource,

@@ -15,7 +15,7 @@ import numpy as np
 from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
-from unruly.facts import Use
+from unruly.ledger import Use
 from unruly.rules.matching import VoteCache
 from unruly.statistics import sample_rows
 from unruly.studio.documents import cards

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unruly.errors import InputError
-from unruly.facts import GoldUse, Use
+from unruly.ledger import GoldUse, Use
 
 EXPERIMENTS = ("main", "clean", "parameters", "search")
 SELECTIONS = ("none", "gold")

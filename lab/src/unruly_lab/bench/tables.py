@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from unruly.facts import Use
+from unruly.ledger import Use
 from unruly_lab.bench import paper_figures as paper
 from unruly_lab.bench.paper_figures import DATASETS
 from unruly_lab.bench.runs import AUTO, GIVEN, Outcome, Run

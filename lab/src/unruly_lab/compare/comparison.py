@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, UnrulyError
-from unruly.facts import GoldUse, Ledger, Use
 from unruly.labelmodels.majority_vote import majority_vote
+from unruly.ledger import GoldUse, Ledger, Use
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import Share
 from unruly_lab.compare.scores import (

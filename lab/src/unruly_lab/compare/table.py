@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from unruly.facts import GoldUse
 from unruly.files import written_whole
+from unruly.ledger import GoldUse
 from unruly.statistics import Share
 from unruly.wording import plural
 from unruly_lab.compare.comparison import Comparison, Row
@@ -125,7 +125,7 @@ def _behaviour(row: Row, unseen: bool) -> tuple[str, ...]:
 def gold_words(uses: Sequence[GoldUse]) -> str:
     """What true labels were used for, in a cell.
 
-    >>> from unruly.facts import Use
+    >>> from unruly.findings import Use
     >>> gold_words([GoldUse(Use.TRAINING, 30, "clean labels")]), gold_words([])
     ('30 for training', 'none')
     """

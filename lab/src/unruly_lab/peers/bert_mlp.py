@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unruly.errors import InputError, SettingsError
-from unruly.facts import GoldUse
 from unruly.features.encoder import Features
 from unruly.learner import Gold
+from unruly.ledger import GoldUse
 from unruly.paper.settings import PaperSettings
 from unruly.paper.training_set import moments, standardised
 from unruly.progress import SILENT, Progress, stage

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unruly.facts import GoldUse, Use
+from unruly.ledger import GoldUse, Use
 from unruly.model.settings import MethodSettings
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import SILENT, Progress

@@ -28,9 +28,9 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from unruly.errors import InputError
-from unruly.facts import GoldUse, Use
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import UNKNOWN, Gold, check_labels
+from unruly.ledger import GoldUse, Use
 from unruly.paper.training_set import moments
 from unruly.progress import SILENT, Progress, stage
 from unruly.votes.votes import Votes

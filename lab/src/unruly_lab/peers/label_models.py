@@ -13,11 +13,11 @@ from hashlib import blake2b
 
 import numpy as np
 
-from unruly.facts import GoldUse
 from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.label_model import LabelModel
 from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
+from unruly.ledger import GoldUse
 from unruly.progress import SILENT, Progress
 from unruly_lab.peers.denoiser_alone import DenoiserAlone
 from unruly_lab.peers.systems import Documents, Proba, TrainingData

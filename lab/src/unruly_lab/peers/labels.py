@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.facts import GoldUse, Use
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import UNKNOWN, Gold, check_labels
+from unruly.ledger import GoldUse, Use
 from unruly.paper.cotraining import cotrain
 from unruly.paper.inference import CoTrained
 from unruly.paper.settings import PaperSettings

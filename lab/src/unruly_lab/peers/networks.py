@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unruly.errors import InputError
-from unruly.facts import GoldUse, Use
 from unruly.learner import Gold, check_labels
+from unruly.ledger import GoldUse, Use
 from unruly_lab.peers.systems import Documents, Proba
 
 Shape = tuple[int, ...]

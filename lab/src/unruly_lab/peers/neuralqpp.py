@@ -43,7 +43,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from unruly.errors import InputError
-from unruly.facts import GoldUse
+from unruly.ledger import GoldUse
 from unruly.paper.training_set import moments
 from unruly.progress import SILENT, Progress, stage
 from unruly.votes.votes import Votes

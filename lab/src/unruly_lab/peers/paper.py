@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from unruly.facts import GoldUse
+from unruly.ledger import GoldUse
 from unruly.paper.inference import CoTrained
 from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT, Progress

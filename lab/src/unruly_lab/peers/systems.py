@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.facts import GoldUse
 from unruly.features.encoder import Features
 from unruly.learner import Gold
+from unruly.ledger import GoldUse
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import SILENT, Progress
 from unruly.texts.corpus import Corpus

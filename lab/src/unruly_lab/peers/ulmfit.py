@@ -34,8 +34,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unruly.errors import InputError, SettingsError
-from unruly.facts import GoldUse
 from unruly.learner import Gold
+from unruly.ledger import GoldUse
 from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT, Progress, stage
 from unruly_lab.peers.labels import clean_used, denoised_labels, majority_labels

@@ -29,8 +29,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unruly.errors import SettingsError
-from unruly.facts import GoldUse
 from unruly.learner import UNKNOWN, Gold
+from unruly.ledger import GoldUse
 from unruly.progress import SILENT, Progress, stage
 from unruly_lab.peers.labels import clean_labels, clean_used
 from unruly_lab.peers.networks import BestEpoch, computing
