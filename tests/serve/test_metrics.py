@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import parser
 
 from unruly.serve.metrics import FAMILIES, Metrics, SharedCounters, summed
 
 
 def read(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     """By Prometheus's own parser: name and labels to value."""
-    parser = pytest.importorskip("prometheus_client.parser")
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in parser.text_string_to_metric_families(text)
