@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tests.denoising.planted import drawn
 
 from unruly.denoising.fit import denoise
@@ -18,6 +19,7 @@ from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import (
     BalanceEstimate,
     Real64,
+    Refitted,
     compare_accuracies,
     estimate_accuracy,
     estimate_balance,
@@ -25,8 +27,21 @@ from unruly.labelling.estimates import (
     weighted_accuracy,
 )
 from unruly.labelling.sampling import ask
-from unruly.learner import Gold, Learner
 from unruly.votes.votes import Votes
+
+
+def again(features: Features, votes: Votes, seen: list[int]) -> Refitted:
+    """Fits again on some documents, and notes how many labels it was given."""
+
+    def refitted(
+        rows: NDArray[np.intp], labels: NDArray[np.int64], weights: Real64
+    ) -> NDArray[np.float32]:
+        seen.append(int((labels >= 0).sum()))
+        part, cast = features.take(rows), votes.take(rows)
+        model = denoise(part, cast, clean=labels, label_weights=weights)
+        return model.heads(part, cast).combined
+
+    return refitted
 
 
 def test_intervals_hold_the_truth_though_draws_are_uneven() -> None:
@@ -61,11 +76,7 @@ def test_labels_that_were_trained_on_are_held_out() -> None:
     proba = model.heads(features, votes).combined
     seen: list[int] = []
 
-    def refit(x: Features, cast: Votes, clean: Gold, weights: Real64) -> Learner:
-        seen.append(int((clean >= 0).sum()))
-        return denoise(x, cast, clean=clean, label_weights=weights)
-
-    held = hold_out(refit, features, votes, told, told.rows)
+    held = hold_out(again(features, votes, seen), told, told.rows)
     honest = estimate_accuracy(proba, told, held)
     naive = estimate_accuracy(proba, told)
     truly = float((proba.argmax(axis=1) == truth)[60:].mean())
@@ -86,11 +97,8 @@ def test_only_labels_that_were_trained_on_are_held_out() -> None:
     told = Labelled.alike(np.where(np.arange(400) < 50, truth, -1), "labels.csv")
     seen: list[int] = []
 
-    def refit(x: Features, cast: Votes, clean: Gold, weights: Real64) -> Learner:
-        seen.append(int((clean >= 0).sum()))
-        return denoise(x, cast, clean=clean, label_weights=weights)
-
-    held = hold_out(refit, features, votes, trained, np.arange(6), unlabelled=told.numbers < 0)
+    refitted = again(features, votes, seen)
+    held = hold_out(refitted, trained, np.arange(6), unlabelled=told.numbers < 0)
     assert sorted(seen) == [4, 5, 5, 5, 5]  # of the six, never of the other 44
     assert held.everywhere.min() > 0.5
     found = estimate_accuracy(proba, told, held)

@@ -161,11 +161,10 @@ def test_a_missing_text_is_kept_counted_or_named_with_its_line(
     data.write_text("text,stars\nfine,1\n,2\n")
     assert predict_file(model, data, out).missing == 1
     labelled = list(csv.DictReader(out.read_text().splitlines()))
-    shares = [count / model.summary_.documents for count in model.summary_.labels]
     given = [float(labelled[1][f"probability_{name}"]) for name in model.classes_]
-    assert given == pytest.approx(
-        shares, abs=1e-6
-    )  # nothing is known of it but how common classes are
+    # nothing is known of it but how common classes are
+    assert given == pytest.approx(model._fitted().majority, abs=1e-6)
+    assert model.summary_.shares is None, "the paper's method uses no class shares"
     assert [row["stars"] for row in csv.DictReader(out.read_text().splitlines())] == ["1", "2"]
     skipped = predict_file(model, data, out, on_bad_row="skip").skipped
     assert [bad.row for bad in skipped] == [1]

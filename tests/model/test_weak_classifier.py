@@ -20,6 +20,7 @@ from tests.model.planted import WORDS, planted, quick, texts
 import unruly
 from unruly.denoising.settings import Settings
 from unruly.errors import InputError, SettingsError
+from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Features
 from unruly.labelling.answers import Labelled
 from unruly.ledger import Use
@@ -565,3 +566,53 @@ def test_a_report_does_not_take_the_place_of_its_documents(
     with pytest.raises(InputError, match="one of the inputs"):
         model.report(data, data)
     assert data.read_text() == "text\na lovely song\n"
+
+
+def two_sources() -> Sources:
+    spam, ham = Rule("spam", Keywords(WORDS[1][:3])), Rule("ham", Keywords(WORDS[0][:3]))
+    return Sources(["ham", "spam"], [Source("s", [spam]), Source("h", [ham])])
+
+
+@pytest.mark.parametrize("method", ["default", "paper"])
+def test_documents_without_text_and_votes_get_the_same_everywhere(method: str) -> None:
+    """What predicts, denoises and asks treats blank documents alike: they get the class shares."""
+    corpus = Corpus.from_texts([*texts(60)[0], " ", ""])
+    rules = two_sources()
+    model = WeakClassifier("lsa", method=method, cache=False).fit(corpus, sources=rules)
+    votes = rules.vote(corpus)
+    predicted = model.predict_proba(corpus)
+    np.testing.assert_array_equal(predicted[-1], predicted[-2])
+    np.testing.assert_allclose(predicted[-1].sum(), 1, rtol=1e-6)
+    np.testing.assert_array_equal(model.denoise(), predicted)
+    np.testing.assert_array_equal(model.denoise(corpus, votes), predicted)
+    balance = model.summary_.shares
+    if balance is not None:
+        np.testing.assert_allclose(predicted[-1], balance, rtol=1e-6)
+
+
+def test_labels_that_were_trained_on_are_held_out_whatever_other_columns_there_are() -> None:
+    told, _ = texts(60)
+    frame = pl.DataFrame({"text": ["nothing"] * 60, "note": told})
+    corpus = Corpus.from_frame(frame, text="note")
+    rules = two_sources()
+    labels = ["spam", "ham"] * 5 + [None] * 50
+    model = WeakClassifier("lsa", cache=False).fit(corpus, sources=rules, clean=labels)
+    found = model.estimate_accuracy(labels, frame)
+    assert (found.trained, found.held_out) == (10, 5)
+
+
+def test_numbers_of_numpy_and_a_cache_of_ones_own_are_saved(tmp_path: Path) -> None:
+    task = planted(60)
+    model = WeakClassifier(cache=FeatureCache(tmp_path))
+    model.set_params(seed=np.int64(3), keep_documents=np.int64(5))
+    model.fit(task.features, task.votes).save(tmp_path / "m.unruly")
+    again = unruly.load(tmp_path / "m.unruly")
+    assert (again.seed, again.keep_documents, again.cache) == (3, 5, True)
+
+
+@pytest.mark.parametrize("option", ["seed", "keep_documents"])
+@pytest.mark.parametrize("value", [True, -1, 1.5, "2"])
+def test_a_number_that_is_none_is_refused_before_any_work(option: str, value: object) -> None:
+    task = planted(20)
+    with pytest.raises(SettingsError, match=f"{option} = {value!r}: must be a whole number"):
+        WeakClassifier().set_params(**{option: value}).fit(task.features, task.votes)

@@ -22,18 +22,17 @@ from numpy.typing import NDArray
 
 from unruly.denoising.balance import Balance, from_labels
 from unruly.errors import InputError
-from unruly.features.encoder import Features
 from unruly.findings import BalanceOrigin
 from unruly.labelling.answers import Labelled
-from unruly.learner import UNKNOWN, Gold, Learner
+from unruly.learner import UNKNOWN
 from unruly.ledger import GoldUse, Use
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import Z95, Share, sample_rows, wilson
-from unruly.votes.votes import Votes
 from unruly.wording import plural
 
 Real64 = NDArray[np.float64]
-Refit = Callable[[Features, Votes, Gold, Real64], Learner]  # labels, and how much each counts
+# Rows (r,), their labels and how much each counts (r,) -> (r, m): what a model that is fitted again on these predicts.
+Refitted = Callable[[NDArray[np.intp], NDArray[np.int64], Real64], NDArray[np.float32]]
 FOLDS = 5
 _MOST = 20_000  # documents on which the model is fitted again
 _EXTRA = 0.25  # squared error of one label that is added, so that a few without an error do not claim certainty
@@ -218,9 +217,7 @@ class HeldOut:
 
 
 def hold_out(
-    refit: Refit,
-    features: Features,
-    votes: Votes,
+    refitted: Refitted,
     trained: Labelled,
     rows: NDArray[np.intp],
     *,
@@ -235,21 +232,21 @@ def hold_out(
     folds = min(FOLDS, len(rows))
     fold = np.random.default_rng(seed).permutation(np.arange(len(rows)) % folds)
     known = np.flatnonzero(trained.numbers != UNKNOWN)
-    some = np.union1d(known, sample_rows(votes.n, _MOST, seed))
-    part, cast = features.take(some), votes.take(some)
+    some = np.union1d(known, sample_rows(len(trained.numbers), _MOST, seed))
     others = (trained.numbers == UNKNOWN if unlabelled is None else unlabelled)[some]
     places = np.searchsorted(some, rows)
-    found, everywhere = np.zeros((len(rows), votes.m)), np.zeros(len(rows))
+    parts, everywhere = list[Real64](), np.zeros(len(rows))
     with stage(progress, "holding labels out", folds, "fits"):
         for f in range(folds):
             out = fold == f
             clean = trained.numbers[some]
             clean[places[out]] = UNKNOWN
-            answers = refit(part, cast, clean, trained.weights[some]).heads(part, cast).combined
-            found[out] = answers[places[out]]
+            answers = refitted(some, clean, trained.weights[some])  # (s, m)
+            parts.append(np.asarray(answers[places[out]], np.float64))
             sure = answers.max(axis=1)
             everywhere[out] = sure[others].mean() if others.any() else sure[places[out]]
             progress.advance(1)
+    found = np.concatenate(parts)[np.argsort(np.argsort(fold, kind="stable"))]  # (l, m): as `rows`
     return HeldOut(rows, found, everywhere, folds)
 
 

@@ -309,9 +309,9 @@ def explain(
     neighbours: int = 5,
 ) -> Explanation:
     """Why the first of these documents gets its label."""
-    votes = fitted.votes(documents, given)
-    features = fitted.features(documents)
-    heads = fitted.heads(documents, features, votes)
+    seen = fitted.seen(documents, given)
+    votes, features = seen.votes, seen.features
+    heads = seen.heads(fitted.learner, fitted.shares)
     text = None if documents.corpus is None else documents.corpus.texts[0]
     cast = votes.voted[0].any()
     return Explanation(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.rules.sources import Sources
 from unruly.texts.columns import remembered
+from unruly.texts.columns import without_text as blank
 from unruly.texts.corpus import Corpus, digest_numbers, text_digests
 from unruly.votes.votes import Votes
 from unruly.wording import shortened
@@ -62,7 +63,9 @@ class Fitted:
     neighbourhood: Neighbourhood
     digests: NDArray[np.uint64]  # of the training documents, sorted
     labels: TrainedLabels  # people's, of some training documents
-    commonest: int  # the class with most votes: majority vote's answer where no source votes
+    majority: tuple[
+        float, ...
+    ]  # the share of the training documents that each class wins by majority vote
     text_column: str | None = None  # that the training texts stood in, where known
     id_column: str | None = None  # that their ids stood in; None: rows were numbered
 
@@ -85,6 +88,16 @@ class Fitted:
     def ledger(self) -> Ledger:
         """What true labels were used for."""
         return self.summary.ledger
+
+    @property
+    def commonest(self) -> int:
+        """The class that wins most documents: majority vote's answer where no source votes."""
+        return int(np.argmax(self.majority))
+
+    @property
+    def shares(self) -> NDArray[np.float32]:
+        """(m,): the class shares of the fit; of majority vote where the method uses none."""
+        return class_shares(self.learner, self.majority)
 
     @property
     def width(self) -> int:
@@ -176,16 +189,22 @@ class Fitted:
         progress: Progress = SILENT,
     ) -> Predictions:
         """Labels, probabilities, deciding heads and votes for these documents."""
-        votes = self.votes(documents, given, progress)
-        features = self.features(documents, cache, progress, keyed=False)
-        return Predictions(self.heads(documents, features, votes), votes)
+        seen = self.seen(documents, given, cache, progress, keyed=False)
+        return Predictions(seen.heads(self.learner, self.shares), seen.votes)
 
-    def heads(self, documents: Documents, features: Features, votes: Votes) -> Heads:
-        """The predictions of both heads; documents without text and votes get the predicted class shares of training."""
-        heads = self.learner.heads(features, votes)
-        counts = np.array(self.summary.labels, dtype=np.float32)  # (m,)
-        shares = np.divide(counts, max(self.summary.documents, 1), dtype=np.float32)
-        return with_shares(heads, without_evidence(documents, votes), shares)
+    def seen(
+        self,
+        documents: Documents,
+        given: object = None,
+        cache: FeatureCache | None = None,
+        progress: Progress = SILENT,
+        *,
+        keyed: bool = True,
+    ) -> Seen:
+        """These documents as the learner sees them."""
+        votes = self.votes(documents, given, progress)
+        features = self.features(documents, cache, progress, keyed=keyed)
+        return Seen(features, votes, without_text(documents))
 
     def check(self) -> None:
         """Predict blank documents, one for each class: raises where the parts of a model do not fit together."""
@@ -197,12 +216,13 @@ class Fitted:
         shapes = (heads.combined.shape, heads.conditional.shape, self.learner.reliability.shape)
         if shapes != ((m, m), (m, k), (k,)) or not np.isfinite(heads.combined).all():
             raise ValueError("the learner does not answer for these classes and sources")
-        if not 0 <= self.commonest < m or self.digests.dtype != np.uint64:
-            raise ValueError("the commonest class or the digests are not as they should be")
+        sound = len(self.majority) == m and all(0 <= share <= 1 for share in self.majority)
+        if not sound or self.digests.dtype != np.uint64:
+            raise ValueError("the shares of majority vote or the digests are not as they should be")
         self.neighbourhood.check(d, m, k)
         self.labels.check(m)
         if not all(isinstance(name, str | None) for name in (self.text_column, self.id_column)):
-            raise ValueError("the name of the column of texts or ids is none")
+            raise ValueError("text_column and id_column must be names, or null")
         str(self.summary)  # can it be shown?
 
     def evaluate(
@@ -240,27 +260,42 @@ def votes_on(
     return aligned(given, classes, sources)
 
 
-def without_evidence(documents: Documents, votes: Votes) -> NDArray[np.bool_]:
-    """(n,): the documents that have neither a text nor a vote."""
-    return without_text(documents) & ~votes.covered
-
-
 def without_text(documents: Documents) -> NDArray[np.bool_]:
     """(n,): the documents whose text is blank."""
     if documents.corpus is None:
         return np.zeros(len(documents.ids), dtype=np.bool_)
-    return np.asarray(documents.corpus.texts.str.strip_chars().str.len_bytes().to_numpy() == 0)
+    return blank(documents.corpus.texts).to_numpy()
 
 
-def with_shares(heads: Heads, rows: NDArray[np.bool_], shares: NDArray[np.float32]) -> Heads:
-    """The same answers, with the class shares (m,) in place of those for some rows (n,)."""
-    if not rows.any():
-        return heads
-    return replace(
-        heads,
-        classifier=np.where(rows[:, None], shares, heads.classifier),
-        combined=np.where(rows[:, None], shares, heads.combined),
-    )
+def class_shares(learner: Learner, majority: Sequence[float]) -> NDArray[np.float32]:
+    """(m,): the class shares that the learner used or, where it uses none, those of majority vote."""
+    used = majority if learner.balance is None else learner.balance.shares
+    return np.array(used, dtype=np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Documents as a learner sees them: the features, the votes, and which texts are blank."""
+
+    features: Features
+    votes: Votes
+    blank: NDArray[np.bool_]  # (n,)
+
+    def take(self, rows: NDArray[np.intp]) -> Seen:
+        """Some of the documents only."""
+        return Seen(self.features.take(rows), self.votes.take(rows), self.blank[rows])
+
+    def heads(self, learner: Learner, shares: NDArray[np.float32]) -> Heads:
+        """What both heads predict; without a text and votes, the class shares (m,)."""
+        heads = learner.heads(self.features, self.votes)
+        unknown = self.blank & ~self.votes.covered  # (n,)
+        if not unknown.any():
+            return heads
+        return replace(
+            heads,
+            classifier=np.where(unknown[:, None], shares, heads.classifier),
+            combined=np.where(unknown[:, None], shares, heads.combined),
+        )
 
 
 def digests_of(documents: Documents) -> NDArray[np.uint64]:

@@ -16,20 +16,21 @@ from unruly.features.stack import Encoding
 from unruly.findings import BlankTexts, DocumentsUnasked, LearntFromSample, Note
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate, estimate_accuracy, hold_out
-from unruly.labelmodels.majority_vote import commonest_class
+from unruly.labelmodels.majority_vote import class_wins
 from unruly.learner import UNKNOWN, Gold, Heads, Learner
 from unruly.ledger import Ledger
 from unruly.model.fitted import (
     SNIPPET,
     Fitted,
     Neighbourhood,
+    Seen,
     TrainedLabels,
+    class_shares,
     digests_of,
     plain_ids,
     unit_length,
     votes_on,
-    with_shares,
-    without_evidence,
+    without_text,
 )
 from unruly.model.inputs import (
     Documents,
@@ -76,8 +77,8 @@ class FitRequest:
 
 def fit(
     request: FitRequest, progress: Progress = SILENT
-) -> tuple[Fitted, Features, NDArray[np.uint64]]:
-    """Encode, train, and summarise: the fitted model, and the features and digests of the training documents."""
+) -> tuple[Fitted, Seen, NDArray[np.uint64]]:
+    """Encode, train, and summarise: the fitted model, its training documents as it saw them, and their digests."""
     votes, labels, settings = request.votes, request.labels, request.settings
     if isinstance(settings, PaperSettings) and request.balance is not None:
         raise SettingsError(unused_by_paper("class_prior"), option="class_prior")
@@ -95,7 +96,10 @@ def fit(
         valid=_validation(request, progress),
         progress=progress,
     )
-    heads = _training_heads(request, learner, features)
+    wins = class_wins(votes)  # (m,)
+    majority = tuple((wins / max(wins.sum(), 1)).tolist())
+    seen = Seen(features, votes, without_text(request.documents))
+    heads = seen.heads(learner, class_shares(learner, majority))
     digests = digests_of(request.documents)
     origin = "" if labels is None else labels.origin
     ledger = Ledger.of(replace(use, origin=use.origin or origin) for use in learner.gold_used)
@@ -112,11 +116,11 @@ def fit(
         neighbourhood=_neighbourhood(request, features, heads),
         digests=np.unique(digests),
         labels=TrainedLabels.of(labels, digests),
-        commonest=commonest_class(votes),
+        majority=majority,
         text_column=None if corpus is None else corpus.text_column,
         id_column=None if corpus is None else corpus.id_column,
     )
-    return fitted, features, digests
+    return fitted, seen, digests
 
 
 def _carried(rules: SavedRules, request: FitRequest) -> SavedRules:
@@ -193,15 +197,16 @@ def train(
     )
 
 
-def refit(
+def refitted(
     fitted: Fitted,
-    features: Features,
-    votes: Votes,
-    clean: Gold | None = None,
-    label_weights: NDArray[np.float64] | None = None,
+    seen: Seen,
+    rows: NDArray[np.intp] | None,
+    labels: NDArray[np.int64],
+    weights: NDArray[np.float64],
     progress: Progress = SILENT,
-) -> Learner:
-    """Another learner, trained as this model's was but on these documents and labels.
+) -> NDArray[np.float32]:
+    """(r, m): what a learner predicts of some rows (r,), or of all, that is trained as this model's was, but on these and
+    with these labels (r,).
 
     The paper's method then neither selects an epoch by gold nor calibrates: there are no validation labels.
     """
@@ -209,23 +214,24 @@ def refit(
     if isinstance(settings, PaperSettings):
         selection = "votes" if settings.selection == "gold" else settings.selection
         settings = replace(settings, selection=selection, calibrate=False)
-    return train(
+    part = seen if rows is None else seen.take(rows)
+    learner = train(
         settings,
-        features,
-        votes,
+        part.features,
+        part.votes,
         seed=fitted.seed,
         balance=fitted.stated,
-        clean=clean,
-        label_weights=label_weights,
+        clean=labels,
+        label_weights=weights,
         progress=progress,
     )
+    return part.heads(learner, class_shares(learner, fitted.majority)).combined
 
 
 def accuracy_by_labels(
     fitted: Fitted,
     digests: NDArray[np.uint64],
-    features: Features,
-    votes: Votes,
+    seen: Seen,
     labels: Labelled,
     progress: Progress = SILENT,
 ) -> AccuracyEstimate:
@@ -238,24 +244,14 @@ def accuracy_by_labels(
     rows = labels.rows[trained.numbers[labels.rows] != UNKNOWN]
     if len(rows):
         held_out = hold_out(
-            partial(refit, fitted),
-            features,
-            votes,
+            partial(refitted, fitted, seen),
             trained,
             rows,
             unlabelled=labels.numbers == UNKNOWN,
             seed=fitted.seed,
             progress=progress,
         )
-    return estimate_accuracy(fitted.learner.heads(features, votes).combined, labels, held_out)
-
-
-def _training_heads(request: FitRequest, learner: Learner, features: Features) -> Heads:
-    """The model's answers on its training documents, as `Fitted.heads` would give them."""
-    heads = learner.heads(features, request.votes)
-    unknown = without_evidence(request.documents, request.votes)
-    counts = np.bincount(heads.predicted[~unknown], minlength=request.votes.m)  # (m,)
-    return with_shares(heads, unknown, (counts / max(counts.sum(), 1)).astype(np.float32))
+    return estimate_accuracy(seen.heads(fitted.learner, fitted.shares).combined, labels, held_out)
 
 
 def cast_votes(

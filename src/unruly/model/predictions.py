@@ -270,8 +270,8 @@ def predict_file(
     their order, and every record of a CSV file is written as the bytes that it was; where the data already has a
     column of a name that we add, ours is called `predicted_…`. In CSV, the sources that voted are joined
     by semicolons. Without `text`, the texts are in the column that the model was fitted on, where the data has it,
-    or in the one that is obvious. A row without a text gets the class shares of the training labels or, with `missing="empty"`,
-    no label. With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
+    or in the one that is obvious. A row without a text and votes gets the class shares of the fit or, with
+    `missing="empty"`, no label. With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
     """
     target = Path(out)
     format_of(target)

@@ -46,7 +46,7 @@ from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
 from unruly.wording import near_file
 
-FORMAT = 4  # 4: each fact once
+FORMAT = 5  # 5: the shares of majority vote
 MANIFEST = "manifest.json"
 MOST_MEMBERS = 256
 _NAME = re.compile(r"(?:encoder/)?[a-z][a-z0-9_]{0,40}\.(?:json|safetensors)", re.ASCII)
@@ -350,9 +350,9 @@ def _loaded(container: Container, allowed: AllowedRules, encoders: object) -> Lo
         ),
         digests=arrays["digests"],
         labels=TrainedLabels(arrays["labelled"], arrays["labelled_as"], arrays["labelled_weights"]),
-        commonest=facts["commonest"],
+        majority=tuple(facts["majority"]),
         text_column=facts["text_column"],
-        id_column=facts.get("id_column"),  # older models have none
+        id_column=facts["id_column"],
     )
     fitted.check()
     parameters = _parameters(facts["parameters"], encoders)
@@ -407,7 +407,7 @@ def _facts(fitted: Fitted, parameters: Mapping[str, Any]) -> dict[str, Any]:
         "numbered": fitted.numbered,
         "blocks": [list(block) for block in fitted.blocks],
         "encoder": None if fitted.encoder is None else fitted.encoder.to_plain(),
-        "commonest": fitted.commonest,
+        "majority": list(fitted.majority),
         "text_column": fitted.text_column,
         "id_column": fitted.id_column,
         "learner": type(fitted.learner).__name__,

@@ -22,7 +22,7 @@ from unruly.files import check_not_input
 from unruly.learner import Epoch
 from unruly.ledger import Ledger
 from unruly.model import storage
-from unruly.model.fitted import Fitted, digests_of
+from unruly.model.fitted import Fitted, Seen, digests_of
 from unruly.model.inputs import Documents, Labels, check_rows, labels_of
 from unruly.model.predictions import Predictions, checked_container, contained
 from unruly.model.saved_rules import SavedRules
@@ -45,7 +45,6 @@ from unruly.votes.votes import Votes
 
 if TYPE_CHECKING:
     from unruly.features.cache import FeatureCache
-    from unruly.features.encoder import Features
     from unruly.findings import Critique
     from unruly.labelling.answers import Labelled
     from unruly.labelling.estimates import AccuracyEstimate
@@ -161,20 +160,19 @@ class WeakClassifier:
             numbered=numbered,
             method=self.method,
             settings=settings,
-            seed=self.seed,
+            seed=int(self.seed),
             encoder=encoder,
             rules=rules,
             balance=parse_prior(self.class_prior, cast.classes),
             labels=None if clean is None else _labelled(clean, cast),
             valid=valid,
-            keep_documents=self.keep_documents,
+            keep_documents=int(self.keep_documents),
             cache=self._cache(),
         )
-        fitted, features, digests = fitting.fit(request, progress)
+        fitted, seen, digests = fitting.fit(request, progress)
         self._adopt(fitted)
-        self._training_features: Features | None = features
+        self._training: Seen | None = seen
         self._training_digests: NDArray[np.uint64] | None = digests
-        self._training_votes: Votes | None = cast
         return self
 
     def ask_prompts(
@@ -303,8 +301,8 @@ class WeakClassifier:
         `votes` alone are new ones on the training documents. A model that was loaded from a file no
         longer has these: pass them as `X`.
         """
-        features, cast = self._documents(X, votes)
-        return self._fitted().learner.heads(features, cast).combined
+        fitted, seen = self._fitted(), self._seen(X, votes)
+        return seen.heads(fitted.learner, fitted.shares).combined
 
     def ask(
         self,
@@ -324,10 +322,10 @@ class WeakClassifier:
         """
         from unruly.labelling.sampling import ask
 
-        features, cast = self._documents(X, votes)
-        proba = self._fitted().learner.heads(features, cast).combined
-        answered = None if labels is None else _labelled(labels, cast).answered
-        return ask(cast, proba, n, by, answered=answered, seed=seed)
+        fitted, seen = self._fitted(), self._seen(X, votes)
+        proba = seen.heads(fitted.learner, fitted.shares).combined
+        answered = None if labels is None else _labelled(labels, seen.votes).answered
+        return ask(seen.votes, proba, n, by, answered=answered, seed=seed)
 
     def estimate_accuracy(
         self,
@@ -344,11 +342,12 @@ class WeakClassifier:
         """
         from unruly.model.fitting import accuracy_by_labels
 
-        features, cast = self._documents(X, votes, progress)
-        digests = self._training_digests if X is None else digests_of(Documents.of(X))
-        assert digests is not None  # else `_documents` has refused
-        known = _labelled(labels, cast)
-        return accuracy_by_labels(self._fitted(), digests, features, cast, known, progress)
+        fitted = self._fitted()
+        documents = None if X is None else fitted.documents(X)
+        seen = self._seen(documents, votes, progress)
+        digests = self._training_digests if documents is None else digests_of(documents)
+        assert digests is not None  # else `_seen` has refused
+        return accuracy_by_labels(fitted, digests, seen, _labelled(labels, seen.votes), progress)
 
     def preview_labels(
         self,
@@ -359,12 +358,11 @@ class WeakClassifier:
         progress: Progress = SILENT,
     ) -> NDArray[np.float32]:
         """(n, m): the probabilities that a fit with these labels would give; the model stays as it is."""
-        from unruly.model.fitting import refit
+        from unruly.model.fitting import refitted
 
-        features, cast = self._documents(X, votes, progress)
-        known = _labelled(labels, cast)
-        learner = refit(self._fitted(), features, cast, known.numbers, known.weights, progress)
-        return learner.heads(features, cast).combined
+        seen = self._seen(X, votes, progress)
+        known = _labelled(labels, seen.votes)
+        return refitted(self._fitted(), seen, None, known.numbers, known.weights, progress)
 
     def explain(
         self, X: Any, votes: Any = None, *, words: int = 8, neighbours: int = 5
@@ -493,9 +491,8 @@ class WeakClassifier:
             **loaded.parameters, method=fitted.method, seed=fitted.seed, settings=fitted.settings
         )
         model._adopt(fitted)
-        model._training_features = None
+        model._training = None
         model._training_digests = None
-        model._training_votes = None
         return model
 
     @property
@@ -559,38 +556,29 @@ class WeakClassifier:
             input_tags=InputTags(two_d_array=True, string=True),
         )
 
-    def _documents(
-        self, X: Any = None, votes: Any = None, progress: Progress = SILENT
-    ) -> tuple[Features, Votes]:
-        """The features of documents and the votes on them; of the training documents where no X is given."""
+    def _seen(self, X: Any = None, votes: Any = None, progress: Progress = SILENT) -> Seen:
+        """Documents as the learner sees them; the training documents where no X is given."""
         fitted = self._fitted()
         if X is not None:
-            documents = fitted.documents(X)
-            cast = fitted.votes(documents, votes, progress)
-            return fitted.features(documents, self._cache(), progress), cast
-        if self._training_features is None or self._training_votes is None:
+            return fitted.seen(fitted.documents(X), votes, self._cache(), progress)
+        if self._training is None:
             raise InputError(
                 "a loaded model no longer has its training documents: pass them, as in denoise(corpus, votes)"
             )
-        documents = Documents(None, self._training_features)
-        given = self._training_votes if votes is None else votes
-        return self._training_features, fitted.votes(documents, given)
+        if votes is None:
+            return self._training
+        documents = Documents(None, self._training.features)
+        return Seen(self._training.features, fitted.votes(documents, votes), self._training.blank)
 
     def _checked_settings(self) -> MethodSettings:
         """The settings of the method, and what else can be checked before any work."""
-        if not isinstance(self.keep_documents, int) or self.keep_documents < 0:
-            raise SettingsError(
-                f"keep_documents = {self.keep_documents!r}: must be a whole number, 0 or more",
-                option="keep_documents",
-            )
-        if (
-            isinstance(self.seed, bool)
-            or not isinstance(self.seed, int | np.integer)
-            or self.seed < 0
-        ):
-            raise SettingsError(
-                f"seed = {self.seed!r}: must be a whole number, 0 or more", option="seed"
-            )
+        for option in ("keep_documents", "seed"):
+            value = getattr(self, option)
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not whole or value < 0:
+                raise SettingsError(
+                    f"{option} = {value!r}: must be a whole number, 0 or more", option=option
+                )
         return settings_for(self.method, self.settings)
 
     def _cache(self) -> FeatureCache | None:
@@ -628,8 +616,8 @@ class WeakClassifier:
         """The parameters that the fitted model does not hold, as JSON can."""
         return {
             "encoder": plain_spec(self.encoder),
-            "keep_documents": self.keep_documents,
-            "cache": self.cache,
+            "keep_documents": int(self.keep_documents),
+            "cache": self.cache is not False,
         }
 
 
