@@ -111,6 +111,24 @@ def test_vote_odds_are_the_factor_of_one_vote(task: tuple[DenoisedModel, Feature
     assert odds[row, j] == pytest.approx(factor)
 
 
+def test_the_odds_of_a_soft_vote_are_those_of_its_shares(
+    task: tuple[DenoisedModel, Features, Votes],
+) -> None:
+    model, features, votes = task
+    row, j = (int(x[0]) for x in np.nonzero(votes.voted))
+    c = int(votes.matrix[row, j])
+    shares = np.full((votes.n, 3), np.nan, np.float32)
+    shares[votes.voted[:, j]] = np.eye(3)[votes.matrix[votes.voted[:, j], j]]
+    shares[row] = 0.225
+    shares[row, c] = 0.55
+    soft = replace(votes, soft={votes.sources[j]: shares})
+    prior = np.array(model.balance.shares)
+    after = prior * np.exp(shares[row].astype(float) @ model.opinion[j] / model.tau)
+    factor = (after[c] / (after.sum() - after[c])) / (prior[c] / (1 - prior[c]))
+    assert model.vote_odds(features, soft)[row, j] == pytest.approx(factor, rel=1e-6)
+    assert abs(np.log(factor)) < abs(np.log(model.vote_odds(features, votes)[row, j]))
+
+
 def test_a_vote_for_every_class_moves_no_odds(
     task: tuple[DenoisedModel, Features, Votes],
 ) -> None:

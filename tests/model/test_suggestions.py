@@ -294,7 +294,7 @@ def test_soft_sources_cover_no_document(case: Case) -> None:
         (*votes.sources, "describe"),
         CLASSES,
         votes.ids,
-        {"describe": truth},
+        {"describe": np.asarray(0.1 + 0.8 * truth, np.float32)},
     )
     plain = suggest_rules(corpus, votes, truth, rules=rules, n=5)
     found = suggest_rules(corpus, beside, truth, rules=rules, n=5)
@@ -398,3 +398,24 @@ def test_as_many_as_are_asked_for_where_there_are(case: Case) -> None:
     most = len(suggest_rules(corpus, votes, believed(gold), n=99, rules=sources))
     for n in range(1, most + 1):
         assert len(suggest_rules(corpus, votes, believed(gold), n=n, rules=sources)) == n
+
+
+def test_partial_votes_cover_documents_and_soft_ones_do_not() -> None:
+    letters = [a + b for a in "abcdef" for b in "uvwxyz"]
+    corpus = Corpus.from_texts([f"cheap {a}" for a in letters] + [f"song {a}" for a in letters])
+    shares = np.zeros((72, 3), np.float32)
+    shares[:30] = [0, 0.5, 0.5]  # for spam or scam
+    votes = Votes.from_array(
+        [[1]] * 30 + [[-1]] * 42, classes=["ham", "spam", "scam"], sources=["either"]
+    )
+    posteriors = np.array([[0.1, 0.8, 0.1]] * 36 + [[0.8, 0.1, 0.1]] * 36)
+    either = replace(votes, soft={"either": shares})
+    (one, *_) = suggest_rules(
+        corpus, either, posteriors, candidates=[Rule("spam", Keywords(["cheap"]))]
+    )
+    assert (one.documents, one.uncovered) == (36, 6)
+    described = replace(votes, soft={"either": shares * np.array([0, 1.4, 0.6], np.float32)})
+    (one, *_) = suggest_rules(
+        corpus, described, posteriors, candidates=[Rule("spam", Keywords(["cheap"]))]
+    )
+    assert (one.documents, one.uncovered) == (36, 36)

@@ -89,9 +89,13 @@ class DenoisedModel:
         named = np.stack(
             [votes.agrees(np.full(votes.n, c))[row, source] for c in self.named], axis=1
         )  # (v, y): the classes that the vote names
-        weight = named / np.maximum(named.sum(axis=1, keepdims=True), 1)
-        added = np.einsum("vc,vcy->vy", weight, self.opinion[source]) / self.tau
-        likely = np.exp(added)  # (v, y)
+        cast = self._named_votes(votes)
+        place = np.zeros((votes.n, votes.k), dtype=np.intp)
+        place[row, source] = np.arange(len(row))  # (n, k): the number of the vote
+        added = np.zeros(named.shape)
+        said = cast.onehot.data[:, None] * self.opinion[cast.source, cast.outcome]  # (entries, y)
+        np.add.at(added, place[cast.row, cast.source], said)
+        likely = np.exp(added / self.tau)  # (v, y)
         mine, others = named * shares, ~named * shares  # (v, y)
         total = (likely * others).sum(axis=1) * mine.sum(axis=1)
         moved = (likely * mine).sum(axis=1) * others.sum(axis=1)

@@ -61,7 +61,7 @@ from unruly.rules.tools import Length
 from unruly.statistics import Share, clopper_pearson, clopper_pearson_low, sample_rows
 from unruly.texts.columns import names_classes
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import ABSTAIN, Votes
+from unruly.votes.votes import ABSTAIN, EVEN, Votes
 from unruly.wording import plural
 
 SHRINK = 2.0  # documents of the usual kind that are added to each candidate's matches
@@ -350,19 +350,28 @@ class _Documents:
 
     def _reach_more(self, rows: NDArray[np.intp], r: int) -> bool:
         """Whether class r is above chance where no rule votes for it yet: there a new rule makes the difference."""
-        reached = self.truth[rows[~(self.hard[rows] == r).any(axis=1)], r]
+        reached = self.truth[rows[~self.by_rules[rows, r]], r]
         return len(reached) > 0 and float(reached.mean()) > float(self.usual[r])
 
     @cached_property
-    def hard(self) -> NDArray[np.int8]:
-        """(n, f): the votes of rules; soft sources vote on every document, so they cover none and repeat no rule."""
-        firm = [j for j, name in enumerate(self.votes.sources) if name not in self.votes.soft]
-        return self.votes.matrix[:, firm]
+    def firm(self) -> NDArray[np.bool_]:
+        """(k,): sources that name classes; soft ones vote on every document, so they cover none and repeat no rule."""
+        return np.array([_names_classes(self.votes, name) for name in self.votes.sources], np.bool_)
 
     @cached_property
     def covered(self) -> NDArray[np.bool_]:
         """(n,): documents that a rule votes on."""
-        return np.asarray((self.hard != ABSTAIN).any(axis=1))
+        return np.asarray(self.votes.voted[:, self.firm].any(axis=1))
+
+    @cached_property
+    def by_rules(self) -> NDArray[np.bool_]:
+        """(n, m): the classes that the votes of rules name."""
+        cast = [self.cast_for(r).any(axis=1) for r in range(self.votes.m)]
+        return np.stack(cast, axis=1)
+
+    def cast_for(self, r: int) -> NDArray[np.bool_]:
+        """(n, f): where each rule votes for class r."""
+        return votes_for(self.votes, r)[:, self.firm]
 
     def matched(self, rules: Sequence[Rule]) -> list[tuple[Rule, NDArray[np.intp]]]:
         """The rules, each with the rows that it matches."""
@@ -388,7 +397,7 @@ class _Documents:
         p, weight = self.truth[rows], self.weight[rows]  # (v, m), (v,)
         accuracy, strength = _strength(weight @ p, weight.sum(), self.usual)
         after = _after(p, r, float(accuracy[r]), float(self.usual[r]))
-        voted = (self.hard[rows] == r).any(axis=1)
+        voted = self.by_rules[rows, r]
         moved = np.where(self.covered[rows], np.abs(after - p)[:, r], 1.0)
         return _Figures(
             rule=rule,
@@ -428,6 +437,16 @@ class _Figures:
         """Whether it is good enough, and says something new."""
         good = len(self.rows) > 0 and self.strength > 0 and self.accuracy >= least
         return good and self.repeated < REPEATS
+
+
+def _names_classes(votes: Votes, source: str) -> bool:
+    """Whether each vote of a source is for one class, or for some in equal parts: others are soft."""
+    if source not in votes.soft:
+        return True
+    j = votes.sources.index(source)
+    single = votes.soft[source].max(axis=1, initial=0) > 1 - EVEN  # (n,)
+    partial = votes.sets[j].any(axis=1) if j in votes.sets else np.zeros(votes.n, np.bool_)
+    return bool((single | partial)[votes.voted[:, j]].all())
 
 
 def _after(p: NDArray[np.float64], r: int, accuracy: float, usual: float) -> NDArray[np.float64]:
@@ -471,9 +490,9 @@ def _greedy(
     left = [documents.figures(rule, rows) for rule, rows in listed]
     left = [one for one in left if one.stands(least)]
     fresh, chosen = np.ones(votes.n), list[Rule]()
-    named = documents.hard[documents.hard != ABSTAIN]
-    cast = np.bincount(named, minlength=votes.m).astype(np.float64)  # (m,)
-    sources = np.array([(documents.hard == r).any(axis=0).sum() for r in range(votes.m)], float)
+    named = [documents.cast_for(r) for r in range(votes.m)]  # (n, f) for each class
+    cast = np.array([one.sum() for one in named], np.float64)  # (m,)
+    sources = np.array([one.any(axis=0).sum() for one in named], np.float64)  # (m,)
     while left and len(chosen) < n:
         needs = documents.needs(cast, sources)
         scores = [
