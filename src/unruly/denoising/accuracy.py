@@ -30,7 +30,7 @@ from unruly.statistics import Z95, Share, sample_rows, softmax
 from unruly.votes.sparse import SparseVotes
 
 Real64 = NDArray[np.float64]
-FEW = 20  # votes, below which nobody is told that a source is wrong
+FEW = 20  # the fewest votes of a source that is reported as weak
 Earned = tuple[  # (e,) each: the vote, a class for which it is right, and how far
     NDArray[np.integer[Any]], NDArray[np.integer[Any]], NDArray[np.floating[Any]]
 ]

@@ -6,20 +6,22 @@ How well a balance is known is counted in labels: as many labels, drawn at rando
     stated    by the user, roughly: worth 20; exactly: the constraint is met
     labels    each label adds to that, and moves the shares:
 
-        e_i  = onehot(y_i) - l * q_i                   of the labelled documents; q has not seen the labels
-        t    = l * mean_i q_i (all documents) + sum_i w_i e_i (labelled ones)       unbiased, whatever q is
-        n'   = l labels, times var(y) / var(e)         labels drawn at random that would tell as much
+        e_i  = onehot(y_i) - lambda q_i                of the labelled documents; q has not seen the labels
+        t    = lambda mean_i q_i (all documents) + sum_i w_i e_i (labelled ones)    unbiased, whatever q is
+        n'   = L var(y) / var(e)                       of L labels: so many drawn at random would tell as much
         n0'  = n0 / (1 + |pi - c|^2 / 3 v0)            c: the shares assumed or stated, worth n0 labels;
                                                        v0 = sum_y c_y (1 - c_y) / (n0 + 2), their variance
         pi   = (n0' c + n' t) / (n0' + n'),            no t below half a label of n' + 1
 
 The estimate t uses the predictions as a control variate (a survey's difference estimator; Angelopoulos et
-al., 2023, prediction-powered inference): where q is mostly right, twenty labels tell as much as sixty. l (m,), from
-0 to 1, is the slope of the labels on the predictions of each class, so that wrong predictions do no harm: a rare class may
-be predicted badly where the others are predicted well. w_i are the inverse inclusion probabilities, normalised, so
-documents need not be drawn evenly. An assumption that labels contradict loses weight: pi is the mode under a prior around c with the tails of Student's distribution. Three degrees of freedom
-are the fewest with a variance. As q and n0' depend on pi, they are found together in a few steps. No class is left
-without a share because no label has shown it yet.
+al., 2023, prediction-powered inference): where q is mostly right, twenty labels tell as much as sixty. lambda (m,),
+from 0 to 1, is the slope of the labels on the predictions of each class, so that wrong predictions do no harm: a rare
+class may be predicted badly where the others are predicted well. w_i are the inverse inclusion probabilities,
+normalised, so documents need not be drawn evenly.
+
+An assumption that labels contradict loses weight: pi is the mode under a prior around c with the tails of Student's
+distribution. Three degrees of freedom are the fewest with a variance. As q and n0' depend on pi, they are found
+together in a few steps. No class is left without a share because no label has shown it yet.
 
 Ten: on public data sets the votes' shares are off by about 15 points. Twenty: a person's odds are off by a
 factor of up to two.
@@ -41,9 +43,7 @@ Real64 = NDArray[np.float64]
 ASSUMED_LABELS, STATED_LABELS = 10.0, 20.0
 _STEPS = 8
 _FREEDOM = 3  # degrees of freedom of Student's distribution around assumed or stated shares
-_DOUBT = (
-    0.5  # squared error added to the labels', so that a few without an error do not claim certainty
-)
+_DOUBT = 0.5  # squared error added to the labels': a few without an error claim no certainty
 _COIN = 0.25  # the variance of one label of a class that half of the documents have: the largest
 _HALF = 0.5  # of a label: what a class has at least that no label has shown
 _LEAST = 1e-3  # share of any class

@@ -1,10 +1,10 @@
 """How each source behaves given the true class, and what its votes add to the evidence.
 
-    N_jyc      = sum_i q_iy O_ijc,     N_y = sum_i q_iy,     s_y = N_y / sum_y N_y
+    N_jyc      = sum_i w_i q_iy O_ijc,     N_y = sum_i w_i q_iy,     s_y = N_y / sum_y N_y
     T[j, y, c] = (N_jyc + s_y (1 + a [c = y])) / (N_y + s_y (m + a))      P(source j votes c | class y)
 
-Counted as Dawid and Skene (1979) do, with posteriors q. One more vote for each class that a source can
-name, spread as the documents are, keeps a source with two votes from claiming certainty; a = 4 more votes that
+Counted as Dawid and Skene (1979) do, with posteriors q; document i counts w_i times. One more vote for each class,
+spread as the documents are, keeps a source with two votes from claiming certainty; a = 4 more votes that
 are right say that rules are written to be right, which matters on a handful of documents. The sum runs over
 all documents, so that a source which is silent on a class counts as evidence against it when it votes; a
 document that the source was never asked about counts in neither sum. A partial vote counts in equal parts

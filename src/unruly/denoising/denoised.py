@@ -1,6 +1,6 @@
 """What the default has learnt, and its predictions for new documents.
 
-    lp  = mean over encoders of log p_e
+    lp  = sum_e v_e log p_e, normalised         v_e: the weights of the encoders, which sum to 1
     ev  = sum_j r_j log T[j, :, vote_ij]
     classifier = softmax(lp + b / tau)
     denoiser   = softmax(ev / tau + a)          a: the votes alone name each class as often as the posteriors do
@@ -49,9 +49,7 @@ class DenoisedModel:
     b: Real64  # (m,): the shift by the class balance
     vote_bias: Real64  # (m,): the same for the votes alone
     tau: float
-    reliability: NDArray[
-        np.float64
-    ]  # (k,): accuracy per vote, discounted for repetition; sums to 1
+    reliability: Real64  # (k,): accuracy per vote, discounted for repetition; sums to 1
     accuracy: Real64  # (k, 3): estimate, low and high end of its 95 % interval; NaN: never voted
     spread: Real64  # (m, m): the covariance of b that the balance leaves open
     balance: ClassBalance

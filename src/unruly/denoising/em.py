@@ -3,7 +3,7 @@
 n documents, k sources, m classes, E encoders. One round:
 
     p_e   = softmax regression on encoder e with the soft targets q, cross-fitted          (n, m)
-    lp    = mean over e of log p_e                                                         (n, m)
+    lp    = sum_e v_e log p_e, normalised: a log-opinion pool                               (n, m)
     T, r  = P(source votes c | class y), counted with q; discount for repetition           (k, m, m), (k,)
     ev    = sum_j r_j log T[j, :, vote_ij]                                                 (n, m)
     b0    : mean_i softmax(tau lp + ev + b0) = mean_i softmax(lp + ev)                     (m,)
@@ -11,8 +11,8 @@ n documents, k sources, m classes, E encoders. One round:
 
 The M-step learns the classifier and the sources' behaviours, the E-step pools their opinions in logarithms
 (Raykar et al., 2010; Dawid and Skene, 1979). It starts from vote shares, with the classes re-weighted to the
-balance. Cross-fitted text is under-confident, for it has not seen the document: tau = 3 makes up for that. Sharper text
-alone would have other class shares, so the shift b0 gives it those of the plain posteriors, softmax(lp + ev).
+balance. Cross-fitted text is under-confident, for it has not seen the document: tau = 3 makes up for that. Sharpening
+alone shifts the class shares; b0 undoes that: the shares are those of the plain posteriors, softmax(lp + ev).
 """
 
 from __future__ import annotations
@@ -35,10 +35,8 @@ from unruly.statistics import log_softmax, softmax
 from unruly.votes.sparse import SparseVotes
 
 Real64 = NDArray[np.float64]
-FIRST_STEPS, STEPS = (
-    15,
-    3,
-)  # of the regressions: in the first round, in the others, which start there
+# Steps of the regressions in the first round, and in the others, which start from there.
+FIRST_STEPS, STEPS = 15, 3
 LABEL_MASS = 3.0  # documents that one with a true label counts for
 
 

@@ -6,14 +6,15 @@ w_if is 0 for the documents of fold f, so that model f predicts them unseen; mod
 documents and predicts new ones. All F + 1 problems share each pass over the features. The steps are
 Nesterov's, preconditioned with
 
-    M = X^T X / 2n + lam I,   which is above the Hessian everywhere (Boehning's bound),
+    M = X^T X / 2n + lam I,   which is above the Hessian where all documents count alike (Boehning's bound),
 
-inverted once. Nothing here changes: `descend` takes weights and gives new ones.
+inverted once. In the first round only documents with votes count; a bound of their own, computed anew, gives the same
+accuracies. All functions are pure: `descend` takes weights and gives new ones.
 
-A model that misses a fold takes the classes of that fold for rarer than they are, and would contradict the labels of
-a handful of documents. So each held-out prediction is moved from the class shares of the other folds to those of all
-documents:  log p_f + log s - log s_f,  where s_f has one more document, of shares s. The models that miss a fold are trained
-with that document as well, at the centre of the features: where they have not seen a class, their bias would run away.
+A model trained without a fold underestimates the classes of that fold, and would contradict the labels of a handful of
+documents. So each held-out prediction is moved from the class shares of the other folds to those of all documents:
+log p_f + log s - log s_f,  where s_f has one more document, of shares s. These models are trained with that document as
+well, at the centre of the features: where they have not seen a class, their bias would run away.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ class Evaluation:
     uncovered: Part | None
     denoiser: Scores | None  # the two heads alone; the denoiser on covered documents
     classifier: Scores
-    agreement: float  # of the two heads, on covered documents
+    agreement: float | None  # of the two heads, on covered documents; None where there are none
     repeats: int  # documents that are also training documents
     unlabelled: int  # documents without a gold label, left out
     ledger: Ledger
@@ -347,7 +347,6 @@ def evaluate(
     majority = majority_shares(votes, commonest)[known]
     truth, covered = gold[known].astype(np.int64), votes.covered[known]
     ours, denoiser = heads.combined[known], heads.denoiser[known]
-    agreement = heads.agreement(votes.covered)
 
     def part(name: str, rows: NDArray[np.bool_]) -> Part | None:
         return _part(name, truth[rows], ours[rows], majority[rows]) if rows.any() else None
@@ -359,7 +358,7 @@ def evaluate(
         uncovered=part("uncovered", ~covered),
         denoiser=scores(truth[covered], denoiser[covered]) if covered.any() else None,
         classifier=scores(truth, heads.classifier[known]),
-        agreement=1.0 if agreement is None else agreement,
+        agreement=heads.agreement(votes.covered),
         repeats=int(repeats[known].sum()) if repeats is not None else 0,
         unlabelled=int((~known).sum()),
         ledger=ledger,

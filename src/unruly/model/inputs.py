@@ -19,7 +19,7 @@ from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
 
 Labels = ArrayLike | Sequence[Any] | Mapping[Any, Any] | pl.Series
-NEARLY_ALL = 0.9  # of the documents: who votes on so many, for every class, looks like who knows
+NEARLY_ALL = 0.9  # of the documents: votes on so many, for every class, look like true labels
 _TELLING = 10  # documents, below which sources that agree throughout mean nothing
 
 

@@ -223,9 +223,8 @@ class SavedRules:
 
     sources: Sources
     cache: VoteCache | None = field(default=None, compare=False, repr=False)
-    columns: tuple[
-        str, ...
-    ] = ()  # of the training documents beside the text, where functions may read them
+    # Columns of the training documents beside the text, where functions may read them.
+    columns: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, sources: Sources, keep: bool) -> SavedRules:

@@ -65,11 +65,6 @@ class SourceFacts:
     measured: Share | None  # accuracy against true labels; None without any
 
     @property
-    def best_known(self) -> Share | None:
-        """Measured where there are true labels enough, else estimated."""
-        return self.measured if self.is_measured else self.estimated
-
-    @property
     def is_measured(self) -> bool:
         """Whether enough of its votes could be checked; half of that will do where the estimate is the wider one."""
         if self.measured is None or self.measured.n >= FEW:
