@@ -209,11 +209,16 @@ def test_the_last_source_can_go_and_come_back(workspace: Workspace) -> None:
     assert workspace.state.text == before
 
 
-def test_answers_on_other_documents_are_not_used(workspace: Workspace) -> None:
-    n = workspace.state.n
-    good, bad = (Answers("m", np.full((rows, 2), 0.5, np.float32)) for rows in (n, n - 1))
-    workspace.use_answers(good, bad)
-    assert workspace.state.answers is good
-    assert workspace.state.earlier is None
-    workspace.use_answers(bad)
+def test_answers_on_other_documents_are_not_used(workspace: Workspace, folder: Path) -> None:
+    corpus, n = workspace.state.corpus, workspace.state.n
+    answers = Answers("m", np.full((n, 2), 0.5, np.float32))
+    assert workspace.use_answers(corpus, answers)
+    assert workspace.state.answers is answers
+    other = (folder / "comments.csv").read_text().replace("I ", "we ")  # as many documents
+    (folder / "others.csv").write_text(other)
+    file = folder / "unruly.toml"
+    file.write_text(file.read_text().replace("comments.csv", "others.csv"))
+    workspace.load_outside()
+    assert workspace.state.n == n
+    assert not workspace.use_answers(corpus, answers)
     assert workspace.state.answers is None

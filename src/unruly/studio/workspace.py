@@ -51,6 +51,7 @@ from unruly.studio.history import (
 from unruly.studio.incremental_matching import TypedVotes
 from unruly.studio.preview import parse_source
 from unruly.studio.state import NONE, Answers, State, no_votes
+from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
 
@@ -174,15 +175,18 @@ class Workspace:
         with self._lock:
             self._label_changes = {}
 
-    def use_answers(self, answers: Answers | None, earlier: Answers | None = None) -> None:
-        """Use a model's answers, and those of the one before it."""
+    def use_answers(
+        self, corpus: Corpus, answers: Answers | None, earlier: Answers | None = None
+    ) -> bool:
+        """Use a model's answers on these documents, and those of the one before it.
+
+        False where other documents were loaded since: then they are not used.
+        """
         with self._lock:
-            state = self._state
-            shape = (state.n, len(state.classes))  # other documents may have been loaded since
-            fit = [
-                a if a is not None and a.proba.shape == shape else None for a in (answers, earlier)
-            ]
-            self._state = replace(state, answers=fit[0], earlier=fit[1])
+            if corpus is not self._state.corpus:
+                return False
+            self._state = replace(self._state, answers=answers, earlier=earlier)
+            return True
 
     # The project file
 
