@@ -10,10 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.editing import source_text
 from unruly.rules.matching import VoteCache
 from unruly.studio.documents import cards
 from unruly.studio.filters import Filter
+from unruly.studio.models import VoteChange, vote_changes
 from unruly.studio.preview import SHOWN, Preview, Slow, Wrong, preview, preview_sampled
 from unruly.studio.rules import source_rows
 from unruly.studio.state import Answers, winners
@@ -259,6 +261,17 @@ def partial(tmp_path: Path, cache: VoteCache) -> Workspace:
     (folder / "texts.csv").write_text("text\n" + "\n".join(f'"{text}"' for text in texts))
     (folder / "unruly.toml").write_text(PARTIAL)
     return Workspace(folder)
+
+
+def test_changed_votes_name_every_class(partial: Workspace) -> None:
+    state = partial.state
+    texts = state.corpus.texts.to_list()
+    old = WeakClassifier("lsa", cache=False).fit(texts, sources=state.project.sources)
+    text = state.text.replace('["billing", "bug"]', '"billing"')
+    partial.edit("complaint: edited", text)
+    new = WeakClassifier("lsa", cache=False).fit(texts, sources=partial.state.project.sources)
+    found = vote_changes(old, new, partial.state, np.array([0, 3]))
+    assert found == [(VoteChange("complaint", "billing or bug", "billing"),), ()]
 
 
 def test_a_vote_for_one_of_several_classes_counts_for_all_of_them(partial: Workspace) -> None:

@@ -192,7 +192,7 @@ class WeakClassifier:
         the endpoint's key, which a loaded model does not know. A model file may come from a stranger, so texts
         and key go to this machine alone and to the `hosts` that you name.
         """
-        fitted = self._fitted()
+        fitted = self.fitted
         documents = fitted.documents(X)
         if fitted.rules is None or documents.corpus is None:
             return ()
@@ -205,7 +205,7 @@ class WeakClassifier:
 
     def plan_prompts(self, X: Any) -> tuple[Plan, ...]:
         """What `ask_prompts` would send, where to, and what it would cost; nothing is sent."""
-        fitted = self._fitted()
+        fitted = self.fitted
         documents = fitted.documents(X)
         if fitted.rules is None or documents.corpus is None:
             return ()
@@ -213,14 +213,14 @@ class WeakClassifier:
 
     def predict(self, X: Any, votes: Any = None) -> Any:
         """(n,): the class of each document; a pandas Series where X is pandas (see `set_output`)."""
-        documents = self._fitted().documents(X)
+        documents = self.fitted.documents(X)
         numbers = self.predictions(documents, votes).numbers
         labels = np.asarray(self.classes_[numbers])
         return contained(labels, None, self._output, documents.index)
 
     def predict_proba(self, X: Any, votes: Any = None) -> Any:
         """(n, m): the probability of each class, in the order of `classes_`; a DataFrame where X is pandas."""
-        documents = self._fitted().documents(X)
+        documents = self.fitted.documents(X)
         proba = self.predictions(documents, votes).proba
         names = self.classes_.tolist()
         return contained(proba, names, self._output, documents.index)
@@ -239,18 +239,18 @@ class WeakClassifier:
         the features are not kept on disk, as for a stream of documents that nobody reads twice.
         """
         cache = self._cache() if cached else None
-        fitted = self._fitted()
+        fitted = self.fitted
         return fitted.predictions(fitted.documents(documents), votes, cache, progress)
 
     @property
     def feature_width(self) -> int:
         """How many numbers a document becomes before it is classified."""
-        return self._fitted().width
+        return self.fitted.width
 
     def encode(self, X: Any, *, cached: bool = True, progress: Progress = SILENT) -> Any:
         """(n, d): the features that the model reads of these documents, as float32."""
         cache = self._cache() if cached else None
-        fitted = self._fitted()
+        fitted = self.fitted
         return fitted.features(fitted.documents(X), cache, progress, keyed=False).matrix()
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
@@ -259,7 +259,7 @@ class WeakClassifier:
         Votes as `y`, which scikit-learn's cross-validation passes unless a scorer is named, are compared with
         `vote_agreement`, and a warning says so: raised errors would come out of it as NaN.
         """
-        fitted = self._fitted()
+        fitted = self.fitted
         documents = fitted.documents(X)
         if isinstance(y, Votes) or (y is not None and np.ndim(y) == 2):
             from unruly.model.evaluation import warn_of_votes
@@ -276,7 +276,7 @@ class WeakClassifier:
 
         No gold is used: on held-out documents it compares settings when there are no true labels.
         """
-        fitted = self._fitted()
+        fitted = self.fitted
         return fitted.vote_agreement(fitted.documents(X), votes, self._cache())
 
     def evaluate(
@@ -290,7 +290,7 @@ class WeakClassifier:
     ) -> Evaluation:
         """All figures against gold labels (those of the corpus when `y` is left out)."""
 
-        fitted = self._fitted()
+        fitted = self.fitted
         documents = fitted.documents(X)
         gold = fitted.gold(documents, y)
         answers = self.predictions(documents, votes, progress=progress)
@@ -304,7 +304,7 @@ class WeakClassifier:
         longer has these: pass them as `X`.
         """
         features, cast = self._documents(X, votes)
-        return self._fitted().learner.heads(features, cast).combined
+        return self.fitted.learner.heads(features, cast).combined
 
     def ask(
         self,
@@ -325,7 +325,7 @@ class WeakClassifier:
         from unruly.labelling.sampling import ask
 
         features, cast = self._documents(X, votes)
-        proba = self._fitted().learner.heads(features, cast).combined
+        proba = self.fitted.learner.heads(features, cast).combined
         answered = None if labels is None else _labelled(labels, cast).answered
         return ask(cast, proba, n, by, answered=answered, seed=seed)
 
@@ -348,7 +348,7 @@ class WeakClassifier:
         digests = self._training_digests if X is None else digests_of(Documents.of(X))
         assert digests is not None  # else `_documents` has refused
         known = _labelled(labels, cast)
-        return accuracy_by_labels(self._fitted(), digests, features, cast, known, progress)
+        return accuracy_by_labels(self.fitted, digests, features, cast, known, progress)
 
     def preview_labels(
         self,
@@ -363,7 +363,7 @@ class WeakClassifier:
 
         features, cast = self._documents(X, votes, progress)
         known = _labelled(labels, cast)
-        learner = refit(self._fitted(), features, cast, known.numbers, known.weights, progress)
+        learner = refit(self.fitted, features, cast, known.numbers, known.weights, progress)
         return learner.heads(features, cast).combined
 
     def explain(
@@ -372,7 +372,7 @@ class WeakClassifier:
         """Why one document gets its label: a text, a corpus of one, or one row of features."""
         from unruly.model.explanation import explain
 
-        fitted = self._fitted()
+        fitted = self.fitted
         documents = Documents.one(X, remembered(fitted.text_column))
         return explain(fitted, documents, votes, words=words, neighbours=neighbours)
 
@@ -402,7 +402,7 @@ class WeakClassifier:
             answers.votes,
             answers.proba,
             n=n,
-            rules=self._fitted().rule_sources,
+            rules=self.fitted.rule_sources,
             labels=known,
             refused=refused,
             candidates=candidates,
@@ -424,7 +424,7 @@ class WeakClassifier:
         from unruly.model.critique import critique_rules
 
         corpus, answers, known = self._judged(X, votes, labels, progress)
-        rules, texts = self._fitted().rule_sources, corpus.texts.to_list()
+        rules, texts = self.fitted.rule_sources, corpus.texts.to_list()
         judge = self.judge(answers)
         return critique_rules(answers.votes, judge, texts=texts, rules=rules, labels=known)
 
@@ -432,14 +432,14 @@ class WeakClassifier:
         """Estimates the accuracy of any votes on these documents, from the model's predictions for them."""
         from unruly.model.critique import VoteJudge
 
-        fitted = self._fitted()
+        fitted = self.fitted
         return VoteJudge.of(answers.proba, answers.votes, fitted.learner, fitted.summary)
 
     def _judged(
         self, X: Any, votes: Any, labels: Labels | None, progress: Progress
     ) -> tuple[Corpus, Predictions, NDArray[np.int64] | None]:
         """Documents with texts, the model's answers, and (n,) true labels where any are given."""
-        documents = self._fitted().documents(X)
+        documents = self.fitted.documents(X)
         if documents.corpus is None:
             raise InputError("rules are about texts, and these are features: give the documents")
         answers = self.predictions(documents, votes, progress=progress)
@@ -467,7 +467,7 @@ class WeakClassifier:
         files = [files_of(given) for given in (data, test) if isinstance(given, Path)]
         check_not_input(Path(path), chain.from_iterable(files))
         page = importlib.import_module("unruly.report.page")  # a later room: only when asked for
-        fitted = self._fitted()
+        fitted = self.fitted
         page.report(
             fitted,
             path,
@@ -482,7 +482,7 @@ class WeakClassifier:
 
     def save(self, path: str | Path) -> None:
         """Write everything into one file, whole or not at all; `unruly.load` reads it back."""
-        storage.save(path, self._fitted(), self._plain_parameters())
+        storage.save(path, self.fitted, self._plain_parameters())
 
     @classmethod
     def load(cls, path: str | Path, functions: Functions = None, encoders: object = None) -> Self:
@@ -499,24 +499,33 @@ class WeakClassifier:
         return model
 
     @property
+    def fitted(self) -> Fitted:
+        """What was learned, apart from the parameters; scikit-learn's NotFittedError before `fit`."""
+        fitted = getattr(self, "_fitted_model", None)
+        if fitted is None:
+            raise not_fitted("this WeakClassifier is not fitted yet: call fit(X, votes) first")
+        assert isinstance(fitted, Fitted)
+        return fitted
+
+    @property
     def class_names(self) -> tuple[str, ...]:
         """The classes by name, in the order of the probabilities."""
-        return self._fitted().classes
+        return self.fitted.classes
 
     @property
     def text_column(self) -> str | None:
         """The column that the training texts stood in, which new files and frames are looked into first; None: unknown."""
-        return self._fitted().text_column
+        return self.fitted.text_column
 
     @property
     def id_column(self) -> str | None:
         """The column that the ids of the training documents stood in; None: unknown, or rows were numbered."""
-        return self._fitted().id_column
+        return self.fitted.id_column
 
     @property
     def rule_columns_(self) -> tuple[str, ...]:
         """The columns beside the text that its rules read or, being functions, may read."""
-        rules = self._fitted().rules
+        rules = self.fitted.rules
         return () if rules is None else rules.reads
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -563,7 +572,7 @@ class WeakClassifier:
         self, X: Any = None, votes: Any = None, progress: Progress = SILENT
     ) -> tuple[Features, Votes]:
         """The features of documents and the votes on them; of the training documents where no X is given."""
-        fitted = self._fitted()
+        fitted = self.fitted
         if X is not None:
             documents = fitted.documents(X)
             cast = fitted.votes(documents, votes, progress)
@@ -601,13 +610,6 @@ class WeakClassifier:
         from unruly.features.cache import FeatureCache  # brings SciPy and scikit-learn, for lsa
 
         return FeatureCache()
-
-    def _fitted(self) -> Fitted:
-        fitted = getattr(self, "_fitted_model", None)
-        if fitted is None:
-            raise not_fitted("this WeakClassifier is not fitted yet: call fit(X, votes) first")
-        assert isinstance(fitted, Fitted)
-        return fitted
 
     def _adopt(self, fitted: Fitted) -> None:
         """Set the learned attributes, which end in an underscore."""

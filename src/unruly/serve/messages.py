@@ -355,7 +355,7 @@ class Answer:
     number: int  # of the likeliest class
     probabilities: Sequence[float]
     decided_by: str
-    votes: Sequence[tuple[int, int]]  # source and class, by number
+    votes: Sequence[tuple[str, str]]  # source and class, or the classes of a partial vote
     lacking: Sequence[tuple[str, str]] = ()  # sources that abstain, each for want of a column
 
 
@@ -364,7 +364,6 @@ class Answers:
     """The predictions for some documents, in their order."""
 
     classes: tuple[str, ...]
-    sources: tuple[str, ...]
     each: Sequence[Answer | None]  # None: the text was missing
     checksum: str  # of the model that answered
 
@@ -374,12 +373,12 @@ class Answers:
     ) -> Answers:
         """Predictions as plain values; `missing` (n,) are documents without a text."""
         proba = np.round(predictions.proba.astype(np.float64), DIGITS).tolist()
-        votes: list[list[tuple[int, int]]] = [[] for _ in proba]
-        matrix = predictions.votes.matrix
-        for row, source in zip(*np.nonzero(matrix >= 0), strict=True):
-            votes[row].append((int(source), int(matrix[row, source])))
+        cast = predictions.votes
+        votes: list[list[tuple[str, str]]] = [[] for _ in proba]
+        for row, j in np.argwhere(cast.voted).tolist():
+            votes[row].append((cast.sources[j], cast.label(row, j)))
         wants: list[list[tuple[str, str]]] = [[] for _ in proba]
-        for fact in lacking(predictions.votes):
+        for fact in lacking(cast):
             for row in np.flatnonzero(fact.rows).tolist():
                 wants[row].append((fact.source, fact.column))
         numbers, deciders = predictions.numbers.tolist(), predictions.decided_by
@@ -387,11 +386,11 @@ class Answers:
         each: list[Answer | None] = list(found)
         for row in [] if missing is None else np.flatnonzero(missing).tolist():
             each[row] = None
-        return cls(predictions.classes, predictions.votes.sources, each, checksum)
+        return cls(predictions.classes, each, checksum)
 
     def part(self, start: int, stop: int) -> Answers:
         """Some of them only: those of one request."""
-        return Answers(self.classes, self.sources, self.each[start:stop], self.checksum)
+        return Answers(self.classes, self.each[start:stop], self.checksum)
 
     def to_plain(self, form: HuggingFace | Own) -> Any:
         """As JSON has it, in the form of the request."""
@@ -418,9 +417,7 @@ class Answers:
             "confidence": answer.probabilities[answer.number],
             "probabilities": dict(zip(self.classes, answer.probabilities, strict=True)),
             "decided_by": answer.decided_by,
-            "votes": [
-                {"source": self.sources[j], "label": self.classes[c]} for j, c in answer.votes
-            ],
+            "votes": [{"source": source, "label": label} for source, label in answer.votes],
             **({"lacking": wants} if wants else {}),
         }
 

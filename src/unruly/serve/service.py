@@ -10,7 +10,7 @@ import asyncio
 import math
 import time
 import warnings
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -34,6 +34,7 @@ from unruly.rules.source import Rule
 from unruly.serve.messages import Answers, Asked, ExplainRequest, Limits, full, version_of
 from unruly.serve.metrics import Metrics, Samples, SharedCounters, labelled
 from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
 from unruly.wording import listed
 
 _DIGEST = 64  # hexadecimal signs of the SHA-256 that ends a model file
@@ -260,11 +261,8 @@ class Service:
         metrics.add("unruly_uncovered_total", int((there & ~votes.covered).sum()))
         if missing.any():
             metrics.add("unruly_missing_total", int(missing.sum()))
-        cells = votes.matrix.astype(np.int64) + votes.m * np.arange(votes.k)  # (n, k)
-        for cell, count in _counts(cells[votes.voted], votes.k * votes.m):
-            source, label = divmod(cell, votes.m)
-            labels = {"source": votes.sources[source], "label": votes.classes[label]}
-            metrics.add("unruly_votes_total", count, labels)
+        for (source, label), count in votes_by_label(votes).items():
+            metrics.add("unruly_votes_total", count, {"source": source, "label": label})
 
     def gauges(self) -> Samples:
         """What is so now."""
@@ -334,6 +332,20 @@ def _label(rule: Rule, classes: tuple[str, ...]) -> str | list[str] | None:
     """The class that a rule votes for, or its classes; None where its condition picks the class."""
     names = [classes[number] for number in rule.named(classes)]
     return names[0] if len(names) == 1 else names or None
+
+
+def votes_by_label(votes: Votes) -> Counter[tuple[str, str]]:
+    """How often each source names each class, or the classes of a partial vote."""
+    hard = votes.hard
+    cells = hard.astype(np.int64) + votes.m * np.arange(votes.k)  # (n, k)
+    found: Counter[tuple[str, str]] = Counter()
+    for cell, count in _counts(cells[hard >= 0], votes.k * votes.m):
+        source, label = divmod(cell, votes.m)
+        found[votes.sources[source], votes.classes[label]] = count
+    for j, sets in votes.sets.items():
+        for row in np.flatnonzero(votes.voted[:, j] & sets.any(axis=1)).tolist():
+            found[votes.sources[j], votes.label(row, j)] += 1
+    return found
 
 
 def _counts(numbers: np.ndarray[Any, Any], size: int) -> list[tuple[int, int]]:

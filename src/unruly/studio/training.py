@@ -332,7 +332,7 @@ def live_report(trainer: Trainer) -> LiveReport | None:
     test = state.project.corpus("test") if state.project.data.test else None
     facts = key_figures(
         model.path.name,
-        trainer.opened(model)._fitted(),
+        trainer.opened(model).fitted,
         state.corpus.take(rows),
         test,
         labels=state.labelled.take(rows),
