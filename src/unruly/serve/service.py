@@ -37,7 +37,6 @@ from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly.wording import listed
 
-_DIGEST = 64  # hexadecimal signs of the SHA-256 that ends a model file
 _WARM = ("a text to begin with", "")
 
 
@@ -89,7 +88,7 @@ class Served:
     """A model that is ready to answer."""
 
     fitted: Fitted
-    checksum: str  # SHA-256 of the file
+    checksum: str  # which the file ends with
     stamp: Stamp
     loaded: float  # seconds since 1970
 
@@ -111,12 +110,12 @@ def load_served(path: Path, functions: tuple[Path, ...] = ()) -> Served:
     """Read a model and let it answer once, so that everything it needs is there before the first request."""
     for _ in range(10):
         stamp = Stamp.of(path)
-        fitted = load(path, tuple(functions) or None).fitted
-        checksum = _checksum(path)
+        loaded = load(path, tuple(functions) or None)
         if stamp is not None and stamp == Stamp.of(path):
             break
     else:
         raise InputError(f"{path}: the file is written to all the time: replace it as a whole")
+    fitted = loaded.fitted
     if fitted.encoder is None:
         raise InputError(
             f"{path}: the model was fitted on features, and requests are texts: fit it on texts"
@@ -124,13 +123,7 @@ def load_served(path: Path, functions: tuple[Path, ...] = ()) -> Served:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LackingWarning)  # said by `Served.remarks`
         fitted.predictions(Documents(Corpus.from_texts(_WARM, name="a request"), None))
-    return Served(fitted, checksum, stamp, time.time())
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        file.seek(-_DIGEST, 2)
-        return file.read().decode("ascii")
+    return Served(fitted, loaded.checksum, stamp, time.time())
 
 
 class ModelFile:
