@@ -35,6 +35,11 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "in.csv"
 
 
+def test_a_wrong_word_for_missing_texts_is_refused(model: WeakClassifier, data: Path) -> None:
+    with pytest.raises(InputError, match="missing = 'emtpy': must be one of label, empty"):
+        predict_file(model, data, data.with_name("out.csv"), missing="emtpy")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("ending", READERS)
 def test_columns_and_order_are_kept_and_ours_added(
     model: WeakClassifier, data: Path, ending: str
