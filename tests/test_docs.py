@@ -83,9 +83,11 @@ def test_the_cli_page_is_what_help_prints() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in PAGES:
-        for target in re.findall(r"\]\(([\w./-]+\.(?:md|png|svg|py))\)", page.read_text("utf-8")):
-            assert (page.parent / target).is_file(), f"{page.name} links to {target}"
+    link = re.compile(r"\]\(([\w./-]+\.(?:md|png|svg|py))\)")
+    found = [(page, target) for page in PAGES for target in link.findall(page.read_text("utf-8"))]
+    assert found
+    for page, target in found:
+        assert (page.parent / target).is_file(), f"{page.name} links to {target}"
 
 
 def test_every_page_is_in_the_navigation() -> None:
@@ -95,7 +97,9 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def test_files_that_the_method_page_names_are_there() -> None:
     text = (DOCS / "method.md").read_text("utf-8")
-    for name in re.findall(r"`(\w+\.py)`", text):
+    names = re.findall(r"`(\w+\.py)`", text)
+    assert names
+    for name in names:
         assert (ROOT / "src/unruly/paper" / name).is_file(), name
 
 

@@ -151,7 +151,7 @@ def _ours(who: str, data: str, train: Split) -> tuple[Learner, float]:
         model = WeakClassifier(keep_documents=0)
         start = time.process_time()
         model.fit(train[0], train[1], progress=SILENT)
-        return model._fitted().learner, time.process_time() - start
+        return model.fitted.learner, time.process_time() - start
     settings = paper if who == "paper" else replace(PaperSettings.quick(), hidden=paper.hidden)
     start = time.process_time()
     learner = cotrain(train[0], train[1], settings)

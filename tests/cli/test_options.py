@@ -143,6 +143,11 @@ def test_the_rows_that_a_project_skips_are_skipped(spam: Path) -> None:
     assert data_file(spam, "train", on_bad_row="error").on_bad_row == "error"
 
 
+def test_a_wrong_word_for_bad_rows_is_refused(spam: Path) -> None:
+    with pytest.raises(InputError, match="on_bad_row = 'drop': must be one of"):
+        data_file(spam / "comments.csv", "test", on_bad_row="drop")
+
+
 def test_a_wrench_folder_names_its_own_columns(wrench: Path) -> None:
     with pytest.raises(InputError, match="leave out --text, --id and --label"):
         data_file(wrench, "test", label="gold")

@@ -16,6 +16,7 @@ import pytest
 from tests.cli.conftest import Unruly, command_line
 
 from unruly.cli.rules import saves
+from unruly.distributed.run import ClusterRun
 from unruly.project.project import Project
 from unruly.project.voting import vote_split
 from unruly.votes.files import read_votes
@@ -380,6 +381,24 @@ def test_formulas_among_votes_are_defused_when_asked(unruly: Unruly, spam: Path)
         assert f"{mark}=1+1" in header
     done = unruly("vote", spam, "-o", "votes", "--defuse", "--engine", "ray")
     assert "--skipped and --defuse cannot be used with --engine ray" in done.err
+
+
+def test_a_cluster_skips_the_rows_that_the_project_skips(
+    unruly: Unruly, spam: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def vote(
+        project: Path, data: Path, out: Path, *, on_bad_row: str, **more: object
+    ) -> ClusterRun:
+        asked.append(on_bad_row)
+        return ClusterRun(out, documents=0, workers=1, parts=0, resumed=0)
+
+    monkeypatch.setattr("unruly.distributed.run.vote", vote)
+    assert unruly("vote", spam, "-o", "votes", "--engine", "ray").code == 0
+    spoilt(spam, "[data]", '[data]\non_bad_row = "skip"')
+    assert unruly("vote", spam, "-o", "votes", "--engine", "ray").code == 0
+    assert asked == ["keep", "skip"]
 
 
 def test_a_broken_file_among_many_is_a_fact(unruly: Unruly, spam: Path) -> None:

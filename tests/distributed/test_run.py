@@ -97,6 +97,11 @@ def test_a_stopped_run_goes_on_where_it_was(
     assert not unfinished(out).exists()
 
 
+def test_a_wrong_word_for_bad_rows_is_refused(made: Place, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="on_bad_row = 'drop': must be one of"):
+        predict(made.model, made.data, tmp_path / "out", on_bad_row="drop")  # type: ignore[arg-type]
+
+
 def test_an_output_that_exists_is_kept(here: Here, made: Place, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="already there"):
         predict(made.model, made.data, tmp_path)

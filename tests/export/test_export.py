@@ -38,7 +38,7 @@ pytest.importorskip("onnx")
 def default(m: int, k: int, seed: int) -> DenoisedModel:
     data = planted(n=80, k=k, m=m, seed=seed)
     model = WeakClassifier(cache=False).fit(data.features, data.votes)
-    learner = model._fitted().learner
+    learner = model.fitted.learner
     assert isinstance(learner, DenoisedModel)
     return learner
 
@@ -158,7 +158,7 @@ def test_what_a_model_needs(films: Path) -> None:
     hated = Source("hated", [Rule("bad", Keywords(["awful", "boring"]))])
     model = WeakClassifier("lsa", cache=False)
     model.fit(TEXTS, sources=Sources(["bad", "good"], [blob, hated]))
-    assert extras_of(model._fitted()) == {"sentiment"}
+    assert extras_of(model.fitted) == {"sentiment"}
 
 
 def test_dockerfile_asks_no_network_and_runs_as_nobody() -> None:

@@ -128,10 +128,28 @@ def test_an_answer_that_settles_counts_alone_and_as_drawn_before() -> None:
     assert not of(ada, bob, replace(carol, label=CANNOT_TELL)).problems
 
 
+def test_who_agrees_changes_nothing_of_how_a_document_was_drawn() -> None:
+    drawn = [Answer(str(i), "ham", "2026-01-02", "ada", "balance#1", 0.1 + i / 5) for i in range(3)]
+    weights = of(*drawn, n=9).weights
+    for why in ("browse", "doubt#2", "import#3", ""):
+        earlier = Answer("0", "ham", "2026-01-01", "bob", why)
+        assert np.array_equal(of(earlier, *drawn, n=9).weights, weights), why
+
+
 def test_who_cannot_tell_is_not_asked_again_and_who_skips_is() -> None:
     found = of(Answer("0", CANNOT_TELL), Answer("1", SKIPPED), Answer("2", "ham"))
     assert found.answered.tolist() == [True, False, True, False]
     assert found.numbers.tolist() == [-1, -1, 0, -1]
+
+
+def test_an_imported_correction_keeps_how_the_document_was_drawn(tmp_path: Path) -> None:
+    first = Answer("1", "spam", "2026-01-01", "ada", "balance#12", 0.25)
+    ours = LabelFile.open(tmp_path / "labels.csv").append(first)
+    corrected = Answer("1", "ham", "2026-01-02", "ada")
+    theirs = LabelFile.open(tmp_path / "ada.csv").append(corrected)
+    done = import_labels(ours, theirs, range(4), CLASSES)
+    assert done.file.answers[1:] == (replace(corrected, why="balance#12", probability=0.25),)
+    assert import_labels(done.file, theirs, range(4), CLASSES).added == 0
 
 
 def test_ids_with_breaks_and_blanks_are_found_again(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_every_vote_has_its_rule_its_span_and_its_reliability(model: WeakClassif
 
 
 def test_sources_of_equal_reliability_tie(model: WeakClassifier) -> None:
-    fitted, documents = model._fitted(), Documents.of([TEXT])
+    fitted, documents = model.fitted, Documents.of([TEXT])
     votes = fitted.votes(documents, None)
     assert isinstance(fitted.learner, CoTrained)
     even = replace(fitted.learner, reliability=np.full(votes.k, 1 / votes.k))

@@ -35,6 +35,11 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "in.csv"
 
 
+def test_a_wrong_word_for_missing_texts_is_refused(model: WeakClassifier, data: Path) -> None:
+    with pytest.raises(InputError, match="missing = 'emtpy': must be one of label, empty"):
+        predict_file(model, data, data.with_name("out.csv"), missing="emtpy")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("ending", READERS)
 def test_columns_and_order_are_kept_and_ours_added(
     model: WeakClassifier, data: Path, ending: str
@@ -163,7 +168,7 @@ def test_a_missing_text_is_kept_counted_or_named_with_its_line(
     labelled = list(csv.DictReader(out.read_text().splitlines()))
     given = [float(labelled[1][f"probability_{name}"]) for name in model.classes_]
     # nothing is known of it but how common classes are
-    assert given == pytest.approx(model._fitted().majority, abs=1e-6)
+    assert given == pytest.approx(model.fitted.majority, abs=1e-6)
     assert model.summary_.shares is None, "the paper's method uses no class shares"
     assert [row["stars"] for row in csv.DictReader(out.read_text().splitlines())] == ["1", "2"]
     skipped = predict_file(model, data, out, on_bad_row="skip").skipped

@@ -99,7 +99,10 @@ def test_it_is_a_classifier_and_knows_when_it_is_fitted() -> None:
         model.predict(data.features)
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
+    with pytest.raises(NotFittedError, match="call fit"):
+        _ = model.fitted
     check_is_fitted(model.fit(data.features, data.votes))
+    assert model.fitted.classes == ("c0", "c1")
 
 
 def test_learned_attributes() -> None:

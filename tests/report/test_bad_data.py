@@ -37,7 +37,7 @@ class Bad:
 def made(folder: Path) -> Bad:
     project = Project.read(folder)
     model = project.fit().model
-    return Bad(project, model, gather("m", model._fitted(), project.corpus("train")))
+    return Bad(project, model, gather("m", model.fitted, project.corpus("train")))
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_explanations_call_a_share_what_it_is(upside_down: Bad) -> None:
 
 
 def test_without_probabilities_nothing_is_said_to_stay_as_it_is(upside_down: Bad) -> None:
-    facts = gather("m", upside_down.model._fitted())
+    facts = gather("m", upside_down.model.fitted)
     assert facts.suggestions
     assert all(s.changed is None for s in facts.suggestions)
     assert "predictions changed" not in section_of(page(facts), "advice")
@@ -194,12 +194,12 @@ def test_where_shares_are_assumed_no_estimate_asks_to_drop_or_to_disable(
         bad.model.critique_rules(bad.project.corpus("train")),
         suggest(bad.project, 1).critique,
         suggest(bad.project, 1, bad.model).critique,
-        gather("m", bad.model._fitted()).critique,
+        gather("m", bad.model.fitted).critique,
     ):
         assert found[0] == SharesUnknown()
         asked = [remedy_of(one) for one in found]
         assert not [one for one in asked if isinstance(one, DropWord | DisableSource)]
-    ungraded = page(gather("m", bad.model._fitted()))
+    ungraded = page(gather("m", bad.model.fitted))
     text = section_of(ungraded, "advice")
     assert "Class shares are not known, and estimated accuracies depend on them" in text
     assert "is right on half of them or more" not in text
@@ -225,6 +225,6 @@ def test_at_random_has_one_meaning(
 ) -> None:
     for bad in (upside_down, stated, weather, skewed):
         assert bad.facts.suggestions or bad is not upside_down
-        for text in (bad.page, page(gather("m", bad.model._fitted()))):
+        for text in (bad.page, page(gather("m", bad.model.fitted))):
             assert not re.search(r"(?<!drawn )at random", text)
             assert "on random documents" not in text

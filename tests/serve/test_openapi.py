@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.serve.conftest import Running
 
 from unruly.serve import openapi
+from unruly.serve.messages import MOST_SHOWN, Limits, Problem, explain_request, predict_request
 from unruly.serve.openapi import docs_page
 from unruly.serve.service import ServeSettings
 
@@ -53,3 +57,68 @@ def test_the_page_is_served_with_a_policy(server: Running) -> None:
     assert answer.headers["content-type"].startswith("text/html")
     assert f"curl -s http://127.0.0.1:{server.port}/predict" in answer.body.decode()
     assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def forms(name: str) -> list[dict[str, Any]]:
+    """The properties of each form that a request may have."""
+    document = openapi.document(SETTINGS, ["a", "b"], [], "0" * 64)
+    return [one["properties"] for one in document["components"]["schemas"][name]["oneOf"]]
+
+
+GOOD: dict[str, Any] = {
+    "inputs": "a text",
+    "text": "a text",
+    "texts": ["a text"],
+    "document": {"text": "a text"},
+    "documents": [{"text": "a text"}],
+    "words": MOST_SHOWN,
+    "neighbours": MOST_SHOWN,
+    "parameters": None,
+    "options": {"wait_for_model": True, "use_cache": False},
+    "top_k": 1,
+    "function_to_apply": "sigmoid",
+    "truncation": True,
+    "return_all_scores": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "understood"),
+    [("PredictRequest", predict_request), ("ExplainRequest", explain_request)],
+)
+def test_the_server_takes_what_the_document_states(
+    name: str, understood: Callable[[Any, Limits], object]
+) -> None:
+    for stated in forms(name):
+        understood({key: GOOD[key] for key in stated}, Limits())
+        if "parameters" in stated:
+            known = {key: GOOD[key] for key in stated["parameters"]["properties"]}
+            understood({"inputs": "a text", "parameters": known}, Limits())
+
+
+@pytest.mark.parametrize(
+    ("name", "understood"),
+    [("PredictRequest", predict_request), ("ExplainRequest", explain_request)],
+)
+def test_the_document_states_what_the_server_takes(
+    name: str, understood: Callable[[Any, Limits], object]
+) -> None:
+    stated = [set(one) for one in forms(name)]
+    for first in GOOD:
+        for second in GOOD:
+            with suppress(Problem):
+                understood({first: GOOD[first], second: GOOD[second]}, Limits())
+                assert any({first, second} <= one for one in stated), (first, second)
+    if name == "PredictRequest":
+        known = set(forms(name)[0]["parameters"]["properties"])
+        for key, value in GOOD.items():
+            with suppress(Problem):
+                predict_request({"inputs": "a text", "parameters": {key: value}}, Limits())
+                assert key in known
+
+
+def test_what_has_no_effect_says_so() -> None:
+    (hub, *_) = forms("PredictRequest")
+    for schema in (hub["options"], hub["parameters"]["properties"]["truncation"]):
+        assert "without effect" in schema["description"]
+    assert forms("ExplainRequest")[0]["words"]["maximum"] == MOST_SHOWN

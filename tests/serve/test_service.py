@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import shutil
 import threading
@@ -14,18 +15,21 @@ import polars as pl
 import pytest
 
 from unruly.errors import InputError, ModelFileError
+from unruly.model.fitted import Fitted
+from unruly.model.inputs import Documents
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.serve.messages import Answer, Answers, Asked, Limits, Problem
+from unruly.serve.messages import Answer, Answers, Asked, Limits, Own, Problem
 from unruly.serve.metrics import Metrics
-from unruly.serve.service import Batcher, ModelFile, load_served, rules_in_words
+from unruly.serve.service import Batcher, ModelFile, load_served, rules_in_words, votes_by_label
 
 
 def test_ready_with_its_checksum(model: Path) -> None:
     served = load_served(model)
-    assert served.checksum == model.read_bytes()[-64:].decode()
+    data = model.read_bytes()
+    assert served.checksum == data[-64:].decode() == hashlib.sha256(data[:-64]).hexdigest()
     assert served.stamp.bytes == model.stat().st_size
 
 
@@ -83,7 +87,9 @@ def test_reload_takes_a_whole_file_and_keeps_the_old_one_otherwise(
     assert (file.problem, file.served.checksum) == (None, first.checksum)
 
 
-def test_rules_in_words_name_every_class_of_a_partial_vote() -> None:
+@pytest.fixture(scope="module")
+def partial() -> Fitted:
+    """A model whose rules also vote for one of several classes."""
     texts = ["refund now", "a crash", "lovely", "angry crash"] * 5
     sources = Sources(
         ["praise", "billing", "bug"],
@@ -94,13 +100,33 @@ def test_rules_in_words_name_every_class_of_a_partial_vote() -> None:
             Source("lovely", [Rule("praise", Keywords(["lovely"]))]),
         ],
     )
-    fitted = WeakClassifier("lsa", cache=False).fit(texts, sources=sources)._fitted()
-    assert [rule["label"] for rule in rules_in_words(fitted)] == [
+    return WeakClassifier("lsa", cache=False).fit(texts, sources=sources).fitted
+
+
+def test_rules_in_words_name_every_class_of_a_partial_vote(partial: Fitted) -> None:
+    assert [rule["label"] for rule in rules_in_words(partial)] == [
         "billing",
         ["billing", "bug"],
         ["billing", "bug"],
         "praise",
     ]
+
+
+def test_answers_and_metrics_name_every_class_of_a_partial_vote(partial: Fitted) -> None:
+    found = partial.predictions(Documents.of(["angry crash", "refund", "crash, refund"]))
+    answers = Answers.of(found, "sum").to_plain(Own())["predictions"]
+    crash = {"source": "crash", "label": "billing or bug"}
+    refund = {"source": "refund", "label": "billing"}
+    assert [answer["votes"] for answer in answers] == [
+        [crash, {"source": "angry", "label": "billing or bug"}],
+        [refund],
+        [refund, crash],
+    ]
+    assert votes_by_label(found.votes) == {
+        ("crash", "billing or bug"): 2,
+        ("angry", "billing or bug"): 1,
+        ("refund", "billing"): 2,
+    }
 
 
 class Echo:
@@ -117,7 +143,7 @@ class Echo:
         if "bad" in asked.texts:
             raise ValueError("bad text")
         each = [Answer(len(text or ""), (1.0,), "both", ()) for text in asked.texts]
-        return Answers(("a",), (), each, "sum")
+        return Answers(("a",), each, "sum")
 
 
 Work = Callable[[Batcher, Echo], Awaitable[None]]

@@ -24,7 +24,7 @@ def state(workspace: Workspace) -> State:
     workspace.label([0, 5], "spam")
     workspace.label([7], "ham")
     proba = np.random.default_rng(0).dirichlet([1, 1], workspace.state.n).astype(np.float32)
-    workspace.use_answers(Answers("made up", proba))
+    workspace.use_answers(workspace.state.corpus, Answers("made up", proba))
     return workspace.state
 
 

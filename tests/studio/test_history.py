@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,23 @@ def test_a_damaged_step_cannot_be_undone(tmp_path: Path, content: str) -> None:
     history.note(PresetStep("a", "a", None, None))
     (tmp_path / "00000001.json").write_text(content)
     assert History(tmp_path).last is None
+
+
+def test_label_steps_of_another_shape_cannot_be_undone(workspace: Workspace, folder: Path) -> None:
+    workspace.label([3], "spam")
+    file = folder / ".studio" / "history" / "00000001.json"
+    step = json.loads(file.read_text())
+    older = {"before": [["3", None]], "after": [["3", "spam"]], "question": None}
+    for other in (
+        older,
+        {"before": [{"id": "3"}]},
+        {"before": [{"id": 3, "label": "ham"}]},
+        {"more": 1},
+    ):
+        file.write_text(json.dumps({**step, **other}))
+        again = Workspace(folder, by="ada")
+        assert again.undo() is None
+        assert again.state.labelled.labels == 1
 
 
 def test_a_disk_that_cannot_be_written_keeps_steps_until_the_end(tmp_path: Path) -> None:

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.editing import source_text
 from unruly.rules.matching import VoteCache
 from unruly.studio.documents import cards
 from unruly.studio.filters import Filter
+from unruly.studio.models import VoteChange, vote_changes
 from unruly.studio.preview import SHOWN, Preview, Slow, Wrong, preview, preview_sampled
 from unruly.studio.rules import source_rows
 from unruly.studio.state import Answers, winners
@@ -78,7 +80,7 @@ def test_a_new_source_has_no_before(workspace: Workspace) -> None:
 def test_the_model_judges_an_edit(workspace: Workspace) -> None:
     n = workspace.state.n
     ham = np.tile(np.array([[0.9, 0.1]], np.float32), (n, 1))
-    workspace.use_answers(Answers("all ham", ham))
+    workspace.use_answers(workspace.state.corpus, Answers("all ham", ham))
     found = shown(workspace, HEAD + 'keywords = ["song"]\n')
     assert found.contradicts is not None
     assert found.contradicts.count == found.votes
@@ -261,6 +263,17 @@ def partial(tmp_path: Path, cache: VoteCache) -> Workspace:
     return Workspace(folder)
 
 
+def test_changed_votes_name_every_class(partial: Workspace) -> None:
+    state = partial.state
+    texts = state.corpus.texts.to_list()
+    old = WeakClassifier("lsa", cache=False).fit(texts, sources=state.project.sources)
+    text = state.text.replace('["billing", "bug"]', '"billing"')
+    partial.edit("complaint: edited", text)
+    new = WeakClassifier("lsa", cache=False).fit(texts, sources=partial.state.project.sources)
+    found = vote_changes(old, new, partial.state, np.array([0, 3]))
+    assert found == [(VoteChange("complaint", "billing or bug", "billing"),), ()]
+
+
 def test_a_vote_for_one_of_several_classes_counts_for_all_of_them(partial: Workspace) -> None:
     state = partial.state
     assert np.flatnonzero(state.conflict).tolist() == [2, 5]  # bug or billing; praise or billing
@@ -272,7 +285,7 @@ def test_a_vote_for_one_of_several_classes_counts_for_all_of_them(partial: Works
     assert found.by_others is not None
     assert found.by_others.value == 1.0
     proba = np.tile(np.array([[0.2, 0.5, 0.3]], np.float32), (state.n, 1))
-    partial.use_answers(Answers("all billing", proba))
+    partial.use_answers(partial.state.corpus, Answers("all billing", proba))
     found = shown(partial, text, "complaint")
     assert found.by_model is not None
     assert found.by_model.value == pytest.approx(0.8)

@@ -58,7 +58,9 @@ def test_accepts_refuses_and_undoes(advised: Studio, folder: Path) -> None:
 
 def test_examples_are_the_documents_with_what_the_rule_matches(advised: Studio) -> None:
     texts = advised.workspace.state.corpus.texts
-    for offer in advised.advisor.offers(advised.workspace):
+    offers = advised.advisor.offers(advised.workspace)
+    assert offers
+    for offer in offers:
         assert offer.examples
         for one in offer.examples:
             whole = "".join(piece.text for piece in one.pieces)

@@ -12,11 +12,12 @@ import pytest
 from tests.studio.conftest import client_of
 
 from unruly.errors import InputError
+from unruly.studio import training
 from unruly.studio.app import Studio
 from unruly.studio.exports import LABELLED, SPREADSHEET, make_export
 from unruly.studio.filters import Filter
-from unruly.studio.models import VoteChange, changed_answers, kept_models, vote_changes
-from unruly.studio.state import Answers
+from unruly.studio.models import VoteChange, answers_of, changed_answers, kept_models, vote_changes
+from unruly.studio.state import Answers, State
 from unruly.studio.training import Job, Trainer, live_report
 from unruly.studio.workspace import Workspace
 
@@ -92,7 +93,7 @@ def test_why_answers_changed(quick: None, workspace: Workspace, folder: Path) ->
             assert "money" in words[row] or "wages" in words[row]
     assert any(vote_changes(old, new, state, rows)), "the edit changed votes"
     swapped = Answers("x", 1 - np.asarray(state.answers.proba)) if state.answers else None
-    workspace.use_answers(state.answers, swapped)  # as if every answer had changed
+    workspace.use_answers(state.corpus, state.answers, swapped)  # as if every answer had changed
     found = changed_answers(old, new, workspace.state)
     assert found.total == state.n
     assert {row for cause in found.causes for row in cause.rows} == set(range(state.n))
@@ -145,6 +146,35 @@ def test_work_is_cancelled_at_the_next_word_of_progress() -> None:
     go_on.set()
     job.wait(10)
     assert job.status.state == "cancelled"
+
+
+def test_documents_loaded_during_a_job_get_their_own_answers(
+    modelled: Studio, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, trainer = modelled.workspace, modelled.trainer
+    lines = (folder / "comments.csv").read_text().splitlines()
+    (folder / "others.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]))
+    file = folder / "unruly.toml"
+    first = work.state.answers
+    assert first is not None
+    loaded = threading.Event()
+
+    def answers(model: Any, path: Path, state: State, *more: Any) -> Answers:
+        found = answers_of(model, path, state, *more)
+        if not loaded.is_set():
+            file.write_text(file.read_text().replace("comments.csv", "others.csv"))
+            work.load_outside()
+            loaded.set()
+            trainer.refresh()
+        return found
+
+    monkeypatch.setattr(training, "answers_of", answers)
+    trainer.show(trainer.models[0])
+    trainer.wait(60)
+    assert loaded.is_set()
+    assert trainer.current is not None
+    assert work.state.answers is not None
+    assert np.array_equal(work.state.answers.predicted, first.predicted[::-1])
 
 
 def test_a_failure_is_told_and_one_thing_at_a_time(workspace: Workspace) -> None:

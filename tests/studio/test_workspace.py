@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from unruly.errors import InputError, ProjectError
+from unruly.labelling.label_file import CANNOT_TELL
+from unruly.labelling.sampling import ask
 from unruly.studio.filters import Filter
 from unruly.studio.state import Answers
 from unruly.studio.workspace import ChangedOutsideError, Workspace
@@ -36,6 +38,51 @@ def test_a_whole_filter_is_labelled_and_undone_as_one_step(workspace: Workspace)
     workspace.undo()
     assert workspace.state.labelled.labels == 1
     assert workspace.state.classes[workspace.state.labels[rows[0]]] == "ham"
+
+
+def test_a_label_that_was_drawn_stays_so_when_it_is_corrected_and_undone(
+    workspace: Workspace, folder: Path
+) -> None:
+    questions = list(ask(workspace.state.votes, n=12))
+    for number, question in enumerate(questions):
+        workspace.answer(question, ["ham", "spam"][number % 2])
+    row = questions[0].row
+    weight = workspace.state.labelled.weights[row]
+    assert weight > 0
+    workspace.label([row], "spam")
+    assert workspace.state.labelled.weights[row] == pytest.approx(weight)
+    workspace.label([question.row for question in questions], "ham")
+    assert workspace.state.labelled.weights[row] == pytest.approx(weight)
+    for _ in range(2):
+        workspace = Workspace(folder, by="bob")  # a restart, by somebody else
+        workspace.undo()
+        assert workspace.state.labelled.weights[row] == pytest.approx(weight)
+    assert workspace.state.classes[workspace.state.labels[row]] == "ham"
+    workspace = Workspace(folder, by="ada")
+    workspace.label([row], None)
+    assert workspace.state.labels[row] == -1
+    workspace.label([row], "ham")
+    assert workspace.state.labelled.weights[row] == pytest.approx(weight)
+
+
+def test_an_undo_brings_back_an_answer_that_names_no_class(workspace: Workspace) -> None:
+    question = next(iter(ask(workspace.state.votes)))
+    workspace.answer(question, CANNOT_TELL)
+    workspace.label([question.row], "ham")
+    workspace.undo()
+    assert workspace.state.labels[question.row] == -1
+    assert workspace.state.labelled.answered[question.row], "it is not asked about again"
+
+
+def test_an_undo_leaves_the_answers_of_others_theirs(workspace: Workspace, folder: Path) -> None:
+    Workspace(folder, by="bob").label([1], "ham")
+    workspace.notice_labels()
+    workspace.label([1], "spam")
+    assert workspace.state.labels[1] == -1, "people disagree"
+    workspace.undo()
+    assert workspace.state.classes[workspace.state.labels[1]] == "ham"
+    (answer,) = workspace.state.project.label_file().standing()["1"]
+    assert answer.by == "bob"
 
 
 def test_labels_that_somebody_else_writes_are_noticed(workspace: Workspace, folder: Path) -> None:
@@ -162,11 +209,16 @@ def test_the_last_source_can_go_and_come_back(workspace: Workspace) -> None:
     assert workspace.state.text == before
 
 
-def test_answers_on_other_documents_are_not_used(workspace: Workspace) -> None:
-    n = workspace.state.n
-    good, bad = (Answers("m", np.full((rows, 2), 0.5, np.float32)) for rows in (n, n - 1))
-    workspace.use_answers(good, bad)
-    assert workspace.state.answers is good
-    assert workspace.state.earlier is None
-    workspace.use_answers(bad)
+def test_answers_on_other_documents_are_not_used(workspace: Workspace, folder: Path) -> None:
+    corpus, n = workspace.state.corpus, workspace.state.n
+    answers = Answers("m", np.full((n, 2), 0.5, np.float32))
+    assert workspace.use_answers(corpus, answers)
+    assert workspace.state.answers is answers
+    other = (folder / "comments.csv").read_text().replace("I ", "we ")  # as many documents
+    (folder / "others.csv").write_text(other)
+    file = folder / "unruly.toml"
+    file.write_text(file.read_text().replace("comments.csv", "others.csv"))
+    workspace.load_outside()
+    assert workspace.state.n == n
+    assert not workspace.use_answers(corpus, answers)
     assert workspace.state.answers is None

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from unruly.project.project import Project
     from unruly.texts.corpus import Corpus
     from unruly.texts.stream import CorpusStream
-    from unruly.texts.table import BadRow, BrokenFile, Pipe, Table
+    from unruly.texts.table import BadRow, BrokenFile, OnBadRow, Pipe, Table
 
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
@@ -212,7 +212,7 @@ class DataFile:
     text: str | None
     id: str | None
     label: str | None
-    on_bad_row: str | None = None
+    on_bad_row: OnBadRow = "keep"
     label_needed: bool = False  # whether it is an error that the file has no such column
     table: Table | None = None  # the file, where it is open already
 
@@ -230,7 +230,7 @@ class DataFile:
             id=self.id,
             label=self.label,
             classes=classes,
-            on_bad_row=self.on_bad_row or "keep",  # type: ignore[arg-type]
+            on_bad_row=self.on_bad_row,
             label_may_be_missing=not self.label_needed,
         ).read()
 
@@ -320,7 +320,7 @@ class DataFile:
                 id=file.id,
                 label=file.label,
                 batch_rows=BATCH_ROWS,
-                on_bad_row=self.on_bad_row or "keep",  # type: ignore[arg-type]
+                on_bad_row=self.on_bad_row,
                 label_may_be_missing=True,
             )
             # The label column is not the text, but a column like others: these labels are not read.
@@ -374,14 +374,16 @@ def data_file(
     on_bad_row: str | None = None,
 ) -> DataFile:
     """What DATA means: a project gives its own file and columns, which options override."""
+    from unruly.texts.table import on_bad_row_of
     from unruly.texts.wrench import is_wrench
 
+    rows = on_bad_row_of(on_bad_row)
     if not is_project(path):
         if (text or id or label) and is_wrench(path):
             raise InputError(
                 f"{path}: WRENCH files have fixed column names: leave out --text, --id and --label"
             )
-        return DataFile(path, text, id, label, on_bad_row, label_needed=label is not None)
+        return DataFile(path, text, id, label, rows, label_needed=label is not None)
     from unruly.project.project import Project
 
     project = Project.read(path)
@@ -392,7 +394,8 @@ def data_file(
             f"a file instead of the project, such as {project.folder / data.train}"
         )
     file = data.path(split, project.folder)
-    rows = data.on_bad_row if on_bad_row in (None, "keep") else on_bad_row
+    if rows == "keep":
+        rows = on_bad_row_of(data.on_bad_row)
     label = label or data.label_of(split)
     return DataFile(file, text or data.text, id or data.id, label, rows)
 

@@ -43,6 +43,8 @@ from unruly.wording import counted, listed, plural
 
 if TYPE_CHECKING:
     from unruly.distributed.run import ClusterRun, Placement
+    from unruly.model.predictions import Written
+    from unruly.model.weak_classifier import WeakClassifier
     from unruly.texts.stream import CorpusStream
 
 
@@ -123,9 +125,7 @@ def predict(
       cat comments.jsonl | unruly predict spam.unruly - > labelled.jsonl
       unruly predict spam.unruly comments/ -o labelled/ --engine ray --workers 8
     """
-    from unruly.findings import finding_to_plain
-    from unruly.model.predictions import predict_stream
-    from unruly.texts.table import row_remarks
+    from unruly.model.predictions import missing_of, predict_stream
 
     screen = Screen(quiet, as_json)
     placement = placement_of(engine, address, workers)
@@ -142,18 +142,8 @@ def predict(
         _on_cluster(predict, model, documents, output, functions, placement, screen)
         return
     _check_is_file(data, model)
-    if output is None and data != STREAM:
-        raise click.UsageError("pass the file to write with -o, or -o - for standard output")
-    target = STREAM if output is None else output
     inputs = (model, *functions, *inputs_of(data))
-    if target != STREAM:
-        check_output(target, TABLES, inputs)
-    elif as_json:
-        raise click.UsageError(
-            "--json and predictions cannot both go to standard output: use -o FILE"
-        )
-    elif sys.__stdout__ is None:
-        raise click.UsageError("standard output is closed: pass the file to write with -o")
+    target = _target(output, data, inputs, as_json)
     if skipped is not None:
         check_output(skipped, inputs=(*inputs, target))
     documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
@@ -162,51 +152,24 @@ def predict(
     live = not ask and target.suffix.lower() != ".parquet"
     with likely.stream(loaded.class_names, split, live=live) as stream:
         if ask:
-            from unruly.cli.rules import show_asked
-
-            corpus = stream.read()
-            for planned in loaded.plan_prompts(corpus):
-                screen.remark(f"asking {planned.model} at {planned.host}")
-                if planned.leaves:
-                    screen.warn(planned.leaves)
-            asked = loaded.ask_prompts(corpus, key_env, screen.progress(), hosts=hosts)
-            show_asked(asked, screen)
+            _ask(loaded, stream, key_env, hosts, screen)
         into, form = _destination(target, stream)
         with into as destination:
             written = predict_stream(
                 loaded,
                 stream,
                 destination,
-                missing=missing,  # type: ignore[arg-type]
+                missing=missing_of(missing),
                 defuse=defuse,
                 form=form,
                 progress=screen.progress(),
             )
     if skipped is not None:
         write_skipped(skipped, (*written.skipped, *written.broken))
-    screen.answer(
-        {
-            "output": str(target),
-            "text": written.text,
-            "documents": written.documents,
-            "covered": written.covered,
-            "missing": written.missing,
-            "skipped": len(written.skipped),
-            "broken": [asdict(file) for file in written.broken],
-            "given_up": [finding_to_plain(fact) for fact in written.given_up],
-            "labels": written.labels,
-            "columns": written.columns,
-        }
-    )
-    labels = counted(written.labels, written.labels.values())
     if text is None and documents.text is None:
         known = ", as in training" if written.text == loaded.text_column else ""
         screen.remark(f"text column: {listed([written.text])}{known}")
-    then = ": labelled by the class shares" if missing == "label" else ": left empty"
-    for line in row_remarks(written.skipped, written.missing, then, written.broken):
-        screen.remark(line)
-    name = "standard output" if target == STREAM else str(target)
-    screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")
+    _show_written(written, target, missing, screen)
 
 
 def _check_is_file(data: Path, model: Path) -> None:
@@ -216,6 +179,40 @@ def _check_is_file(data: Path, model: Path) -> None:
     raise InputError(
         f"{data}: there is no such file; for one text: unruly explain {quote(str(model))} {quote(str(data))}"
     )
+
+
+def _target(output: Path | None, data: Path, inputs: tuple[Path, ...], as_json: bool) -> Path:
+    """Where predictions are to go, if that can be written."""
+    if output is None and data != STREAM:
+        raise click.UsageError("pass the file to write with -o, or -o - for standard output")
+    target = STREAM if output is None else output
+    if target != STREAM:
+        check_output(target, TABLES, inputs)
+    elif as_json:
+        raise click.UsageError(
+            "--json and predictions cannot both go to standard output: use -o FILE"
+        )
+    elif sys.__stdout__ is None:
+        raise click.UsageError("standard output is closed: pass the file to write with -o")
+    return target
+
+
+def _ask(
+    model: WeakClassifier,
+    stream: CorpusStream,
+    key_env: str | None,
+    hosts: tuple[str, ...],
+    screen: Screen,
+) -> None:
+    """Ask the model's language models about all texts; their answers are kept for the prediction."""
+    from unruly.cli.rules import show_asked
+
+    corpus = stream.read()
+    for planned in model.plan_prompts(corpus):
+        screen.remark(f"asking {planned.model} at {planned.host}")
+        if planned.leaves:
+            screen.warn(planned.leaves)
+    show_asked(model.ask_prompts(corpus, key_env, screen.progress(), hosts=hosts), screen)
 
 
 def _destination(
@@ -233,6 +230,32 @@ def _destination(
         return _whole_file("out.parquet"), ".parquet"
     lines = isinstance(stream.table, JsonTable)
     return nullcontext(sys.stdout.buffer), ".jsonl" if lines else ".csv"
+
+
+def _show_written(written: Written, target: Path, missing: str, screen: Screen) -> None:
+    from unruly.findings import finding_to_plain
+    from unruly.texts.table import row_remarks
+
+    screen.answer(
+        {
+            "output": str(target),
+            "text": written.text,
+            "documents": written.documents,
+            "covered": written.covered,
+            "missing": written.missing,
+            "skipped": len(written.skipped),
+            "broken": [asdict(file) for file in written.broken],
+            "given_up": [finding_to_plain(fact) for fact in written.given_up],
+            "labels": written.labels,
+            "columns": written.columns,
+        }
+    )
+    then = ": labelled by the class shares" if missing == "label" else ": left empty"
+    for line in row_remarks(written.skipped, written.missing, then, written.broken):
+        screen.remark(line)
+    name = "standard output" if target == STREAM else str(target)
+    labels = counted(written.labels, written.labels.values())
+    screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")
 
 
 @contextmanager

@@ -221,12 +221,14 @@ def vote(
         if skipped is not None or defuse:
             raise click.UsageError("--skipped and --defuse cannot be used with --engine ray")
         from unruly.distributed.run import vote
+        from unruly.texts.table import on_bad_row_of
 
+        rows = open_project(project, on_bad_row=on_bad_row).data.on_bad_row
         done = vote(
             project,
             data or data_file(project, split).path,
             output,
-            on_bad_row=on_bad_row,  # type: ignore[arg-type]
+            on_bad_row=on_bad_row_of(rows),
             placement=placement,
             progress=screen.progress(),
         )

@@ -26,7 +26,7 @@ from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import find_layout, remembered
 from unruly.texts.frame_table import PARQUET, ParquetPart, open_files, parquet_files
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import BrokenFile, OnBadRow, check_file
+from unruly.texts.table import BrokenFile, OnBadRow, check_file, on_bad_row_of
 from unruly.wording import plural
 
 PLAN = ".plan.json"
@@ -110,6 +110,9 @@ class Columns:
     text: str | None = None
     id: str | None = None
     on_bad_row: OnBadRow = "keep"
+
+    def __post_init__(self) -> None:
+        on_bad_row_of(self.on_bad_row)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def labelled(
         if len({number for _, number in known}) > 1:
             problems.append(Contradiction(own, tuple((a.by, a.label) for a, _ in known)))
         elif known:
-            counted[row], numbers[row] = known[0]  # the earliest
+            counted[row], numbers[row] = drawn_as([answer for answer, _ in known]), known[0][1]
     weights = _weights(counted, answered)
     given = pl.Series([answer.label for answer in counted.values()], dtype=pl.String)
     warn_if_counted_from_one(given, numbers, classes, file.path.name)
@@ -181,6 +181,21 @@ def _everywhere(answer: Answer) -> bool:
     return answer.reason in EVERYWHERE or not answer.draw
 
 
+def drawn_as(answers: Sequence[Answer]) -> Answer:
+    """Of the answers about one document, the earliest first, the one that tells most of how it was drawn.
+
+    A draw from all documents with a known probability tells most, then any draw from all documents, and then the earliest.
+
+    >>> drawn_as(
+    ...     [Answer("4", "ham", why="browse"), Answer("4", "ham", "", "", "balance#1", 0.25)]
+    ... ).why
+    'balance#1'
+    """
+    return max(
+        answers, key=lambda a: (_everywhere(a), _everywhere(a) and a.probability is not None)
+    )
+
+
 def problems_to_plain(problems: Sequence[LabelProblem], name: str) -> list[dict[str, Any]]:
     """The problems of a file as JSON has them.
 
@@ -214,9 +229,10 @@ def import_labels(
     """Labels made elsewhere, added to a file: those answers that are of these documents and name a class.
 
     An answer that does not say by whom is entered under its file's name, and one that does not say how its document was
-    drawn counts as drawn evenly, with all others of that file. Importing a file again adds nothing.
+    drawn counts as drawn evenly, with all others of that file, unless it corrects an answer that does. Importing a file
+    again adds nothing.
     """
-    known = {written_id(own) for own in ids}
+    known, standing = {written_id(own) for own in ids}, file.standing()
     token = zlib.crc32("\n".join(sorted(a.to_line() for a in theirs.answers)).encode())
     new: list[Answer] = []
     problems: list[LabelProblem] = list(theirs.unreadable)
@@ -226,7 +242,11 @@ def import_labels(
         elif answer.label not in NO_CLASS and class_of(answer.label, classes) is None:
             problems.append(UnknownClass(answer.id, answer.label))
         else:
-            by, why = answer.by or theirs.path.stem, answer.why or f"import#{token:08x}"
-            new.append(replace(answer, by=by, why=why))
+            own = replace(answer, by=answer.by or theirs.path.stem)
+            before = [a for a in standing.get(own.id, ()) if a.by == own.by]
+            if not own.why and before:
+                drawn = drawn_as(before)
+                own = replace(own, why=drawn.why, probability=drawn.probability)
+            new.append(replace(own, why=own.why or f"import#{token:08x}"))
     merged = file.merge(new)
     return Imported(merged, len(merged.answers) - len(file.answers), tuple(problems))

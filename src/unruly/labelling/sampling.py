@@ -39,11 +39,7 @@ from numpy.typing import NDArray
 from unruly.denoising.balance import vote_shares
 from unruly.errors import InputError
 from unruly.findings import Contradiction, UnknownClass
-from unruly.labelling.answers import (
-    labelled,
-    places_of,
-    written_id,
-)
+from unruly.labelling.answers import drawn_as, labelled, places_of, written_id
 from unruly.labelling.label_file import AGAIN, NO_CLASS, SKIPPED, WITHDRAWN, Answer, LabelFile
 from unruly.learner import UNKNOWN
 from unruly.votes.sparse import SparseVotes
@@ -159,7 +155,7 @@ def contested(
 ) -> Questions:
     """At most n documents that have answers and yet no label: people disagree, or the label is not a class.
 
-    An answer to such a question counts in place of all before it, and as drawn like the first of these.
+    An answer to such a question counts in place of all before it, and as drawn like these (see `drawn_as`).
 
     >>> from pathlib import Path
     >>> answers = Answer("4", "ham", by="ada"), Answer("4", "spam", by="bob"), Answer("5", "ham")
@@ -169,10 +165,10 @@ def contested(
     standing, labels = file.standing(), labelled(file, ids, classes)
     odd = {p.id for p in labels.problems if isinstance(p, Contradiction | UnknownClass)}
     rows = sorted(row for row in places_of(ids, odd).values() if labels.numbers[row] == UNKNOWN)
-    firsts = [standing[written_id(ids[row])][0] for row in rows]
+    drawn = [drawn_as(standing[written_id(ids[row])]) for row in rows]
     items = [
-        Question(row, ids[row], first.probability, AGAIN + first.draw)
-        for row, first in zip(rows, firsts, strict=True)
+        Question(row, ids[row], one.probability, AGAIN + one.draw)
+        for row, one in zip(rows, drawn, strict=True)
     ]
     return Questions("contested", tuple(items[:n]))
 

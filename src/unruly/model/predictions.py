@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Literal, Protocol, get_args
 
 import numpy as np
 import polars as pl
@@ -38,6 +38,7 @@ DECIDED = {
 BATCH_ROWS = 10_000  # documents predicted together: the features of more fall out of the memory that is reused
 MOST_NUMBERS = 20_000_000  # of the features of one batch
 Missing = Literal["label", "empty"]  # what a row without a text gets
+_MISSING: tuple[Missing, ...] = get_args(Missing)
 _DECIDERS = [DECIDED[code] for code in sorted(DECIDED)]  # by code
 
 
@@ -282,6 +283,18 @@ def predict_file(
     return predict_stream(model, stream, target, missing=missing, defuse=defuse, progress=progress)
 
 
+def missing_of(given: str) -> Missing:
+    """What a row without a text gets; refused where it is neither of the two words.
+
+    >>> missing_of("empty")
+    'empty'
+    """
+    for known in _MISSING:
+        if known == given:
+            return known
+    raise InputError(f"missing = {given!r}: must be one of {', '.join(_MISSING)}")
+
+
 def predict_stream(
     model: Predictor,
     stream: CorpusStream,
@@ -297,6 +310,7 @@ def predict_stream(
     `target` may be an open stream, to which rows are written batch by batch; `form` is then its format: .csv,
     .tsv or .jsonl.
     """
+    empty = missing_of(missing) == "empty"
     stream = _bounded(stream, model.feature_width)
     added = added_schema(model.class_names)
     names = free_names(added, stream.taken)
@@ -317,7 +331,7 @@ def predict_stream(
         columns = answers.columns()
         if flat:
             columns = columns.with_columns(pl.col("sources").list.join("; "))
-        if missing == "empty" and corpus.missing is not None:
+        if empty and corpus.missing is not None:
             columns = columns.select(pl.when(pl.Series(~corpus.missing)).then(pl.all()))
         for label in columns["label"].drop_nulls():
             labels[label] += 1

@@ -76,6 +76,7 @@ class Container:
 
     path: Path
     versions: Mapping[str, str]
+    checksum: str  # SHA-256 of all bytes before the comment, in which it stands
     members: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     def read(self, member: str) -> bytes:
@@ -174,7 +175,7 @@ def _opened(place: Path, data: bytes, archive: zipfile.ZipFile) -> Container:
     if archive.comment != digest.encode("ascii") or data[-_DIGEST:] != archive.comment:
         raise _not_whole(place)
     members = {entry.filename: archive.read(entry) for entry in entries[1:]}
-    return Container(place, versions, members)
+    return Container(place, versions, digest, members)
 
 
 def _check_entries(place: Path, entries: list[zipfile.ZipInfo], size: int) -> None:
@@ -248,6 +249,7 @@ class Loaded:
 
     fitted: Fitted
     parameters: Mapping[str, Any]
+    checksum: str  # that of the container
 
 
 def save(path: str | Path, fitted: Fitted, parameters: Mapping[str, Any]) -> None:
@@ -356,7 +358,8 @@ def _loaded(container: Container, allowed: AllowedRules, encoders: object) -> Lo
     )
     fitted.check()
     parameters = _parameters(facts["parameters"], encoders)
-    return Loaded(fitted, {**parameters, "class_prior": facts["stated"]})
+    stated = {"class_prior": facts["stated"]}
+    return Loaded(fitted, {**parameters, **stated}, container.checksum)
 
 
 def _parameters(plain: Mapping[str, Any], encoders: object) -> dict[str, Any]:

@@ -190,7 +190,7 @@ class WeakClassifier:
         the endpoint's key, which a loaded model does not know. A model file may come from a stranger, so texts
         and key go to this machine alone and to the `hosts` that you name.
         """
-        fitted = self._fitted()
+        fitted = self.fitted
         documents = fitted.documents(X)
         if fitted.rules is None or documents.corpus is None:
             return ()
@@ -203,7 +203,7 @@ class WeakClassifier:
 
     def plan_prompts(self, X: Any) -> tuple[Plan, ...]:
         """What `ask_prompts` would send, where to, and what it would cost; nothing is sent."""
-        fitted = self._fitted()
+        fitted = self.fitted
         documents = fitted.documents(X)
         if fitted.rules is None or documents.corpus is None:
             return ()
@@ -211,14 +211,14 @@ class WeakClassifier:
 
     def predict(self, X: Any, votes: Any = None) -> Any:
         """(n,): the class of each document; a pandas Series where X is pandas (see `set_output`)."""
-        documents = self._fitted().documents(X)
+        documents = self.fitted.documents(X)
         numbers = self.predictions(documents, votes).numbers
         labels = np.asarray(self.classes_[numbers])
         return contained(labels, None, self._output, documents.index)
 
     def predict_proba(self, X: Any, votes: Any = None) -> Any:
         """(n, m): the probability of each class, in the order of `classes_`; a DataFrame where X is pandas."""
-        documents = self._fitted().documents(X)
+        documents = self.fitted.documents(X)
         proba = self.predictions(documents, votes).proba
         names = self.classes_.tolist()
         return contained(proba, names, self._output, documents.index)
@@ -237,18 +237,18 @@ class WeakClassifier:
         the features are not kept on disk, as for a stream of documents that nobody reads twice.
         """
         cache = self._cache() if cached else None
-        fitted = self._fitted()
+        fitted = self.fitted
         return fitted.predictions(fitted.documents(documents), votes, cache, progress)
 
     @property
     def feature_width(self) -> int:
         """How many numbers a document becomes before it is classified."""
-        return self._fitted().width
+        return self.fitted.width
 
     def encode(self, X: Any, *, cached: bool = True, progress: Progress = SILENT) -> Any:
         """(n, d): the features that the model reads of these documents, as float32."""
         cache = self._cache() if cached else None
-        fitted = self._fitted()
+        fitted = self.fitted
         return fitted.features(fitted.documents(X), cache, progress, keyed=False).matrix()
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
@@ -257,7 +257,7 @@ class WeakClassifier:
         Votes as `y`, which scikit-learn's cross-validation passes unless a scorer is named, are compared with
         `vote_agreement`, and a warning says so: raised errors would come out of it as NaN.
         """
-        fitted = self._fitted()
+        fitted = self.fitted
         documents = fitted.documents(X)
         if isinstance(y, Votes) or (y is not None and np.ndim(y) == 2):
             from unruly.model.evaluation import warn_of_votes
@@ -274,7 +274,7 @@ class WeakClassifier:
 
         No gold is used: on held-out documents it compares settings when there are no true labels.
         """
-        fitted = self._fitted()
+        fitted = self.fitted
         return fitted.vote_agreement(fitted.documents(X), votes, self._cache())
 
     def evaluate(
@@ -288,7 +288,7 @@ class WeakClassifier:
     ) -> Evaluation:
         """All figures against gold labels (those of the corpus when `y` is left out)."""
 
-        fitted = self._fitted()
+        fitted = self.fitted
         documents = fitted.documents(X)
         gold = fitted.gold(documents, y)
         answers = self.predictions(documents, votes, progress=progress)
@@ -301,7 +301,7 @@ class WeakClassifier:
         `votes` alone are new ones on the training documents. A model that was loaded from a file no
         longer has these: pass them as `X`.
         """
-        fitted, seen = self._fitted(), self._seen(X, votes)
+        fitted, seen = self.fitted, self._seen(X, votes)
         return seen.heads(fitted.learner, fitted.shares).combined
 
     def ask(
@@ -322,7 +322,7 @@ class WeakClassifier:
         """
         from unruly.labelling.sampling import ask
 
-        fitted, seen = self._fitted(), self._seen(X, votes)
+        fitted, seen = self.fitted, self._seen(X, votes)
         proba = seen.heads(fitted.learner, fitted.shares).combined
         answered = None if labels is None else _labelled(labels, seen.votes).answered
         return ask(seen.votes, proba, n, by, answered=answered, seed=seed)
@@ -342,7 +342,7 @@ class WeakClassifier:
         """
         from unruly.model.fitting import accuracy_by_labels
 
-        fitted = self._fitted()
+        fitted = self.fitted
         documents = None if X is None else fitted.documents(X)
         seen = self._seen(documents, votes, progress)
         digests = self._training_digests if documents is None else digests_of(documents)
@@ -362,7 +362,7 @@ class WeakClassifier:
 
         seen = self._seen(X, votes, progress)
         known = _labelled(labels, seen.votes)
-        return refitted(self._fitted(), seen, None, known.numbers, known.weights, progress)
+        return refitted(self.fitted, seen, None, known.numbers, known.weights, progress)
 
     def explain(
         self, X: Any, votes: Any = None, *, words: int = 8, neighbours: int = 5
@@ -370,7 +370,7 @@ class WeakClassifier:
         """Why one document gets its label: a text, a corpus of one, or one row of features."""
         from unruly.model.explanation import explain
 
-        fitted = self._fitted()
+        fitted = self.fitted
         documents = Documents.one(X, remembered(fitted.text_column))
         return explain(fitted, documents, votes, words=words, neighbours=neighbours)
 
@@ -400,7 +400,7 @@ class WeakClassifier:
             answers.votes,
             answers.proba,
             n=n,
-            rules=self._fitted().rule_sources,
+            rules=self.fitted.rule_sources,
             labels=known,
             refused=refused,
             candidates=candidates,
@@ -422,7 +422,7 @@ class WeakClassifier:
         from unruly.model.critique import critique_rules
 
         corpus, answers, known = self._judged(X, votes, labels, progress)
-        rules, texts = self._fitted().rule_sources, corpus.texts.to_list()
+        rules, texts = self.fitted.rule_sources, corpus.texts.to_list()
         judge = self.judge(answers)
         return critique_rules(answers.votes, judge, texts=texts, rules=rules, labels=known)
 
@@ -430,14 +430,14 @@ class WeakClassifier:
         """Estimates the accuracy of any votes on these documents, from the model's predictions for them."""
         from unruly.model.critique import VoteJudge
 
-        fitted = self._fitted()
+        fitted = self.fitted
         return VoteJudge.of(answers.proba, answers.votes, fitted.learner, fitted.summary)
 
     def _judged(
         self, X: Any, votes: Any, labels: Labels | None, progress: Progress
     ) -> tuple[Corpus, Predictions, NDArray[np.int64] | None]:
         """Documents with texts, the model's answers, and (n,) true labels where any are given."""
-        documents = self._fitted().documents(X)
+        documents = self.fitted.documents(X)
         if documents.corpus is None:
             raise InputError("rules are about texts, and these are features: give the documents")
         answers = self.predictions(documents, votes, progress=progress)
@@ -465,7 +465,7 @@ class WeakClassifier:
         files = [files_of(given) for given in (data, test) if isinstance(given, Path)]
         check_not_input(Path(path), chain.from_iterable(files))
         page = importlib.import_module("unruly.report.page")  # a later room: only when asked for
-        fitted = self._fitted()
+        fitted = self.fitted
         page.report(
             fitted,
             path,
@@ -480,7 +480,7 @@ class WeakClassifier:
 
     def save(self, path: str | Path) -> None:
         """Write everything into one file, whole or not at all; `unruly.load` reads it back."""
-        storage.save(path, self._fitted(), self._plain_parameters())
+        storage.save(path, self.fitted, self._plain_parameters())
 
     @classmethod
     def load(cls, path: str | Path, functions: Functions = None, encoders: object = None) -> Self:
@@ -496,24 +496,33 @@ class WeakClassifier:
         return model
 
     @property
+    def fitted(self) -> Fitted:
+        """What was learned, apart from the parameters; scikit-learn's NotFittedError before `fit`."""
+        fitted = getattr(self, "_fitted_model", None)
+        if fitted is None:
+            raise not_fitted("this WeakClassifier is not fitted yet: call fit(X, votes) first")
+        assert isinstance(fitted, Fitted)
+        return fitted
+
+    @property
     def class_names(self) -> tuple[str, ...]:
         """The classes by name, in the order of the probabilities."""
-        return self._fitted().classes
+        return self.fitted.classes
 
     @property
     def text_column(self) -> str | None:
         """The column that the training texts stood in, which new files and frames are looked into first; None: unknown."""
-        return self._fitted().text_column
+        return self.fitted.text_column
 
     @property
     def id_column(self) -> str | None:
         """The column that the ids of the training documents stood in; None: unknown, or rows were numbered."""
-        return self._fitted().id_column
+        return self.fitted.id_column
 
     @property
     def rule_columns_(self) -> tuple[str, ...]:
         """The columns beside the text that its rules read or, being functions, may read."""
-        rules = self._fitted().rules
+        rules = self.fitted.rules
         return () if rules is None else rules.reads
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -558,7 +567,7 @@ class WeakClassifier:
 
     def _seen(self, X: Any = None, votes: Any = None, progress: Progress = SILENT) -> Seen:
         """Documents as the learner sees them; the training documents where no X is given."""
-        fitted = self._fitted()
+        fitted = self.fitted
         if X is not None:
             return fitted.seen(fitted.documents(X), votes, self._cache(), progress)
         if self._training is None:
@@ -589,13 +598,6 @@ class WeakClassifier:
         from unruly.features.cache import FeatureCache  # brings SciPy and scikit-learn, for lsa
 
         return FeatureCache()
-
-    def _fitted(self) -> Fitted:
-        fitted = getattr(self, "_fitted_model", None)
-        if fitted is None:
-            raise not_fitted("this WeakClassifier is not fitted yet: call fit(X, votes) first")
-        assert isinstance(fitted, Fitted)
-        return fitted
 
     def _adopt(self, fitted: Fitted) -> None:
         """Set the learned attributes, which end in an underscore."""

@@ -203,7 +203,7 @@ def compare_models(
     if corpus is not None:
         answers = [model.predictions(corpus) for model in pair]
         labels = int((np.array(answers[0].labels) != np.array(answers[1].labels)).sum())
-        if all(model._fitted().rules is not None for model in pair):
+        if all(model.fitted.rules is not None for model in pair):
             cast = [answer.votes for answer in answers]
     counts = [(model.summary_.documents, model.summary_.covered) for model in pair]
     if cast is not None:
@@ -255,12 +255,12 @@ def _changes(
         votes = [None if line is None else line.votes for line in known]
         changed = None
         if cast is not None:
-            columns = [_column(side, name) for side in cast]
+            named = [_named(side, name) for side in cast]
             votes = [
-                int((column >= 0).sum()) if here else None
-                for column, here in zip(columns, there, strict=True)
+                int(some.any(axis=1).sum()) if here else None
+                for some, here in zip(named, there, strict=True)
             ]
-            changed = int((columns[0] != columns[1]).sum())
+            changed = int((named[0] != named[1]).any(axis=1).sum())
         same = rules[0].get(name) == rules[1].get(name)
         changes.append(
             SourceChange(
@@ -278,11 +278,15 @@ def _changes(
     return tuple(changes)
 
 
-def _column(votes: Votes, name: str) -> NDArray[np.integer[Any]]:
-    """(n,): the votes of a source; of one that is not there, abstentions."""
+def _named(votes: Votes, name: str) -> NDArray[np.bool_]:
+    """(n, m): the classes that a source names, several in a partial vote; none where it abstains or is not there."""
     if name not in votes.sources:
-        return np.full(votes.n, -1)
-    return votes.matrix[:, votes.sources.index(name)]
+        return np.zeros((votes.n, votes.m), np.bool_)
+    j = votes.sources.index(name)
+    found = np.asarray(votes.hard[:, j, None] == np.arange(votes.m))
+    if j in votes.sets:
+        found |= votes.sets[j] & votes.voted[:, j, None]
+    return found
 
 
 def _shares(model: WeakClassifier) -> str | None:
@@ -298,7 +302,7 @@ def _plain(sources: Sources) -> dict[str, Any]:
 
 
 def _rules_of(model: WeakClassifier) -> dict[str, Any]:
-    rules = model._fitted().rules
+    rules = model.fitted.rules
     if rules is None:
         return dict.fromkeys(model.sources_)
     return {source["name"]: source for source in rules.to_plain()["sources"]}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from unruly.texts.columns import gold_column, names_classes
 from unruly.texts.corpus import UNKNOWN, Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import CorpusStream
-from unruly.texts.table import BadRow, BrokenFile, OnBadRow, check_on_bad_row, row_remarks
+from unruly.texts.table import BadRow, BrokenFile, on_bad_row_of, row_remarks
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import MOST_CLASSES, Votes
 from unruly.wording import did_you_mean, listed, plural
@@ -108,14 +108,9 @@ class DataFiles:
             id=self.id,
             label=self.label_of(split),
             classes=classes,
-            on_bad_row=self._on_bad_row(),
+            on_bad_row=on_bad_row_of(self.on_bad_row),
             label_may_be_missing=True,
         )
-
-    def _on_bad_row(self) -> OnBadRow:
-        given = self.on_bad_row or "keep"
-        check_on_bad_row(given)
-        return cast(OnBadRow, given)
 
 
 @dataclass(frozen=True)

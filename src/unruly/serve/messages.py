@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 import unruly
 from unruly.model.predictions import Predictions
 from unruly.rules.matching import lacking
+from unruly.texts.surrogates import without_surrogates
 from unruly.wording import did_you_mean
 
 
@@ -95,6 +96,11 @@ def crowded() -> Problem:
 
 
 TEXT = "text"  # the key of a document's text
+OPTIONS = (
+    "options"  # a key that Hugging Face's clients send beside the parameters; without effect here
+)
+TOP_K = "top_k"
+UNUSED = ("function_to_apply", "truncation", "return_all_scores")  # parameters without effect here
 WORDS, NEIGHBOURS = 8, 5  # what an explanation shows, unless asked otherwise
 MOST_SHOWN = 100
 
@@ -165,7 +171,7 @@ def predict_request(plain: Mapping[str, Any], limits: Limits) -> tuple[Asked, Hu
     (['call me'], HuggingFace(one=True, top_k=1))
     """
     if "inputs" in plain:
-        _known(plain, ("inputs", "parameters", "options"))
+        _known(plain, ("inputs", "parameters", OPTIONS))
         inputs = plain["inputs"]
         one = isinstance(inputs, str)
         asked = Asked(_texts([inputs] if one else inputs, "inputs", limits))
@@ -252,14 +258,7 @@ def _text(given: object, place: str, limits: Limits) -> str:
             "send a part of it",
             "text_too_long",
         )
-    return _whole(given)
-
-
-def _whole(text: str) -> str:
-    """The text as UTF-8 can hold it: half a pair of surrogates becomes the sign for an unknown character."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return without_surrogates(given)
 
 
 def _documents(given: object, limits: Limits) -> Asked:
@@ -287,10 +286,10 @@ def _row(document: object, row: int, limits: Limits) -> dict[str, Any]:
 def _column(name: str, values: list[Any]) -> pl.Series:
     """A column; values of several kinds as the JSON that they are, for most columns are read by no rule."""
     try:
-        return pl.Series(_whole(name), values, strict=True)
+        return pl.Series(without_surrogates(name), values, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         spelt = [None if value is None else json.dumps(value) for value in values]
-        return pl.Series(_whole(name), spelt, dtype=pl.String)
+        return pl.Series(without_surrogates(name), spelt, dtype=pl.String)
 
 
 def _top_k(parameters: object) -> int | None:
@@ -298,13 +297,13 @@ def _top_k(parameters: object) -> int | None:
         return None
     if not isinstance(parameters, dict):
         raise refused(f"parameters is {_kind(parameters)}, not an object")
-    _known(parameters, ("top_k", "function_to_apply", "truncation", "return_all_scores"))
-    if parameters.get("top_k") is None:
+    _known(parameters, (TOP_K, *UNUSED))
+    if parameters.get(TOP_K) is None:
         return None
-    top_k = whole_number(parameters["top_k"])
+    top_k = whole_number(parameters[TOP_K])
     if top_k is None or top_k < 1:
         raise refused(
-            f"top_k is {_value(parameters['top_k'])}: it must be a whole number from 1, or null for all"
+            f"top_k is {_value(parameters[TOP_K])}: it must be a whole number from 1, or null for all"
         )
     return top_k
 
@@ -355,7 +354,7 @@ class Answer:
     number: int  # of the likeliest class
     probabilities: Sequence[float]
     decided_by: str
-    votes: Sequence[tuple[int, int]]  # source and class, by number
+    votes: Sequence[tuple[str, str]]  # source and class, or the classes of a partial vote
     lacking: Sequence[tuple[str, str]] = ()  # sources that abstain, each for want of a column
 
 
@@ -364,7 +363,6 @@ class Answers:
     """The predictions for some documents, in their order."""
 
     classes: tuple[str, ...]
-    sources: tuple[str, ...]
     each: Sequence[Answer | None]  # None: the text was missing
     checksum: str  # of the model that answered
 
@@ -374,12 +372,12 @@ class Answers:
     ) -> Answers:
         """Predictions as plain values; `missing` (n,) are documents without a text."""
         proba = np.round(predictions.proba.astype(np.float64), DIGITS).tolist()
-        votes: list[list[tuple[int, int]]] = [[] for _ in proba]
-        matrix = predictions.votes.matrix
-        for row, source in zip(*np.nonzero(matrix >= 0), strict=True):
-            votes[row].append((int(source), int(matrix[row, source])))
+        cast = predictions.votes
+        votes: list[list[tuple[str, str]]] = [[] for _ in proba]
+        for row, j in np.argwhere(cast.voted).tolist():
+            votes[row].append((cast.sources[j], cast.label(row, j)))
         wants: list[list[tuple[str, str]]] = [[] for _ in proba]
-        for fact in lacking(predictions.votes):
+        for fact in lacking(cast):
             for row in np.flatnonzero(fact.rows).tolist():
                 wants[row].append((fact.source, fact.column))
         numbers, deciders = predictions.numbers.tolist(), predictions.decided_by
@@ -387,11 +385,11 @@ class Answers:
         each: list[Answer | None] = list(found)
         for row in [] if missing is None else np.flatnonzero(missing).tolist():
             each[row] = None
-        return cls(predictions.classes, predictions.votes.sources, each, checksum)
+        return cls(predictions.classes, each, checksum)
 
     def part(self, start: int, stop: int) -> Answers:
         """Some of them only: those of one request."""
-        return Answers(self.classes, self.sources, self.each[start:stop], self.checksum)
+        return Answers(self.classes, self.each[start:stop], self.checksum)
 
     def to_plain(self, form: HuggingFace | Own) -> Any:
         """As JSON has it, in the form of the request."""
@@ -418,9 +416,7 @@ class Answers:
             "confidence": answer.probabilities[answer.number],
             "probabilities": dict(zip(self.classes, answer.probabilities, strict=True)),
             "decided_by": answer.decided_by,
-            "votes": [
-                {"source": self.sources[j], "label": self.classes[c]} for j, c in answer.votes
-            ],
+            "votes": [{"source": source, "label": label} for source, label in answer.votes],
             **({"lacking": wants} if wants else {}),
         }
 

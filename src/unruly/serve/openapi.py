@@ -11,7 +11,7 @@ from typing import Any
 
 import unruly
 from unruly.html import escape
-from unruly.serve.messages import version_of
+from unruly.serve.messages import MOST_SHOWN, OPTIONS, TOP_K, UNUSED, Limits, version_of
 from unruly.serve.service import ServeSettings
 
 Schema = dict[str, Any]
@@ -32,87 +32,16 @@ def document(
     settings: ServeSettings, classes: Sequence[str], sources: Sequence[str], checksum: str
 ) -> dict[str, Any]:
     """OpenAPI 3.1, with the model's own classes in the examples."""
-    text = "a text to classify"
-    shares = [round(1 / len(classes), 3)] * len(classes)
-    label = {"label": classes[0], "score": shares[0]}
-    votes = [{"source": sources[0], "label": classes[0]}] if sources else []
-    own = {
-        "label": classes[0],
-        "confidence": shares[0],
-        "probabilities": dict(zip(classes, shares, strict=True)),
-        "decided_by": "both",
-        "votes": votes,
-    }
-    schemas = _schemas(settings, classes)
-    model = {"name": "name", "in": "path", "required": True, "schema": {"const": settings.name}}
-    number = {"const": version_of(checksum)}
-    version = {"name": "version", "in": "path", "required": True, "schema": number}
-    tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": [text]}
-    forms = {
-        "one": {"summary": "Hugging Face: one text", "value": {"inputs": text}},
-        "many": {
-            "summary": "Hugging Face: many, the likeliest class of each",
-            "value": {"inputs": [text, "another text"], "parameters": {"top_k": 1}},
-        },
-        "own": {"summary": "ours: who voted and which head decided", "value": {"texts": [text]}},
-        "documents": {
-            "summary": "ours, with other columns that rules read",
-            "value": {"documents": [{"text": text, "likes": 3}]},
-        },
-    }
-    given = {
-        "one": {"value": [label]},
-        "many": {"value": [[label], [label]]},
-        "own": {"value": {"predictions": [own]}},
-    }
-    paths = {
-        "/predict": {
-            "post": _post(
-                "Predict one text or many", "PredictRequest", "PredictAnswer", forms, given
-            )
-        },
-        "/": {
-            "post": _post(
-                "Predict, answered as huggingface_hub's InferenceClient expects",
-                "PredictRequest",
-                "PredictAnswer",
-                {"one": forms["one"]},
-                {"one": {"value": [[label]]}},
-            ),
-            "get": _get("The documentation page", "text/html"),
-        },
-        "/explain": {
-            "post": _post(
-                "Explain why one text gets its label",
-                "ExplainRequest",
-                "Explanation",
-                {"text": {"value": {"text": text, "words": 5}}},
-                {},
-            )
-        },
-        "/health/live": {"get": _get("Is the process up?", "Health", token=False)},
-        "/health/ready": {"get": _get("Is the model ready?", "Health", token=False)},
-        "/info": {"get": _get("Classes, rules, gold ledger, versions, checksum", "Info")},
-        "/metrics": {"get": _get("Prometheus metrics", "text/plain")},
-        "/docs": {"get": _get("The documentation page", "text/html")},
-        "/openapi.json": {"get": _get("This document", "Anything")},
-        "/v2": {"get": _get("Open Inference Protocol: the server", "Anything")},
-        "/v2/health/live": {"get": _get("... is it up?", "Health", token=False)},
-        "/v2/health/ready": {"get": _get("... is it ready?", "Health", token=False)},
-        **_v2_model("/v2/models/{name}", "the model", [model], tensor),
-        **_v2_model(
-            "/v2/models/{name}/versions/{version}",
-            "the version of it that is in service",
-            [model, version],
-            tensor,
-        ),
-    }
     described = "Text classification by a model that unruly learnt from rules."
     found: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": settings.name, "version": unruly.__version__, "description": described},
-        "paths": paths,
-        "components": {"schemas": schemas},
+        "paths": {
+            **_own_paths(classes, sources),
+            **_state_paths(),
+            **_v2_paths(settings.name, version_of(checksum)),
+        },
+        "components": {"schemas": _schemas(settings, classes)},
     }
     if settings.token is not None:
         bearer = {"type": "http", "scheme": "bearer"}
@@ -121,8 +50,92 @@ def document(
     return found
 
 
-def _v2_model(place: str, what: str, parameters: Sequence[Schema], tensor: Schema) -> Schema:
+_TEXT = "a text to classify"  # of the examples
+
+
+def _own_paths(classes: Sequence[str], sources: Sequence[str]) -> Schema:
+    """Predictions and explanations."""
+    given = _answers(classes, sources)
+    alone = {"one": {"value": [given["one"]["value"]]}}
+    first = {"one": _ASKED["one"]}
+    hub = "Predict, answered as huggingface_hub's InferenceClient expects"
+    why = {"text": {"value": {"text": _TEXT, "words": 5}}}
+    predict = ("PredictRequest", "PredictAnswer")
+    return {
+        "/predict": {"post": _post("Predict one text or many", *predict, _ASKED, given)},
+        "/": {
+            "post": _post(hub, *predict, first, alone),
+            "get": _get("The documentation page", "text/html"),
+        },
+        "/explain": {
+            "post": _post(
+                "Explain why one text gets its label", "ExplainRequest", "Explanation", why, {}
+            )
+        },
+    }
+
+
+_ASKED: Mapping[str, Schema] = {
+    "one": {"summary": "Hugging Face: one text", "value": {"inputs": _TEXT}},
+    "many": {
+        "summary": "Hugging Face: many, the likeliest class of each",
+        "value": {"inputs": [_TEXT, "another text"], "parameters": {TOP_K: 1}},
+    },
+    "own": {"summary": "ours: who voted and which head decided", "value": {"texts": [_TEXT]}},
+    "documents": {
+        "summary": "ours, with other columns that rules read",
+        "value": {"documents": [{"text": _TEXT, "likes": 3}]},
+    },
+}
+
+
+def _answers(classes: Sequence[str], sources: Sequence[str]) -> dict[str, Schema]:
+    """What the examples are answered with, as if nothing were known of the text."""
+    shares = [round(1 / len(classes), 3)] * len(classes)
+    label = {"label": classes[0], "score": shares[0]}
+    own = {
+        "label": classes[0],
+        "confidence": shares[0],
+        "probabilities": dict(zip(classes, shares, strict=True)),
+        "decided_by": "both",
+        "votes": [{"source": source, "label": classes[0]} for source in sources[:1]],
+    }
+    return {
+        "one": {"value": [label]},
+        "many": {"value": [[label], [label]]},
+        "own": {"value": {"predictions": [own]}},
+    }
+
+
+def _state_paths() -> Schema:
+    """The server and its model."""
+    return {
+        "/health/live": {"get": _get("Is the process up?", "Health", token=False)},
+        "/health/ready": {"get": _get("Is the model ready?", "Health", token=False)},
+        "/info": {"get": _get("Classes, rules, gold ledger, versions, checksum", "Info")},
+        "/metrics": {"get": _get("Prometheus metrics", "text/plain")},
+        "/docs": {"get": _get("The documentation page", "text/html")},
+        "/openapi.json": {"get": _get("This document", "Anything")},
+    }
+
+
+def _v2_paths(name: str, version: str) -> Schema:
+    """The Open Inference Protocol."""
+    model = {"name": "name", "in": "path", "required": True, "schema": {"const": name}}
+    number = {"name": "version", "in": "path", "required": True, "schema": {"const": version}}
+    served = "the version of it that is in service"
+    return {
+        "/v2": {"get": _get("Open Inference Protocol: the server", "Anything")},
+        "/v2/health/live": {"get": _get("... is it up?", "Health", token=False)},
+        "/v2/health/ready": {"get": _get("... is it ready?", "Health", token=False)},
+        **_v2_model("/v2/models/{name}", "the model", [model]),
+        **_v2_model("/v2/models/{name}/versions/{version}", served, [model, number]),
+    }
+
+
+def _v2_model(place: str, what: str, parameters: Sequence[Schema]) -> Schema:
     """The paths of a model in the Open Inference Protocol."""
+    tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": [_TEXT]}
     infer = _post(
         "... predict", "InferRequest", "Anything", {"one": {"value": {"inputs": [tensor]}}}, {}
     )
@@ -178,66 +191,88 @@ def _json(schema: str, examples: Mapping[str, Any] | None = None) -> Schema:
 
 
 def _schemas(settings: ServeSettings, classes: Sequence[str]) -> dict[str, Schema]:
-    limits = settings.limits
-    text: Schema = {"type": "string", "maxLength": limits.characters}
-    listed: Schema = {"type": "array", "items": text, "minItems": 1, "maxItems": limits.texts}
-    many: Schema = {**listed, "items": {"anyOf": [text, {"type": "null"}]}}  # null: a missing text
-    share: Schema = {"type": "number", "minimum": 0, "maximum": 1}
     label: Schema = {"type": "string", "enum": list(classes)}
-    top_k: Schema = {"type": ["integer", "null"], "minimum": 1}
-    row = _some({"text": text})
-    rows = _some({"text": many["items"]})
-    ranked = _list(_object({"label": label, "score": share}))
-    vote = _object({"source": {"type": "string"}, "label": label})
-    nothing: Schema = {"type": "null"}  # the answer to a missing text
-    prediction = _object(
-        {
-            "label": {"anyOf": [label, nothing]},
-            "confidence": {"anyOf": [share, nothing]},
-            "probabilities": {"type": ["object", "null"], "additionalProperties": share},
-            "decided_by": {"enum": ["both", "denoiser", "classifier", "together", None]},
-            "votes": _list(vote),
-        },
-        {"lacking": _list(_object({"source": {"type": "string"}, "column": {"type": "string"}}))},
-    )
-    parameters: Schema = {"type": ["object", "null"], "properties": {"top_k": top_k}}
-    parameters["additionalProperties"] = False
-    count: Schema = {"type": "integer", "minimum": 0, "maximum": 100}
-    alone: Schema = {"type": "array", "items": text, "minItems": 1, "maxItems": 1}
+    return {
+        **_requests(settings.limits),
+        **_predicted(label),
+        "Explanation": _some(
+            {"label": label, "confidence": _SHARE, "votes": _list({"type": "object"})}
+        ),
+        "Health": _object({"status": {"const": "ok"}, "model": _WORDS}),
+        "Info": _some({"name": _WORDS, "classes": _list(_WORDS)}),
+        "Anything": {"type": "object"},
+        "Error": _object({"error": _WORDS, "error_type": _WORDS}),
+    }
+
+
+_WORDS: Schema = {"type": "string"}
+_SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+_NULL: Schema = {"type": "null"}
+_WITHOUT_EFFECT: Schema = {
+    "description": "Taken, because clients of Hugging Face send it, and without effect."
+}
+
+
+def _requests(limits: Limits) -> dict[str, Schema]:
+    text: Schema = {"type": "string", "maxLength": limits.characters}
+    size: Schema = {"minItems": 1, "maxItems": limits.texts}
+    some: Schema = {"anyOf": [text, _NULL]}  # null: a missing text
+    many: Schema = {**_list(some), **size}
+    count: Schema = {"type": "integer", "minimum": 0, "maximum": MOST_SHOWN}
+    shown = {"words": count, "neighbours": count}
+    alone: Schema = {**_list(text), "minItems": 1, "maxItems": 1}
     tensor = _some(
         {
-            "name": {"type": "string"},
+            "name": _WORDS,
             "datatype": {"const": "BYTES"},
             "shape": _list({"type": "integer"}),
-            "data": {**listed, "items": {"anyOf": [text, alone]}},
+            "data": {**_list({"anyOf": [text, alone]}), **size},
         }
     )
+    parameters = _object(
+        {},
+        {TOP_K: {"type": ["integer", "null"], "minimum": 1}}
+        | dict.fromkeys(UNUSED, _WITHOUT_EFFECT),
+    )
+    beside: Schema = {
+        "parameters": {**parameters, "type": ["object", "null"]},
+        OPTIONS: _WITHOUT_EFFECT,
+    }
     return {
         "PredictRequest": {
             "oneOf": [
-                _object({"inputs": {"oneOf": [text, many]}}, {"parameters": parameters}),
+                _object({"inputs": {"oneOf": [text, many]}}, beside),
                 _object({"texts": many}),
                 _object({"text": text}),
-                _object({"documents": {"type": "array", "items": rows, "minItems": 1}}),
+                _object({"documents": {**_list(_some({"text": some})), **size}}),
             ]
-        },
-        "PredictAnswer": {
-            "oneOf": [ranked, _list(ranked), _object({"predictions": _list(prediction)})]
         },
         "ExplainRequest": {
             "oneOf": [
-                _object({"text": text}, {"words": count, "neighbours": count}),
-                _object({"document": row}, {"words": count, "neighbours": count}),
+                _object({"text": text}, shown),
+                _object({"inputs": text}, shown),
+                _object({"document": _some({"text": text})}, shown),
             ]
         },
-        "Explanation": _some(
-            {"label": label, "confidence": share, "votes": _list({"type": "object"})}
-        ),
-        "Health": _object({"status": {"const": "ok"}, "model": {"type": "string"}}),
-        "Info": _some({"name": {"type": "string"}, "classes": _list({"type": "string"})}),
         "InferRequest": _some({"inputs": {**_list(tensor), "minItems": 1, "maxItems": 1}}),
-        "Anything": {"type": "object"},
-        "Error": _object({"error": {"type": "string"}, "error_type": {"type": "string"}}),
+    }
+
+
+def _predicted(label: Schema) -> dict[str, Schema]:
+    ranked = _list(_object({"label": label, "score": _SHARE}))
+    named: Schema = {**_WORDS, "description": "A class, or the classes of a partial vote: a or b."}
+    one = _object(
+        {
+            "label": {"anyOf": [label, _NULL]},  # null: the text is missing
+            "confidence": {"anyOf": [_SHARE, _NULL]},
+            "probabilities": {"type": ["object", "null"], "additionalProperties": _SHARE},
+            "decided_by": {"enum": ["both", "denoiser", "classifier", "together", None]},
+            "votes": _list(_object({"source": _WORDS, "label": named})),
+        },
+        {"lacking": _list(_object({"source": _WORDS, "column": _WORDS}))},
+    )
+    return {
+        "PredictAnswer": {"oneOf": [ranked, _list(ranked), _object({"predictions": _list(one)})]}
     }
 
 

@@ -10,7 +10,7 @@ import asyncio
 import math
 import time
 import warnings
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -34,9 +34,9 @@ from unruly.rules.source import Rule
 from unruly.serve.messages import Answers, Asked, ExplainRequest, Limits, full, version_of
 from unruly.serve.metrics import Metrics, Samples, SharedCounters, labelled
 from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
 from unruly.wording import listed
 
-_DIGEST = 64  # hexadecimal signs of the SHA-256 that ends a model file
 _WARM = ("a text to begin with", "")
 
 
@@ -88,7 +88,7 @@ class Served:
     """A model that is ready to answer."""
 
     fitted: Fitted
-    checksum: str  # SHA-256 of the file
+    checksum: str  # which the file ends with
     stamp: Stamp
     loaded: float  # seconds since 1970
 
@@ -110,12 +110,12 @@ def load_served(path: Path, functions: tuple[Path, ...] = ()) -> Served:
     """Read a model and let it answer once, so that everything it needs is there before the first request."""
     for _ in range(10):
         stamp = Stamp.of(path)
-        fitted = load(path, tuple(functions) or None).fitted
-        checksum = _checksum(path)
+        loaded = load(path, tuple(functions) or None)
         if stamp is not None and stamp == Stamp.of(path):
             break
     else:
         raise InputError(f"{path}: the file is written to all the time: replace it as a whole")
+    fitted = loaded.fitted
     if fitted.encoder is None:
         raise InputError(
             f"{path}: the model was fitted on features, and requests are texts: fit it on texts"
@@ -123,13 +123,7 @@ def load_served(path: Path, functions: tuple[Path, ...] = ()) -> Served:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LackingWarning)  # said by `Served.remarks`
         fitted.predictions(Documents(Corpus.from_texts(_WARM, name="a request"), None))
-    return Served(fitted, checksum, stamp, time.time())
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        file.seek(-_DIGEST, 2)
-        return file.read().decode("ascii")
+    return Served(fitted, loaded.checksum, stamp, time.time())
 
 
 class ModelFile:
@@ -260,11 +254,8 @@ class Service:
         metrics.add("unruly_uncovered_total", int((there & ~votes.covered).sum()))
         if missing.any():
             metrics.add("unruly_missing_total", int(missing.sum()))
-        cells = votes.matrix.astype(np.int64) + votes.m * np.arange(votes.k)  # (n, k)
-        for cell, count in _counts(cells[votes.voted], votes.k * votes.m):
-            source, label = divmod(cell, votes.m)
-            labels = {"source": votes.sources[source], "label": votes.classes[label]}
-            metrics.add("unruly_votes_total", count, labels)
+        for (source, label), count in votes_by_label(votes).items():
+            metrics.add("unruly_votes_total", count, {"source": source, "label": label})
 
     def gauges(self) -> Samples:
         """What is so now."""
@@ -334,6 +325,20 @@ def _label(rule: Rule, classes: tuple[str, ...]) -> str | list[str] | None:
     """The class that a rule votes for, or its classes; None where its condition picks the class."""
     names = [classes[number] for number in rule.named(classes)]
     return names[0] if len(names) == 1 else names or None
+
+
+def votes_by_label(votes: Votes) -> Counter[tuple[str, str]]:
+    """How often each source names each class, or the classes of a partial vote."""
+    hard = votes.hard
+    cells = hard.astype(np.int64) + votes.m * np.arange(votes.k)  # (n, k)
+    found: Counter[tuple[str, str]] = Counter()
+    for cell, count in _counts(cells[hard >= 0], votes.k * votes.m):
+        source, label = divmod(cell, votes.m)
+        found[votes.sources[source], votes.classes[label]] = count
+    for j, sets in votes.sets.items():
+        for row in np.flatnonzero(votes.voted[:, j] & sets.any(axis=1)).tolist():
+            found[votes.sources[j], votes.label(row, j)] += 1
+    return found
 
 
 def _counts(numbers: np.ndarray[Any, Any], size: int) -> list[tuple[int, int]]:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unruly.files import written_whole
+from unruly.labelling.label_file import Answer
 
-if TYPE_CHECKING:  # they import scipy, which the first page does without
-    from unruly.labelling.sampling import Question
+if TYPE_CHECKING:  # it imports scipy, which the first page does without
     from unruly.project.decisions import Refusal
 
 MOST_STEPS = 200  # that can be undone
@@ -58,12 +58,11 @@ class TextStep:
 
 @dataclass(frozen=True)
 class LabelStep:
-    """Labels given or withdrawn: (id, label), None where there is none."""
+    """Labels given or withdrawn: whole answers, so that an undo says how the documents were drawn, too."""
 
     what: str
-    before: tuple[tuple[str, str | None], ...]
-    after: tuple[tuple[str, str | None], ...]
-    question: Question | None = None  # of the queue, that it answers
+    before: tuple[Answer, ...]  # to be written back, with a new time
+    after: tuple[Answer, ...]
 
 
 @dataclass(frozen=True)
@@ -170,23 +169,22 @@ def _plain(step: Step) -> dict[str, Any]:
         from unruly.project.decisions import refusal_to_plain
 
         plain["refused"] = refusal_to_plain(step.refused)
-    if isinstance(step, LabelStep) and step.question is not None:
-        plain["question"]["id"] = str(step.question.id)
+    if isinstance(step, LabelStep):
+        for name, answers in (("before", step.before), ("after", step.after)):
+            plain[name] = [answer.values() for answer in answers]
     return plain
 
 
 def _read(path: Path) -> Step | None:
-    """A step from its file; None where it is missing or unreadable."""
+    """A step from its file; None where it is missing, unreadable or of another version."""
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))
         match plain.pop("step"):
             case "TextStep":
                 return TextStep(**plain)
             case "LabelStep":
-                given = plain.pop("question")
-                for name in ("before", "after"):
-                    plain[name] = tuple((own, label) for own, label in plain[name])
-                return LabelStep(**plain, question=_question(given))
+                pair = (tuple(map(_answer, plain.pop(name))) for name in ("before", "after"))
+                return LabelStep(plain.pop("what"), *pair, **plain)
             case "RefusedStep":
                 from unruly.project.decisions import refusal_from_plain
 
@@ -198,12 +196,11 @@ def _read(path: Path) -> Step | None:
     return None
 
 
-def _question(plain: dict[str, Any] | None) -> Question | None:
-    if plain is None:
-        return None
-    from unruly.labelling.sampling import Question
-
-    return Question(**plain)
+def _answer(values: dict[str, str]) -> Answer:
+    found = Answer.of(values)
+    if found is None:
+        raise ValueError("an answer without an id or a label")
+    return found
 
 
 def _common(one: str, other: str) -> int:

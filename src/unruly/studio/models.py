@@ -263,13 +263,14 @@ def vote_changes(
 
 
 def _votes_by_name(model: WeakClassifier, corpus: Corpus) -> dict[str, list[str | None]]:
-    rules = model._fitted().rules
+    rules = model.fitted.rules
     if rules is None:  # trained on votes alone
         return {}
     votes = rules.vote(corpus)
-    names = [*votes.classes, None]  # -1: no vote
     return {
-        source: [names[number] for number in votes.matrix[:, j].tolist()]
+        source: [
+            votes.label(row, j) if cast else None for row, cast in enumerate(votes.voted[:, j])
+        ]
         for j, source in enumerate(votes.sources)
     }
 

@@ -33,7 +33,6 @@ from unruly.studio.models import (
     open_model,
     vote_changes,
 )
-from unruly.studio.state import Answers
 from unruly.studio.workspace import Workspace
 
 if TYPE_CHECKING:  # models and reports import scipy, which the first page does without
@@ -177,14 +176,18 @@ class Trainer:
         self._opened = {p: m for p, m in self._opened.items() if p in kept} | {model.path: opened}
         return opened
 
-    def _use(self, model: KeptModel, answers: Answers) -> None:
-        """Show a model's answers, beside those that were shown until now."""
-        shown = self.workspace.state.answers
-        if self.current is not None and self.current.path == model.path:
-            self.workspace.use_answers(answers, self.workspace.state.earlier)
-            return
-        self.before, self.current = self.current, model
-        self.workspace.use_answers(answers, shown)
+    def _apply(self, model: KeptModel, opened: WeakClassifier, job: Job) -> None:
+        """Show a model's answers, beside those that were shown until now; on documents loaded meanwhile as well."""
+        used = False
+        while not used:
+            state = self.workspace.state
+            found = answers_of(opened, model.path, state, self._cache, job)
+            same = self.current is not None and self.current.path == model.path
+            earlier = state.earlier if same else state.answers
+            used = self.workspace.use_answers(state.corpus, found, earlier)
+        self._corpus = state.corpus
+        if not same:
+            self.before, self.current = self.current, model
 
     def explained(self, row: int) -> Explanation | UnrulyError | None:
         """The shown model's explanation of one document, or the error; None without a model."""
@@ -222,24 +225,23 @@ class Trainer:
             return
         earlier = kept_answers(models[1].path, state, self._cache) if len(models) > 1 else None
         self.current, self.before = models[0], None if earlier is None else models[1]
-        self.workspace.use_answers(found, earlier)
+        self.workspace.use_answers(state.corpus, found, earlier)
 
     def refresh(self) -> None:
         """Show the newest model again where other documents or classes were loaded; one of other classes says so."""
-        if self._corpus is self.workspace.state.corpus:
+        corpus = self.workspace.state.corpus
+        if self._corpus is corpus:
             return
-        self._corpus = self.workspace.state.corpus
         self.current = self.before = None
         with suppress(InputError):  # another job is running
             self.open_newest()
+            self._corpus = corpus
 
     def show(self, model: KeptModel) -> None:
         """Show another model's answers, beside those that were shown until now."""
 
         def work(job: Job) -> None:
-            state = self.workspace.state
-            found = answers_of(self.opened(model), model.path, state, self._cache, job)
-            self._use(model, found)
+            self._apply(model, self.opened(model), job)
 
         self.begin(f"applying {model.name} to all documents", work)
 
@@ -252,8 +254,7 @@ class Trainer:
             state = self.workspace.state
             fit = state.project.fit(job)
             model = keep(fit, state, datetime.now())
-            self._keep(model, fit.model)
-            self._use(model, answers_of(fit.model, model.path, state, self._cache, job))
+            self._apply(model, self._keep(model, fit.model), job)
 
         self.begin("training", work)
 
@@ -331,7 +332,7 @@ def live_report(trainer: Trainer) -> LiveReport | None:
     test = state.project.corpus("test") if state.project.data.test else None
     facts = key_figures(
         model.path.name,
-        trainer.opened(model)._fitted(),
+        trainer.opened(model).fitted,
         state.corpus.take(rows),
         test,
         labels=state.labelled.take(rows),

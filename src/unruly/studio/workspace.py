@@ -21,7 +21,8 @@ import numpy as np
 from unruly.errors import InputError, UnrulyError
 from unruly.files import written_whole
 from unruly.labelling.answers import labelled, problem_lines, written_id
-from unruly.labelling.label_file import WITHDRAWN, Answer, moment, timestamp
+from unruly.labelling.corrections import corrections, replaced
+from unruly.labelling.label_file import Answer, moment, timestamp
 from unruly.project.editing import (
     ProjectText,
     add_source_text,
@@ -50,6 +51,7 @@ from unruly.studio.history import (
 from unruly.studio.incremental_matching import TypedVotes
 from unruly.studio.preview import parse_source
 from unruly.studio.state import NONE, Answers, State, no_votes
+from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
 
@@ -173,15 +175,18 @@ class Workspace:
         with self._lock:
             self._label_changes = {}
 
-    def use_answers(self, answers: Answers | None, earlier: Answers | None = None) -> None:
-        """Use a model's answers, and those of the one before it."""
+    def use_answers(
+        self, corpus: Corpus, answers: Answers | None, earlier: Answers | None = None
+    ) -> bool:
+        """Use a model's answers on these documents, and those of the one before it.
+
+        False where other documents were loaded since: then they are not used.
+        """
         with self._lock:
-            state = self._state
-            shape = (state.n, len(state.classes))  # other documents may have been loaded since
-            fit = [
-                a if a is not None and a.proba.shape == shape else None for a in (answers, earlier)
-            ]
-            self._state = replace(state, answers=fit[0], earlier=fit[1])
+            if corpus is not self._state.corpus:
+                return False
+            self._state = replace(self._state, answers=answers, earlier=earlier)
+            return True
 
     # The project file
 
@@ -285,9 +290,7 @@ class Workspace:
 
     # Labels
 
-    def label(
-        self, rows: Sequence[int], label: str | None, question: Question | None = None
-    ) -> int:
+    def label(self, rows: Sequence[int], label: str | None) -> int:
         """Label documents, or withdraw their labels; returns how many changed. Can be undone."""
         with self._lock:
             state = self._state
@@ -295,46 +298,42 @@ class Workspace:
                 raise InputError(
                     f"{label!r} is not a class: the classes are {listed(state.classes, most=40)}"
                 )
-            before = tuple((written_id(state.corpus.ids[row]), self._label_of(row)) for row in rows)
-            after = tuple((own, label) for own, old in before if old != label)
-            if not after:
+            ids = [written_id(state.corpus.ids[r]) for r in rows if self._label_of(r) != label]
+            if not ids:
                 return 0
-            kept = tuple(pair for pair in before if pair[1] != label)
-            what = f"{plural(len(after), 'document')}: {label or 'label withdrawn'}"
-            self._append(after, question)
-            self._history.note(LabelStep(what, kept, after, question))
-            return len(after)
+            why = "browse" if len(ids) == 1 else "filter"
+            answers = corrections(state.project.label_file(), ids, label, self.by, why)
+            self._label(f"{plural(len(ids), 'document')}: {label or 'label withdrawn'}", answers)
+            return len(ids)
 
     def answer(self, question: Question, label: str) -> None:
         """Save an answer from the queue, including `(cannot tell)` and `(skipped)`."""
-        if label in self._state.classes:
-            self.label([question.row], label, question)
-            return
         with self._lock:
-            own = written_id(question.id)
-            self._append(((own, label),), question)
-            self._history.note(
-                LabelStep(f"1 document: {label}", ((own, None),), ((own, label),), question)
-            )
+            if self._label_of(question.row) != label:
+                own, chance = written_id(question.id), question.probability
+                answer = Answer(own, label, "", self.by, question.why, chance)
+                self._label(f"1 document: {label}", [answer])
 
     def _label_of(self, row: int) -> str | None:
         number = int(self._state.labels[row])
         return None if number == NONE else self._state.classes[number]
 
-    def _append(
-        self, pairs: Sequence[tuple[str, str | None]], question: Question | None = None
-    ) -> None:
+    def _label(self, what: str, answers: Sequence[Answer]) -> None:
+        after = self._append(answers)
+        before = replaced(self._state.project.label_file(), after)
+        self._history.note(LabelStep(what, before, after))
+
+    def _append(self, answers: Sequence[Answer]) -> tuple[Answer, ...]:
+        """Write answers with a time of now, which overrides all others about these documents."""
         file = self._state.project.label_file()
-        ids = {own for own, _ in pairs}
+        ids = {answer.id for answer in answers}
         self.notice_labels()
         others = [moment(answer.when) for answer in file.answers if answer.id in ids]
         when = timestamp(max(others)) if others else timestamp()
-        why = question.why if question else ("browse" if len(pairs) == 1 else "filter")
-        chance = question.probability if question else None
-        file.append(
-            *(Answer(own, label or WITHDRAWN, when, self.by, why, chance) for own, label in pairs)
-        )
+        written = tuple(replace(answer, when=when) for answer in answers)
+        file.append(*written)
         self.reload_labels()
+        return written
 
     def label_problems(self) -> list[str]:
         """Problems in the file of labels, a line each."""
@@ -380,7 +379,7 @@ class Workspace:
 
     def _restore(self, step: Step, back: bool) -> None:
         if isinstance(step, LabelStep):
-            self._append(step.before if back else step.after, step.question)
+            self._append(step.before if back else step.after)
         elif isinstance(step, RefusedStep):
             from unruly.project.decisions import read_refused, write_refused
 

@@ -31,7 +31,7 @@ from unruly.texts.columns import (
     warn_if_counted_from_one,
 )
 from unruly.texts.columns import UNKNOWN as UNKNOWN
-from unruly.texts.table import BadRow, BrokenFile, OnBadRow, check_on_bad_row
+from unruly.texts.table import BadRow, BrokenFile, OnBadRow, on_bad_row_of
 from unruly.wording import plural
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class Corpus:
         Ids are the named column; else the index of a pandas frame where that is not 0, 1, 2…; else
         row numbers.
         """
-        check_on_bad_row(on_bad_row)
+        on_bad_row_of(on_bad_row)
         match kind_of(frame):
             case "polars":
                 table = frame.collect() if isinstance(frame, pl.LazyFrame) else frame

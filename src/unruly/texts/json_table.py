@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, Where
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout
+from unruly.texts.surrogates import without_surrogates
 from unruly.texts.table import (
     LONGEST_RECORD,
     BadRow,
@@ -492,7 +493,7 @@ def _sound(value: Any) -> Any:
     """A value in whose strings � stands for halves of characters."""
     match value:
         case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return without_surrogates(value)
         case list():
             return [_sound(one) for one in value]
         case dict():

@@ -34,8 +34,8 @@ from unruly.texts.table import (
     Rows,
     Table,
     byte_order_mark,
-    check_on_bad_row,
     ending,
+    on_bad_row_of,
     open_table,
 )
 
@@ -88,7 +88,7 @@ class CorpusStream:
         """Check a file, and find its columns; standard input is read once, as it comes, by `batches`."""
         if batch_rows < 1:
             raise InputError(f"batch_rows must be at least 1, not {batch_rows}")
-        check_on_bad_row(on_bad_row)
+        on_bad_row_of(on_bad_row)
         opened = (
             open_table(path, progress, skip=on_bad_row == "skip")
             if isinstance(path, str | Path | Pipe)

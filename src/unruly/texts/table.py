@@ -226,6 +226,7 @@ GZIPPED = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson")
 ENDINGS = ".csv, .tsv, .jsonl, .ndjson (each also .gz), .parquet, .arrow, .feather, .ipc, .json, .xlsx, .ods"
 
 OnBadRow = Literal["error", "skip", "keep"]
+_ON_BAD_ROW: tuple[OnBadRow, ...] = get_args(OnBadRow)
 
 
 @dataclass(frozen=True)
@@ -387,10 +388,18 @@ def ending(path: Path) -> str:
     return inner.suffix.lower()
 
 
-def check_on_bad_row(given: str) -> None:
-    """Refuse what is not one of "error", "skip" and "keep"."""
-    if given not in get_args(OnBadRow):
-        raise InputError(f"on_bad_row = {given!r}: must be one of {', '.join(get_args(OnBadRow))}")
+def on_bad_row_of(given: str | None) -> OnBadRow:
+    """What is to be done with bad rows; None: they are kept. Refused where it is not one of these words.
+
+    >>> on_bad_row_of("skip"), on_bad_row_of(None)
+    ('skip', 'keep')
+    """
+    if given is None:
+        return "keep"
+    for known in _ON_BAD_ROW:
+        if known == given:
+            return known
+    raise InputError(f"on_bad_row = {given!r}: must be one of {', '.join(_ON_BAD_ROW)}")
 
 
 def check_file(path: Path) -> None:

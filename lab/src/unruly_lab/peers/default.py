@@ -23,7 +23,7 @@ class FittedDefault:
     @property
     def parameters(self) -> int:
         """How many numbers the model keeps of what it learnt."""
-        arrays = self.model._fitted().learner.arrays()
+        arrays = self.model.fitted.learner.arrays()
         return sum(int(values.size) for values in arrays.values())
 
     @property
