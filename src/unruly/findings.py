@@ -162,6 +162,7 @@ class NoVotes:
     """No source votes on any document."""
 
     kind: ClassVar[str] = "no_votes"
+    text_column: str | None = None  # that was read, where known
 
 
 @dataclass(frozen=True)

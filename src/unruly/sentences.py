@@ -150,8 +150,9 @@ def _about_classes(
     found: ClassesWithoutVotes | ClassesAlike | SharesAgainstVotes | NoVotes | OneClassVoted,
 ) -> str:
     match found:
-        case NoVotes():
-            return "No rule matches any document: check the rules, and that this is the right text column."
+        case NoVotes(text_column=column):
+            read = "this" if column is None else repr(column)
+            return f"No rule matches any document: check the rules, and that {read} is the right text column."
         case OneClassVoted(label=label, others=others):
             return f"All votes are for {label}, so no other class can be learnt: add rules for {listed(others)}."
         case ClassesWithoutVotes(classes=names):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Float = TypeVar("Float", np.float32, np.float64)
 Z95 = 1.959963984540054  # the normal distribution's 97.5 % point
+MODEL_DOCUMENTS = 12.0  # what a model's view is worth at most, for its errors do not average out
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,16 @@ def clopper_pearson(hits: float, n: float) -> Share:
     low = clopper_pearson_low(hits, n, 0.025)
     high = float(betaincinv(hits + 1, n - hits, 0.975)) if hits < n else 1.0
     return Share(hits / n, low, high, n)
+
+
+def believed_share(mean: float, n: float) -> Share:
+    """A mean of a model's probabilities over n documents, as a share: the model's own errors do not average out.
+
+    >>> str(believed_share(0.8, 4)), str(believed_share(0.8, 4000))
+    ('80.0% (15.8% to 99.9%)', '80.0% (47.9% to 96.7%)')
+    """
+    worth = 1 / (1 / n + 1 / MODEL_DOCUMENTS) if n else 0.0
+    return replace(clopper_pearson(mean * worth, worth), n=n)
 
 
 def clopper_pearson_low(hits: float, n: float, tail: float) -> float:

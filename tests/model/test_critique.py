@@ -291,6 +291,9 @@ def test_without_known_shares_no_estimate_judges_a_source_or_a_word(
     assumed = VoteJudge(np.where(np.eye(2)[gold] > 0, 0.9, 0.1), cast)
     plain = critique_rules(cast, assumed, texts=texts_, rules=rules)
     assert not [c for c in plain if isinstance(c, WeakWord)]
+    every = dict.fromkeys(cast.sources, wilson(90, 100))
+    judged_by_words = critique_rules(cast, assumed, texts=texts_, rules=rules, measured=every)
+    assert judged_by_words[0] == SharesUnknown(), "sources are measured, words of lists are not"
     labelled = critique_rules(cast, assumed, texts=texts_, rules=rules, labels=gold)
     assert [c.word for c in labelled if isinstance(c, WeakWord)] == ["song"]
 

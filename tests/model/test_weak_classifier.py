@@ -619,3 +619,12 @@ def test_a_number_that_is_none_is_refused_before_any_work(option: str, value: ob
     task = planted(20)
     with pytest.raises(SettingsError, match=f"{option} = {value!r}: must be a whole number"):
         WeakClassifier().set_params(**{option: value}).fit(task.features, task.votes)
+
+
+def test_the_name_of_a_series_of_texts_is_remembered() -> None:
+    told, _ = texts(60)
+    model = WeakClassifier("lsa", cache=False)
+    model.fit(pd.Series(told, name="docstring"), sources=two_sources())
+    frame = pd.DataFrame({"doc": ["no words"] * 60, "docstring": told})
+    assert (model.predict(frame) == model.predict(told)).all()
+    assert model.text_column == "docstring"

@@ -424,3 +424,21 @@ def test_marked_words_are_added_to_a_list_that_exists(client: Any, folder: Path)
     assert text_of(folder) == before.replace('"earn"]', '"earn", "visit", "visits"]')
     refused = client.get("/rule?name=check_out&words=visit&add=1")
     assert "no list of words" in refused.text
+
+
+def test_an_unchanged_source_has_the_accuracy_of_the_table(modelled: Studio) -> None:
+    """The editor and the table show one figure for one quantity; a changed source is judged with caution."""
+    assert modelled.trainer is not None
+    summary = modelled.trainer.summary()
+    assert summary is not None
+    known = next(line for line in summary.sources if line.estimated is not None)
+    fitted = known.estimated
+    assert fitted is not None
+    state = modelled.workspace.state
+    text = source_text(state.text, known.name)
+    with client_of(modelled) as client:
+        same = client.post("/rules/preview", data={"toml": text, "saved": known.name}).text
+        other = client.post("/rules/preview", data={"toml": text, "saved": ""}).text
+    shown = f"{fitted.low:.0%} to {fitted.high:.0%}"
+    assert shown in same
+    assert shown not in other

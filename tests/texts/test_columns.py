@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unruly.errors import InputError, Where
-from unruly.texts.columns import classes_of, find_layout, gold_numbers
+from unruly.texts.columns import NoTextColumn, classes_of, find_layout, gold_numbers
 
 STRING, NUMBER = pl.String(), pl.Int64()
 
@@ -34,6 +34,22 @@ def test_a_column_is_telling_by_one_word_of_its_name_where_none_is_by_all() -> N
     assert find_layout({**schema, "message": pl.String()}, name="x").text == "message"
     with pytest.raises(InputError, match=r"not obvious.*Body text, Reply_text"):
         find_layout({**schema, "Reply_text": pl.String()}, name="x")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ["tweet_id", "phrase"],
+        ["review_date", "phrase"],
+        ["post_author", "remark"],
+        ["email_address", "note"],
+        ["question_type", "q"],
+        ["doc_id", "docstring", "kind"],
+    ],
+)
+def test_a_column_about_texts_is_not_taken_for_the_texts(columns: list[str]) -> None:
+    with pytest.raises(NoTextColumn, match="not obvious"):
+        find_layout(dict.fromkeys(columns, STRING), name="x")
 
 
 @pytest.mark.parametrize("name", ["full review text", "free text", "comment"])

@@ -240,10 +240,15 @@ def critique_rules(
         if s not in votes.unasked and not votes.voted[:, j].any()
         if s not in gains or gains[s].value <= 0  # it votes elsewhere, and is right there
     )
-    many = np.flatnonzero(votes.voted.sum(axis=0) >= FEW)
-    open_ = not sure and not {votes.sources[j] for j in many} <= set(checked)
+    many = {votes.sources[j] for j in np.flatnonzero(votes.voted.sum(axis=0) >= FEW)}
+    lists = (
+        texts is not None
+        and rules is not None
+        and any(len(words.words) > 1 for *_, words in keyword_lists(rules))
+    )
+    unjudged = not sure and bool(many) and (lists or not many <= set(checked))
     return (
-        *((SharesUnknown(),) if open_ else ()),
+        *((SharesUnknown(),) if unjudged else ()),
         *weak,
         *words,
         *_conflicts(votes, pairs),

@@ -58,14 +58,19 @@ from unruly.rules.matching import MatchFrame
 from unruly.rules.source import Rule, Source, rule_to_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Length
-from unruly.statistics import Share, clopper_pearson, clopper_pearson_low, sample_rows
+from unruly.statistics import (
+    MODEL_DOCUMENTS,
+    Share,
+    believed_share,
+    clopper_pearson_low,
+    sample_rows,
+)
 from unruly.texts.columns import names_classes
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, EVEN, Votes
 from unruly.wording import plural
 
 SHRINK = 2.0  # documents of the usual kind that are added to each candidate's matches
-MODEL_DOCUMENTS = 12.0  # what the model's view is worth at most, for its errors do not average out
 CAUTION = 0.5  # standard errors that are taken off
 LEAST = 0.5  # accuracy, below which nothing is suggested
 QUARTILE = 0.25  # of what the accuracy may be by the evidence: this must be above chance
@@ -545,14 +550,13 @@ def _suggestion(
                 break
         return tuple(found.values())
 
-    evidence = 1 / (1 / one.distinct + 1 / MODEL_DOCUMENTS)
     return RuleSuggestion(
         rule=one.rule,
         score=one.score,
         documents=len(one.rows),
         uncovered=int((~documents.covered[one.rows]).sum()),
         changed=one.changed,
-        accuracy=replace(clopper_pearson(one.share * evidence, evidence), n=len(one.rows)),
+        accuracy=replace(believed_share(one.share, one.distinct), n=len(one.rows)),
         measured=measured_share(labels, one.rows, r),
         usual=float(documents.usual[r]),
         guess=not documents.is_clear(one.rows, r),

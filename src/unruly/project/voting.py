@@ -60,6 +60,7 @@ class TextCounts:
     duplicates: int = 0  # repeat an earlier text
     skipped: tuple[BadRow, ...] = ()  # rows of the file that could not be used
     broken: tuple[BrokenFile, ...] = ()  # files of a folder that could not be read
+    column: str | None = None  # that they stood in, where known
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +150,12 @@ class _Noted:
                 self.golds.append(batch.gold)
             texts = batch.texts.filter(batch.texts != "")
             self.digests.append(texts.hash().to_numpy())
-            counted = TextCounts(batch.missing_count, skipped=batch.skipped, broken=batch.broken)
+            counted = TextCounts(
+                batch.missing_count,
+                skipped=batch.skipped,
+                broken=batch.broken,
+                column=batch.text_column,
+            )
             self.odd.append(counted)
             yield batch
             self.counter.add(batch)
@@ -161,6 +167,7 @@ class _Noted:
             duplicates=len(digests) - len(np.unique(digests)),
             skipped=tuple(bad for part in self.odd for bad in part.skipped),
             broken=tuple(bad for part in self.odd for bad in part.broken),
+            column=self.odd[0].column if self.odd else None,
         )
 
     def gold(self) -> NDArray[np.int16] | None:
@@ -227,7 +234,7 @@ def check_project(
         examples=sum(len(rule.examples) + len(rule.counter_examples) for rule in rules),
         failures=failures,
         findings=(
-            *_about_votes(voted.votes, summary.total.polarity),
+            *_about_votes(voted.votes, summary.total.polarity, voted.texts.column),
             *_about_sources(voted.votes),
             *_idle(project, voted.rules),
             *_starred(project),
@@ -239,7 +246,7 @@ def check_project(
     )
 
 
-def _about_votes(votes: Votes, named: Collection[int]) -> Iterator[Finding]:
+def _about_votes(votes: Votes, named: Collection[int], column: str | None) -> Iterator[Finding]:
     """Sources that were not asked yet, and classes that cannot be learnt; `named` are those with votes."""
     unasked = [name for name in votes.sources if _waits(votes, name)]
     for name in unasked:
@@ -247,7 +254,7 @@ def _about_votes(votes: Votes, named: Collection[int]) -> Iterator[Finding]:
     without = tuple(name for c, name in enumerate(votes.classes) if c not in named)
     if not named:
         if len(unasked) < votes.k:
-            yield NoVotes()
+            yield NoVotes(column)
     elif len(named) == 1 and not unasked:
         yield OneClassVoted(votes.classes[next(iter(named))], without)
     elif without and not unasked:

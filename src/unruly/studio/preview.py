@@ -30,7 +30,7 @@ from unruly.rules.similar import descriptions_of
 from unruly.rules.source import Source, source_from_plain
 from unruly.rules.sources import failures
 from unruly.rules.tools import MODEL, Entity
-from unruly.statistics import Share, sample_rows, wilson
+from unruly.statistics import Share, believed_share, sample_rows, wilson
 from unruly.studio.incremental_matching import SourceVotes, TypedVotes
 from unruly.studio.state import (
     NONE,
@@ -165,13 +165,12 @@ class Preview:
     votes: int
     by_class: tuple[tuple[str, int], ...]
     before: int | None  # votes of the saved source; None where it is new
+    changed: bool  # whether any vote is not that of the saved source
     matched: Shown  # documents on which it votes
     added: Shown  # documents on which it did not vote before
     removed: Shown  # documents on which it no longer votes
     contradicts: Shown | None  # votes against the model; None without one
-    by_model: (
-        Share | None
-    )  # the model's probability of its votes: its accuracy, as the model sees it
+    by_model: Share | None  # the mean probability of its votes: its accuracy, as the model sees it
     by_others: Share | None  # votes that agree with the majority of the other sources
     measured: Share | None  # against labels
     examples: tuple[Example, ...]
@@ -303,6 +302,7 @@ def _outcome(
         votes=int(now.sum()),
         by_class=votes.tally(state.classes),
         before=None if old is None else int(was.sum()),
+        changed=old is None or bool(votes.differs(old).any()),
         matched=matched,
         added=added,
         removed=removed,
@@ -355,12 +355,12 @@ def _by_others(votes: SourceVotes, old: SourceVotes | None, state: State) -> Sha
 
 
 def _by_model(votes: SourceVotes, state: State) -> Share | None:
-    """Σ P(class of the vote | document) / votes, with Wilson's interval, as in `model.critique`."""
+    """Σ P(class of the vote | document) / votes, with the interval that suggestions have."""
     rows = np.flatnonzero(votes.voted)
     if state.answers is None or not len(rows):
         return None
     believed = votes.take(rows).believed(state.answers.proba[rows])
-    return wilson(float(believed.sum()), len(rows))
+    return believed_share(float(believed.mean()), len(rows))
 
 
 def _agreement(votes: SourceVotes, other: NDArray[np.int64]) -> Share | None:

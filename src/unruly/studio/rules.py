@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import ndiff
 from typing import TYPE_CHECKING, Any
 
@@ -269,6 +269,9 @@ def shown(studio: Studio, request: PageRequest) -> Response:
         if "typed" in given:  # before anything that takes time
             lost = _kept(work, saved or "", toml)
         outcome = _outcome(form, toml, state, saved, given)
+        if isinstance(outcome, Preview) and not outcome.changed:  # then what the table has
+            fitted = source_estimates(studio.trainer.summary()).get(saved or "")
+            outcome = replace(outcome, by_model=fitted or outcome.by_model)
     except UnrulyError as error:
         outcome = Wrong(error.message or str(error))
     context: dict[str, Any] = {

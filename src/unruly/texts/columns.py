@@ -125,7 +125,7 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
         if column.strip().casefold() == OBVIOUS:
             return column
     named = [c for c in strings if c.strip().casefold() in TEXT_NAMES]
-    worded = [c for c in strings if {*TEXT_NAMES, OBVIOUS} & set(re.split(r"[\W_]+", c.casefold()))]
+    worded = [c for c in strings if _last_word(c) in {*TEXT_NAMES, OBVIOUS}]
     if len(schema) == 1 and _reads_like_a_text(free, worded):
         raise InputError(
             f"the only column is called {shortened(free[0], 60)!r}: where that is the first text, put a line with a name, "
@@ -147,6 +147,16 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
         f'pass it with --text or text = "..." (one of {listed(telling or strings)})',
         where=Where(name),
     )
+
+
+def _last_word(column: str) -> str:
+    """The word that says what a column is: `review_text` is a text, `review_date` a date.
+
+    >>> _last_word("Body text"), _last_word("tweet_id"), _last_word("comment (plain)")
+    ('text', 'id', 'plain')
+    """
+    words = [word for word in re.split(r"[\W_]+", column.casefold()) if word]
+    return words[-1] if words else ""
 
 
 def _reads_like_a_text(columns: Sequence[str], worded: Sequence[str]) -> bool:

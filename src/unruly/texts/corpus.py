@@ -130,7 +130,9 @@ class Corpus:
         elif hasattr(documents, "to_list"):  # a polars series
             values = documents.to_list()
         if isinstance(values, Sequence):
-            return cls.from_texts(values)
+            name = getattr(documents, "name", None)  # of a series
+            named = Layout(name) if isinstance(name, str) and name else None
+            return replace(cls.from_texts(values), layout=named)
         raise InputError(
             f"expected a path, a frame, a Dataset or a list of texts, got {type(documents).__name__}"
         )
