@@ -39,11 +39,12 @@ from unruly.rules.condition import (
 )
 from unruly.rules.function import ALWAYS, Function, source_file
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import ColumnLacking, Evidence, Matcher, VoteCache, lacking
+from unruly.rules.matching import Evidence, Matcher, VoteCache, lacking
 from unruly.rules.similar import Described, Similar
 from unruly.rules.source import Rule, Source, condition_from_plain
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
+from unruly.votes.provenance import ColumnLacking
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import near_file, plural
 

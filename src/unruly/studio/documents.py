@@ -17,7 +17,7 @@ from unruly.errors import InputError, UnrulyError
 from unruly.statistics import sample_rows
 from unruly.studio.filters import SORTS, Filter, column_look
 from unruly.studio.state import NONE, State
-from unruly.votes.votes import Match
+from unruly.votes.provenance import Match
 from unruly.wording import listed, plural, shortened
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ from unruly.studio.state import (
     sample_of,
     winners,
 )
-from unruly.votes.votes import Match
+from unruly.votes.provenance import Match
 
 FILE_KEYS = ("keywords_file", "file")  # whose values are paths
 MODELS = ("classifier", "entity")  # whose `model` may be a path

@@ -23,8 +23,9 @@ from unruly.rules.matching import Matcher, MatchFrame, matches_on
 from unruly.statistics import sample_rows
 from unruly.studio.incremental_matching import SourceVotes, TypedVotes
 from unruly.texts.corpus import Corpus
+from unruly.votes.provenance import Match
 from unruly.votes.summary import Summary, summarise
-from unruly.votes.votes import Match, Votes
+from unruly.votes.votes import Votes
 
 Kept = TypeVar("Kept")
 _MOST_KEPT = 64

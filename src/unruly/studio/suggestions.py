@@ -32,7 +32,7 @@ from unruly.studio.history import Step
 from unruly.studio.state import NONE, State
 from unruly.studio.training import Job, Trainer
 from unruly.studio.workspace import Workspace
-from unruly.votes.votes import Match
+from unruly.votes.provenance import Match
 from unruly.wording import plural
 
 if TYPE_CHECKING:  # they import scipy, which the first page does without

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from unruly.html import html_table
 from unruly.texts.columns import MOST_CLASSES as MOST_CLASSES
 from unruly.texts.columns import warn_if_counted_from_one
 from unruly.texts.corpus import is_all, picked_rows, row_numbers, split_index
+from unruly.votes.provenance import Match, PickedRows, Provenance
 from unruly.wording import index_of, plural
 
 if TYPE_CHECKING:
@@ -26,87 +27,6 @@ if TYPE_CHECKING:
 ABSTAIN = -1
 Columns = str | int | slice | Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any]
 EVEN = 1e-4  # shares that differ by less, relatively, are equal
-
-
-@dataclass(frozen=True)
-class Match:
-    """Why one source voted as it did on one document."""
-
-    source: str
-    rule: int  # which of the source's rules decided, counted from 0
-    label: str  # the class, or the classes of a partial vote: 'billing or bug'
-    spans: tuple[tuple[int, int], ...]  # character ranges of the text that the rule matched
-    reason: str  # the rule in words, e.g. 'keywords: subscribe'
-    some: tuple[str, ...] = ()  # the classes of a partial vote
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The class that it names, or all of a partial vote."""
-        return self.some or (self.label,)
-
-
-class Provenance(Protocol):
-    """Whoever made the votes, and can still tell why."""
-
-    @property
-    def matcher(self) -> object:
-        """The rules that made them."""
-
-    def matches(self, row: int) -> tuple[Match, ...]:
-        """What fired on this document, one `Match` for each source that voted."""
-
-    def of_sources(self, names: Sequence[str]) -> Provenance:
-        """The same for some of the sources only, in this order."""
-
-
-@dataclass(frozen=True, eq=False)
-class PickedRows:
-    """The provenance of rows picked from other votes: slices, splits, joined batches."""
-
-    parts: tuple[Provenance, ...]  # all of the same rules
-    part: NDArray[np.int64]  # (n,): which part a row is from
-    row: NDArray[np.int64]  # (n,): its number there
-
-    @classmethod
-    def of(cls, provenance: Provenance, n: int) -> PickedRows:
-        """All rows of one part."""
-        if isinstance(provenance, cls):
-            return provenance
-        return cls((provenance,), np.zeros(n, dtype=np.int64), np.arange(n))
-
-    @classmethod
-    def joined(cls, votes: Sequence[Votes]) -> PickedRows | None:
-        """The rows of several votes one below the other; None unless all know the same rules."""
-        given = [(v.provenance, v.n) for v in votes if v.n]
-        known = [cls.of(provenance, n) for provenance, n in given if provenance is not None]
-        if not known or len(known) < len(given):
-            return None
-        parts = tuple(part for picked in known for part in picked.parts)
-        if any(part.matcher != parts[0].matcher for part in parts):
-            return None
-        first = np.cumsum([0, *(len(picked.parts) for picked in known)])
-        return cls(
-            parts,
-            np.concatenate([p.part + start for p, start in zip(known, first, strict=False)]),
-            np.concatenate([p.row for p in known]),
-        )
-
-    @property
-    def matcher(self) -> object:
-        """The rules that made the votes."""
-        return self.parts[0].matcher
-
-    def take(self, rows: NDArray[np.int64]) -> PickedRows:
-        """Some of these rows."""
-        return PickedRows(self.parts, self.part[rows], self.row[rows])
-
-    def of_sources(self, names: Sequence[str]) -> PickedRows:
-        """The same rows for some of the sources only."""
-        return replace(self, parts=tuple(part.of_sources(names) for part in self.parts))
-
-    def matches(self, row: int) -> tuple[Match, ...]:
-        """What fired on this document."""
-        return self.parts[int(self.part[row])].matches(int(self.row[row]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,6 +293,14 @@ class Votes:
         for j, sets in self.sets.items():
             matrix[sets.any(axis=1), j] = ABSTAIN
         return matrix
+
+    def shares_differ(self, source: str) -> bool:
+        """Whether a soft vote of the source is neither for one class nor partial: it has probabilities to keep."""
+        j = self.sources.index(source)
+        cast = self.voted[:, j]
+        if j in self.sets:
+            cast = cast & ~self.sets[j].any(axis=1)
+        return bool((self.soft[source][cast].max(axis=1, initial=0) < 1 - EVEN).any())
 
     def agrees(
         self, answers: NDArray[np.integer[Any]], rows: slice = slice(None)
