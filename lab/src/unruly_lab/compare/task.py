@@ -123,9 +123,7 @@ def _prior(project: Project, votes: Votes) -> tuple[float, ...] | None:
     stated = parse_prior(project.prior, votes.classes)
     if stated is None:
         return None
-    return (
-        tuple(MajorityVote().fit(votes).class_prior_.tolist()) if stated.of_votes else stated.shares
-    )
+    return stated.with_votes(MajorityVote().fit(votes).class_prior_.tolist())
 
 
 def _keywords(project: Project) -> tuple[tuple[str, ...], ...]:
