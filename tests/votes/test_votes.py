@@ -78,6 +78,31 @@ def test_names_ids_and_soft_votes_are_checked() -> None:
         )
 
 
+def test_each_class_has_its_own_name() -> None:
+    with pytest.raises(InputError, match="two classes are named 'ham': give each class its own"):
+        Votes.from_array([[0], [1]], classes=["ham", "ham"])
+
+
+@pytest.mark.parametrize(
+    ("shares", "found"),
+    [
+        ([np.nan, np.nan], "nan, nan"),
+        ([np.inf, 0], "inf, 0"),
+        ([1.5, -0.5], "1.5, -0.5"),
+        ([0.5, 0.25], "0.5, 0.25"),
+        ([0, 0], "0, 0"),
+    ],
+)
+def test_a_soft_vote_gives_shares_that_sum_to_one(shares: list[float], found: str) -> None:
+    votes = Votes.from_array([[-1, 0], [0, 0]], classes=["ham", "spam"], sources=["a", "model"])
+    soft = np.array([[0.495, 0.5], shares], np.float32)
+    with pytest.raises(
+        InputError, match=f"the soft vote of 'model' in row 1 is {found}: give each class"
+    ):
+        replace(votes, soft={"model": soft})
+    assert replace(votes, soft={"a": soft[::-1]})[[0], "a"].n == 1  # it abstains there
+
+
 @pytest.mark.parametrize("source", ["source_0", "other"])
 def test_what_is_told_of_a_source_needs_the_source_and_all_documents(source: str) -> None:
     good = Votes.from_array([[0], [-1]], classes=["a", "b"])

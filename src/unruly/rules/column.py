@@ -14,10 +14,9 @@ from unruly.errors import RuleError
 from unruly.rules.condition import Needs, Place, Plain, RowFailure, Table, check_map, is_no_class
 from unruly.texts.columns import warn_if_counted_from_one
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import Votes
+from unruly.votes.votes import SLACK, Votes
 
 Others = Literal["error", "abstain"]
-_SLACK = 0.01  # how far from 1 the sum of a document's probabilities may lie
 
 
 @dataclass(frozen=True)
@@ -254,7 +253,7 @@ class SoftVotes:
         if "" in self.columns:
             p[:, self.columns.index("")] = 1.0 - some.sum(axis=1)
         empty = np.isnan(p).any(axis=1)
-        bad = ~empty & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > _SLACK))
+        bad = ~empty & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > SLACK))
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             raise RowFailure(

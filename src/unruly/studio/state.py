@@ -25,11 +25,10 @@ from unruly.studio.incremental_matching import SourceVotes, TypedVotes
 from unruly.texts.corpus import Corpus
 from unruly.votes.provenance import Match
 from unruly.votes.summary import Summary, summarise
-from unruly.votes.votes import Votes
+from unruly.votes.votes import DIGITS, Votes
 
 Kept = TypeVar("Kept")
 _MOST_KEPT = 64
-_DIGITS = 9  # of sums of parts of votes
 NONE = -1  # no class: of an uncovered or tied document, of one without a label
 
 
@@ -113,7 +112,7 @@ class State:
     @cached_property
     def counts(self) -> NDArray[np.float64]:
         """(n, m): votes for each class, a partial one in equal parts."""
-        return even(self.votes.counts(), self.votes)
+        return self.votes.counts()
 
     @cached_property
     def winner(self) -> NDArray[np.int64]:
@@ -263,12 +262,7 @@ def counts_with(
         else:
             counts += sign * votes.parts(counts.shape[1])
     partial = any(votes is not None and votes.sets is not None for votes in (out, put))
-    return counts.round(_DIGITS) if partial else even(counts, state.votes)
-
-
-def even(counts: NDArray[np.float64], votes: Votes) -> NDArray[np.float64]:
-    """Counts in which equal sums of parts are equal."""
-    return counts.round(_DIGITS) if votes.sets else counts
+    return counts.round(DIGITS) if partial or state.votes.sets else counts
 
 
 def column_values(corpus: Corpus, name: str) -> pl.Series:

@@ -223,6 +223,13 @@ def _own(frame: pl.DataFrame, text: str, path: Path, classes: Sequence[str] | No
         raise InputError(
             f"the column {odd!r} does not hold votes: write the votes again", where=Where(str(path))
         )
+    try:
+        return _votes_of(frame, about)
+    except InputError as error:
+        raise error.located(Where(str(path))) from None
+
+
+def _votes_of(frame: pl.DataFrame, about: dict[str, Any]) -> Votes:
     shape = (frame.height, len(about["classes"]))
     return Votes(
         matrix=_matrix(frame.select(pl.col(about["sources"]).fill_null(ABSTAIN))),

@@ -23,11 +23,10 @@ from unruly.errors import need
 from unruly.html import html_table
 from unruly.statistics import Interval, Share, clustered, wilson
 from unruly.texts.columns import check_labels, label_numbers
-from unruly.votes.votes import ABSTAIN, Votes
+from unruly.votes.votes import ABSTAIN, DIGITS, Votes
 from unruly.wording import aligned, listed, plural
 
 BLOCK_CELLS = 1 << 21  # cells of the matrix looked at together
-_DIGITS = 9  # counts are rounded to these, so that three thirds of a vote tie with one vote
 _MOST_CLASSES = 4  # named in a row of the table
 FEW_CLASSES = 12  # up to these, a pass over the block for each class is faster
 
@@ -91,7 +90,7 @@ def _with_sets(tally: Tally, votes: Votes) -> Tally:
         named[rows] += some
         named[rows, first] -= 1
         by_source[j] += some.sum(axis=0) - np.bincount(first, minlength=votes.m)
-    return Tally(tally.rows, tally.block, counts.round(_DIGITS), named, by_source, tally.cast)
+    return Tally(tally.rows, tally.block, counts.round(DIGITS), named, by_source, tally.cast)
 
 
 def sums(cells: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -406,11 +405,11 @@ class _Counts:
         )
 
     def majority(self, scored: bool) -> MajoritySummary:
-        commonest = int(self.wins.round(_DIGITS).argmax()) if self.covered else None
+        commonest = int(self.wins.round(DIGITS).argmax()) if self.covered else None
         known = self.covered_gold + int(self.uncovered_gold.sum())
         accuracy = None
         if scored and commonest is not None and known:
-            right = round(self.right, _DIGITS) + int(self.uncovered_gold[commonest])
+            right = round(self.right, DIGITS) + int(self.uncovered_gold[commonest])
             accuracy = wilson(right, known)
         return MajoritySummary(
             coverage=self._share(self.covered),

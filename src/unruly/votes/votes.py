@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ABSTAIN = -1
 Columns = str | int | slice | Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any]
 EVEN = 1e-4  # shares that differ by less, relatively, are equal
+DIGITS = 9  # counts of votes are rounded to these, so that three thirds of a vote tie with one vote
+SLACK = 0.01  # how far from 1 the shares of a soft vote may sum: some are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,9 @@ class Votes:
             )
         if not 2 <= len(self.classes) <= MOST_CLASSES:
             raise InputError(f"votes need 2 to {MOST_CLASSES} classes, not {len(self.classes)}")
+        if len(set(self.classes)) != len(self.classes):
+            twice = next(c for c in self.classes if self.classes.count(c) > 1)
+            raise InputError(f"two classes are named {twice!r}: give each class its own name")
         if n and k:
             low, high = int(self.matrix.min()), int(self.matrix.max())
             if low < ABSTAIN or high >= len(self.classes):
@@ -82,12 +87,26 @@ class Votes:
                 raise InputError(
                     f"soft votes of {source!r} must be {plural(n, 'document')} × {len(self.classes)} classes"
                 )
+            self._check_shares(source, values)
         for source, missing in self.unasked.items():
             if source not in self.sources or missing.shape != (n,):
                 raise InputError(f"unasked documents of {source!r} must be one flag a document")
         ours = self.matrix.view()  # not copied: the caller's own array stays writeable
         ours.flags.writeable = False
         object.__setattr__(self, "matrix", ours)
+
+    def _check_shares(self, source: str, shares: NDArray[np.float32]) -> None:
+        """Refuse soft votes (n, m) that are no probabilities; where the source abstains they may be anything."""
+        with np.errstate(invalid="ignore"):
+            off = np.abs(shares.sum(axis=1) - 1)  # (n,)
+        good = (shares >= 0).all(axis=1) & (off <= SLACK + EVEN)  # NaN is neither
+        bad = np.flatnonzero(~good & (self.matrix[:, self.sources.index(source)] != ABSTAIN))
+        if len(bad):
+            found = ", ".join(f"{share:g}" for share in shares[bad[0]].tolist())
+            raise InputError(
+                f"the soft vote of {source!r} in row {bad[0]} is {found}: give each class a share from 0 to 1, which "
+                "sum to 1, or -1 in the matrix where the source abstains"
+            )
 
     @classmethod
     def from_array(
@@ -354,7 +373,7 @@ class Votes:
             counts[:, r] = (self.hard == r).sum(axis=1)
         for sets in self.sets.values():
             counts += sets / np.maximum(sets.sum(axis=1, keepdims=True), 1)
-        return counts
+        return counts.round(DIGITS) if self.sets else counts
 
     def take(self, rows: ArrayLike) -> Votes:
         """The same votes for some documents only: row numbers, or a mask. The rules stay known."""
