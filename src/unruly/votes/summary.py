@@ -19,10 +19,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import need
+from unruly.errors import InputError, need
 from unruly.html import html_table
 from unruly.statistics import Interval, Share, clustered, wilson
-from unruly.texts.columns import check_labels, label_numbers
+from unruly.texts.columns import check_labels, label_numbers, warn_if_counted_from_one
 from unruly.votes.votes import ABSTAIN, DIGITS, Votes
 from unruly.wording import aligned, listed, plural
 
@@ -293,9 +293,8 @@ def _interval(interval: Interval | None) -> str:
     return "-" if interval is None else f"{interval.low:.1%} to {interval.high:.1%}"
 
 
-def summarise(votes: Votes, gold: ArrayLike | None = None) -> Summary:
-    """Count everything in one pass over the votes."""
-    truth = None if gold is None else checked_gold(gold, votes)
+def summarise(votes: Votes, truth: NDArray[np.integer[Any]] | None = None) -> Summary:
+    """Count everything in one pass over the votes; the truth (n,) is class numbers, -1 where unknown."""
     counts = _Counts(votes)
     for tally in tallies(votes):
         counts.add(tally, None if truth is None else truth[tally.rows])
@@ -311,10 +310,17 @@ def summarise(votes: Votes, gold: ArrayLike | None = None) -> Summary:
 
 def checked_gold(gold: ArrayLike, votes: Votes) -> NDArray[np.int64]:
     """(n,): gold as class numbers, -1 where unknown; class names will do."""
-    truth = np.asarray(gold)
+    try:
+        truth = np.asarray(gold)
+    except ValueError:
+        raise InputError(
+            "gold must be one for each document, not lists of unequal length"
+        ) from None
     if truth.dtype.kind in "OUS":
         return label_numbers(gold, votes.classes, votes.n, "gold")
-    return check_labels(truth, votes.n, votes.m, "gold")
+    numbers = check_labels(truth, votes.n, votes.m, "gold")
+    warn_if_counted_from_one(pl.Series(numbers), numbers, votes.classes, "gold")
+    return numbers
 
 
 class _Counts:
@@ -342,7 +348,7 @@ class _Counts:
         self.covered_gold = 0
         self.uncovered_gold = np.zeros(m, dtype=np.int64)  # of each class
 
-    def add(self, tally: Tally, truth: NDArray[np.int64] | None) -> None:
+    def add(self, tally: Tally, truth: NDArray[np.integer[Any]] | None) -> None:
         cast = tally.cast
         several = cast > 1
         conflict = tally.conflict
@@ -362,7 +368,9 @@ class _Counts:
             self.checked += _columns(truth >= 0, voted)
             self._check(tally, truth, shares)
 
-    def _check(self, tally: Tally, truth: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
+    def _check(
+        self, tally: Tally, truth: NDArray[np.integer[Any]], shares: NDArray[np.float64]
+    ) -> None:
         known, cast = truth >= 0, tally.cast
         by_row, by_column = sums(self.votes.agrees(truth, tally.rows))
         self.correct += by_column

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from unruly.errors import InputError
 from unruly.html import html_table
 from unruly.texts.columns import MOST_CLASSES as MOST_CLASSES
-from unruly.texts.columns import warn_if_counted_from_one
 from unruly.texts.corpus import is_all, picked_rows, row_numbers, split_index
 from unruly.votes.provenance import Match, PickedRows, Provenance
 from unruly.wording import index_of, plural
@@ -249,12 +248,7 @@ class Votes:
         """
         from unruly.votes.summary import checked_gold, summarise
 
-        if gold is not None:
-            named = np.asarray(gold).dtype.kind in "OUS"
-            gold = checked_gold(gold, self)
-            if not named:
-                warn_if_counted_from_one(pl.Series(gold), gold, self.classes, "gold")
-        return summarise(self, gold)
+        return summarise(self, None if gold is None else checked_gold(gold, self))
 
     @property
     def n(self) -> int:
@@ -500,7 +494,12 @@ def class_numbers(array: ArrayLike, abstain: int = ABSTAIN) -> NDArray[np.int8]:
     array([[ 0, -1],
            [ 1,  1]], dtype=int8)
     """
-    raw = np.asarray(array)
+    try:
+        raw = np.asarray(array)
+    except ValueError:
+        raise InputError(
+            "the votes are not a matrix: give each document one value for each source"
+        ) from None
     if raw.ndim != 2:
         raise InputError(
             f"votes must be a matrix of documents × sources, not {raw.ndim}-dimensional"
