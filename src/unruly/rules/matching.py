@@ -296,7 +296,7 @@ class Matcher:
         if meaning is None:
             return None
         needs = self._needs[source.name]
-        wide = needs.columns or any(m.reads or m.meaning() is None for m in needs.measures)
+        wide = needs.all_columns or any(m.meaning() is None for m in needs.measures)
         return entry_key(meaning, self.classes, documents.everything if wide else documents.texts)
 
     def _match(
@@ -486,7 +486,7 @@ class Matcher:
         for source in sources:
             for number, rule in enumerate(source.rules, start=1):
                 needs = rule.when.needs(self.classes)
-                for column in (*needs.columns, *(c for m in needs.measures for c in m.reads)):
+                for column in needs.all_columns:
                     _check_column(column, documents, source.where(number))
                 for measure in needs.measures:
                     wanted.setdefault(measure, source.where(number))
