@@ -48,11 +48,12 @@ from unruly.findings import (
     SharesAgainstVotes,
     WeakSource,
 )
-from unruly.learner import UNKNOWN, Gold, check_features, check_labels
+from unruly.learner import Gold, check_features, check_labels
 from unruly.ledger import GoldUse, Use
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.statistics import Share, sample_rows
+from unruly.texts.columns import UNKNOWN
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural

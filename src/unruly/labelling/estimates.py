@@ -25,10 +25,11 @@ from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.findings import BalanceOrigin
 from unruly.labelling.answers import Labelled
-from unruly.learner import UNKNOWN, Gold, Learner
+from unruly.learner import Gold, Learner
 from unruly.ledger import GoldUse, Use
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import Z95, Share, sample_rows, wilson
+from unruly.texts.columns import UNKNOWN
 from unruly.votes.votes import Votes
 from unruly.wording import plural
 

@@ -45,7 +45,7 @@ from unruly.labelling.answers import (
     written_id,
 )
 from unruly.labelling.label_file import AGAIN, NO_CLASS, SKIPPED, WITHDRAWN, Answer, LabelFile
-from unruly.learner import UNKNOWN
+from unruly.texts.columns import UNKNOWN
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import did_you_mean, index_of, listed, plural

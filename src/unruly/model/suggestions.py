@@ -59,7 +59,7 @@ from unruly.rules.source import Rule, Source, rule_to_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Length
 from unruly.statistics import Share, clopper_pearson, clopper_pearson_low, sample_rows
-from unruly.texts.columns import names_classes
+from unruly.texts.columns import UNKNOWN, names_classes
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
@@ -220,7 +220,7 @@ def suggest_rules(
     with stage(progress, "looking for rules", None, "rules"):
         there = _Known.of(rules, refused)
         rows = sample_rows(len(corpus), MOST_DOCUMENTS)
-        known = np.full(len(corpus), ABSTAIN) if labels is None else labels
+        known = np.full(len(corpus), UNKNOWN) if labels is None else labels
         sample = _Documents.of(corpus.take(rows), votes.take(rows), truth[rows], usual, known[rows])
         found = (
             _shortlist(sample, n, there, least)

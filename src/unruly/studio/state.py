@@ -22,6 +22,7 @@ from unruly.project.project import Project
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
 from unruly.statistics import sample_rows
 from unruly.studio.incremental_matching import SourceVotes, TypedVotes
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.provenance import Match
 from unruly.votes.summary import Summary, summarise
@@ -29,7 +30,6 @@ from unruly.votes.votes import DIGITS, Votes
 
 Kept = TypeVar("Kept")
 _MOST_KEPT = 64
-NONE = -1  # no class: of an uncovered or tied document, of one without a label
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class State:
     @property
     def has_labels(self) -> bool:
         """Whether a person has labelled a document here: then these labels are `truth`."""
-        return bool((self.labels != NONE).any())
+        return bool((self.labels != UNKNOWN).any())
 
     @cached_property
     def truth(self) -> NDArray[np.int64] | None:
@@ -241,7 +241,7 @@ def winners(counts: NDArray[Any]) -> NDArray[np.int64]:
         tied = np.where(more, False, tied | (counts[:, number] == best))
         found[more] = number
         best = np.maximum(best, counts[:, number])
-    found[tied] = NONE
+    found[tied] = UNKNOWN
     return found
 
 

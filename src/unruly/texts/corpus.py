@@ -30,7 +30,6 @@ from unruly.texts.columns import (
     unusable_rows,
     warn_if_counted_from_one,
 )
-from unruly.texts.columns import UNKNOWN as UNKNOWN
 from unruly.texts.table import BadRow, BrokenFile, OnBadRow, check_on_bad_row
 from unruly.wording import plural
 
