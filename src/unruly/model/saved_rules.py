@@ -67,6 +67,7 @@ class Absent:
     digest: str | None = None  # of the function's file, or the classifier
     map: tuple[tuple[str, str], ...] = ()  # of a classifier: from its classes to the task's
     above: float = 0.0  # likewise: the probability to be passed
+    trusted: tuple[str, ...] = ()  # likewise: types that the file with this digest may hold
 
     @property
     def picks(self) -> bool:
@@ -95,7 +96,8 @@ class Absent:
             return {"carried_encoder": {"name": self.name}}
         if self.kind == "classifier":
             mapped = [list(pair) for pair in self.map]
-            more = {"digest": self.digest, "map": mapped, "above": self.above}
+            more: dict[str, Any] = {"digest": self.digest, "map": mapped, "above": self.above}
+            more |= {"trusted": list(self.trusted)} if self.trusted else {}
             return {"carried_classifier": {"name": self.name, **more}}
         facts = {"name": self.name, "file": self.file, "digest": self.digest}
         return {"carried_function": facts}
@@ -194,15 +196,20 @@ class AllowedRules:
         return wanted
 
     def classifier(self, wanted: Absent) -> Condition:
-        """The classifier, if the caller named it and it is the one that the model was fitted with."""
+        """The classifier, if the caller named it and it is the one that the model was fitted with.
+
+        What the model says is trusted is so only in that very file: without a digest, nothing is.
+        """
         for path in self.names:
             if path.name == Path(wanted.name).name:
                 found = rules.Classifier(str(path), dict(wanted.map), wanted.above)
-                if wanted.digest is not None and found.digest() != wanted.digest:
+                if wanted.digest is None:
+                    return found
+                if found.digest() != wanted.digest:
                     raise RuleError(
                         f"{path}: not the classifier that the model was fitted with: give that version, or fit again"
                     )
-                return found
+                return replace(found, trusted=wanted.trusted, only=wanted.digest)
         return wanted
 
     def entity(self, wanted: Absent) -> Condition:
@@ -488,9 +495,12 @@ def _condition_to_plain(condition: Condition) -> dict[str, Any]:
             return Absent("function", condition.name, name, condition.digest).to_plain()
         case rules.Classifier():
             name, pairs = condition.model, tuple(condition.map.items())
-            known = condition.digest()
+            known = condition.only or condition.digest()
             short = name if known is None else Path(name).name  # a name on the hub stays whole
-            return Absent("classifier", short, None, known, pairs, condition.above).to_plain()
+            trusted = tuple(condition.trusted)
+            return Absent(
+                "classifier", short, None, known, pairs, condition.above, trusted
+            ).to_plain()
         case rules.Entity():
             return Absent("entity", condition.type, Path(condition.model).name).to_plain()
         case Absent():
@@ -590,8 +600,8 @@ def _classifier(inner: Mapping[str, object], place: Place, allowed: AllowedRules
         raise _refused(place, "the classifier's map is damaged")
     mapped = tuple((place.text(name), place.label(target)) for name, target in pairs)
     name, digest = place.text(inner["name"]), _optional(inner["digest"])
-    above = place.number(inner["above"])
-    return allowed.classifier(Absent("classifier", name, None, digest, mapped, above))
+    above, trusted = place.number(inner["above"]), place.texts(inner.get("trusted", ()))
+    return allowed.classifier(Absent("classifier", name, None, digest, mapped, above, trusted))
 
 
 def _encoder(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
