@@ -192,3 +192,70 @@ def test_the_rest_may_be_said_to_be_equal() -> None:
     assert found is not None
     assert found.shares == pytest.approx((0.2, 0.6, 0.2))
     assert found.left_open == ()  # the votes have no say
+
+
+def test_votes_divide_what_is_left_open() -> None:
+    stated = parse_prior({"sports": 0.4}, THREE)
+    assert stated is not None
+    assert stated.with_votes([0.3, 0.6, 0.1]) == pytest.approx((0.45, 0.4, 0.15))
+    assert stated.with_votes([0.0, 1.0, 0.0]) == pytest.approx((0.3, 0.4, 0.3))
+    votes, complete = parse_prior("votes", THREE), parse_prior([0.2, 0.3, 0.5], THREE)
+    assert votes is not None
+    assert complete is not None
+    assert votes.with_votes([0.3, 0.6, 0.1]) == (0.3, 0.6, 0.1)
+    assert complete.with_votes([0.3, 0.6, 0.1]) == complete.shares
+
+
+RESEARCH = ("R and D", "R", "D; law", "fees, taxes and fines")
+
+
+@pytest.mark.parametrize(
+    ("words", "shares"),
+    [
+        ("R and D is 0.2", {"R and D": 0.2}),
+        ("R is 0.1 and R and D is 0.2", {"R": 0.1, "R and D": 0.2}),
+        ("D; law is about 1 in 8; R 10%", {"D; law": 0.125, "R": 0.1}),
+        ("13% is R and D, 10 % of the bills are fees, taxes and fines.", {"R and D": 0.13, "fees, taxes and fines": 0.1}),
+        ("'R and D' = 0.2", {"R and D": 0.2}),
+        ('"R and D": 20%, "R": 1_0 %', {"R and D": 0.2, "R": 0.1}),
+    ],
+)  # fmt: skip
+def test_names_of_classes_are_read_before_anything_is_split(
+    words: str, shares: dict[str, float]
+) -> None:
+    assert parse_prior(words, RESEARCH) == parse_prior(shares, RESEARCH)
+
+
+NAMES = st.text(min_size=1, max_size=12) | st.lists(
+    st.sampled_from(["a", "b", " and ", "; ", ", ", " is ", "0.2", "1 in 8", "half", '"', "'", "exactly ", "votes", "."]),
+    min_size=1,
+    max_size=5,
+).map("".join)  # fmt: skip
+
+
+@given(
+    names=st.lists(NAMES, min_size=3, max_size=6, unique=True),
+    exact=st.booleans(),
+    data=st.data(),
+)
+def test_what_is_said_in_words_is_read_again(
+    names: list[str], exact: bool, data: st.DataObject
+) -> None:
+    stated = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+    parts = data.draw(st.lists(st.integers(1, 1000), min_size=len(stated), max_size=len(stated)))
+    shares = {n: part / (sum(parts) + 7) for n, part in zip(stated, parts, strict=True)}
+    if len(stated) == len(names):
+        shares = {n: part / sum(parts) for n, part in zip(stated, parts, strict=True)}
+    found = parse_prior({"shares": shares, "exact": exact}, names)
+    assert found is not None
+    again = parse_prior(found.in_words(names), names)
+    assert again is not None
+    assert (again.exact, again.left_open) == (exact, found.left_open)
+    assert again.shares == pytest.approx(found.shares)
+
+
+@pytest.mark.parametrize("words", ["spam is 1_0%", "spam is 1_ in 1_0", "spam is 0.1", "spam 10_%"])
+def test_every_number_may_have_underscores(words: str) -> None:
+    found = parse_prior(words, TWO)
+    assert found is not None
+    assert found.shares == pytest.approx((0.9, 0.1))

@@ -38,8 +38,8 @@ from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Features
 from unruly.features.registry import encoder_from
 from unruly.labelling.sampling import draw
-from unruly.learner import UNKNOWN
 from unruly.prior import StatedBalance
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from _options import wrench_parser
-from unruly.learner import UNKNOWN, Gold
+from unruly.learner import Gold
 from unruly.model.evaluation import confusion, f1_scores
+from unruly.texts.columns import UNKNOWN
 from unruly_lab.bench.datasets import Dataset, folder_of
 from unruly_lab.peers.bert_mlp import supervised
 from unruly_lab.peers.default import Default

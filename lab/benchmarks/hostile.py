@@ -252,6 +252,15 @@ def _rules(members: Members, rng: random.Random, room: Path) -> bytes:
             {"carried_lookup": {"file": "secret.csv", "columns": ["text"], "known": []}},
             {"entity": {"type": "PERSON", "model": "evil"}},
             {"carried_entity": {"type": "PERSON", "model": "../evil"}},
+            {
+                "carried_classifier": {
+                    "name": "secret.skops",
+                    "digest": rng.choice([None, "", "0" * 64]),
+                    "map": [],
+                    "above": 0.0,
+                    "trusted": ["os.system", "builtins.eval"],
+                }
+            },
             {"prompt": {"url": "http://127.0.0.1:9/", "model": "x"}},
             {"model": "evil.unruly"},
             {"pattern": "(a{1,500}){1,50}b"},

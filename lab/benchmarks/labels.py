@@ -50,7 +50,8 @@ from unruly.labelling.estimates import estimate_balance
 from unruly.labelling.label_file import Answer, LabelFile
 from unruly.labelling.sampling import ask
 from unruly.labelling.sampling import sizes as inclusion_sizes
-from unruly.learner import UNKNOWN, Learner
+from unruly.learner import Learner
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 

@@ -41,8 +41,8 @@ from unruly.features.lsa import Lsa
 from unruly.features.registry import encoder_from
 from unruly.features.stack import EncoderStack
 from unruly.findings import BalanceOrigin
-from unruly.learner import UNKNOWN
 from unruly.statistics import log_softmax, sample_rows, softmax
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes

@@ -18,7 +18,6 @@ from unruly.features.encoder import Features
 from unruly.findings import ClassBalance, Note
 from unruly.ledger import GoldUse
 from unruly.statistics import Share
-from unruly.texts.columns import UNKNOWN as UNKNOWN
 from unruly.texts.columns import check_labels as check_labels
 from unruly.votes.votes import Votes
 

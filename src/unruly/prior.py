@@ -6,9 +6,10 @@ same forms, and all are read here.
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -45,13 +46,12 @@ _AMOUNT = (
 )
 _HEDGE = r"(?:(?P<hedge>about|around|roughly|approximately|approx\.?|nearly|some|~|≈|exactly)\s*)?"
 _VERB = r"(?:\s+(?:is|are|makes?\s+up|has|have)\b|\s*[=:])?"
-_CLASS_FIRST = re.compile(
-    rf"(?P<name>.+?){_VERB}(?:\s+|(?<=[=:]))\s*{_HEDGE}{_AMOUNT}", re.IGNORECASE
-)
-_CLASS_LAST = re.compile(
-    rf"{_HEDGE}{_AMOUNT}(?:\s+of\s+(?:the\s+|all\s+)?\w+)?(?:\s+(?:is|are))?\s+(?P<name>.+)",
-    re.IGNORECASE,
-)
+_AFTER_CLASS = rf"{_VERB}(?:\s+|(?<=[=:]))\s*{_HEDGE}{_AMOUNT}"
+_BEFORE_CLASS = rf"{_HEDGE}{_AMOUNT}(?:\s+of\s+(?:the\s+|all\s+)?\w+)?(?:\s+(?:is|are))?\s+"
+_CLASS_FIRST = re.compile(rf"(?P<name>.+?){_AFTER_CLASS}", re.IGNORECASE)
+_CLASS_LAST = re.compile(rf"{_BEFORE_CLASS}(?P<name>.+)", re.IGNORECASE)
+_BETWEEN = r"\s*[,;]\s*(?:and\s+)?|\s+and\s+"  # two classes and their amounts
+_END = re.compile(r"[.\s]*")
 _ALONE = re.compile(_AMOUNT, re.IGNORECASE)
 _REST_EVEN = re.compile(
     r"(?:all\s+)?(?:the\s+)?(?:rest|others?)(?:\s+(?:is|are))?(?:\s+shared)?\s+(?:equal|equally|even|evenly|alike)",
@@ -93,11 +93,32 @@ class StatedBalance:
             more["left_open"] = list(self.left_open)
         return {"shares": list(self.shares), **more} if more else list(self.shares)
 
+    def with_votes(self, voted: Sequence[float]) -> tuple[float, ...]:
+        """(m,): the shares, after the votes' own (m,) have divided what was left open; these alone where asked for.
+
+        >>> parse_prior({"a": 0.5}, "abc").with_votes([0.5, 0.375, 0.125])
+        (0.5, 0.375, 0.125)
+        """
+        if self.of_votes:
+            return tuple(voted)
+        cast = math.fsum(voted[c] for c in self.left_open)
+        if not cast:
+            return self.shares
+        rest = math.fsum(self.shares[c] for c in self.left_open)
+        return tuple(
+            rest * voted[c] / cast if c in self.left_open else share
+            for c, share in enumerate(self.shares)
+        )
+
     def in_words(self, classes: Sequence[str]) -> str:
-        """As `--prior` takes it.
+        """As `--prior` takes it; names of classes stand in quotation marks where they could be misread.
 
         >>> parse_prior({"b": 0.2}, "abc").in_words("abc"), parse_prior([1, 3], "ab").in_words("ab")
         ('b is 0.2', '0.25, 0.75')
+        >>> parse_prior({"half": 0.2}, ("half", "b", "c")).in_words(("half", "b", "c"))
+        'half is 0.2'
+        >>> parse_prior({"exactly": 0.2}, ("exactly", "b", "c")).in_words(("exactly", "b", "c"))
+        '"exactly" is 0.2'
         """
         exactly = "exactly " if self.exact else ""
         if self.of_votes:
@@ -105,7 +126,13 @@ class StatedBalance:
         if not self.left_open:
             return exactly + ", ".join(map(str, self.shares))
         stated = [c for c in range(len(classes)) if c not in self.left_open]
-        return exactly + "; ".join(f"{classes[c]} is {self.shares[c]}" for c in stated)
+        plain = exactly + "; ".join(f"{classes[c]} is {self.shares[c]}" for c in stated)
+        try:
+            if parse_prior(plain, classes) == self:
+                return plain
+        except SettingsError:
+            pass
+        return exactly + "; ".join(f"{_quoted(classes[c])} is {self.shares[c]}" for c in stated)
 
 
 def parse_prior(given: object, classes: Sequence[str]) -> StatedBalance | None:
@@ -180,16 +207,12 @@ def _from_words(given: str, names: tuple[str, ...]) -> StatedBalance | None:
     numbers = [_ALONE.fullmatch(part) for part in re.split(r"\s*[,;:]\s*|\s+", text.strip("[]() "))]
     if text and all(numbers):
         return StatedBalance(_all([_amount(n) for n in numbers if n], names), exact)
-    separators = (
-        r"\s*;\s*" if any("," in name for name in names) else r"\s*[,;]\s*(?:and\s+)?|\s+and\s+"
-    )
     stated: dict[str, float] = {}
     rough, open_ = False, True
-    for clause in re.split(separators, text.rstrip(". ")):
-        if stated and _REST_EVEN.fullmatch(clause.strip()):
+    for name, amount in _clauses(text, names) or _split(text, names, given):
+        if name is None:  # the rest is equal
             open_ = False
             continue
-        name, amount = _clause(clause, names, given)
         if name in stated:
             raise _error(f"{given!r} states the class {name!r} twice: state each once")
         hedge = (amount["hedge"] or "").casefold()
@@ -212,6 +235,49 @@ def _roughly_one(total: float) -> bool:
     return ROUNDING < abs(total - 1) <= ROUGH + 1e-9
 
 
+def _clauses(text: str, names: tuple[str, ...]) -> list[tuple[str | None, re.Match[str]]] | None:
+    """Each class and its amount, where every name is spelt as the class is; None where one is not.
+
+    Names are looked for before anything is split, the longest first: 'R and D' is one class, if there is such a class.
+    """
+    spelt: dict[str, str] = {}
+    for spelling in (_quoted, str, "'{}'".format):
+        for name in sorted(names, key=len, reverse=True):
+            spelt.setdefault(spelling(name), name)
+    name = rf"(?P<name>(?-i:{'|'.join(map(re.escape, spelt))}))"
+    follows = rf"(?={_BETWEEN}|[.\s]*$)"
+    forms = [
+        re.compile(form + follows, re.IGNORECASE)
+        for form in (name + _AFTER_CLASS, _BEFORE_CLASS + name, _REST_EVEN.pattern)
+    ]
+    found: list[tuple[str | None, re.Match[str]]] = []
+    start = 0
+    while True:
+        clause = next((m for form in forms if (m := form.match(text, start))), None)
+        if clause is None:
+            return None
+        found.append((spelt[clause["name"]] if "name" in clause.groupdict() else None, clause))
+        if _END.fullmatch(text, clause.end()):
+            return found if found[0][0] is not None else None
+        between = re.compile(_BETWEEN, re.IGNORECASE).match(text, clause.end())
+        assert between is not None  # that is what follows it
+        start = between.end()
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _split(
+    text: str, names: tuple[str, ...], given: str
+) -> Iterator[tuple[str | None, re.Match[str]]]:
+    """The same for names that may be misspelt, which the error then tells."""
+    separators = r"\s*;\s*" if any("," in name for name in names) else _BETWEEN
+    for number, clause in enumerate(re.split(separators, text.rstrip(". "))):
+        rest = _REST_EVEN.fullmatch(clause.strip())
+        yield (None, rest) if number and rest else _clause(clause, names, given)
+
+
 def _clause(clause: str, names: tuple[str, ...], given: str) -> tuple[str, re.Match[str]]:
     """One class, and its amount: 'spam is about 1 in 8'."""
     found = [m for form in (_CLASS_FIRST, _CLASS_LAST) if (m := form.fullmatch(clause.strip()))]
@@ -231,15 +297,20 @@ def _amount(match: re.Match[str]) -> float:
             raise _error(f"{match['part']} in {match['whole']} is not a share: it must be below 1")
         return float(Fraction(part) / Fraction(whole))
     if match["percent"] is not None:
-        return float(match["percent"]) / 100
+        return _read(match["percent"]) / 100
     if match["name_of_part"] is not None:
         return 1 / _PARTS[match["name_of_part"].casefold()]
-    return float(match["share"].replace("_", ""))
+    return _read(match["share"])
 
 
 def _count(text: str) -> float:
     number = _NUMBERS.get(text.casefold())
-    return _number(float(text.replace("_", "")) if number is None else number)
+    return _number(_read(text) if number is None else number)
+
+
+def _read(text: str) -> float:
+    """A number as it is written, perhaps with _ between its digits."""
+    return float(text.replace("_", ""))
 
 
 def _number(value: object) -> float:
@@ -265,10 +336,11 @@ def _some(stated: dict[str, float], names: tuple[str, ...]) -> tuple[float, ...]
         return _all([stated[name] for name in names], names)
     if not stated:
         raise _error(f"the table is empty: expected {FORMS}")
-    rest = 1 - sum(stated.values())
+    total = math.fsum(stated.values())  # whatever their order
+    rest = 1 - total
     if rest <= 0:
         raise _error(
-            f"the shares stated sum to {sum(stated.values()):g}, which leaves nothing for "
+            f"the shares stated sum to {total:g}, which leaves nothing for "
             f"{', '.join(silent)}: lower them, or state a number for every class"
         )
     return tuple(stated.get(name, rest / len(silent)) for name in names)

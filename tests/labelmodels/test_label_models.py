@@ -312,6 +312,14 @@ def test_the_prior_of_the_votes_leaves_no_class_impossible(make: Make) -> None:
     np.testing.assert_allclose(model.class_prior_, np.array([7, 4, 1]) / 12)
 
 
+@every_model
+def test_the_votes_divide_what_the_prior_leaves_open(make: Make) -> None:
+    matrix = np.array([[0, 0, 0], [0, 0, 0], [1, 1, 1]], dtype=np.int8)
+    votes = votes_of(matrix, 3)
+    model = make({votes.classes[0]: 0.5}).fit(votes)
+    np.testing.assert_allclose(model.class_prior_, [0.5, 0.5 * 4 / 5, 0.5 * 1 / 5])
+
+
 @pytest.mark.parametrize(
     ("make", "usual"),
     [

@@ -94,6 +94,12 @@ def test_the_commonest_class_breaks_ties_and_fills_gaps() -> None:
     assert silent.predict(votes).tolist() == [1, -1, 1, 1]
 
 
+def test_the_votes_divide_what_the_prior_leaves_open() -> None:
+    votes = Votes.from_array([[0, 0], [0, 0], [1, 1]], classes=["a", "b", "c"])
+    model = MajorityVote(class_prior={"a": 0.5}).fit(votes)
+    np.testing.assert_allclose(model.class_prior_, [0.5, 0.5 * 2 / 3, 0.5 * 1 / 3])
+
+
 def test_of_equally_common_classes_the_lowest_number_is_taken() -> None:
     votes = Votes.from_array([[2], [1], [-1]], classes=["a", "b", "c"])
     assert commonest_class(votes) == 1

@@ -154,3 +154,15 @@ def test_the_columns_of_a_frame_of_votes_name_the_sources(library: str) -> None:
     assert votes.sources == ("links", "money")
     assert votes.matrix.tolist() == [[0, 1], [1, 1], [-1, 0]]
     assert numbered
+
+
+@pytest.mark.parametrize("rows", [[[1.0, 2.0], [3.0]], [[1.0], []], [["a"], ["b", "c"]]])
+def test_rows_of_unequal_length_are_no_matrix(rows: list[list[Any]]) -> None:
+    with pytest.raises(InputError, match="the features are not a matrix: give each document one"):
+        Documents.of(rows)
+    with pytest.raises(InputError, match="the votes are not a matrix: give each document one"):
+        Votes.from_array(rows)
+    with pytest.raises(InputError, match="labels must be one for each document, not lists of"):
+        labels_of(rows, ("ham", "spam"), pl.Series([0, 1]))
+    with pytest.raises(InputError, match="gold must be one for each document, not lists of"):
+        Votes.from_array([[0], [1]]).summary(gold=rows)

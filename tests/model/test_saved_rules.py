@@ -19,6 +19,7 @@ from unruly.findings import DocumentsGivenUp
 from unruly.model.saved_rules import Absent, AllowedRules, SavedRules, function_files
 from unruly.model.storage import open_container, to_json, write_container
 from unruly.model.weak_classifier import WeakClassifier
+from unruly.rules.condition import Condition
 from unruly.rules.field import Lookup
 from unruly.rules.function import Function, rule
 from unruly.rules.keywords import Keywords
@@ -91,6 +92,20 @@ def test_carried_rules_vote_as_the_originals(
     assert (expected.matrix >= 0).any(axis=0).all()  # every kind of rule has fired
     assert found.matches(0) == expected.matches(0)
     assert carried(again).to_plain() == again.to_plain() == book.to_plain()
+
+
+def test_carried_conditions_keep_all_their_options(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("a,b\nAnn Lee,Bo Lee\n")
+    entities = ["entity1", "entity2"]
+    whens: list[Condition] = [
+        Keywords(["a"], match="substring"),
+        Pattern("a", ignore_case=False, engine="python", seconds=0.5),
+        Lookup(str(tmp_path / "pairs.csv"), entities, ["a", "b"], True, True, True),
+    ]
+    sources = [Source(f"s{i}", [Rule("spam", when)]) for i, when in enumerate(whens)]
+    book = SavedRules(Sources(CLASSES, sources))
+    (tmp_path / "pairs.csv").unlink()
+    assert carried(book).to_plain() == book.to_plain()
 
 
 def test_each_file_of_functions_is_named_once(tmp_path: Path) -> None:

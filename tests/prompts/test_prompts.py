@@ -26,11 +26,11 @@ from unruly.errors import InputError, RuleError
 from unruly.findings import SilentSource
 from unruly.project.project import Project
 from unruly.project.voting import asked_line
-from unruly.prompts.answers import AnswerStore, Budget, Cost, Price
+from unruly.prompts.answers import AnswerStore, Budget, Completion, Cost, Price
 from unruly.prompts.asking import Account, Asked, RetryPolicy, Stop
 from unruly.prompts.endpoint import Endpoint, most_input
 from unruly.rules import Classifier, Keywords, Prompt
-from unruly.rules.prompt import ask, plans
+from unruly.rules.prompt import Replies, ask, plans
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
@@ -837,3 +837,10 @@ def test_a_model_sends_texts_and_key_to_no_other_machine_that_the_user_did_not_n
     with suppress(Exception):  # there is no connection
         again.ask_prompts(["a song"], key_env="OUR_KEY", hosts=["far.example"])
     assert set(sent) == {"far.example"}
+
+
+def test_a_word_whose_probability_is_all_doubt_is_a_vote_for_the_word() -> None:
+    asking = Prompt(Endpoint("http://localhost:1"), "m", "Spam? {text}", {"spam": ("yes",), "ham": ("no",)})  # fmt: skip
+    sure = (("yes", (("unsure", 0.0),)),)
+    row = Replies(asking, ("ham", "spam"))._row(Completion("yes", sure))
+    assert (row["vote"], row["soft"]) == (1, [0.0, 1.0])

@@ -13,6 +13,7 @@ import pytest
 
 import unruly
 from unruly.errors import RuleError
+from unruly.model.storage import open_container, to_json, write_container
 from unruly.rules import Classifier, Keywords
 from unruly.rules.source import Rule, Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
@@ -64,6 +65,67 @@ def test_a_model_opens_it_only_when_it_is_named_and_the_same(saved: Path) -> Non
     (saved / "elsewhere" / "c.skops").write_bytes(b"another")
     with pytest.raises(RuleError, match="not the classifier that the model was fitted with"):
         unruly.load(saved / "m.unruly", functions=saved / "elsewhere" / "c.skops")
+
+
+def _lower(text: str) -> str:
+    return text.lower()
+
+
+@pytest.fixture
+def trusting(saved: Path) -> Path:
+    """A model whose classifier holds a function that skops does not know and the project trusts."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    made = make_pipeline(TfidfVectorizer(preprocessor=_lower), LogisticRegression())
+    skops.dump(made.fit(TEXTS, NAMES), saved / "c.skops")
+    odd = skops.get_untrusted_types(file=saved / "c.skops")
+    other = Classifier("c.skops", MAP, trusted=odd, folder=str(saved))
+    words = Source("words", [Rule("spam", Keywords(["subscribe"]))])
+    both = Sources(["ham", "spam"], [words, Source("other", [Rule(None, other)])])
+    unruly.WeakClassifier(encoder="lsa", cache=False).fit(TEXTS, sources=both).save(saved / "m.unruly")  # fmt: skip
+    return saved
+
+
+def test_types_that_the_project_trusts_are_trusted_in_that_file_after_loading(
+    trusting: Path,
+) -> None:
+    path, file = trusting / "m.unruly", trusting / "c.skops"
+    model = unruly.load(path, functions=file)
+    expected = model.predict_proba(TEXTS[:4])
+    model.save(trusting / "again.unruly")  # by way of one that could not vote, too
+    unruly.load(trusting / "again.unruly").save(trusting / "third.unruly")
+    for name in ("again.unruly", "third.unruly"):
+        again = unruly.load(trusting / name, functions=file)
+        assert np.array_equal(again.predict_proba(TEXTS[:4]), expected)
+
+
+def test_a_file_that_takes_the_place_of_a_trusted_one_is_not_opened(trusting: Path) -> None:
+    model = unruly.load(trusting / "m.unruly", functions=trusting / "c.skops")
+    data = (trusting / "c.skops").read_bytes()
+    (trusting / "c.skops").write_bytes(data + b" ")
+    with pytest.raises(RuleError, match="not the classifier that the model was fitted with"):
+        model.predict(["a song"])
+    with pytest.raises(RuleError, match="not the classifier that the model was fitted with"):
+        unruly.load(trusting / "m.unruly", functions=trusting / "c.skops")
+
+
+@pytest.mark.parametrize("digest", [None, ""])
+def test_a_crafted_model_cannot_have_types_trusted(digest: str | None, trusting: Path) -> None:
+    """It says what is trusted without saying in which file, and the caller names a file for another reason."""
+    container = open_container(trusting / "m.unruly")
+    members = dict(container.members)
+    members.pop("manifest.json", None)
+    plain = json.loads(members["rules.json"])
+    carried = plain["sources"][1]["rule"][0]["when"]["carried_classifier"]
+    assert carried["trusted"]
+    carried["digest"] = digest
+    members["rules.json"] = to_json(plain)
+    write_container(trusting / "m.unruly", members, container.versions)
+    model = unruly.load(trusting / "m.unruly", functions=trusting / "c.skops")
+    with pytest.raises(RuleError, match="does not know to be harmless"):
+        model.predict(["a song"])
 
 
 def test_the_project_file_has_it(saved: Path) -> None:

@@ -7,13 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from unruly.errors import RuleError
+from unruly.errors import RuleError, Where
 from unruly.rules.column import Column, Probabilities
 from unruly.rules.field import Field
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import VoteCache
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.texts.columns import gold_numbers
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -37,10 +38,29 @@ def votes_of(column: Column, values: list[object]) -> list[int]:
         ([1, 0, None, -1], [1, 0, -1, -1]),
         ([1.0, 0.0, None, -1.0], [1, 0, -1, -1]),
         (["1", "0", "-1", None], [1, 0, -1, -1]),
+        ([" spam", "ham ", " ", " -1"], [1, 0, -1, -1]),
+        (["1.0", "0.0", "-1.0", "nan"], [1, 0, -1, -1]),
+        ([1.0, float("nan"), 0.0, float("nan")], [1, -1, 0, -1]),
+        ([True, False, None], [1, 0, -1]),
     ],
 )
 def test_names_numbers_and_silence(values: list[object], expected: list[int]) -> None:
     assert votes_of(Column("vendor"), values) == expected
+
+
+@pytest.mark.parametrize(
+    "cell", ["spam", " spam", "1", "1.0", 1, 1.0, True, "", " ", None, -1, "-1", -1.0]
+)
+def test_a_cell_means_the_same_in_a_column_of_votes_and_in_one_of_labels(cell: object) -> None:
+    gold = gold_numbers(pl.Series([cell]), CLASSES, lambda row: Where(row=row))
+    assert votes_of(Column("vendor"), [cell]) == gold.tolist()
+
+
+def test_the_keys_of_a_map_are_read_alike() -> None:
+    column = Column("vendor", {"1": "spam", "fine": "ham"})
+    assert votes_of(column, ["1.0", " fine", " ", "-1"]) == [1, 0, -1, -1]
+    with pytest.raises(RuleError, match="holds 'ham', expected one of 1, fine"):
+        votes_of(column, ["ham"])
 
 
 def test_a_map() -> None:

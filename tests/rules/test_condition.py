@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from unruly.errors import RuleError
 from unruly.rules.column import Column
-from unruly.rules.condition import TEXT, AllOf, AnyOf, Not, spans_of
+from unruly.rules.condition import TEXT, AllOf, AnyOf, Needs, Not, spans_of
 from unruly.rules.keywords import Keywords, WordSequence
 
 A, B = Keywords(["a"]), Keywords(["b"])
@@ -40,3 +40,10 @@ def test_nothing_and_votes_cannot_be_combined() -> None:
         Not(Column("vendor"))
     with pytest.raises(RuleError, match="picks the class itself"):
         AnyOf((A, WordSequence(["a"], ["b"], negators=["n"], negated="flip")))
+
+
+def test_needs_name_every_column_once() -> None:
+    vendor = Column("vendor").needs(("ham", "spam"))
+    assert (vendor + Needs(("stars",))).all_columns == ("vendor", "stars")
+    assert Needs((), vendor.measures).all_columns == ("vendor",)
+    assert Needs().all_columns == ()

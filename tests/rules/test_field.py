@@ -233,6 +233,15 @@ def test_case_and_numbers(tmp_path: Path) -> None:
     assert looked_up(Lookup(path, ["n"]), frame) == [True, False]
 
 
+def test_every_option_is_written(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("a,b\nAnn Lee,Bo Lee\n")
+    path, entities = str(tmp_path / "pairs.csv"), ["entity1", "entity2"]
+    full = Lookup(path, entities, ["a", "b"], True, True, True)
+    written = full.to_plain()["lookup"]
+    assert isinstance(written, dict)
+    assert set(written) == set(Lookup.OPTIONS)
+
+
 def test_the_file_is_relative_to_the_project_and_its_contents_are_the_meaning(
     couples: Path,
 ) -> None:

@@ -17,7 +17,7 @@ from unruly.rules import AnyOf, Keywords, Pattern, timeouts
 from unruly.rules import pattern as pattern_module
 from unruly.rules.condition import TEXT, Condition
 from unruly.rules.keywords import WordSequence
-from unruly.rules.matching import given_up
+from unruly.rules.matching import Matcher, given_up
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.rules.timeouts import (
@@ -132,6 +132,29 @@ def test_both_engines_share_the_clock_of_a_source(time: Time) -> None:
     votes = Sources(CLASSES, [source]).vote(Corpus.from_texts(["a" * 100_000]))
     assert sum(time.given) == pytest.approx(1.0)
     assert [(fact.rule, fact.documents) for fact in given_up(votes)] == [(1, 1)]
+
+
+@pytest.mark.filterwarnings("ignore:.*timed out")
+@pytest.mark.parametrize("make", [python, linear])
+def test_a_split_knows_where_its_rules_took_too_long(
+    time: Time, make: Callable[[int], Pattern]
+) -> None:
+    sources = Sources(CLASSES, [Source("s", [Rule("yes", make(0))])])
+    votes = sources.vote(Corpus.from_texts(["a" * 100_000, "song", "a" * 100_001]))
+    assert [fact.documents for fact in given_up(votes)] == [2]
+    assert [fact.documents for fact in given_up(votes[1:])] == [1]
+    assert given_up(votes[[1]]) == ()
+
+
+def test_counting_what_was_given_up_leaves_the_clocks_alone() -> None:
+    matcher = Matcher((Source("s", [Rule("yes", python(0))]),), ("no", "yes"))
+    measure = python(0).needs(matcher.classes).measures[0]
+    gaps = pl.Series(measure.name, [None, False], dtype=pl.Boolean)
+    frame, clocks = pl.DataFrame({TEXT: ["a", "b"]}).with_columns(gaps), Clocks(2)
+    clocks.given_up = {"s": {}}
+    (fact,) = matcher._given_up(matcher.sources, frame, clocks)
+    assert fact.rows.tolist() == [True, False]
+    assert clocks.given_up == {"s": {}}
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from unruly.rules.source import Source
 from unruly.studio.app import Studio
 from unruly.studio.documents import EXCERPT, excerpt, pieces, similar
 from unruly.studio.workspace import Workspace
-from unruly.votes.votes import Match
+from unruly.votes.provenance import Match
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7*7 }}"
 

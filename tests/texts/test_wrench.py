@@ -42,6 +42,26 @@ def test_documents_gold_and_votes(tmp_path: Path) -> None:
     assert Corpus.read(tmp_path).texts.equals(split.corpus.texts)
 
 
+@pytest.mark.parametrize(
+    ("meta", "names"),
+    [
+        ({"entity_types": ["x", "y"], "lf_names": ["a", "b"]}, ("a", "b")),
+        ({"label_names": ["x", "y"], "lf_names": ["x", "y"]}, ("x", "y")),
+        ({"lf_names": ["a"], "lfs": ["x", "y"]}, ("x", "y")),
+        ({"lf_names": ["a", "a"], "label_names": ["x", "y"]}, ("source_0", "source_1")),
+    ],
+)
+def test_the_names_of_sources(meta: object, names: tuple[str, ...], tmp_path: Path) -> None:
+    assert read_wrench(folder_of(tmp_path, meta=meta)).sources == names
+
+
+def test_columns_that_are_called_as_ours_keep_apart(tmp_path: Path) -> None:
+    data = {"text": "t", "id": 7, "data_id": 8, "label": "x"}
+    items = {"0": {"label": 1, "weak_labels": [], "data": data}}
+    columns = read_wrench(folder_of(tmp_path, items)).corpus.columns
+    assert columns.to_dicts() == [{"data_id_": 7, "data_id": 8, "data_label": "x"}]
+
+
 def test_a_split_without_gold_has_none(tmp_path: Path) -> None:
     items = {"a": {"label": -1, "weak_labels": [0], "data": {"text": "x"}}}
     split = read_wrench(folder_of(tmp_path, items))

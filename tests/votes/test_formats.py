@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 from unruly.errors import InputError
 from unruly.texts.corpus import Corpus
 from unruly.votes import files
-from unruly.votes.files import read_votes
+from unruly.votes.files import LossWarning, read_votes
 from unruly.votes.votes import Votes
 
 CLASSES = ["not so", "10", 'ä,"b"']
@@ -253,3 +255,60 @@ def test_wrench_keeps_documents_without_gold_and_other_columns(tmp_path: Path) -
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError):
         votes.to_wrench(tmp_path / "file", corpus)
+
+
+def test_wrench_keeps_the_text_beside_a_column_called_text(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"comment": ["the text"], "text": ["another"], "text_": ["a third"]})
+    corpus = Corpus.from_frame(frame, text="comment")
+    Votes.from_array([[0]], classes=["ham", "spam"]).to_wrench(tmp_path / "w", corpus)
+    back = Corpus.from_wrench(tmp_path / "w")
+    assert back.texts.to_list() == ["the text"]
+    assert back.columns.to_dicts() == [{"text__": "another", "text_": "a third"}]
+
+
+@pytest.mark.parametrize("sources", [["s", "t"], ["spam", "ham"], ["ham", "spam"]])
+def test_wrench_keeps_the_names_of_as_many_sources_as_classes(
+    sources: list[str], tmp_path: Path
+) -> None:
+    corpus = Corpus.from_texts(["a", "b"])
+    votes = Votes.from_array([[0, -1], [1, 1]], classes=["ham", "spam"], sources=sources)
+    votes.to_wrench(tmp_path / "w", corpus)
+    assert Votes.from_wrench(tmp_path / "w").sources == tuple(sources)
+
+
+SHARES = {"model": np.array([[0.25, 0.75], [np.nan, np.nan]], dtype=np.float32)}
+UNASKED = {"model": np.array([False, True])}
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl"])
+@pytest.mark.parametrize(
+    ("more", "lost"),
+    [
+        ({"soft": SHARES}, "the probabilities of model: write .parquet"),
+        ({"unasked": UNASKED}, "which documents model was not asked about: write .parquet"),
+        ({"soft": SHARES, "unasked": UNASKED}, "the probabilities of model and which documents"),
+    ],
+)
+def test_what_a_file_of_class_names_does_not_hold_is_said(
+    kind: str, more: dict[str, Any], lost: str, tmp_path: Path
+) -> None:
+    votes = Votes.from_array([[1], [-1]], classes=["ham", "spam"], sources=["model"])
+    votes = replace(votes, **more)
+    with pytest.warns(LossWarning, match=rf"v\.{kind} does not hold {lost}"):
+        votes.write(tmp_path / f"v.{kind}")
+    with pytest.warns(LossWarning, match=f"train.json does not hold {lost}"):
+        votes.to_wrench(tmp_path / "w", Corpus.from_texts(["a", "b"]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_is_said_where_nothing_is_lost(tmp_path: Path) -> None:
+    votes = Votes.from_array([[1], [-1]], classes=["a", "b", "c"], sources=["model"])
+    sure = np.array([[0, 1, 0], [np.nan] * 3], dtype=np.float32)
+    either = np.array([[0, 0.5, 0.5], [np.nan] * 3], dtype=np.float32)
+    nobody = {"model": np.array([False, False])}
+    for soft in (sure, either):
+        known = replace(votes, soft={"model": soft}, unasked=nobody)
+        known.write(tmp_path / "v.csv")
+        replace(known, unasked={"model": ~nobody["model"]}).write(tmp_path / "v.parquet")
+    with pytest.raises(LossWarning, match=r"train\.json does not hold the partial votes of model"):
+        known.to_wrench(tmp_path / "w", Corpus.from_texts(["a", "b"]))

@@ -23,12 +23,15 @@ from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote, majority_vote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
 from unruly.model.critique import VoteJudge, critique_rules
+from unruly.model.evaluation import majority_shares
+from unruly.model.explanation import majority_classes
 from unruly.project.project import Project
 from unruly.project.voting import check_project
 from unruly.report.documents import shown_document
 from unruly.rules import Keywords
 from unruly.rules.source import Rule, Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
+from unruly.studio.state import winners
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.summary import tallies
 from unruly.votes.votes import Votes
@@ -120,6 +123,18 @@ def test_tallies_count_a_partial_vote_once_for_each_of_its_classes() -> None:
         1,
         2,
     ]  # two halves for billing, two halves and one for bug
+
+
+def test_six_sixths_tie_with_one_vote_wherever_votes_are_counted() -> None:
+    classes = [f"c{i}" for i in range(7)]
+    votes = Votes.from_array([[0] * 6 + [6]], classes=classes)
+    sixth = np.array([[1 / 6] * 6 + [0]], np.float32)
+    votes = replace(votes, soft=dict.fromkeys(votes.sources[:6], sixth))
+    assert votes.counts().tolist() == [[1.0] * 7]
+    assert votes.summary().majority.ties == 1
+    assert majority_shares(votes).tolist() == [[1 / 7] * 7]
+    assert majority_classes(votes) == tuple(classes)
+    assert winners(votes.counts()).tolist() == [-1]
 
 
 def test_not_label_of_two_classes_is_a_vote_for_the_other() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from sklearn.model_selection import train_test_split
 
 from unruly.errors import InputError
-from unruly.votes.votes import Match, Votes
+from unruly.votes.votes import Votes
 
 matrices = hnp.arrays(
     np.int8,
@@ -80,6 +78,31 @@ def test_names_ids_and_soft_votes_are_checked() -> None:
         )
 
 
+def test_each_class_has_its_own_name() -> None:
+    with pytest.raises(InputError, match="two classes are named 'ham': give each class its own"):
+        Votes.from_array([[0], [1]], classes=["ham", "ham"])
+
+
+@pytest.mark.parametrize(
+    ("shares", "found"),
+    [
+        ([np.nan, np.nan], "nan, nan"),
+        ([np.inf, 0], "inf, 0"),
+        ([1.5, -0.5], "1.5, -0.5"),
+        ([0.5, 0.25], "0.5, 0.25"),
+        ([0, 0], "0, 0"),
+    ],
+)
+def test_a_soft_vote_gives_shares_that_sum_to_one(shares: list[float], found: str) -> None:
+    votes = Votes.from_array([[-1, 0], [0, 0]], classes=["ham", "spam"], sources=["a", "model"])
+    soft = np.array([[0.495, 0.5], shares], np.float32)
+    with pytest.raises(
+        InputError, match=f"the soft vote of 'model' in row 1 is {found}: give each class"
+    ):
+        replace(votes, soft={"model": soft})
+    assert replace(votes, soft={"a": soft[::-1]})[[0], "a"].n == 1  # it abstains there
+
+
 @pytest.mark.parametrize("source", ["source_0", "other"])
 def test_what_is_told_of_a_source_needs_the_source_and_all_documents(source: str) -> None:
     good = Votes.from_array([[0], [-1]], classes=["a", "b"])
@@ -117,59 +140,6 @@ def test_votes_without_provenance_say_so() -> None:
         Votes.from_array([[1]]).matches(0)
     with pytest.raises(InputError, match="there is no document 1"):
         Votes.from_array([[1]]).matches(1)
-
-
-@dataclass(frozen=True)
-class Told:
-    """A provenance that tells the row that it is asked for."""
-
-    matcher: str
-    offset: int = 0
-
-    def matches(self, row: int) -> tuple[Match, ...]:
-        return (Match("a", 0, "ham", ((row + self.offset, 99),), self.matcher),)
-
-    def of_sources(self, names: Sequence[str]) -> Told:
-        return replace(self, matcher=f"{self.matcher} of {', '.join(names)}")
-
-
-def told(n: int, matcher: str = "rules", offset: int = 0) -> Votes:
-    votes = Votes.from_array(
-        np.arange(n)[:, None] % 2, ids=[offset + row for row in range(n)], classes=["ham", "spam"]
-    )
-    return replace(votes, provenance=Told(matcher, offset))
-
-
-def rows_of(votes: Votes) -> list[int]:
-    return [votes.matches(row)[0].spans[0][0] for row in range(votes.n)]
-
-
-def test_the_rules_stay_known_through_slices_and_batches() -> None:
-    votes = told(10)
-    assert rows_of(votes[2:5]) == [2, 3, 4]
-    assert rows_of(votes[[7, 1, 7]].take([True, False, True])) == [7, 7]
-    both = Votes.concat([votes.take([3, 0]), told(4, offset=100)])
-    assert rows_of(both) == [3, 0, 100, 101, 102, 103]
-    assert rows_of(both[::-1]) == [103, 102, 101, 100, 0, 3]
-    assert both.provenance is not None
-    assert both.provenance.matcher == "rules"
-    assert Votes.concat([votes[:0], told(2)]).provenance is not None
-    assert votes.matches(-3) == votes.matches(7)
-
-
-def test_the_rules_stay_known_through_scikit_learns_splits() -> None:
-    documents = list(range(12))
-    _, _, votes, rest = train_test_split(documents, told(12), test_size=5, random_state=0)
-    ids = [*votes.ids, *rest.ids]
-    assert sorted(ids) == documents
-    assert [*rows_of(votes), *rows_of(rest)] == ids
-
-
-def test_votes_of_unlike_rules_forget_them() -> None:
-    other = replace(told(2, "others"), ids=told(2, offset=50).ids)
-    assert Votes.concat([told(3), other]).provenance is None
-    half = replace(told(2), ids=told(2, offset=70).ids, provenance=None)
-    assert Votes.concat([told(3), half]).provenance is None
 
 
 def test_columns_of_frames_name_the_sources() -> None:
@@ -302,11 +272,6 @@ def test_soft_votes_and_what_was_not_asked_go_with_their_source() -> None:
     assert not votes[:, "b"].soft
 
 
-def test_the_rules_of_the_picked_sources_stay_known() -> None:
-    votes = replace(told(4), sources=("a",))
-    assert votes[[3], "a"].matches(0)[0].reason == "rules of a"
-
-
 def test_the_callers_array_stays_writeable() -> None:
     matrix = np.array([[0, 1], [1, -1]], np.int8)
     votes = Votes(matrix=matrix, classes=("a", "b"), sources=("s", "t"), ids=pl.Series([0, 1]))
@@ -317,18 +282,13 @@ def test_the_callers_array_stays_writeable() -> None:
 
 
 def test_the_ends_of_what_can_be_counted() -> None:
-    """127 classes, all sources and all documents from either end, and nothing beyond."""
+    """127 classes, all sources from either end, and nothing beyond."""
     many = Votes.from_array([[126, -1]])
     assert many.m == 127
     with pytest.raises(InputError, match="votes need 2 to 127 classes, not 128"):
         Votes.from_array([[0, 1]], classes=[str(c) for c in range(128)])
-    votes = told(3)
-    assert votes.matches(-3) == votes.matches(0)
-    for row in (3, -4):
-        with pytest.raises(InputError, match=f"there is no document {row}"):
-            votes.matches(row)
-    with pytest.raises(InputError, match="there is no source -2"):
-        votes[:, -2]
+    with pytest.raises(InputError, match="there is no source -3"):
+        many[:, -3]
     assert repr(many) == "Votes(1 document × 2 sources, 127 classes, coverage 100.0%)"
 
 

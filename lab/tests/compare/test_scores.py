@@ -120,14 +120,15 @@ def test_soft_votes_are_hidden_too() -> None:
 
 def test_one_source_alone_may_fall_silent() -> None:
     documents = planted_task().train
-    soft = {name: np.full((documents.n, 2), 0.7, np.float32) for name in documents.votes.sources}
+    shares = np.tile(np.array([0.7, 0.3], np.float32), (documents.n, 1))
+    soft = dict.fromkeys(documents.votes.sources, shares)
     votes = replace(documents.votes, soft=soft)
     first = np.arange(votes.k)[None, :] == 0
     blind = without_votes(replace(documents, votes=votes), first).votes
     assert not blind.voted[:, 0].any()
     assert (blind.matrix[:, 1:] == votes.matrix[:, 1:]).all()
     assert (blind.soft[votes.sources[0]] == 0.5).all()
-    assert (blind.soft[votes.sources[1]] == np.float32(0.7)).all()
+    assert (blind.soft[votes.sources[1]] == shares).all()
 
 
 def test_knowing_nothing_gives_log_of_one_over_m() -> None:

@@ -29,9 +29,10 @@ from unruly.denoising.behaviour import Behaviour, evidence, source_behaviour
 from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.regression import CrossFitting, Real
 from unruly.denoising.settings import Settings
-from unruly.learner import UNKNOWN, Gold
+from unruly.learner import Gold
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import log_softmax, softmax
+from unruly.texts.columns import UNKNOWN
 from unruly.votes.sparse import SparseVotes
 
 Real64 = NDArray[np.float64]

@@ -48,11 +48,12 @@ from unruly.findings import (
     SharesAgainstVotes,
     WeakSource,
 )
-from unruly.learner import UNKNOWN, Gold, check_features, check_labels
+from unruly.learner import Gold, check_features, check_labels
 from unruly.ledger import GoldUse, Use
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.statistics import Share, sample_rows
+from unruly.texts.columns import UNKNOWN
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural
@@ -92,7 +93,7 @@ def denoise(
     named = _named_classes(votes, gold)
     with threadpool_limits(settings.threads):
         task = _task(features, votes, gold, named, settings, seed)
-        start = _start(task.votes, balance, named)
+        start = _start(task.votes, balance, named, votes.m)
         fitted = expectation_maximisation(task.unlabelled(), start, settings, progress)
         if task.known.any():
             known = _balance_with_labels(task, fitted, label_weights)
@@ -155,18 +156,15 @@ def _task(
     )
 
 
-def _start(votes: SparseVotes, stated: StatedBalance | None, named: NDArray[np.int64]) -> Balance:
-    """The balance before any label is looked at."""
-    if stated is None or stated.of_votes:
-        labels = ASSUMED_LABELS if stated is None else STATED_LABELS
-        origin = BalanceOrigin.ASSUMED if stated is None else BalanceOrigin.STATED
-        return Balance(vote_shares(votes), labels, origin)
-    shares = np.array(stated.shares)
-    if stated.left_open:
-        rest, open_ = shares[list(stated.left_open)].sum(), np.isin(named, stated.left_open)
-        cast = vote_shares(votes)[open_]
-        shares[named[open_]] = rest * cast / cast.sum()
-    shares = shares[named]
+def _start(
+    votes: SparseVotes, stated: StatedBalance | None, named: NDArray[np.int64], m: int
+) -> Balance:
+    """The balance before any label is looked at; `votes` are on the classes `named` of m."""
+    if stated is None:
+        return Balance(vote_shares(votes), ASSUMED_LABELS, BalanceOrigin.ASSUMED)
+    voted = np.zeros(m)  # 0 for classes that nothing names
+    voted[named] = vote_shares(votes)
+    shares = np.array(stated.with_votes(voted.tolist()))[named]
     labels = math.inf if stated.exact else STATED_LABELS
     return Balance(shares / shares.sum(), labels, BalanceOrigin.STATED)
 

@@ -38,9 +38,8 @@ from numpy.typing import NDArray
 
 from unruly.findings import Contradiction, LabelProblem, UnknownClass, UnknownId, finding_to_plain
 from unruly.labelling.label_file import NO_CLASS, SKIPPED, Answer, LabelFile, moment
-from unruly.learner import UNKNOWN
 from unruly.sentences import label_sentences
-from unruly.texts.columns import class_number, warn_if_counted_from_one
+from unruly.texts.columns import UNKNOWN, class_number, warn_if_counted_from_one
 
 EVERYWHERE = ("balance", "random", "import")  # draws that reach all documents
 _REWRITTEN = r"^[\s\x1c-\x1f]|[\s\x1c-\x1f]$|[\n\r\x0b\x0c\x1c-\x1e\x{85}\x{2028}\x{2029}]"  # what `written_id` changes

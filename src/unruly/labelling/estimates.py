@@ -24,10 +24,10 @@ from unruly.denoising.balance import Balance, from_labels
 from unruly.errors import InputError
 from unruly.findings import BalanceOrigin
 from unruly.labelling.answers import Labelled
-from unruly.learner import UNKNOWN
 from unruly.ledger import GoldUse, Use
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import Z95, Share, sample_rows, wilson
+from unruly.texts.columns import UNKNOWN
 from unruly.wording import plural
 
 Real64 = NDArray[np.float64]

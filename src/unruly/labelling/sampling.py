@@ -41,7 +41,7 @@ from unruly.errors import InputError
 from unruly.findings import Contradiction, UnknownClass
 from unruly.labelling.answers import drawn_as, labelled, places_of, written_id
 from unruly.labelling.label_file import AGAIN, NO_CLASS, SKIPPED, WITHDRAWN, Answer, LabelFile
-from unruly.learner import UNKNOWN
+from unruly.texts.columns import UNKNOWN
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import did_you_mean, index_of, listed, plural

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
@@ -19,7 +19,7 @@ from unruly.wording import did_you_mean, listed, plural
 
 GUESS = 0.7  # the accuracy of a source of which nothing is known
 Real = NDArray[np.float64]
-Prior = Literal["uniform", "votes", "learn"] | Sequence[float] | Real
+Prior = Literal["uniform", "votes", "learn"] | Sequence[float] | Mapping[str, float] | Real
 
 
 @runtime_checkable
@@ -83,7 +83,8 @@ def stated_prior(wish: Prior, classes: tuple[str, ...], cast: Real) -> Real | No
     """(m,): the prior as numbers; None for "learn", which only a model of the votes can answer.
 
     `cast` (k, m) counts the votes of each source for each class. "votes" is their share, with one
-    vote for each class added so that no class is impossible. All else is read as everywhere.
+    vote for each class added so that no class is impossible; it divides what is stated of no class.
+    All else is read as everywhere.
 
     >>> cast = np.array([[2.0, 5.0], [1.0, 0.0]])
     >>> (
@@ -99,9 +100,8 @@ def stated_prior(wish: Prior, classes: tuple[str, ...], cast: Real) -> Real | No
         raise SettingsError(
             "class_prior: a label model takes 'uniform', 'votes', 'learn' or shares"
         )
-    if balance.of_votes:
-        return np.asarray((cast.sum(axis=0) + 1) / (cast.sum() + len(classes)))
-    return np.asarray(balance.shares)
+    voted = (cast.sum(axis=0) + 1) / (cast.sum() + len(classes))
+    return np.asarray(balance.with_votes(voted.tolist()))
 
 
 @dataclass(frozen=True, eq=False)

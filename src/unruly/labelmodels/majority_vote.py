@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Self, get_args
 
@@ -65,7 +65,7 @@ class MajorityVote(Parameters):
 
     ties: Ties = "commonest"
     uncovered: Uncovered = "commonest"
-    class_prior: Sequence[float] | None = None
+    class_prior: Sequence[float] | Mapping[str, float] | None = None
     seed: int = 0
 
     class_prior_: Real = field(init=False, repr=False)  # (m,)
@@ -87,11 +87,11 @@ class MajorityVote(Parameters):
         self.classes_ = votes.classes
         self.sources_ = votes.sources
         stated = parse_prior(self.class_prior, votes.classes)
-        if stated is None or stated.of_votes:
-            wins = class_wins(votes) + 1
-            self.class_prior_ = wins / wins.sum()
-        else:
-            self.class_prior_ = np.asarray(stated.shares)
+        wins = class_wins(votes) + 1
+        voted = wins / wins.sum()
+        self.class_prior_ = (
+            voted if stated is None else np.asarray(stated.with_votes(voted.tolist()))
+        )
         return self
 
     def predict_proba(self, votes: Votes | ArrayLike) -> Real:

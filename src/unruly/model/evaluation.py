@@ -18,7 +18,8 @@ from unruly.learner import Heads
 from unruly.ledger import Ledger
 from unruly.statistics import Z95, Share, wilson
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import PickedRows, Votes
+from unruly.votes.provenance import PickedRows
+from unruly.votes.votes import Votes
 from unruly.wording import aligned, plural
 
 Labels = NDArray[np.integer[Any]]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
-from unruly.learner import UNKNOWN, Heads, Learner
+from unruly.learner import Heads, Learner
 from unruly.ledger import Ledger, Use
 from unruly.model.inputs import (
     Documents,
@@ -32,7 +32,7 @@ from unruly.model.summary import FitSummary
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.rules.sources import Sources
-from unruly.texts.columns import remembered
+from unruly.texts.columns import UNKNOWN, remembered
 from unruly.texts.columns import without_text as blank
 from unruly.texts.corpus import Corpus, digest_numbers, text_digests
 from unruly.votes.votes import Votes

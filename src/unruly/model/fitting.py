@@ -17,7 +17,7 @@ from unruly.findings import BlankTexts, DocumentsUnasked, LearntFromSample, Note
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate, estimate_accuracy, hold_out
 from unruly.labelmodels.majority_vote import class_wins
-from unruly.learner import UNKNOWN, Gold, Heads, Learner
+from unruly.learner import Gold, Heads, Learner
 from unruly.ledger import Ledger
 from unruly.model.fitted import (
     SNIPPET,
@@ -48,6 +48,7 @@ from unruly.prior import StatedBalance, unused_by_paper
 from unruly.progress import SILENT, Progress
 from unruly.rules.matching import given_up
 from unruly.statistics import sample_rows
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural, shortened

@@ -102,7 +102,12 @@ def _numbers(given: object) -> NDArray[np.float32] | None:
             return None
         return np.asarray(given.to_numpy(), dtype=np.float32)
     if hasattr(given, "__array__") or _looks_like_rows(given):
-        array = np.asarray(given)
+        try:
+            array = np.asarray(given)
+        except ValueError:
+            raise InputError(
+                "the features are not a matrix: give each document one number for each feature"
+            ) from None
         if array.dtype.kind == "c":
             raise InputError("Complex data not supported: features must be real numbers")
         if array.dtype.kind == "O" and array.ndim == 2:

@@ -39,11 +39,12 @@ from unruly.rules.condition import (
 )
 from unruly.rules.function import ALWAYS, Function, source_file
 from unruly.rules.keywords import Keywords
-from unruly.rules.matching import ColumnLacking, Evidence, Matcher, VoteCache, lacking
+from unruly.rules.matching import Evidence, Matcher, VoteCache, lacking
 from unruly.rules.similar import Described, Similar
-from unruly.rules.source import Rule, Source, condition_from_plain
+from unruly.rules.source import BESIDE, Rule, Source, condition_from_plain
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
+from unruly.votes.provenance import ColumnLacking
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import near_file, plural
 
@@ -51,8 +52,6 @@ from unruly.wording import near_file, plural
 _CARRIED = frozenset(
     ("keywords", "pattern", "sequence", "length", "polarity", "subjectivity", "vader", "field", "column")
 )  # fmt: skip
-_BESIDE = frozenset(("match", "ignore_case", "engine", "seconds"))
-_LOOKUP = frozenset(("file", "columns", "keys", "either_order", "last_names", "ignore_case"))
 _DEEPEST = 50  # conditions within conditions
 _MOST = 2000  # conditions in one rule
 _MOST_KNOWN = 16  # sets of sources without some of their columns
@@ -68,6 +67,7 @@ class Absent:
     digest: str | None = None  # of the function's file, or the classifier
     map: tuple[tuple[str, str], ...] = ()  # of a classifier: from its classes to the task's
     above: float = 0.0  # likewise: the probability to be passed
+    trusted: tuple[str, ...] = ()  # likewise: types that the file with this digest may hold
 
     @property
     def picks(self) -> bool:
@@ -96,7 +96,8 @@ class Absent:
             return {"carried_encoder": {"name": self.name}}
         if self.kind == "classifier":
             mapped = [list(pair) for pair in self.map]
-            more = {"digest": self.digest, "map": mapped, "above": self.above}
+            more: dict[str, Any] = {"digest": self.digest, "map": mapped, "above": self.above}
+            more |= {"trusted": list(self.trusted)} if self.trusted else {}
             return {"carried_classifier": {"name": self.name, **more}}
         facts = {"name": self.name, "file": self.file, "digest": self.digest}
         return {"carried_function": facts}
@@ -195,15 +196,20 @@ class AllowedRules:
         return wanted
 
     def classifier(self, wanted: Absent) -> Condition:
-        """The classifier, if the caller named it and it is the one that the model was fitted with."""
+        """The classifier, if the caller named it and it is the one that the model was fitted with.
+
+        What the model says is trusted is so only in that very file: without a digest, nothing is.
+        """
         for path in self.names:
             if path.name == Path(wanted.name).name:
                 found = rules.Classifier(str(path), dict(wanted.map), wanted.above)
-                if wanted.digest is not None and found.digest() != wanted.digest:
+                if wanted.digest is None:
+                    return found
+                if found.digest() != wanted.digest:
                     raise RuleError(
                         f"{path}: not the classifier that the model was fitted with: give that version, or fit again"
                     )
-                return found
+                return replace(found, trusted=wanted.trusted, only=wanted.digest)
         return wanted
 
     def entity(self, wanted: Absent) -> Condition:
@@ -247,7 +253,9 @@ class SavedRules:
 
     def trained_on(self, corpus: Corpus | None) -> SavedRules:
         """The same rules, which know what columns the training documents had, where functions may read them."""
-        if corpus is None or not any(isinstance(one, Function) for _, one in self._conditions()):
+        if corpus is None or not any(
+            isinstance(one, Function) for _, one in _conditions(self.sources)
+        ):
             return self
         others = (column for column in corpus.columns.columns if column not in ALWAYS)
         return replace(self, columns=tuple(others))
@@ -256,20 +264,14 @@ class SavedRules:
     def reads(self) -> tuple[str, ...]:
         """The columns beside the text that its rules read; functions may read all that there were in training."""
         classes = tuple(self.sources.classes)
-        known = (column for s in self.sources.sources for column in _columns_of(s, classes))
+        known = (c for source in self.sources.sources for c in source.needs(classes).all_columns)
         return tuple(dict.fromkeys([*known, *self.columns]))
 
     def check_complete(self) -> None:
         """Refuse rules that cannot vote because the caller has not named what they need."""
-        for source, one in self._conditions():
+        for source, one in _conditions(self.sources):
             if isinstance(one, Absent):
                 raise RuleError(one.problem(source.name))
-
-    def _conditions(self) -> Iterator[tuple[Source, Condition]]:
-        for source in self.sources.sources:
-            for rule in source.rules:
-                for one in _conditions_in(rule.when):
-                    yield source, one
 
     def hosts(self) -> tuple[str, ...]:
         """The other machines that its prompts would send texts to."""
@@ -320,7 +322,7 @@ class SavedRules:
         classes = tuple(self.sources.classes)
         found: dict[str, str] = {}
         for source in self.sources.sources:
-            for column in _columns_of(source, classes):
+            for column in source.needs(classes).all_columns:
                 if column not in there:
                     found.setdefault(source.name, column)
         return found
@@ -383,12 +385,6 @@ class SavedRules:
         return cls(Sources(classes, sources), columns=columns)
 
 
-def _columns_of(source: Source, classes: tuple[str, ...]) -> list[str]:
-    """The columns that the source is known to read."""
-    needs = source.needs(classes)
-    return [*needs.columns, *(column for measure in needs.measures for column in measure.reads)]
-
-
 class LackingWarning(UserWarning):
     """Sources abstain because documents lack a column that they read."""
 
@@ -432,14 +428,14 @@ def _with_encoder(condition: Condition, encoder: Encoding) -> Condition:
 
 def function_files(sources: Sources, folder: Path) -> tuple[Path, ...]:
     """The Python files that rules name: what is to be allowed where a model of theirs is loaded."""
-    files = (one.file for one in _all_conditions(sources) if isinstance(one, Function))
+    files = (one.file for _, one in _conditions(sources) if isinstance(one, Function))
     return tuple(dict.fromkeys(folder / file for file in files if file))
 
 
 def code_files(sources: Sources) -> tuple[str, ...]:
     """The names of the Python files that the functions of a model are in, which carries no code."""
     found: list[str | None] = []
-    for one in _all_conditions(sources):
+    for _, one in _conditions(sources):
         if isinstance(one, Function):
             found.append(one.file or source_file(one.function))
         elif isinstance(one, Absent) and one.kind == "function":
@@ -447,10 +443,12 @@ def code_files(sources: Sources) -> tuple[str, ...]:
     return tuple(dict.fromkeys(Path(file).name for file in found if file))
 
 
-def _all_conditions(sources: Sources) -> Iterator[Condition]:
+def _conditions(sources: Sources) -> Iterator[tuple[Source, Condition]]:
+    """Every condition of the sources' rules, those inside others too, with its source."""
     for source in sources.sources:
         for rule in source.rules:
-            yield from _conditions_in(rule.when)
+            for one in _conditions_in(rule.when):
+                yield source, one
 
 
 def _conditions_in(condition: Condition) -> Iterator[Condition]:
@@ -496,9 +494,12 @@ def _condition_to_plain(condition: Condition) -> dict[str, Any]:
             return Absent("function", condition.name, name, condition.digest).to_plain()
         case rules.Classifier():
             name, pairs = condition.model, tuple(condition.map.items())
-            known = condition.digest()
+            known = condition.only or condition.digest()
             short = name if known is None else Path(name).name  # a name on the hub stays whole
-            return Absent("classifier", short, None, known, pairs, condition.above).to_plain()
+            trusted = tuple(condition.trusted)
+            return Absent(
+                "classifier", short, None, known, pairs, condition.above, trusted
+            ).to_plain()
         case rules.Entity():
             return Absent("entity", condition.type, Path(condition.model).name).to_plain()
         case Absent():
@@ -555,7 +556,7 @@ def _condition_from_plain(
 ) -> Condition:
     """Plain values to condition. Every kind is on the list, or refused."""
     table = place.table(plain)
-    kinds = [key for key in table if key not in _BESIDE]
+    kinds = [key for key in table if key not in BESIDE]
     if len(kinds) != 1 or depth > _DEEPEST:
         what = "conditions too deep within each other" if depth > _DEEPEST else "no condition"
         raise _refused(place, f"the model file holds {what}: {str(kinds)[:80]}")
@@ -598,8 +599,8 @@ def _classifier(inner: Mapping[str, object], place: Place, allowed: AllowedRules
         raise _refused(place, "the classifier's map is damaged")
     mapped = tuple((place.text(name), place.label(target)) for name, target in pairs)
     name, digest = place.text(inner["name"]), _optional(inner["digest"])
-    above = place.number(inner["above"])
-    return allowed.classifier(Absent("classifier", name, None, digest, mapped, above))
+    above, trusted = place.number(inner["above"]), place.texts(inner.get("trusted", ()))
+    return allowed.classifier(Absent("classifier", name, None, digest, mapped, above, trusted))
 
 
 def _encoder(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
@@ -634,17 +635,9 @@ def _described(inner: Mapping[str, object], place: Place, allowed: AllowedRules)
 
 def _lookup(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
     known = place.texts(inner["known"])
-    if not known or not set(inner) <= {*_LOOKUP, "known"}:
+    if not known or not set(inner) <= {*rules.Lookup.OPTIONS, "known"}:
         raise _refused(place, "the table to look up is not in the model file")
-    return rules.Lookup(
-        place.text(inner["file"]),
-        place.texts(inner["columns"]),
-        place.texts(inner.get("keys", ())),
-        either_order=place.flag(inner.get("either_order", False)),
-        last_names=place.flag(inner.get("last_names", False)),
-        ignore_case=place.flag(inner.get("ignore_case", False)),
-        known=frozenset(known),
-    )
+    return rules.Lookup.from_options(inner, place, frozenset(known))
 
 
 # Kinds that a model has in another form than a project file.

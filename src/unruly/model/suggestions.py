@@ -65,9 +65,9 @@ from unruly.statistics import (
     clopper_pearson_low,
     sample_rows,
 )
-from unruly.texts.columns import names_classes
+from unruly.texts.columns import UNKNOWN, names_classes
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import ABSTAIN, EVEN, Votes
+from unruly.votes.votes import EVEN, Votes
 from unruly.wording import plural
 
 SHRINK = 2.0  # documents of the usual kind that are added to each candidate's matches
@@ -225,7 +225,7 @@ def suggest_rules(
     with stage(progress, "looking for rules", None, "rules"):
         there = _Known.of(rules, refused)
         rows = sample_rows(len(corpus), MOST_DOCUMENTS)
-        known = np.full(len(corpus), ABSTAIN) if labels is None else labels
+        known = np.full(len(corpus), UNKNOWN) if labels is None else labels
         sample = _Documents.of(corpus.take(rows), votes.take(rows), truth[rows], usual, known[rows])
         found = (
             _shortlist(sample, n, there, least)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.features.encoder import Features
-from unruly.learner import UNKNOWN, Epoch, Gold, check_labels
+from unruly.learner import Epoch, Gold, check_labels
 from unruly.ledger import GoldUse, Use
 from unruly.paper.attention import Attention, global_reliability
 from unruly.paper.classifier import Classifier, LiveRows, LiveUnits
@@ -33,6 +33,7 @@ from unruly.paper.settings import PaperSettings
 from unruly.paper.temporal_ensemble import TemporalEnsemble
 from unruly.paper.training_set import Batch, TrainingSet, make_batch, prepare
 from unruly.progress import SILENT, Progress, stage
+from unruly.texts.columns import UNKNOWN
 from unruly.votes.votes import Votes
 
 Real = NDArray[np.float32]

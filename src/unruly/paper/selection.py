@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.features.encoder import Features
-from unruly.learner import UNKNOWN, Gold, check_labels
+from unruly.learner import Gold, check_labels
 from unruly.paper.inference import CoTrained
 from unruly.paper.settings import PaperSettings
 from unruly.statistics import log_softmax
+from unruly.texts.columns import UNKNOWN
 from unruly.votes.votes import Votes
 
 Judge = Callable[[CoTrained], float]  # higher is better

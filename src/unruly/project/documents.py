@@ -21,7 +21,8 @@ from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
 from unruly.texts.corpus import Corpus
 from unruly.texts.stream import defused
-from unruly.votes.votes import Match, Votes
+from unruly.votes.provenance import Match
+from unruly.votes.votes import Votes
 from unruly.wording import index_of
 
 if TYPE_CHECKING:

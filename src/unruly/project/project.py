@@ -24,8 +24,8 @@ from unruly.project import SPLITS
 from unruly.rules.matching import VoteCache
 from unruly.rules.similar import descriptions_of
 from unruly.rules.sources import Sources
-from unruly.texts.columns import gold_column, names_classes
-from unruly.texts.corpus import UNKNOWN, Corpus
+from unruly.texts.columns import UNKNOWN, gold_column, names_classes
+from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import CorpusStream
 from unruly.texts.table import BadRow, BrokenFile, on_bad_row_of, row_remarks

@@ -19,7 +19,8 @@ from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import Heads
 from unruly.model.explanation import majority_classes
 from unruly.report.markup import HUES, badge, lacking, paragraph, percent, section
-from unruly.votes.votes import ABSTAIN, Match, Votes
+from unruly.votes.provenance import Match
+from unruly.votes.votes import ABSTAIN, Votes
 
 if TYPE_CHECKING:
     from unruly.report.facts import Facts

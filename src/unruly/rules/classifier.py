@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -37,6 +37,8 @@ class Classifier:
     above: float = 0.0
     trusted: Sequence[str] = ()  # types that a skops file may hold beside those that skops knows
     folder: str = field(default=".", compare=False)  # where a path in `model` starts from
+    # The digest that a skops file must have to be opened, where a saved model says what is trusted in it.
+    only: str | None = field(default=None, compare=False)
     picks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -100,11 +102,8 @@ class Classifier:
         """SHA-256 of the model's files; None for a name on the hub."""
         if not self.path.exists():
             return None
-        found = hashlib.sha256()
-        for file in sorted(self.path.rglob("*")) if self.path.is_dir() else [self.path]:
-            if file.is_file():
-                found.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
-        return found.hexdigest()
+        files = sorted(self.path.rglob("*")) if self.path.is_dir() else [self.path]
+        return _digest((file.name, file.read_bytes()) for file in files if file.is_file())
 
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Classifier:
@@ -124,6 +123,14 @@ class Classifier:
                 here.at("trusted").texts(inner.get("trusted", ())),
                 str(place.folder),
             )
+
+
+def _digest(files: Iterable[tuple[str, bytes]]) -> str:
+    """SHA-256 of files by name and contents."""
+    found = hashlib.sha256()
+    for name, contents in files:
+        found.update(name.encode() + hashlib.sha256(contents).digest())
+    return found.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -168,7 +175,8 @@ def _probabilities(
     """The names of the classifier's classes, and (n, classes)."""
     place = classifier.path
     if classifier.model.endswith(".skops"):
-        model = _sklearn(str(place), place.stat().st_mtime_ns, tuple(classifier.trusted))
+        trusted = tuple(classifier.trusted)
+        model = _sklearn(str(place), place.stat().st_mtime_ns, trusted, classifier.only)
         names = tuple(str(name) for name in model.classes_)
         proba = _predicted(model, place.name, texts) if texts else np.zeros((0, len(names)))
     elif place.is_dir():
@@ -196,16 +204,21 @@ def _saved(folder: Path) -> int:
 
 
 @functools.lru_cache(maxsize=4)
-def _sklearn(path: str, saved: int, trusted: tuple[str, ...]) -> Any:
+def _sklearn(path: str, saved: int, trusted: tuple[str, ...], only: str | None) -> Any:
     skops = need("skops.io", extra="sklearn", purpose="scikit-learn classifiers")
     try:
-        odd = [name for name in skops.get_untrusted_types(file=path) if name not in trusted]
+        contents = Path(path).read_bytes()  # once: what is checked is what is opened
+        if only is not None and _digest([(Path(path).name, contents)]) != only:
+            raise RuleError(
+                f"{path}: not the classifier that the model was fitted with: give that version, or fit again"
+            )
+        odd = [name for name in skops.get_untrusted_types(data=contents) if name not in trusted]
         if odd:
             raise RuleError(
                 f"{Path(path).name} holds {odd[0]}, which skops does not know to be harmless: if you do, add "
                 f'trusted = ["{odd[0]}"]'
             )
-        model = skops.load(path, trusted=list(trusted))
+        model = skops.loads(contents, trusted=list(trusted))
     except RuleError:
         raise
     except Exception as error:  # a damaged file may raise anything

@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError
 from unruly.rules.condition import Needs, Place, Plain, RowFailure, Table, check_map, is_no_class
-from unruly.texts.columns import warn_if_counted_from_one
+from unruly.texts.columns import UNKNOWN, class_number, spellings, warn_if_counted_from_one
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import Votes
+from unruly.votes.votes import SLACK, Votes
 
 Others = Literal["error", "abstain"]
-_SLACK = 0.01  # how far from 1 the sum of a document's probabilities may lie
 
 
 @dataclass(frozen=True)
 class Column:
-    """The column's value is the vote: a class name, a class number, or what `map` makes of it.
+    """The column's value is the vote: a class name or number as in a label column, or what `map` makes of it.
 
     An empty cell and -1 abstain. A value that is neither in the map nor a class is refused, or with
     `others="abstain"` abstains. A rule with a column has no label of its own.
@@ -168,6 +167,8 @@ class ColumnVotes:
         values = frame[self.column]
         if values.dtype.is_nested() or values.dtype == pl.Binary:
             raise RuleError(f"the column {self.column!r} holds {values.dtype}, not class names")
+        if values.dtype.is_float():
+            values = values.fill_nan(None)
         numbers = {value: self._number(value) for value in values.unique(maintain_order=True)}
         bad = [value for value, number in numbers.items() if number == "unknown"]
         if bad:
@@ -182,18 +183,15 @@ class ColumnVotes:
         return pl.Series(self.name, votes, dtype=pl.Int8)
 
     def _number(self, value: object) -> int | Literal["unknown"] | None:
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        text = str(value)
         mapped = dict(self.map)
-        if text in mapped:
-            return self.classes.index(mapped[text])
-        if value is None or text.strip() in ("", "-1", "nan"):
+        target = next((mapped[text] for text in spellings(value) if text in mapped), None)
+        if target is not None:
+            return self.classes.index(target)
+        number = class_number(value, () if mapped else self.classes)
+        if number == UNKNOWN or str(value).strip() == "nan":
             return None
-        if not mapped and text in self.classes:
-            return self.classes.index(text)
-        if not mapped and text.isdecimal() and int(text) < len(self.classes):
-            return int(text)
+        if number is not None and not mapped:
+            return number
         return None if self.others == "abstain" else "unknown"
 
 
@@ -254,7 +252,7 @@ class SoftVotes:
         if "" in self.columns:
             p[:, self.columns.index("")] = 1.0 - some.sum(axis=1)
         empty = np.isnan(p).any(axis=1)
-        bad = ~empty & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > _SLACK))
+        bad = ~empty & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > SLACK))
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             raise RowFailure(

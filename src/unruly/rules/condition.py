@@ -319,6 +319,12 @@ class Needs:
     seconds: float = 0.0  # that its patterns may take for one document
     pattern: bool = False  # whether it has a pattern of the user's, who may set these seconds
 
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """The columns that it reads itself, and those that its measures read, each once."""
+        measured = (column for measure in self.measures for column in measure.reads)
+        return tuple(dict.fromkeys((*self.columns, *measured)))
+
     def __add__(self, other: Needs) -> Needs:
         return Needs(
             tuple(dict.fromkeys(self.columns + other.columns)),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias, cast, get_args
+from typing import ClassVar, Literal, TypeAlias, cast, get_args
 
 import polars as pl
 
@@ -190,7 +190,6 @@ _FIELD = (
     "column", "equal", "in", "min", "max", "part", "words", "keywords", "pattern", "match", "ignore_case",
     "same_last_name",
 )  # fmt: skip
-_LOOKUP = ("file", "columns", "keys", "either_order", "last_names", "ignore_case")
 _JOIN = "\x1f"  # between the values of a pair: a character that no value has
 
 
@@ -336,6 +335,14 @@ class Lookup:
     with `last_names` the last names of two entities are compared with those in the table.
     """
 
+    OPTIONS: ClassVar[tuple[str, ...]] = (
+        "file",
+        "columns",
+        "keys",
+        "either_order",
+        "last_names",
+        "ignore_case",
+    )
     file: str
     columns: Sequence[str]
     keys: Sequence[str] = ()
@@ -360,20 +367,28 @@ class Lookup:
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Lookup:
         """From the key `lookup`, a table."""
-        here, inner = place.section(table, "lookup", _LOOKUP, needed=["file", "columns"])
+        here, inner = place.section(table, "lookup", cls.OPTIONS, needed=["file", "columns"])
         here.at("file").file(inner["file"])
         try:
-            return cls(
-                here.at("file").text(inner["file"]),
-                here.at("columns").texts(inner["columns"]),
-                here.at("keys").texts(inner.get("keys", ())),
-                here.at("either_order").flag(inner.get("either_order", False)),
-                here.at("last_names").flag(inner.get("last_names", False)),
-                here.at("ignore_case").flag(inner.get("ignore_case", False)),
-                str(place.folder),
-            )
+            return cls.from_options(inner, here)
         except (RuleError, InputError) as error:
             raise here.error(str(error)) from None  # with the place in the table
+
+    @classmethod
+    def from_options(
+        cls, inner: Mapping[str, object], here: Place, known: frozenset[str] = frozenset()
+    ) -> Lookup:
+        """From the options themselves; a table that is `known` is not read."""
+        return cls(
+            here.at("file").text(inner["file"]),
+            here.at("columns").texts(inner["columns"]),
+            here.at("keys").texts(inner.get("keys", ())),
+            here.at("either_order").flag(inner.get("either_order", False)),
+            here.at("last_names").flag(inner.get("last_names", False)),
+            here.at("ignore_case").flag(inner.get("ignore_case", False)),
+            str(here.folder),
+            known,
+        )
 
     def _read(self) -> frozenset[str]:
         path = Path(self.folder) / self.file

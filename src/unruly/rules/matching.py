@@ -62,7 +62,8 @@ from unruly.rules.timeouts import (
 from unruly.sentences import sentence
 from unruly.texts.columns import Layout
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import ABSTAIN, Match, Votes, one_of
+from unruly.votes.provenance import ColumnLacking, GivenUp, Match
+from unruly.votes.votes import ABSTAIN, Votes, one_of
 from unruly.wording import plural
 
 _SLICE = 250_000  # texts matched between two reports of progress
@@ -232,20 +233,11 @@ class MatchFrame:
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnLacking:
-    """A source that reads a column which some documents do not have, and so abstains on them."""
-
-    source: str
-    column: str
-    rows: NDArray[np.bool_]  # (n,): on which documents
-
-
-@dataclass(frozen=True, eq=False)
 class Matched:
     """One Int8 column per source (-1 abstains), `SOFT` columns for probabilities, `UNASKED` for missing votes."""
 
     votes: pl.DataFrame
-    given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long
+    given_up: tuple[GivenUp, ...] = ()  # where rules took too long
     lacking: tuple[ColumnLacking, ...] = ()  # where functions ask for columns that are absent
 
 
@@ -304,7 +296,7 @@ class Matcher:
         if meaning is None:
             return None
         needs = self._needs[source.name]
-        wide = needs.columns or any(m.reads or m.meaning() is None for m in needs.measures)
+        wide = needs.all_columns or any(m.meaning() is None for m in needs.measures)
         return entry_key(meaning, self.classes, documents.everything if wide else documents.texts)
 
     def _match(
@@ -438,20 +430,21 @@ class Matcher:
 
     def _given_up(
         self, sources: Sequence[Source], frame: pl.DataFrame, clocks: Clocks
-    ) -> Iterator[DocumentsGivenUp]:
-        """How many documents each source ran out of time on, counted at the rule where that happened."""
+    ) -> Iterator[GivenUp]:
+        """The documents that each source ran out of time on, with the rule where that happened."""
         for source in sources:
-            first = clocks.given_up.get(source.name, {})
+            first = dict(clocks.given_up.get(source.name, {}))  # row -> rule
             for number, rule in enumerate(source.rules, start=1):
                 for measure in rule.when.needs(self.classes).measures:
                     if isinstance(measure, Timed) and (gaps := frame[measure.name].is_null()).any():
                         for row in gaps.arg_true().to_list():
                             first[row] = min(number, first.get(row, number))
             for number in sorted(set(first.values())):
-                count = sum(each == number for each in first.values())
+                rows = np.zeros(frame.height, dtype=np.bool_)
+                rows[[row for row, each in first.items() if each == number]] = True
                 seconds = self._needs[source.name].seconds
                 pattern = source.rules[number - 1].when.needs(self.classes).pattern
-                yield DocumentsGivenUp(source.name, number, count, seconds, pattern)
+                yield GivenUp(source.name, number, rows, seconds, pattern)
 
     def _select(
         self, sources: Sequence[Source], frame: pl.DataFrame, expressions: list[pl.Expr]
@@ -493,7 +486,7 @@ class Matcher:
         for source in sources:
             for number, rule in enumerate(source.rules, start=1):
                 needs = rule.when.needs(self.classes)
-                for column in (*needs.columns, *(c for m in needs.measures for c in m.reads)):
+                for column in needs.all_columns:
                     _check_column(column, documents, source.where(number))
                 for measure in needs.measures:
                     wanted.setdefault(measure, source.where(number))
@@ -610,7 +603,7 @@ class Evidence:
 
     matcher: Matcher
     corpus: Corpus
-    given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long, and so abstain
+    given_up: tuple[GivenUp, ...] = ()  # where rules took too long, and so abstain
     lacking: tuple[ColumnLacking, ...] = ()  # where documents lack a column, and sources so abstain
 
     def __repr__(self) -> str:
@@ -720,11 +713,13 @@ def warn_given_up(facts: Sequence[DocumentsGivenUp]) -> None:
 
 def lacking(votes: Votes) -> tuple[ColumnLacking, ...]:
     """Where the sources behind votes abstain because documents lack a column."""
-    provenance = votes.provenance
-    return provenance.lacking if isinstance(provenance, Evidence) else ()
+    return () if votes.provenance is None else votes.provenance.lacking
 
 
 def given_up(votes: Votes) -> tuple[DocumentsGivenUp, ...]:
-    """Where the rules behind votes took too long, and so abstain."""
-    provenance = votes.provenance
-    return provenance.given_up if isinstance(provenance, Evidence) else ()
+    """On how many documents the rules behind votes took too long, and so abstain."""
+    found: dict[DocumentsGivenUp, int] = {}
+    for fact in () if votes.provenance is None else votes.provenance.given_up:
+        kind = DocumentsGivenUp(fact.source, fact.rule, 0, fact.seconds, fact.pattern)
+        found[kind] = found.get(kind, 0) + int(fact.rows.sum())
+    return tuple(replace(kind, documents=count) for kind, count in found.items())

@@ -273,11 +273,13 @@ class Replies:
         if word is None or word == UNSURE:
             return {**quiet, "read": word is not None}
         shares = [0.0] * len(self.classes)
-        for answer, p in (completion.probabilities(words) or {word: 1.0}).items():
+        for answer, p in (completion.probabilities(words) or {}).items():
             if answer != UNSURE:
                 shares[self.classes.index(meant[answer])] += p
+        if not any(shares):  # there are none, or only of doubt: then the word counts
+            shares[self.classes.index(meant[word])] = 1.0
         total = sum(shares)
-        shares = [p / total for p in shares] if total else shares
+        shares = [p / total for p in shares]
         best = max(range(len(shares)), key=shares.__getitem__)
         return {"vote": best, "soft": shares, "asked": True, "said": word, "read": True}
 

@@ -58,6 +58,8 @@ _KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "prompt": ("Prompt", ()),
     "classifier": ("Classifier", ()),
 }
+# All of these keys: what a table with a condition holds beside its kind.
+BESIDE = frozenset(key for _, beside in _KINDS.values() for key in beside)
 _COMBINED = ("all", "any", "not")
 _RULE_KEYS = ("label", "not_label", "examples", "counter_examples")
 

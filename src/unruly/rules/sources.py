@@ -328,8 +328,7 @@ def _matched(
 ) -> list[bool]:
     """Whether the rule alone votes for its label (or for any class, if it picks the class itself)."""
     where = source.where(number)
-    needs = rule.when.needs(classes)
-    columns = [*needs.columns, *(c for m in needs.measures for c in m.reads)]
+    columns = rule.when.needs(classes).all_columns
     if columns:
         raise RuleError(
             f"the rule reads the column {columns[0]!r}, which an example does not have: "

@@ -16,8 +16,9 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from unruly.errors import InputError, UnrulyError
 from unruly.statistics import sample_rows
 from unruly.studio.filters import SORTS, Filter, column_look
-from unruly.studio.state import NONE, State
-from unruly.votes.votes import Match
+from unruly.studio.state import State
+from unruly.texts.columns import UNKNOWN
+from unruly.votes.provenance import Match
 from unruly.wording import listed, plural, shortened
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _card(state: State, row: int, matches: tuple[Match, ...], whole: bool) -> Ca
         cut_before=before,
         cut_after=after,
         votes=matches,
-        label=None if label == NONE else state.classes[label],
+        label=None if label == UNKNOWN else state.classes[label],
         predicted=None if answers is None else state.classes[answers.predicted[row]],
         confidence=None if answers is None else float(answers.confidence[row]),
         earlier=_earlier(state, row),

@@ -13,7 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
-from unruly.studio.state import NONE, State, column_values
+from unruly.studio.state import State, column_values
+from unruly.texts.columns import UNKNOWN
 from unruly.wording import did_you_mean, index_of
 
 Mask = NDArray[np.bool_]
@@ -106,7 +107,7 @@ def _votes(filter: Filter, state: State) -> Mask:
         found &= state.votes.covered == (filter.covered == "yes")
     if not filter.source and not filter.vote:
         return found
-    named = index_of(filter.vote, state.classes, "class") if filter.vote else NONE
+    named = index_of(filter.vote, state.classes, "class") if filter.vote else UNKNOWN
     wanted = np.full(state.n, named)
     if filter.source:
         index_of(filter.source, state.votes.sources, "source")
@@ -134,7 +135,7 @@ def _model(filter: Filter, state: State) -> Mask:
     if filter.against:
         index_of(filter.against, AGAINST, "against")
         other = state.winner if filter.against == "votes" else state.labels
-        found &= (other != NONE) & (other != answers.predicted)
+        found &= (other != UNKNOWN) & (other != answers.predicted)
     if filter.changed:
         if state.earlier is None:
             raise InputError("this filter compares two models, and there is only one: train again")
@@ -148,7 +149,7 @@ def _labels(filter: Filter, state: State) -> Mask:
     if filter.label in state.classes:
         return np.asarray(state.labels == state.classes.index(filter.label))
     index_of(filter.label, ("yes", "no"), "label")
-    return np.asarray((state.labels != NONE) == (filter.label == "yes"))
+    return np.asarray((state.labels != UNKNOWN) == (filter.label == "yes"))
 
 
 def _text(filter: Filter, state: State) -> Mask:
@@ -298,7 +299,7 @@ def usual_presets(state: State) -> tuple[tuple[str, Filter], ...]:
         ]
         if state.earlier is not None:
             found.append(("Changed by the last fit", Filter(changed="yes")))
-    if (state.labels != NONE).any():
+    if (state.labels != UNKNOWN).any():
         found.append(("Labelled", Filter(label="yes")))
         if state.answers is not None:
             found.append(("Model against labels", Filter(against="labels")))

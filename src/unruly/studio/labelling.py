@@ -13,9 +13,10 @@ from unruly.labelling.answers import written_id
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
 from unruly.ledger import Use
 from unruly.studio.documents import Card, cards
-from unruly.studio.state import NONE, State
+from unruly.studio.state import State
 from unruly.studio.training import Trainer
 from unruly.studio.workspace import Workspace
+from unruly.texts.columns import UNKNOWN
 
 if TYPE_CHECKING:  # the first two import scipy, which the first page does without
     from unruly.labelling.estimates import BalanceEstimate
@@ -158,7 +159,7 @@ def _context(studio: Studio, last: Card | None) -> dict[str, Any]:
         "said": "",
         "balance": balance_of(studio.trainer),
         "used": shares_used(studio.trainer),
-        "labels": int((work.state.labels != NONE).sum()),
+        "labels": int((work.state.labels != UNKNOWN).sum()),
         "problems": work.label_problems(),
         "ways": WAYS,
         "by": "random" if _bare(work.state) else studio.queue.by,

@@ -29,7 +29,8 @@ from unruly.project.project import FittedProject
 from unruly.report.markup import Chart, percent, share_words
 from unruly.rules.matching import VoteCache, entry_key
 from unruly.statistics import Share, sample_rows
-from unruly.studio.state import NONE, Answers, State
+from unruly.studio.state import Answers, State
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.wording import plural
 
@@ -114,7 +115,7 @@ def keep(fit: FittedProject, state: State, now: datetime) -> KeptModel:
     facts = {
         "when": now.isoformat(timespec="seconds"),
         "project": state.text,
-        "labels": int((state.labels != NONE).sum()),
+        "labels": int((state.labels != UNKNOWN).sum()),
         "summary": fit.model.summary_.to_plain(),
         "scored_on": fit.scored_on,
         "accuracy": None if share is None else vars(share),

@@ -33,14 +33,14 @@ from unruly.rules.tools import MODEL, Entity
 from unruly.statistics import Share, believed_share, sample_rows, wilson
 from unruly.studio.incremental_matching import SourceVotes, TypedVotes
 from unruly.studio.state import (
-    NONE,
     Sample,
     State,
     counts_with,
     sample_of,
     winners,
 )
-from unruly.votes.votes import Match
+from unruly.texts.columns import UNKNOWN
+from unruly.votes.provenance import Match
 
 FILE_KEYS = ("keywords_file", "file")  # whose values are paths
 MODELS = ("classifier", "entity")  # whose `model` may be a path
@@ -344,7 +344,7 @@ def _effect(votes: SourceVotes, old: SourceVotes | None, state: State) -> _Effec
 
 
 def _name(number: int, state: State) -> str | None:
-    return None if number == NONE else state.classes[number]
+    return None if number == UNKNOWN else state.classes[number]
 
 
 def _by_others(votes: SourceVotes, old: SourceVotes | None, state: State) -> Share | None:
@@ -364,7 +364,7 @@ def _by_model(votes: SourceVotes, state: State) -> Share | None:
 
 
 def _agreement(votes: SourceVotes, other: NDArray[np.int64]) -> Share | None:
-    both = votes.voted & (other != NONE)
+    both = votes.voted & (other != UNKNOWN)
     n = int(both.sum())
     return wilson(int((votes.names(other) & both).sum()), n) if n else None
 

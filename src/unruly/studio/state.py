@@ -22,14 +22,14 @@ from unruly.project.project import Project
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
 from unruly.statistics import sample_rows
 from unruly.studio.incremental_matching import SourceVotes, TypedVotes
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
+from unruly.votes.provenance import Match
 from unruly.votes.summary import Summary, summarise
-from unruly.votes.votes import Match, Votes
+from unruly.votes.votes import DIGITS, Votes
 
 Kept = TypeVar("Kept")
 _MOST_KEPT = 64
-_DIGITS = 9  # of sums of parts of votes
-NONE = -1  # no class: of an uncovered or tied document, of one without a label
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class State:
     @cached_property
     def counts(self) -> NDArray[np.float64]:
         """(n, m): votes for each class, a partial one in equal parts."""
-        return even(self.votes.counts(), self.votes)
+        return self.votes.counts()
 
     @cached_property
     def winner(self) -> NDArray[np.int64]:
@@ -137,7 +137,7 @@ class State:
     @property
     def has_labels(self) -> bool:
         """Whether a person has labelled a document here: then these labels are `truth`."""
-        return bool((self.labels != NONE).any())
+        return bool((self.labels != UNKNOWN).any())
 
     @cached_property
     def truth(self) -> NDArray[np.int64] | None:
@@ -241,7 +241,7 @@ def winners(counts: NDArray[Any]) -> NDArray[np.int64]:
         tied = np.where(more, False, tied | (counts[:, number] == best))
         found[more] = number
         best = np.maximum(best, counts[:, number])
-    found[tied] = NONE
+    found[tied] = UNKNOWN
     return found
 
 
@@ -262,12 +262,7 @@ def counts_with(
         else:
             counts += sign * votes.parts(counts.shape[1])
     partial = any(votes is not None and votes.sets is not None for votes in (out, put))
-    return counts.round(_DIGITS) if partial else even(counts, state.votes)
-
-
-def even(counts: NDArray[np.float64], votes: Votes) -> NDArray[np.float64]:
-    """Counts in which equal sums of parts are equal."""
-    return counts.round(_DIGITS) if votes.sets else counts
+    return counts.round(DIGITS) if partial or state.votes.sets else counts
 
 
 def column_values(corpus: Corpus, name: str) -> pl.Series:

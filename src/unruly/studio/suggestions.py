@@ -29,10 +29,11 @@ from unruly.sentences import sentence
 from unruly.studio.documents import Piece, excerpt
 from unruly.studio.filters import Filter
 from unruly.studio.history import Step
-from unruly.studio.state import NONE, State
+from unruly.studio.state import State
 from unruly.studio.training import Job, Trainer
 from unruly.studio.workspace import Workspace
-from unruly.votes.votes import Match
+from unruly.texts.columns import UNKNOWN
+from unruly.votes.provenance import Match
 from unruly.wording import plural
 
 if TYPE_CHECKING:  # they import scipy, which the first page does without
@@ -246,7 +247,7 @@ def _about(critique: Critique, state: State) -> _About:
         case WeakSource(source=source):
             votes = state.votes_of(source)
             right = votes.names(judged)
-            known = votes.voted & (judged != NONE)
+            known = votes.voted & (judged != UNKNOWN)
             return _About((source,), right, known & ~right, Filter(source=source).query())
         case WeakWord(source=source, label=label):
             there = _with_word(critique, state)

@@ -50,7 +50,8 @@ from unruly.studio.history import (
 )
 from unruly.studio.incremental_matching import TypedVotes
 from unruly.studio.preview import parse_source
-from unruly.studio.state import NONE, Answers, State, no_votes
+from unruly.studio.state import Answers, State, no_votes
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly.wording import listed, plural
@@ -316,7 +317,7 @@ class Workspace:
 
     def _label_of(self, row: int) -> str | None:
         number = int(self._state.labels[row])
-        return None if number == NONE else self._state.classes[number]
+        return None if number == UNKNOWN else self._state.classes[number]
 
     def _label(self, what: str, answers: Sequence[Answer]) -> None:
         after = self._append(answers)

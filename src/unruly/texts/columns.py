@@ -233,7 +233,12 @@ def label_numbers(
 
 
 def _values(given: ArrayLike | Sequence[Any], what: str) -> list[Any]:
-    array = np.asarray(given)
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise InputError(
+            f"{what} must be one for each document, not lists of unequal length"
+        ) from None
     if array.ndim != 1:
         raise InputError(
             f"{what} must be one for each document, not an array of shape {array.shape}"
@@ -314,8 +319,8 @@ def class_number(value: object, classes: Sequence[str]) -> int | None:
     """
     if _unknown(value):
         return UNKNOWN
-    for name in (str(value), str(value).strip(), _whole(value)):
-        if name is not None and name in classes:
+    for name in spellings(value):
+        if name in classes:
             return list(classes).index(name)
     if isinstance(value, bool):
         lower = [name.casefold() for name in classes]
@@ -324,6 +329,18 @@ def class_number(value: object, classes: Sequence[str]) -> int | None:
     if whole is None or not UNKNOWN <= int(whole) < len(classes):
         return None
     return int(whole)
+
+
+def spellings(value: object) -> tuple[str, ...]:
+    """How a cell may spell a name: as it stands, without spaces around it, as a whole number.
+
+    >>> spellings(" spam"), spellings("1.0"), spellings(2.0), spellings(None)
+    ((' spam', 'spam'), ('1.0', '1'), ('2.0', '2'), ())
+    """
+    if value is None:
+        return ()
+    found = (str(value), str(value).strip(), _whole(value))
+    return tuple(dict.fromkeys(name for name in found if name is not None))
 
 
 def classes_of(labels: pl.Series, name: str) -> tuple[str, ...]:
@@ -375,7 +392,9 @@ def _holds_values(column: pl.Series) -> bool:
 
 
 def _unknown(value: object) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _whole(value: object) -> str | None:

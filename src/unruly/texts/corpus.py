@@ -30,7 +30,6 @@ from unruly.texts.columns import (
     unusable_rows,
     warn_if_counted_from_one,
 )
-from unruly.texts.columns import UNKNOWN as UNKNOWN
 from unruly.texts.table import BadRow, BrokenFile, OnBadRow, on_bad_row_of
 from unruly.wording import plural
 

@@ -131,6 +131,8 @@ def _data_columns(items: dict[str, dict[str, Any]]) -> dict[str, pl.Series]:
     for name in names:
         values = [item["data"].get(name) for item in items.values()]
         own = f"data_{name}" if name in {ID, LABEL} else name
+        while own != name and own in names:
+            own += "_"
         columns[own] = pl.Series(own, values, strict=False)
     return columns
 
@@ -157,7 +159,7 @@ def _is_vote(vote: object) -> bool:
 
 
 def _sources(folder: Path, k: int) -> tuple[str, ...]:
-    """The names of the k sources: a list of meta.json that has k names, else source_0, source_1…"""
+    """The names of the k sources: `lf_names`, else a list of meta.json that has k names, else source_0, source_1…"""
     path = folder / "meta.json"
     meta = _load(path) if path.is_file() else {}
     if not isinstance(meta, dict):
@@ -165,8 +167,9 @@ def _sources(folder: Path, k: int) -> tuple[str, ...]:
             f"expected one JSON object, found a {type(meta).__name__}", where=Where(str(path))
         )
     labels = meta.get("label_names")
-    for names in meta.values():
-        if isinstance(names, list) and names != labels and len(names) == k:
+    others = (names for names in meta.values() if names != labels)
+    for names in (meta.get("lf_names"), *others):
+        if isinstance(names, list) and len(names) == k:
             found = tuple(map(str, names))
             if len(set(found)) == k:
                 return found

@@ -5,12 +5,14 @@ key `unruly.votes` holds JSON: the version, the name of the id column, the class
 order, and which columns hold soft votes (fixed-size lists of float32, NaN where the source abstains). A
 partial vote is a soft one in equal shares. Null is a document that the source was not asked about. The
 columns alone, read by any tool, are Snorkel's label matrix. CSV and JSON Lines write a partial vote in words
-("billing or bug"); WRENCH's JSON and the long table, which know votes for one class only, leave it out.
+("billing or bug"); WRENCH's JSON and the long table, which know votes for one class only, leave it out. A file that
+cannot keep probabilities, or which documents a source was not asked about, is written with a warning.
 """
 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,8 +34,9 @@ from unruly.texts.corpus import Corpus, kind_of
 from unruly.texts.json_table import RARE, JsonTable
 from unruly.texts.stream import defused
 from unruly.texts.table import check_file, ending, open_table
-from unruly.texts.wrench import read_wrench
+from unruly.texts.wrench import TEXT, read_wrench
 from unruly.votes.votes import ABSTAIN, Votes, unique_ids
+from unruly.wording import listed
 
 ID = "id"
 SLICE = 250_000  # documents written at a time
@@ -57,6 +60,7 @@ def write_votes(votes: Votes, path: Path, *, defuse: bool = False) -> None:
             f"votes are not written to files ending in {kind!r}: use {ENDINGS}",
             where=Where(str(path)),
         )
+    _warn_of_loss(votes, path)
     with written_whole(path) as part, part.open("wb") as file:
         for start in range(0, max(1, votes.n), SLICE):  # names take more room than numbers
             rows = np.arange(start, min(start + SLICE, votes.n))
@@ -110,6 +114,26 @@ def named_frame(votes: Votes) -> pl.DataFrame:
             column = column.scatter(rows, [votes.label(row, j) for row in rows.tolist()])
         columns.append(column)
     return pl.DataFrame(columns)
+
+
+class LossWarning(UserWarning):
+    """A file of votes does not keep all that is known of them."""
+
+
+def _warn_of_loss(votes: Votes, path: Path, *, partial: bool = True) -> None:
+    """Say what a file of single classes does not keep; with `partial`, it has partial votes in words."""
+    shares = [source for source in votes.soft if votes.shares_differ(source)]
+    sets = [votes.sources[j] for j in votes.sets]
+    unasked = [source for source, missing in votes.unasked.items() if missing.any()]
+    lost = [f"the probabilities of {listed(shares, 3)}"] if shares else []
+    lost += [f"the partial votes of {listed(sets, 3)}"] if sets and not partial else []
+    lost += [f"which documents {listed(unasked, 3)} was not asked about"] if unasked else []
+    if lost:
+        warnings.warn(
+            f"{path} does not hold {' and '.join(lost)}: write .parquet to keep everything",
+            LossWarning,
+            stacklevel=4,
+        )
 
 
 def _refuse_partial(
@@ -199,6 +223,13 @@ def _own(frame: pl.DataFrame, text: str, path: Path, classes: Sequence[str] | No
         raise InputError(
             f"the column {odd!r} does not hold votes: write the votes again", where=Where(str(path))
         )
+    try:
+        return _votes_of(frame, about)
+    except InputError as error:
+        raise error.located(Where(str(path))) from None
+
+
+def _votes_of(frame: pl.DataFrame, about: dict[str, Any]) -> Votes:
     shape = (frame.height, len(about["classes"]))
     return Votes(
         matrix=_matrix(frame.select(pl.col(about["sources"]).fill_null(ABSTAIN))),
@@ -301,6 +332,7 @@ def write_wrench(votes: Votes, folder: Path, corpus: Corpus, split: str = "train
         )
     if folder.exists() and not folder.is_dir():
         raise InputError("it is a file: pass a folder", where=Where(str(folder)))
+    _warn_of_loss(votes, folder / f"{split}.json", partial=False)
     folder.mkdir(parents=True, exist_ok=True)
     _write_json(path, labels)
     _write_json(folder / "meta.json", {"lf_names": votes.sources, "label_names": votes.classes})
@@ -308,11 +340,15 @@ def write_wrench(votes: Votes, folder: Path, corpus: Corpus, split: str = "train
 
 
 def _wrench_items(votes: Votes, corpus: Corpus) -> dict[str, Any]:
+    """The documents by id; another column that is called as the text is there gets another name."""
     gold = corpus.gold.tolist() if corpus.gold is not None else [-1] * votes.n
-    others = corpus.columns.rows(named=True) if corpus.columns.width else [{}] * votes.n
+    columns = corpus.columns
+    if TEXT in columns.columns:
+        columns = columns.rename({TEXT: _free(TEXT, set(columns.columns))})
+    others = columns.rows(named=True) if columns.width else [{}] * votes.n
     rows = zip(votes.ids, gold, votes.hard.tolist(), corpus.texts, others, strict=True)
     return {
-        str(id): {"label": label, "weak_labels": cast, "data": {"text": text, **data}}
+        str(id): {"label": label, "weak_labels": cast, "data": {TEXT: text, **data}}
         for id, label, cast, text, data in rows
     }
 

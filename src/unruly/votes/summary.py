@@ -19,15 +19,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import need
+from unruly.errors import InputError, need
 from unruly.html import html_table
 from unruly.statistics import Interval, Share, clustered, wilson
-from unruly.texts.columns import check_labels, label_numbers
-from unruly.votes.votes import ABSTAIN, Votes
+from unruly.texts.columns import check_labels, label_numbers, warn_if_counted_from_one
+from unruly.votes.votes import ABSTAIN, DIGITS, Votes
 from unruly.wording import aligned, listed, plural
 
 BLOCK_CELLS = 1 << 21  # cells of the matrix looked at together
-_DIGITS = 9  # counts are rounded to these, so that three thirds of a vote tie with one vote
 _MOST_CLASSES = 4  # named in a row of the table
 FEW_CLASSES = 12  # up to these, a pass over the block for each class is faster
 
@@ -91,7 +90,7 @@ def _with_sets(tally: Tally, votes: Votes) -> Tally:
         named[rows] += some
         named[rows, first] -= 1
         by_source[j] += some.sum(axis=0) - np.bincount(first, minlength=votes.m)
-    return Tally(tally.rows, tally.block, counts.round(_DIGITS), named, by_source, tally.cast)
+    return Tally(tally.rows, tally.block, counts.round(DIGITS), named, by_source, tally.cast)
 
 
 def sums(cells: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -294,9 +293,8 @@ def _interval(interval: Interval | None) -> str:
     return "-" if interval is None else f"{interval.low:.1%} to {interval.high:.1%}"
 
 
-def summarise(votes: Votes, gold: ArrayLike | None = None) -> Summary:
-    """Count everything in one pass over the votes."""
-    truth = None if gold is None else checked_gold(gold, votes)
+def summarise(votes: Votes, truth: NDArray[np.integer[Any]] | None = None) -> Summary:
+    """Count everything in one pass over the votes; the truth (n,) is class numbers, -1 where unknown."""
     counts = _Counts(votes)
     for tally in tallies(votes):
         counts.add(tally, None if truth is None else truth[tally.rows])
@@ -312,10 +310,17 @@ def summarise(votes: Votes, gold: ArrayLike | None = None) -> Summary:
 
 def checked_gold(gold: ArrayLike, votes: Votes) -> NDArray[np.int64]:
     """(n,): gold as class numbers, -1 where unknown; class names will do."""
-    truth = np.asarray(gold)
+    try:
+        truth = np.asarray(gold)
+    except ValueError:
+        raise InputError(
+            "gold must be one for each document, not lists of unequal length"
+        ) from None
     if truth.dtype.kind in "OUS":
         return label_numbers(gold, votes.classes, votes.n, "gold")
-    return check_labels(truth, votes.n, votes.m, "gold")
+    numbers = check_labels(truth, votes.n, votes.m, "gold")
+    warn_if_counted_from_one(pl.Series(numbers), numbers, votes.classes, "gold")
+    return numbers
 
 
 class _Counts:
@@ -343,7 +348,7 @@ class _Counts:
         self.covered_gold = 0
         self.uncovered_gold = np.zeros(m, dtype=np.int64)  # of each class
 
-    def add(self, tally: Tally, truth: NDArray[np.int64] | None) -> None:
+    def add(self, tally: Tally, truth: NDArray[np.integer[Any]] | None) -> None:
         cast = tally.cast
         several = cast > 1
         conflict = tally.conflict
@@ -363,7 +368,9 @@ class _Counts:
             self.checked += _columns(truth >= 0, voted)
             self._check(tally, truth, shares)
 
-    def _check(self, tally: Tally, truth: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
+    def _check(
+        self, tally: Tally, truth: NDArray[np.integer[Any]], shares: NDArray[np.float64]
+    ) -> None:
         known, cast = truth >= 0, tally.cast
         by_row, by_column = sums(self.votes.agrees(truth, tally.rows))
         self.correct += by_column
@@ -406,11 +413,11 @@ class _Counts:
         )
 
     def majority(self, scored: bool) -> MajoritySummary:
-        commonest = int(self.wins.round(_DIGITS).argmax()) if self.covered else None
+        commonest = int(self.wins.round(DIGITS).argmax()) if self.covered else None
         known = self.covered_gold + int(self.uncovered_gold.sum())
         accuracy = None
         if scored and commonest is not None and known:
-            right = round(self.right, _DIGITS) + int(self.uncovered_gold[commonest])
+            right = round(self.right, DIGITS) + int(self.uncovered_gold[commonest])
             accuracy = wilson(right, known)
         return MajoritySummary(
             coverage=self._share(self.covered),

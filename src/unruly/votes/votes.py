@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from unruly.errors import InputError
 from unruly.html import html_table
 from unruly.texts.columns import MOST_CLASSES as MOST_CLASSES
-from unruly.texts.columns import warn_if_counted_from_one
 from unruly.texts.corpus import is_all, picked_rows, row_numbers, split_index
+from unruly.votes.provenance import Match, PickedRows, Provenance
 from unruly.wording import index_of, plural
 
 if TYPE_CHECKING:
@@ -26,87 +26,8 @@ if TYPE_CHECKING:
 ABSTAIN = -1
 Columns = str | int | slice | Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any]
 EVEN = 1e-4  # shares that differ by less, relatively, are equal
-
-
-@dataclass(frozen=True)
-class Match:
-    """Why one source voted as it did on one document."""
-
-    source: str
-    rule: int  # which of the source's rules decided, counted from 0
-    label: str  # the class, or the classes of a partial vote: 'billing or bug'
-    spans: tuple[tuple[int, int], ...]  # character ranges of the text that the rule matched
-    reason: str  # the rule in words, e.g. 'keywords: subscribe'
-    some: tuple[str, ...] = ()  # the classes of a partial vote
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The class that it names, or all of a partial vote."""
-        return self.some or (self.label,)
-
-
-class Provenance(Protocol):
-    """Whoever made the votes, and can still tell why."""
-
-    @property
-    def matcher(self) -> object:
-        """The rules that made them."""
-
-    def matches(self, row: int) -> tuple[Match, ...]:
-        """What fired on this document, one `Match` for each source that voted."""
-
-    def of_sources(self, names: Sequence[str]) -> Provenance:
-        """The same for some of the sources only, in this order."""
-
-
-@dataclass(frozen=True, eq=False)
-class PickedRows:
-    """The provenance of rows picked from other votes: slices, splits, joined batches."""
-
-    parts: tuple[Provenance, ...]  # all of the same rules
-    part: NDArray[np.int64]  # (n,): which part a row is from
-    row: NDArray[np.int64]  # (n,): its number there
-
-    @classmethod
-    def of(cls, provenance: Provenance, n: int) -> PickedRows:
-        """All rows of one part."""
-        if isinstance(provenance, cls):
-            return provenance
-        return cls((provenance,), np.zeros(n, dtype=np.int64), np.arange(n))
-
-    @classmethod
-    def joined(cls, votes: Sequence[Votes]) -> PickedRows | None:
-        """The rows of several votes one below the other; None unless all know the same rules."""
-        given = [(v.provenance, v.n) for v in votes if v.n]
-        known = [cls.of(provenance, n) for provenance, n in given if provenance is not None]
-        if not known or len(known) < len(given):
-            return None
-        parts = tuple(part for picked in known for part in picked.parts)
-        if any(part.matcher != parts[0].matcher for part in parts):
-            return None
-        first = np.cumsum([0, *(len(picked.parts) for picked in known)])
-        return cls(
-            parts,
-            np.concatenate([p.part + start for p, start in zip(known, first, strict=False)]),
-            np.concatenate([p.row for p in known]),
-        )
-
-    @property
-    def matcher(self) -> object:
-        """The rules that made the votes."""
-        return self.parts[0].matcher
-
-    def take(self, rows: NDArray[np.int64]) -> PickedRows:
-        """Some of these rows."""
-        return PickedRows(self.parts, self.part[rows], self.row[rows])
-
-    def of_sources(self, names: Sequence[str]) -> PickedRows:
-        """The same rows for some of the sources only."""
-        return replace(self, parts=tuple(part.of_sources(names) for part in self.parts))
-
-    def matches(self, row: int) -> tuple[Match, ...]:
-        """What fired on this document."""
-        return self.parts[int(self.part[row])].matches(int(self.row[row]))
+DIGITS = 9  # counts of votes are rounded to these, so that three thirds of a vote tie with one vote
+SLACK = 0.01  # how far from 1 the shares of a soft vote may sum: some are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +70,9 @@ class Votes:
             )
         if not 2 <= len(self.classes) <= MOST_CLASSES:
             raise InputError(f"votes need 2 to {MOST_CLASSES} classes, not {len(self.classes)}")
+        if len(set(self.classes)) != len(self.classes):
+            twice = next(c for c in self.classes if self.classes.count(c) > 1)
+            raise InputError(f"two classes are named {twice!r}: give each class its own name")
         if n and k:
             low, high = int(self.matrix.min()), int(self.matrix.max())
             if low < ABSTAIN or high >= len(self.classes):
@@ -162,12 +86,26 @@ class Votes:
                 raise InputError(
                     f"soft votes of {source!r} must be {plural(n, 'document')} × {len(self.classes)} classes"
                 )
+            self._check_shares(source, values)
         for source, missing in self.unasked.items():
             if source not in self.sources or missing.shape != (n,):
                 raise InputError(f"unasked documents of {source!r} must be one flag a document")
         ours = self.matrix.view()  # not copied: the caller's own array stays writeable
         ours.flags.writeable = False
         object.__setattr__(self, "matrix", ours)
+
+    def _check_shares(self, source: str, shares: NDArray[np.float32]) -> None:
+        """Refuse soft votes (n, m) that are no probabilities; where the source abstains they may be anything."""
+        with np.errstate(invalid="ignore"):
+            off = np.abs(shares.sum(axis=1) - 1)  # (n,)
+        good = (shares >= 0).all(axis=1) & (off <= SLACK + EVEN)  # NaN is neither
+        bad = np.flatnonzero(~good & (self.matrix[:, self.sources.index(source)] != ABSTAIN))
+        if len(bad):
+            found = ", ".join(f"{share:g}" for share in shares[bad[0]].tolist())
+            raise InputError(
+                f"the soft vote of {source!r} in row {bad[0]} is {found}: give each class a share from 0 to 1, which "
+                "sum to 1, or -1 in the matrix where the source abstains"
+            )
 
     @classmethod
     def from_array(
@@ -310,12 +248,7 @@ class Votes:
         """
         from unruly.votes.summary import checked_gold, summarise
 
-        if gold is not None:
-            named = np.asarray(gold).dtype.kind in "OUS"
-            gold = checked_gold(gold, self)
-            if not named:
-                warn_if_counted_from_one(pl.Series(gold), gold, self.classes, "gold")
-        return summarise(self, gold)
+        return summarise(self, None if gold is None else checked_gold(gold, self))
 
     @property
     def n(self) -> int:
@@ -374,6 +307,14 @@ class Votes:
             matrix[sets.any(axis=1), j] = ABSTAIN
         return matrix
 
+    def shares_differ(self, source: str) -> bool:
+        """Whether a soft vote of the source is neither for one class nor partial: it has probabilities to keep."""
+        j = self.sources.index(source)
+        cast = self.voted[:, j]
+        if j in self.sets:
+            cast = cast & ~self.sets[j].any(axis=1)
+        return bool((self.soft[source][cast].max(axis=1, initial=0) < 1 - EVEN).any())
+
     def agrees(
         self, answers: NDArray[np.integer[Any]], rows: slice = slice(None)
     ) -> NDArray[np.bool_]:
@@ -426,7 +367,7 @@ class Votes:
             counts[:, r] = (self.hard == r).sum(axis=1)
         for sets in self.sets.values():
             counts += sets / np.maximum(sets.sum(axis=1, keepdims=True), 1)
-        return counts
+        return counts.round(DIGITS) if self.sets else counts
 
     def take(self, rows: ArrayLike) -> Votes:
         """The same votes for some documents only: row numbers, or a mask. The rules stay known."""
@@ -553,7 +494,12 @@ def class_numbers(array: ArrayLike, abstain: int = ABSTAIN) -> NDArray[np.int8]:
     array([[ 0, -1],
            [ 1,  1]], dtype=int8)
     """
-    raw = np.asarray(array)
+    try:
+        raw = np.asarray(array)
+    except ValueError:
+        raise InputError(
+            "the votes are not a matrix: give each document one value for each source"
+        ) from None
     if raw.ndim != 2:
         raise InputError(
             f"votes must be a matrix of documents × sources, not {raw.ndim}-dimensional"

@@ -22,8 +22,9 @@ from unruly.features.custom import PrecomputedFeatures
 from unruly.features.encoder import Features
 from unruly.features.registry import encoder_from
 from unruly.files import written_whole
-from unruly.learner import UNKNOWN, Gold
+from unruly.learner import Gold
 from unruly.progress import SILENT, Progress, stage
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.texts.wrench import is_wrench
 from unruly.votes.votes import Votes

@@ -12,12 +12,13 @@ from unruly.features.cache import FeatureCache as FeatureCache
 from unruly.features.registry import encoder_from
 from unruly.features.stack import EncoderStack
 from unruly.labelmodels.majority_vote import MajorityVote
-from unruly.learner import UNKNOWN, Gold
+from unruly.learner import Gold
 from unruly.model.fitted import repeated
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus, text_digests
 from unruly.votes.votes import Votes
 from unruly_lab.peers.systems import Documents
@@ -123,9 +124,7 @@ def _prior(project: Project, votes: Votes) -> tuple[float, ...] | None:
     stated = parse_prior(project.prior, votes.classes)
     if stated is None:
         return None
-    return (
-        tuple(MajorityVote().fit(votes).class_prior_.tolist()) if stated.of_votes else stated.shares
-    )
+    return stated.with_votes(MajorityVote().fit(votes).class_prior_.tolist())
 
 
 def _keywords(project: Project) -> tuple[tuple[str, ...], ...]:

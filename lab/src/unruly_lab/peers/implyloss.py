@@ -29,10 +29,11 @@ from torch.nn.functional import cross_entropy
 
 from unruly.errors import InputError
 from unruly.labelmodels.majority_vote import majority_vote
-from unruly.learner import UNKNOWN, Gold, check_labels
+from unruly.learner import Gold, check_labels
 from unruly.ledger import GoldUse, Use
 from unruly.paper.training_set import moments
 from unruly.progress import SILENT, Progress, stage
+from unruly.texts.columns import UNKNOWN
 from unruly.votes.votes import Votes
 from unruly_lab.peers.bert_mlp import Mlp, scaled
 from unruly_lab.peers.networks import BestEpoch, FlatNetwork, batches, computing

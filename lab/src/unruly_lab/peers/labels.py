@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.labelmodels.majority_vote import majority_vote
-from unruly.learner import UNKNOWN, Gold, check_labels
+from unruly.learner import Gold, check_labels
 from unruly.ledger import GoldUse, Use
 from unruly.paper.cotraining import cotrain
 from unruly.paper.inference import CoTrained
 from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT, Progress
+from unruly.texts.columns import UNKNOWN
 from unruly_lab.peers.networks import BestEpoch
 from unruly_lab.peers.systems import TrainingData
 

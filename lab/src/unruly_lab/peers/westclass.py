@@ -29,9 +29,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unruly.errors import SettingsError
-from unruly.learner import UNKNOWN, Gold
+from unruly.learner import Gold
 from unruly.ledger import GoldUse
 from unruly.progress import SILENT, Progress, stage
+from unruly.texts.columns import UNKNOWN
 from unruly_lab.peers.labels import clean_labels, clean_used
 from unruly_lab.peers.networks import BestEpoch, computing
 from unruly_lab.peers.pseudo_documents import (
