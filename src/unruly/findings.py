@@ -311,6 +311,11 @@ class RepeatedSource:
     votes: int
     share: float  # of its votes
 
+    @property
+    def adds_nothing(self) -> bool:
+        """Whether the other source casts every one of its votes."""
+        return self.share >= 1
+
 
 @dataclass(frozen=True)
 class Conflict:

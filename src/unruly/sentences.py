@@ -83,6 +83,8 @@ def sentence(found: Finding) -> str:
                 "Class shares are not known, and estimated accuracies depend on them, so no source and no word is "
                 "judged by an estimate: state `prior` under [task], or label 20 documents (`unruly label`), and fit again."
             )
+        case RepeatedSource() if found.adds_nothing:
+            return f"All {found.votes:,} votes of {found.source} are also votes of {found.other}: disable {found.source}."
         case RepeatedSource():
             return (
                 f"{found.share:.0%} of the {found.votes:,} votes of {found.source} are also votes of "
@@ -201,8 +203,7 @@ def _how(found: WeakSource | WeakWord) -> str:
 def _weak_word(found: WeakWord) -> str:
     first = (
         f"{found.word!r} in {found.source}: right on {found.accuracy} of {found.votes:,} votes for "
-        f"{found.label} ({_how(found)}); the rest of the list: {found.others}; {found.label} in all documents: "
-        f"{found.chance:.0%}"
+        f"{found.label} ({_how(found)}); the rest of the list: {found.others}; by chance: {found.chance:.0%}"
     )
     if found.checked is not None:
         labels = plural(round(found.checked.n), "true label")

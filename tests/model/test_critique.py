@@ -298,6 +298,15 @@ def test_without_known_shares_no_estimate_judges_a_source_or_a_word(
     assert [c.word for c in labelled if isinstance(c, WeakWord)] == ["song"]
 
 
+def test_a_source_that_repeats_another_but_adds_points_is_left_alone() -> None:
+    votes = votes_of([[0, 0, -1], [1, 1, -1]] * 50)
+    found = critique_rules(votes, judged(votes))
+    assert [c.source for c in found if isinstance(c, RepeatedSource)] == ["y"]
+    adds = {"y": Share(0.02, 0.01, 0.03, 100)}
+    found = critique_rules(votes, judged(votes), adds=adds)
+    assert not [c for c in found if isinstance(c, RepeatedSource)]
+
+
 def test_a_source_that_adds_points_is_not_to_be_disabled() -> None:
     votes = votes_of([[0, 0, -1], [1, 1, -1]] * 50)
     wrong = {"x": wilson(30, 100)}
@@ -326,6 +335,7 @@ def test_what_a_critique_asks_for() -> None:
     assert remedy_of(SOURCE) == DisableSource("link")
     assert remedy_of(SilentSource("x")) == DisableSource("x")
     assert remedy_of(RepeatedSource("a", "b", 40, 0.9)) == MergeSource("a", "b")
+    assert remedy_of(RepeatedSource("a", "b", 40, 1.0)) == DisableSource("a")
 
 
 def test_where_a_person_has_to_read_first_there_is_no_remedy() -> None:
@@ -344,7 +354,7 @@ def test_what_is_clearly_better_than_chance_is_kept() -> None:
     word = replace(WORD, chance=0.05)
     assert remedy_of(word) is None
     assert sentence(word).endswith("keep the word, or make it more specific.")
-    assert "spam in all documents: 5%" in sentence(word)
+    assert "by chance: 5%" in sentence(word)
     unsure = replace(WORD, accuracy=Share(0.4, 0.2, 0.6, 50))
     assert remedy_of(unsure) is None
     assert sentence(unsure).endswith("Read some of its matches before you change it.")

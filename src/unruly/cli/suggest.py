@@ -255,7 +255,7 @@ def _lines(number: int, one: RuleSuggestion, place: Place) -> str:
     head = f"{number:>2}. {one.label}: {one.condition}  (into {place})"
     figures = (
         f"    {plural(one.documents, 'document')}, {one.uncovered:,} without votes; about {share.value:.0%} right "
-        f"({share.low:.0%} to {share.high:.0%}; {one.label} in all documents {one.usual:.0%})"
+        f"({share.low:.0%} to {share.high:.0%}; by chance {one.usual:.0%})"
     )
     if one.guess:
         head += "  guess: read its matches first"

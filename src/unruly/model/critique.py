@@ -104,6 +104,8 @@ def remedy_of(critique: Critique) -> Remedy | None:
             return DisableSource(critique.source) if critique.clear and not kept else None
         case SilentSource(source=source):
             return DisableSource(source)
+        case RepeatedSource(source=source) if critique.adds_nothing:
+            return DisableSource(source)
         case RepeatedSource(source=source, other=other):
             return MergeSource(source, other)
         case _:
@@ -252,7 +254,7 @@ def critique_rules(
         *weak,
         *words,
         *_conflicts(votes, pairs),
-        *_repeated(pairs),
+        *(one for one in _repeated(pairs) if one.source not in gains or gains[one.source].low <= 0),
         *silent,
         *_uncovered(votes, final),
     )

@@ -470,7 +470,7 @@ def _suggestions(facts: Facts) -> str:
     message += "".join(f"{line[:1].upper()}{line[1:]}. " for line in sorted(odd))
     header = ["rule", "class", "documents", "without votes"]
     header += ["predictions changed"] if known else []
-    header += ["class in all documents", "estimated accuracy"]
+    header += ["by chance", "estimated accuracy"]
     header += ["measured accuracy"] if scored else []
     rows = [
         [s.condition, s.label, f"{s.documents:,}", f"{s.uncovered:,}"]
