@@ -170,7 +170,9 @@ def _names(frame: Frame, shown: Sequence[tuple[SourceFacts, Share]]) -> list[str
     """Names of the widest sources, each at the first free place around its dot."""
     at = [(frame.x(s.coverage), frame.y(e.value)) for s, e in shown]
     taken = [(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in at]
-    for s, _ in shown:
+    for s, e in shown:
+        x = frame.x(s.coverage)
+        taken.append((x - 3, frame.y(e.high), x + 3, frame.y(e.low)))  # the line of its interval
         if s.measured is not None:
             x, y = frame.x(s.coverage), frame.y(s.measured.value)
             taken.append((x - 5, y - 5, x + 5, y + 5))
