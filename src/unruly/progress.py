@@ -37,6 +37,22 @@ class Silent:
 SILENT: Progress = Silent()
 
 
+class Inner:
+    """Work inside a stage that has begun: what is done counts there, and stages of its own are not shown."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.done = 0
+
+    def start(self, what: str, total: int | None, unit: str) -> None: ...
+
+    def advance(self, units: int, note: str = "") -> None:
+        self.done += units
+        self._progress.advance(units, note)
+
+    def finish(self) -> None: ...
+
+
 class NotebookBar:
     """A bar for notebooks: one line of text that is overwritten as the work goes on."""
 

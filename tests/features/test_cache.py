@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from safetensors.numpy import load_file
 from unruly.features.cache import CacheWarning, FeatureCache, FeatureFile, keys_of
 from unruly.features.encoder import State, text_views
 from unruly.features.lsa import Lsa
-from unruly.progress import SILENT, Progress
+from unruly.progress import SILENT, Progress, stage
 from unruly.texts.corpus import Corpus
 
 
@@ -74,6 +74,45 @@ def test_a_second_run_encodes_nothing(tmp_path: Path) -> None:
     check(FeatureCache(tmp_path).encode(first, TEXTS), TEXTS)
     check(FeatureCache(tmp_path).encode(second, TEXTS), TEXTS)
     assert (len(first.given), second.given) == (len(TEXTS), [])
+
+
+def test_a_cache_that_is_only_read_writes_nothing(tmp_path: Path) -> None:
+    reader = FeatureCache(tmp_path / "kept", read_only=True)
+    check(reader.encode(Counting(), TEXTS[:9]), TEXTS[:9])
+    reader.fitted(Lsa(dim=2), ["a good film", "a bad film", "so good"])
+    assert not (tmp_path / "kept").exists()
+    FeatureCache(tmp_path / "kept").encode(Counting(), TEXTS[:5])
+    before = sorted((tmp_path / "kept").rglob("*"))
+    partly, mixed = Counting(), ["new", *TEXTS[4::-1], "new", TEXTS[7]]
+    check(reader.encode(partly, mixed), mixed)
+    assert sorted(partly.given) == sorted(["new", TEXTS[7]])
+    assert sorted((tmp_path / "kept").rglob("*")) == before
+
+
+def test_progress_is_that_of_the_encoder_and_ends_at_all_texts(tmp_path: Path) -> None:
+    class Slow(Counting):
+        def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
+            with stage(progress, "its own stage", len(texts), "texts"):
+                for _ in texts:
+                    progress.advance(1)
+            return super().encode(texts)
+
+    class Told:
+        stages: ClassVar[list[str]] = []
+        steps: ClassVar[list[int]] = []
+
+        def start(self, what: str, total: int | None, unit: str) -> None:
+            self.stages.append(what)
+
+        def advance(self, units: int, note: str = "") -> None:
+            self.steps.append(units)
+
+        def finish(self) -> None: ...
+
+    FeatureCache(tmp_path).encode(Slow(), ["a", "b", "c", "a"], Told())
+    assert Told.stages == ["encoding with counting"]
+    assert sum(Told.steps) == 4
+    assert Told.steps.count(1) >= 3, "one for each text that is encoded"
 
 
 def test_only_new_texts_are_encoded(tmp_path: Path) -> None:

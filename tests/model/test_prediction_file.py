@@ -13,8 +13,10 @@ import pytest
 from tests.model.planted import texts
 
 from unruly.errors import InputError
-from unruly.model.predictions import Predictions, predict_file
+from unruly.features.lsa import Lsa
+from unruly.model.predictions import Predictions, encode_stream, predict_file
 from unruly.model.weak_classifier import WeakClassifier
+from unruly.progress import Progress
 from unruly.texts.corpus import Corpus
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
@@ -110,8 +112,28 @@ def test_a_stream_keeps_no_features(
     model: WeakClassifier, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "kept"))
+    monkeypatch.setattr(model, "cache", True)
     predict_file(model, data, data.with_name("out.csv"), text="comment", batch_rows=10)
     assert not list(tmp_path.rglob("*.features"))
+
+
+def test_features_that_are_kept_already_are_read(
+    model: WeakClassifier, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "kept"))
+    monkeypatch.setattr(model, "cache", True)
+    first, second = data.with_name("first.csv"), data.with_name("second.csv")
+    predict_file(model, data, first, text="comment")
+    model.predictions(Corpus.read(data, text="comment"))  # keeps them, as `evaluate` does
+    kept = list(tmp_path.rglob("*.features"))
+
+    def encode(*_: object) -> None:
+        raise AssertionError("encoded again")
+
+    monkeypatch.setattr(Lsa, "encode", encode)
+    predict_file(model, data, second, text="comment", batch_rows=10)
+    assert second.read_bytes() == first.read_bytes()
+    assert kept == list(tmp_path.rglob("*.features")) != []
 
 
 def test_a_failure_half_way_leaves_the_old_file_and_no_other(
@@ -125,7 +147,9 @@ def test_a_failure_half_way_leaves_the_old_file_and_no_other(
         text_column = None
         batches = 0
 
-        def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
+        def predictions(
+            self, documents: Corpus, *, progress: Progress, cached: bool
+        ) -> Predictions:
             self.batches += 1
             if self.batches == 2:
                 raise InputError("one clear line")
@@ -151,7 +175,9 @@ def test_wide_features_are_made_of_fewer_rows_at_once(model: WeakClassifier, dat
         feature_width = 10_000_000
         text_column = None
 
-        def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
+        def predictions(
+            self, documents: Corpus, *, progress: Progress, cached: bool
+        ) -> Predictions:
             sizes.append(len(documents))
             return model.predictions(documents, cached=cached)
 
@@ -209,19 +235,35 @@ def test_cells_that_look_like_numbers_are_not_touched(
 
 
 def test_progress_is_told(model: WeakClassifier, data: Path) -> None:
-    class Told:
-        done = 0
-        total: int | None = 0
-
-        def start(self, what: str, total: int | None, unit: str) -> None:
-            self.total = total
-
-        def advance(self, units: int, note: str = "") -> None:
-            self.done += units
-
-        def finish(self) -> None: ...
-
     told = Told()
     out = data.with_name("out.csv")
     predict_file(model, data, out, text="comment", batch_rows=10, progress=told)
-    assert told.done == told.total == 25
+    assert told.finished["labelling"] == [25]
+
+
+def test_progress_is_told_inside_a_batch(model: WeakClassifier, data: Path) -> None:
+    told = Told()
+    predict_file(model, data, data.with_name("out.csv"), text="comment", progress=told)
+    assert told.finished["encoding with lsa"] == [25]
+    told = Told()
+    encode_stream(model, Corpus.scan(data, text="comment"), data.with_name("out.parquet"), told)
+    assert told.finished["encoding with lsa"] == [25]
+
+
+class Told:
+    """What was done of each stage, by its name, once it is over."""
+
+    def __init__(self) -> None:
+        self.open: list[tuple[str, int]] = []
+        self.finished: dict[str, list[int]] = {}
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        self.open.append((what, 0))
+
+    def advance(self, units: int, note: str = "") -> None:
+        what, done = self.open.pop()
+        self.open.append((what, done + units))
+
+    def finish(self) -> None:
+        what, done = self.open.pop()
+        self.finished.setdefault(what, []).append(done)

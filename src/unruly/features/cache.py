@@ -41,7 +41,7 @@ from unruly.files import (
     without_digest,
     written_whole,
 )
-from unruly.progress import SILENT, Progress, stage
+from unruly.progress import SILENT, Inner, Progress, stage
 from unruly.wording import plural
 
 LIMIT = 4 * 1024**3  # bytes
@@ -68,6 +68,8 @@ class CacheWarning(UserWarning):
 class FeatureCache:
     """The features on disk. `limit` bytes are kept, the least recently used files go first.
 
+    One that is `read_only` gives the features that others have kept, and keeps none.
+
     >>> import tempfile
     >>> from unruly.features.lsa import Lsa
     >>> cache = FeatureCache(Path(tempfile.mkdtemp()))
@@ -82,6 +84,7 @@ class FeatureCache:
 
     folder: Path = field(default_factory=lambda: cache_folder() / "features")
     limit: int = LIMIT
+    read_only: bool = False
 
     def encode(
         self, encoder: Encoder, texts: Sequence[str], progress: Progress = SILENT
@@ -92,20 +95,24 @@ class FeatureCache:
         if not len(texts):
             return np.zeros((0, encoder.width), dtype=np.float32)
         room = self.folder / encoder.identity
+        if self.read_only:
+            return self._read(encoder, texts, room, progress)
         whole = room / f"{_digest(texts)}.features"
         keys = keys_of(texts)
         try:
             found = _opened(whole)
             if found is None or not found.holds(keys, encoder.width):
                 room.mkdir(parents=True, exist_ok=True)
-                self._fill(encoder, texts, keys, whole, progress)
+                with _own_part(whole, len(texts), encoder.width) as file:
+                    _copy_known(file, keys, room)
+                    _encode_rest(file, encoder, texts, keys, progress)
                 found = _opened(whole)
                 self.files.trim(self.limit, whole, _dead)
             why = "it was deleted while it was written"
         except OSError as error:
             found, why = None, error.strerror or ""
         if found is None:
-            _warn(f"{self.folder}: the cache cannot be used ({why}): continuing without it")
+            _warn(self._unusable(why))
             return encoder.encode(texts, progress)
         return np.asarray(found.values)
 
@@ -121,40 +128,59 @@ class FeatureCache:
         if (found := _read_encoder(place)) is not None:
             return found
         done = encoder.fit(texts, progress)
+        if self.read_only:
+            return done
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             with written_whole(place) as part:
                 part.write_bytes(_encoder_bytes(done))
         except OSError as error:
-            _warn(
-                f"{self.folder}: the cache cannot be used ({error.strerror}): continuing without it"
-            )
+            _warn(self._unusable(error.strerror))
         self.files.trim(self.limit, place, _dead)
         return done
+
+    def _read(
+        self, encoder: Encoder, texts: Sequence[str], room: Path, progress: Progress
+    ) -> NDArray[np.float32]:
+        """(n, width): what is on disk is read, the rest is encoded, and nothing is written."""
+        if not room.is_dir():
+            return encoder.encode(texts, progress)
+        file = FeatureFile.in_memory(len(texts), encoder.width)
+        keys = keys_of(texts)
+        try:
+            _copy_known(file, keys, room)
+        except OSError as error:
+            _warn(self._unusable(error.strerror))
+        if not file.written.any():
+            return encoder.encode(texts, progress)
+        _encode_rest(file, encoder, texts, keys, progress)
+        return file.values
+
+    def _unusable(self, why: str | None) -> str:
+        return f"{self.folder}: the cache cannot be used ({why or ''}): continuing without it"
 
     @property
     def files(self) -> CacheFiles:
         """All that it has written."""
         return CacheFiles(self.folder, _OURS)
 
-    def _fill(
-        self,
-        encoder: Encoder,
-        texts: Sequence[str],
-        keys: KeyArray,
-        whole: Path,
-        progress: Progress,
-    ) -> None:
-        """Encode what is new into a file of this process's own, and rename it when it is complete."""
-        with _own_part(whole, len(texts), encoder.width) as file:
-            _copy_known(file, keys, whole.parent)
-            new = np.flatnonzero(~file.written)
-            with stage(progress, f"encoding with {encoder.name}", len(texts), "texts"):
-                progress.advance(len(texts) - len(new))
-                for rows, first, which in _slices(keys, new):
-                    values = encoder.encode([texts[int(row)] for row in rows[first]])
-                    file.write(rows, keys[rows], values[which])
-                    progress.advance(len(rows))
+
+def _encode_rest(
+    file: FeatureFile,
+    encoder: Encoder,
+    texts: Sequence[str],
+    keys: KeyArray,
+    progress: Progress,
+) -> None:
+    """Encode the texts whose rows are not written yet."""
+    new = np.flatnonzero(~file.written)
+    with stage(progress, f"encoding with {encoder.name}", len(texts), "texts"):
+        progress.advance(len(texts) - len(new))
+        for rows, first, which in _slices(keys, new):
+            inner = Inner(progress)
+            values = encoder.encode([texts[int(row)] for row in rows[first]], inner)
+            file.write(rows, keys[rows], values[which])
+            progress.advance(len(rows) - inner.done)
 
 
 @contextmanager
@@ -292,7 +318,7 @@ def _warn(message: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FeatureFile:
-    """Keys, values and checksums of n texts on disk."""
+    """Keys, values and checksums of n texts, on disk or in memory."""
 
     path: Path
     keys: KeyArray  # (n, 16)
@@ -322,6 +348,16 @@ class FeatureFile:
             path.unlink(missing_ok=True)
             raise
         return cls.open(path, "r+")
+
+    @classmethod
+    def in_memory(cls, n: int, width: int) -> FeatureFile:
+        """The same without a file."""
+        return cls(
+            Path(),
+            np.zeros((n, KEY_BYTES), dtype=np.uint8),
+            np.zeros((n, width), dtype=np.float32),
+            np.zeros(n, dtype=np.uint32),
+        )
 
     @classmethod
     def open(cls, path: Path, mode: str = "r") -> FeatureFile:

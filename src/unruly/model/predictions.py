@@ -232,7 +232,7 @@ class Predictor(Protocol):
     def text_column(self) -> str | None:
         """The column that it was fitted on, where that is known."""
 
-    def predictions(self, documents: Corpus, *, cached: bool) -> Predictions:
+    def predictions(self, documents: Corpus, *, progress: Progress, cached: bool) -> Predictions:
         """Everything it says of these documents; `cached`: features may be kept on disk."""
 
 
@@ -323,7 +323,7 @@ def predict_stream(
         nonlocal covered, without
         with warnings.catch_warnings():  # warned once, for all batches
             warnings.simplefilter("ignore", GaveUpWarning)
-            answers = model.predictions(corpus, cached=False)
+            answers = model.predictions(corpus, progress=progress, cached=False)
         for fact in given_up(answers.votes):
             before = slow.get((fact.source, fact.rule))
             count = fact.documents + (before.documents if before else 0)
@@ -406,7 +406,7 @@ class Encodes(Protocol):
     def feature_width(self) -> int:
         """d, how many numbers a document becomes."""
 
-    def encode(self, X: Corpus, *, cached: bool) -> NDArray[np.float32]:
+    def encode(self, X: Corpus, *, cached: bool, progress: Progress) -> NDArray[np.float32]:
         """(n, d); `cached`: they may be kept on disk."""
 
 
@@ -438,7 +438,7 @@ def encode_stream(
     def encoded(corpus: Corpus) -> pl.DataFrame:
         nonlocal without
         without += corpus.missing_count
-        values = model.encode(corpus, cached=False)
+        values = model.encode(corpus, cached=False, progress=progress)
         return pl.DataFrame({name: pl.Series(values, dtype=kind)})
 
     writer = RowWriter(stream, target, {name: kind})

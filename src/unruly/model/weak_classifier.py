@@ -8,6 +8,7 @@ model is read without importing scikit-learn.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -234,9 +235,9 @@ class WeakClassifier:
         """Everything about these documents: labels, confidence, who decided, which sources voted.
 
         Votes are taken as given; without them the model's own rules are applied to texts. With `cached=False`
-        the features are not kept on disk, as for a stream of documents that nobody reads twice.
+        features that are on disk are read and none are kept there, as for a stream of documents that nobody reads twice.
         """
-        cache = self._cache() if cached else None
+        cache = self._cache(read_only=not cached)
         fitted = self.fitted
         return fitted.predictions(fitted.documents(documents), votes, cache, progress)
 
@@ -246,8 +247,8 @@ class WeakClassifier:
         return self.fitted.width
 
     def encode(self, X: Any, *, cached: bool = True, progress: Progress = SILENT) -> Any:
-        """(n, d): the features that the model reads of these documents, as float32."""
-        cache = self._cache() if cached else None
+        """(n, d): the features that the model reads of these documents, as float32; `cached` as in `predictions`."""
+        cache = self._cache(read_only=not cached)
         fitted = self.fitted
         return fitted.features(fitted.documents(X), cache, progress, keyed=False).matrix()
 
@@ -590,14 +591,14 @@ class WeakClassifier:
                 )
         return settings_for(self.method, self.settings)
 
-    def _cache(self) -> FeatureCache | None:
-        if not isinstance(self.cache, bool):
-            return self.cache
-        if not self.cache:
-            return None
-        from unruly.features.cache import FeatureCache  # brings SciPy and scikit-learn, for lsa
+    def _cache(self, read_only: bool = False) -> FeatureCache | None:
+        if isinstance(self.cache, bool):
+            if not self.cache:
+                return None
+            from unruly.features.cache import FeatureCache  # brings SciPy and scikit-learn, for lsa
 
-        return FeatureCache()
+            return FeatureCache(read_only=read_only)
+        return replace(self.cache, read_only=True) if read_only else self.cache
 
     def _adopt(self, fitted: Fitted) -> None:
         """Set the learned attributes, which end in an underscore."""
