@@ -239,6 +239,24 @@ def test_the_whole_of_a_minilm_model_is_one_graph(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, model.predict_proba([text]), atol=1e-5)
 
 
+def test_progress_is_told_while_texts_are_encoded(films: Path, tmp_path: Path) -> None:
+    told = list[tuple[str, int]]()
+
+    class Told:
+        def start(self, what: str, total: int | None, unit: str) -> None:
+            told.append((what, 0))
+
+        def advance(self, units: int, note: str = "") -> None:
+            what, done = told.pop()
+            told.append((what, done + units))
+
+        def finish(self) -> None: ...
+
+    export(films, tmp_path / "out", progress=Told())
+    kept = load(films).fitted.neighbourhood.snippets or ()
+    assert told == [("encoding with lsa", len(kept))]  # once, although there may be two graphs
+
+
 def test_an_export_leaves_no_telemetry(
     films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

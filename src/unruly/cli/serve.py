@@ -210,7 +210,14 @@ def export(
 
     screen = Screen(quiet, as_json)
     hub = None if repository is None else Destination.of(repository)
-    done = export(model, output, card=card or hub is not None, onnx=onnx, functions=functions)
+    done = export(
+        model,
+        output,
+        card=card or hub is not None,
+        onnx=onnx,
+        functions=functions,
+        progress=screen.progress(),
+    )
     address = None if hub is None else hub.push(done.folder)
     screen.answer(
         {

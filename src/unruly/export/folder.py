@@ -23,6 +23,7 @@ from unruly.files import folder_written_whole
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
 from unruly.model.storage import load
+from unruly.progress import SILENT, Progress, stage
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -109,6 +110,7 @@ def export(
     card: bool = False,
     onnx: bool = True,
     functions: Sequence[Path] = (),
+    progress: Progress = SILENT,
 ) -> Exported:
     """Write the folder, whole or not at all; the ONNX graph is compared with the model before."""
     source, target = Path(path), Path(folder)
@@ -124,16 +126,18 @@ def export(
     if fitted.rules is not None:
         fitted.rules.check_complete()
     learner = _exportable(fitted, source) if onnx else None
-    graph, compared = (None, None) if learner is None else _graph(fitted, learner, source)
+    compared = None
     with folder_written_whole(target) as part:
         shutil.copyfile(source, part / f"{name}.unruly")
         for file in named.files:
             shutil.copyfile(file, part / file.name)
         for folder_named in named.folders:
             shutil.copytree(folder_named, part / folder_named.name)
-        if learner is not None and graph is not None:
+        if learner is not None:
+            inputs = check_inputs(fitted, progress)
+            graph, compared = _graph(learner, inputs, source)
             (part / "model.onnx").write_bytes(graph)
-            _write_pipeline(fitted, learner, part, source)
+            _write_pipeline(fitted, learner, inputs, part, source, progress)
         extras = sorted(["serve", *extras_of(fitted)])
         weights = sorted({_WEIGHTS[kind] for kind in _encoder_kinds(fitted) if kind in _WEIGHTS})
         _write(part / "Dockerfile", dockerfile(name, extras, named, weights))
@@ -180,10 +184,9 @@ def _exportable(fitted: Fitted, source: Path) -> DenoisedModel:
     return learner
 
 
-def _graph(fitted: Fitted, learner: DenoisedModel, source: Path) -> tuple[bytes, Compared]:
+def _graph(learner: DenoisedModel, inputs: Inputs, source: Path) -> tuple[bytes, Compared]:
     """The ONNX graph, and how it was compared with the model."""
     graph = onnx_graph.build(learner)
-    inputs = check_inputs(fitted)
     difference = onnx_graph.largest_difference(graph, learner, inputs.features, inputs.votes)
     compared = Compared(inputs.features.n, inputs.texts is not None, difference)
     if not difference <= CLOSE:
@@ -202,16 +205,25 @@ def _soft_sources(fitted: Fitted) -> list[str]:
     return [source.name for source in each if source.soft(fitted.classes) is not None]
 
 
-def _write_pipeline(fitted: Fitted, learner: DenoisedModel, folder: Path, source: Path) -> None:
+def _write_pipeline(
+    fitted: Fitted,
+    learner: DenoisedModel,
+    inputs: Inputs,
+    folder: Path,
+    source: Path,
+    progress: Progress,
+) -> None:
     """Of a model with minilm alone: the graph from token ids to probabilities, compared with it, and its tokenizer."""
-    inputs = check_inputs(fitted)
     encoding, texts = fitted.encoder, inputs.texts
     encoder = None if encoding is None else onnx_graph.minilm_of(encoding.stack)
     if encoding is None or encoder is None or texts is None:
         return
     graph = onnx_graph.build_pipeline(learner, encoder, encoding.stack.parts[0].scales)
     expected = learner.heads(inputs.features, inputs.votes).combined
-    difference = onnx_graph.pipeline_difference(graph, encoder, texts, inputs.votes, expected)
+    with stage(progress, "comparing pipeline.onnx", len(texts), "texts"):
+        difference = onnx_graph.pipeline_difference(
+            graph, encoder, texts, inputs.votes, expected, progress
+        )
     if not difference <= CLOSE:
         raise InputError(
             f"{source}: the ONNX graph of the whole model differs from it by {difference:.2g} on {len(texts)} "
@@ -230,14 +242,15 @@ class Inputs:
     texts: list[str] | None  # None: random numbers
 
 
-def check_inputs(fitted: Fitted) -> Inputs:
+def check_inputs(fitted: Fitted, progress: Progress = SILENT) -> Inputs:
     """The training documents that the model keeps, with the votes that they had, so that no rule is run; else random numbers."""
     near, classes, sources = fitted.neighbourhood, fitted.classes, fitted.sources
     if fitted.encoder is not None and near.snippets:
         texts = list(near.snippets[:CHECKED])
         corpus = Corpus.from_texts(texts, name="the texts that the model keeps")
         votes = Votes.from_array(near.votes[: len(texts)], classes=classes, sources=sources)
-        return Inputs(fitted.features(Documents(corpus, None)), votes, texts)
+        features = fitted.features(Documents(corpus, None), progress=progress)
+        return Inputs(features, votes, texts)
     rng = np.random.default_rng(0)
     values = rng.normal(size=(CHECKED, fitted.width)).astype(np.float32)
     numbers = rng.integers(-1, len(classes), (CHECKED, len(sources)))

@@ -29,6 +29,7 @@ from unruly.errors import need
 from unruly.features.encoder import TEXT, Features
 from unruly.features.minilm import MiniLM, runtime_library, token_ids
 from unruly.features.stack import EncoderStack
+from unruly.progress import SILENT, Progress
 from unruly.votes.votes import Votes
 
 OPSET = 17
@@ -194,7 +195,12 @@ def _pooling(
 
 
 def pipeline_difference(
-    graph: bytes, encoder: MiniLM, texts: list[str], votes: Votes, expected: NDArray[np.float32]
+    graph: bytes,
+    encoder: MiniLM,
+    texts: list[str],
+    votes: Votes,
+    expected: NDArray[np.float32],
+    progress: Progress = SILENT,
 ) -> float:
     """The largest difference of a probability from the model's own, text by text."""
     runtime = runtime_library()
@@ -208,4 +214,5 @@ def pipeline_difference(
         given = {"ids": ids[None], "positions": np.arange(len(ids)), "votes": cast}
         (found,) = session.run(["probabilities"], given)
         most = max(most, float(np.abs(found[0] - expected[row]).max()))
+        progress.advance(1)
     return most
