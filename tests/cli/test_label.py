@@ -121,6 +121,7 @@ def test_a_second_run_asks_about_others_and_the_balance_is_told(
     both = unruly("evaluate", "m2.unruly", spam, "--labels", "--against", "m.unruly")
     assert both.out.startswith(judged.out.splitlines()[0])
     assert "difference on the same labels: " in both.out
+    assert "rank the models by this" in both.out
     assert (
         both.out.count("accuracy about") == 1
     )  # the other's own estimate does not differ by the same
@@ -306,6 +307,11 @@ def test_labels_without_a_project_or_a_label(unruly: Unruly, fitted: Path, spam:
     assert done.code == 2
     assert "--labels are a project's labels" in done.err
     assert "no document has a label yet" in unruly("evaluate", fitted, spam, "--labels").err
+    (spam / "labels.csv").write_text("id,label\nnobody,ham\n")
+    done = unruly("evaluate", fitted, spam, "--labels")
+    line = "labels.csv: 1 label set aside: its document is not in the data (nobody)"
+    assert (done.code, done.err) == (2, f"error: {line}: no label is left to estimate from\n")
+    assert line in unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa").err
 
 
 @dataclass

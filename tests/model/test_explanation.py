@@ -93,6 +93,7 @@ def test_neighbours_are_training_documents_with_their_beginnings(
     assert first.similarity > 0.99
     assert isinstance(first.id, int)
     assert corpus.texts[first.id] == first.text
+    assert f"predicted {first.label}  (id {first.id})" in str(told)
 
 
 @pytest.mark.parametrize("text", ["", " \n"])

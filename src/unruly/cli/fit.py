@@ -377,7 +377,10 @@ def _by_labels(
         gain = compare_accuracies(found, before, labels)
         plain["against"] = {**before.to_plain(), **gain.to_plain()}
         # Without the other's own estimate: each is nearer to the truth alone, and the two do not differ by the gain.
-        lines += [f"difference on the same labels: {gain}"]
+        lines += [
+            f"difference on the same labels: {gain}",
+            "(rank the models by this: two accuracies, each corrected by its model's confidence, may differ otherwise)",
+        ]
     screen.answer({**plain, "problems": problems_to_plain(labels.problems, labels.origin)})
     screen.say("\n".join([*lines, str(ledger)]))
     for line in problem_lines(labels.problems, labels.origin):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from unruly.denoising.balance import Balance, from_labels
 from unruly.errors import InputError
 from unruly.findings import BalanceOrigin
-from unruly.labelling.answers import Labelled
+from unruly.labelling.answers import Labelled, problem_lines
 from unruly.ledger import GoldUse, Use
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import Z95, Share, sample_rows, wilson
@@ -198,6 +198,9 @@ def check_drawn(labelled: Labelled) -> NDArray[np.intp]:
     rows = labelled.rows
     if len(rows):
         return rows
+    if not labelled.labels and labelled.problems:
+        why = "; ".join(problem_lines(labelled.problems, labelled.origin or "the labels"))
+        raise InputError(f"{why}: no label is left to estimate from")
     if not labelled.labels:
         raise InputError("no document has a label yet: `unruly label PROJECT` asks for some")
     raise InputError(

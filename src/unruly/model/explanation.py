@@ -279,7 +279,7 @@ def _why(vote: Vote) -> str:
 
 def _neighbour(neighbour: Neighbour) -> str:
     text = f"  {neighbour.text}" if neighbour.text is not None else ""
-    return f"{neighbour.similarity:.2f}  {neighbour.label}  (id {neighbour.id}){text}"
+    return f"{neighbour.similarity:.2f}  predicted {neighbour.label}  (id {neighbour.id}){text}"
 
 
 @dataclass(frozen=True)
