@@ -75,6 +75,13 @@ CASES = [
         toml=HEAD.replace('text = "text"', 'text = "comment"') + SOURCE,
     ),
     case(
+        "no column named",
+        "texts.csv",
+        'not obvious: pass it with text = "..." under [data] in unruly.toml (one of q, a)',
+        toml=HEAD.replace('text = "text"\n', "") + SOURCE,
+        texts__csv="q,a\nx,y\n",
+    ),
+    case(
         "mixed encodings",
         "texts.csv",
         "line 3",

@@ -142,7 +142,22 @@ def test_a_document_of_a_file(unruly: Unruly, fitted: Path, tmp_path: Path) -> N
     assert (
         "no document has the id 'c3' (ids are in column 'id', the first are a1, b2)" in missing.err
     )
+    assert "pass one, or another column of ids with --id-column" in missing.err
+    row = unruly("explain", fitted, "--data", data, "--id", "1")
+    assert "no document has the id '1'" in row.err
+    assert row.err.endswith("): the row with this number has the id 'b2'\n")
     assert "either a TEXT, or --data and --id" in unruly("explain", fitted).err
+
+
+def test_the_name_of_a_file_is_explained_with_a_hint(unruly: Unruly, fitted: Path) -> None:
+    Path("my test.csv").write_text("comment\nwhat a song\n")
+    done = unruly("explain", fitted, "my test.csv")
+    assert done.code == 0
+    assert done.err == (
+        "my test.csv is explained as a text; to explain a document of this file, use --data 'my test.csv' --id ID\n"
+    )
+    assert unruly("explain", fitted, "x" * 5000).err == ""
+    assert unruly("explain", fitted, TEXT).err == ""
 
 
 def test_one_text_needs_no_heavy_library(fitted: Path) -> None:

@@ -235,7 +235,11 @@ def test_the_column_of_the_training_texts_is_taken_again(unruly: Unruly, fitted:
     assert (json.loads(named.out)["text"], "as in training" in named.err) == ("title", False)
     data.write_text("title,body\na,please subscribe\n")  # the column is not there
     refused = unruly("predict", fitted, data, "-o", "out.csv")
-    assert "which column holds the text is not obvious" in refused.err
+    assert "which column holds the text is not obvious: pass it with --text (one" in refused.err
+    refused = unruly("explain", fitted, "--data", data, "--id", "0")
+    assert "pass it with --text-column (one" in refused.err
+    refused = unruly("diff", fitted, fitted, "--data", data)
+    assert 'pass it with text = "..." in a project' in refused.err
     data.write_text("text,comment\nplease subscribe,7\n")  # it is, but holds numbers
     numbers = unruly("predict", fitted, data, "-o", "out.csv")
     assert "text column: text\n" in numbers.err

@@ -182,6 +182,15 @@ def test_what_is_no_file_of_labels_is_refused(
         LabelFile.open(tmp_path / name)
 
 
+def test_one_column_is_asked_for_even_where_the_data_calls_it_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("key,label\na,b\n")
+    with pytest.raises(
+        InputError, match=r"no column is called 'id' .*begins with id,label,"
+    ) as told:
+        LabelFile.open(tmp_path / "labels.csv", {"id": "doc_id"})
+    assert "doc_id" not in str(told.value)
+
+
 WHOLE = "id,label,when,by,why,probability,note\n"
 ROW = "{},spam,2026-11-16T20:31:0{}.120Z,ada,balance#12,0.25,{}\n"
 

@@ -51,7 +51,7 @@ def refused(path: Path, content: bytes, **options: object) -> str:
         ("x.jsonl", b'{"text": "a"}\n{"text": \n', ", line 2: not JSON (column 10: "),
         ("x.jsonl", b'[{"text": "a"},\n{"text": "b"}]\n', "a JSON array is not JSON Lines"),
         ("x.jsonl", b'{"text": "a"}\n"b"\n', ", line 2: a str, not an object"),
-        ("x.csv", b"q,a\nx,y\n", 'not obvious: pass it with --text or text = "..." (one of q, a)'),
+        ("x.csv", b"q,a\nx,y\n", 'not obvious: pass it with text = "..." (one of q, a)'),
         ("x.csv", b"review,comment,n\nx,y,1\n", "(one of review, comment)"),
         ("x.csv", b"a,b\n1,2\n", ": no column holds text"),
         ("x.csv", b"text,n\ra,1\rb,2\r", ", line 1: the lines end in CR alone"),
@@ -80,6 +80,9 @@ def test_duplicate_ids_name_both_rows(tmp_path: Path) -> None:
     message = refused(tmp_path / "x.csv", b"text,k\na,7\nb,8\n\nc,7\n", id="k")
     assert message.startswith(", line 5: the id 7 is taken already (")
     assert "x.csv, line 2)" in message
+    many = refused(tmp_path / "x.csv", b"text,k\na,7\nb,8\nc,7\nd,8\ne,8\nf,9\n", id="k")
+    assert many.startswith(", line 4: the id 7 is taken already (")
+    assert "line 2; 2 ids of the rows read occur more than once): ids must be unique" in many
     assert ", line 3: the id (column 'k') is missing" in refused(
         tmp_path / "x.csv", b"text,k\na,7\nb,\n", id="k"
     )

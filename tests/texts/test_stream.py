@@ -79,6 +79,13 @@ def test_an_id_in_two_batches_is_refused_with_both_places(kind: str, tmp_path: P
         list(Corpus.scan(path, id="key", batch_rows=50))
 
 
+def test_all_ids_that_occur_twice_are_counted(tmp_path: Path) -> None:
+    keys = [f"k{i}" for i in range(40)]
+    pl.DataFrame({"text": ["x"] * 80, "key": [*keys, *keys]}).write_csv(tmp_path / "x.csv")
+    with pytest.raises(InputError, match=r"line 42: the id 'k0' is taken .*; 40 ids of the rows"):
+        list(Corpus.scan(tmp_path / "x.csv", id="key", batch_rows=40))
+
+
 def test_labels_in_batches_need_their_classes(tmp_path: Path) -> None:
     stream = Corpus.scan(many(tmp_path, "csv"), text="text", label="label")
     with pytest.raises(InputError, match=r"need their classes: give classes = \[...\]"):

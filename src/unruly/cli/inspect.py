@@ -7,6 +7,7 @@ import sys
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -131,7 +132,11 @@ def _lines(one: ShownDocument) -> str:
     type=PATH,
     help="A file or project: explain one of its documents, other columns included.",
 )
-@click.option("--id", "id_", help="With --data: which document, by its id or row number from 0.")
+@click.option(
+    "--id",
+    "id_",
+    help="With --data: which document, by its id, or in a file without ids by its row number, from 0.",
+)
 @click.option("--id-column", help="With --data: the column with the ids; id, where there is one.")
 @click.option("--text-column", help="With --data: the column with the texts, where not obvious.")
 @click.option("--words", type=click.IntRange(0), default=8, help="How many words to show.")
@@ -177,6 +182,7 @@ def explain(
     typed = os.fsencode(text or "").decode("utf-8", "replace")  # arguments may be any bytes
     if typed.endswith(".unruly"):
         check_not_swapped(model, Path(typed))
+    file_meant = _is_file(typed)
     loaded = load_model(model, functions, data)
     given: object = sys.stdin.read() if text == "-" else typed
     if data is not None and id_ is not None:
@@ -184,10 +190,22 @@ def explain(
     explanation = loaded.explain(given, words=words, neighbours=neighbours)
     screen.answer(explanation.to_plain())
     screen.say(str(explanation))
+    if file_meant:
+        screen.remark(
+            f"{typed} is explained as a text; to explain a document of this file, use --data {quote(typed)} --id ID"
+        )
     if explanation.lacking and data is None:
         screen.remark(
             "to explain a document with its other columns, use --data FILE --id ID instead of a TEXT"
         )
+
+
+def _is_file(text: str) -> bool:
+    """Whether a text is the name of a file or a folder that is there."""
+    try:
+        return bool(text) and Path(text).exists()
+    except (OSError, ValueError):  # too long, or no name of a file at all
+        return False
 
 
 @click.command()
@@ -233,6 +251,9 @@ def diff(
         corpus = None
         if data is not None:
             documents = data_file(data, split).for_model(models[1].text_column)
+            documents = replace(
+                documents, text_option='text = "..." in a project, passed as --data'
+            )
             corpus = documents.read_with_ids(models[1].class_names, split, models[1].id_column)
         difference = compare_models(models[0], models[1], corpus)
     else:

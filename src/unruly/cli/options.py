@@ -215,24 +215,28 @@ class DataFile:
     on_bad_row: OnBadRow = "keep"
     label_needed: bool = False  # whether it is an error that the file has no such column
     table: Table | None = None  # the file, where it is open already
+    text_option: str = "--text"  # of the command
 
     def read(self, classes: Sequence[str], split: str = "test") -> Corpus:
         """All documents; of a WRENCH folder, one split."""
         from unruly.project.project import DataFiles
+        from unruly.texts.columns import text_named_by
         from unruly.texts.stream import CorpusStream
 
         if self.is_wrench:
             files = replace(DataFiles(), **{split: str(self.path)})
             return files.read(split, Path(), tuple(classes))
-        return CorpusStream.open(
-            self.path if self.table is None else self.table,
-            text=self.text,
-            id=self.id,
-            label=self.label,
-            classes=classes,
-            on_bad_row=self.on_bad_row,
-            label_may_be_missing=not self.label_needed,
-        ).read()
+        with text_named_by(self.text_option):
+            opened = CorpusStream.open(
+                self.path if self.table is None else self.table,
+                text=self.text,
+                id=self.id,
+                label=self.label,
+                classes=classes,
+                on_bad_row=self.on_bad_row,
+                label_may_be_missing=not self.label_needed,
+            )
+        return opened.read()
 
     def read_with_ids(self, classes: Sequence[str], split: str, id_column: str | None) -> Corpus:
         """All documents, by the ids in the column that a model was fitted with, where this file has them."""
@@ -253,7 +257,13 @@ class DataFile:
 
     def with_gold(self, *, required: bool = False) -> DataFile:
         """The same, opened, with the text column that `predict` would take, and the label column if its name is the usual one."""
-        from unruly.texts.columns import LABEL_NAMES, NoTextColumn, find_layout, gold_column
+        from unruly.texts.columns import (
+            LABEL_NAMES,
+            NoTextColumn,
+            find_layout,
+            gold_column,
+            text_named_by,
+        )
         from unruly.texts.table import open_table
 
         if self.is_wrench:
@@ -267,14 +277,15 @@ class DataFile:
                 f"pass the column of the gold labels with --label (columns are {listed(table.schema)})"
             )
         try:
-            layout = find_layout(
-                table.schema,
-                name=table.name,
-                text=self.text,
-                id=self.id,
-                label=self.label,
-                label_may_be_missing=not needed,
-            )
+            with text_named_by(self.text_option):
+                layout = find_layout(
+                    table.schema,
+                    name=table.name,
+                    text=self.text,
+                    id=self.id,
+                    label=self.label,
+                    label_may_be_missing=not needed,
+                )
             if self.label is None and layout.text == found:
                 raise NoTextColumn(
                     f"beside {found} no column holds text: pass one with --text",
@@ -302,6 +313,7 @@ class DataFile:
     ) -> Iterator[CorpusStream]:
         """The documents batch by batch; with `live`, those of standard input as they come, where their format allows it."""
         from unruly.model.predictions import BATCH_ROWS
+        from unruly.texts.columns import text_named_by
         from unruly.texts.stream import CorpusStream
         from unruly.texts.table import Pipe
 
@@ -314,15 +326,16 @@ class DataFile:
                 called = str(pipe)
             elif self.is_wrench:
                 file = stack.enter_context(self._wrench_file(classes, split))
-            opened = CorpusStream.open(
-                file.path if source is None else source,
-                text=file.text,
-                id=file.id,
-                label=file.label,
-                batch_rows=BATCH_ROWS,
-                on_bad_row=self.on_bad_row,
-                label_may_be_missing=True,
-            )
+            with text_named_by(self.text_option):
+                opened = CorpusStream.open(
+                    file.path if source is None else source,
+                    text=file.text,
+                    id=file.id,
+                    label=file.label,
+                    batch_rows=BATCH_ROWS,
+                    on_bad_row=self.on_bad_row,
+                    label_may_be_missing=True,
+                )
             # The label column is not the text, but a column like others: these labels are not read.
             yield replace(opened, called=called, layout=replace(opened.layout, label=None))
 
@@ -442,7 +455,13 @@ def one_document(
     if not rows:
         first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())
         what = "ids are row numbers" if found.id is None else f"ids are in column {found.id!r}"
-        remedy = "" if id_column else ": pass another column of ids with --id-column"
+        remedy = (
+            ": pass one of these"
+            if id_column
+            else ": pass one, or another column of ids with --id-column"
+        )
+        if found.id is not None and id.isdecimal() and int(id) < len(corpus):
+            remedy = f": the row with this number has the id {corpus.ids[int(id)]!r}"
         raise InputError(
             f"{found.path}: no document has the id {id!r} ({what}, the first are {first}){remedy}"
         )
@@ -475,7 +494,7 @@ def _with_ids(
     if is_project(path) and Project.read(path).data.test is None:
         split = "train"
     found = data_file(path, split, text=text, id=id_column).for_model(text_column)
-    found, numbered = replace(found, label=None), found.id is None
+    found, numbered = replace(found, label=None, text_option="--text-column"), found.id is None
     if numbered and not found.is_wrench:
         schema = open_table(found.path).schema
         if known is not None and known in schema:

@@ -372,7 +372,7 @@ def read_lines(text: str, name: str, names: Mapping[str, str] | None = None) -> 
         elif not any(cell.strip() for cell in cells) or cells[0].startswith(_CONFLICT):
             continue
         elif not header:
-            _check_columns(columns, cells, name, names or {})
+            _check_columns(columns, cells, name)
             header = True
         elif not layout.is_header(cells):  # files that were joined have it again
             shown = layout.separator.join(cells)[:80]
@@ -427,14 +427,11 @@ def _runs_on(lines: Sequence[str], layout: LineLayout, known: Collection[str]) -
     return any(layout.is_answer(cells, known) for cells in inside)
 
 
-def _check_columns(
-    columns: Sequence[str], cells: Sequence[str], name: str, names: Mapping[str, str]
-) -> None:
+def _check_columns(columns: Sequence[str], cells: Sequence[str], name: str) -> None:
     for needed in ("id", "label"):
         if needed not in columns:
-            called = names.get(needed, needed)
             raise InputError(
-                f"no column is called {called!r} (there are {', '.join(cells)}): a file of labels begins with "
+                f"no column is called {needed!r} (there are {', '.join(cells)}): a file of labels begins with "
                 f"{','.join(COLUMNS)}, of which id and label suffice",
                 where=Where(name, 1),
             )

@@ -24,7 +24,7 @@ from unruly.project import SPLITS
 from unruly.rules.matching import VoteCache
 from unruly.rules.similar import descriptions_of
 from unruly.rules.sources import Sources
-from unruly.texts.columns import UNKNOWN, gold_column, names_classes
+from unruly.texts.columns import UNKNOWN, gold_column, names_classes, text_named_by
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import CorpusStream
@@ -102,15 +102,16 @@ class DataFiles:
 
     def _open(self, path: Path, classes: tuple[str, ...], split: str) -> CorpusStream:
         """A file whose label column may be missing: training texts are often unlabelled."""
-        return CorpusStream.open(
-            path,
-            text=self.text,
-            id=self.id,
-            label=self.label_of(split),
-            classes=classes,
-            on_bad_row=on_bad_row_of(self.on_bad_row),
-            label_may_be_missing=True,
-        )
+        with text_named_by('text = "..." under [data] in unruly.toml'):
+            return CorpusStream.open(
+                path,
+                text=self.text,
+                id=self.id,
+                label=self.label_of(split),
+                classes=classes,
+                on_bad_row=on_bad_row_of(self.on_bad_row),
+                label_may_be_missing=True,
+            )
 
 
 @dataclass(frozen=True)

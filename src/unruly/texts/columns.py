@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,7 +88,7 @@ def find_layout(
     >>> find_layout({"q": pl.String(), "a": pl.String()}, name="c.csv")
     Traceback (most recent call last):
     ...
-    unruly.texts.columns.NoTextColumn: c.csv: which column holds the text is not obvious: pass it with --text or text = "..." (one of q, a)
+    unruly.texts.columns.NoTextColumn: c.csv: which column holds the text is not obvious: pass it with text = "..." (one of q, a)
     """
     if isinstance(text, Remembered):
         free = text not in (id, label)
@@ -98,13 +99,42 @@ def find_layout(
         if column is not None and column not in schema:
             raise missing_column(column, schema, name=name, role=role)
     if text is None:
-        text = _obvious_text(schema, taken={id, label}, name=name)
+        with _named_by(_ANYWHERE, _IN_PYTHON):
+            text = _obvious_text(schema, taken={id, label}, name=name)
     if text in (id, label) or (id is not None and id == label):
         raise InputError(
             "one column cannot be two of text, id and label: name different columns",
             where=Where(name),
         )
     return Layout(text, id, label)
+
+
+_ANYWHERE = '--text or text = "..."'  # how a column of texts may be named
+_IN_PYTHON = 'text = "..."'
+
+
+@contextmanager
+def text_named_by(how: str) -> Iterator[None]:
+    """Errors that ask for the column of texts name the option or the line of the project that the caller has.
+
+    >>> with text_named_by("--text"):
+    ...     find_layout({"q": pl.String(), "a": pl.String()}, name="c.csv")
+    Traceback (most recent call last):
+    ...
+    unruly.texts.columns.NoTextColumn: c.csv: which column holds the text is not obvious: pass it with --text (one of q, a)
+    """
+    with _named_by(_IN_PYTHON, how):
+        yield
+
+
+@contextmanager
+def _named_by(before: str, how: str) -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        if before not in error.message:
+            raise
+        raise type(error)(error.message.replace(before, how), where=error.where) from None
 
 
 def missing_column(column: str, known: Iterable[str], *, name: str, role: str) -> InputError:
@@ -418,16 +448,17 @@ def checked_ids(column: pl.Series, where: WhereOf) -> pl.Series:
             where=where(0),
         )
     if column.n_unique() != len(column):
-        twice = column.filter(column.is_duplicated())[0]
-        rows = (column == twice).arg_true()
-        raise duplicate_id(twice, where(int(rows[0])), where(int(rows[1])))
+        again = column.filter(column.is_duplicated())
+        rows = (column == again[0]).arg_true()
+        raise duplicate_id(again[0], where(int(rows[0])), where(int(rows[1])), again.n_unique())
     return column.alias("id")
 
 
-def duplicate_id(value: object, first: Where, second: Where) -> InputError:
-    """The error for an id that occurs twice."""
+def duplicate_id(value: object, first: Where, second: Where, ids: int = 1) -> InputError:
+    """The error for `ids` that occur more than once, of which this is the first."""
+    many = "" if ids == 1 else f"; {ids:,} ids of the rows read occur more than once"
     return InputError(
-        f"the id {value!r} is taken already ({first}): ids must be unique; "
+        f"the id {value!r} is taken already ({first}{many}): ids must be unique; "
         "leave out id = ... to number the rows",
         where=second,
     )

@@ -214,15 +214,18 @@ class CorpusStream:
                 "an id occurs more than once: ids must be unique; leave out id = ... to number the rows",
                 where=Where(self.name, column=self.layout.id),
             )
-        first = dict[object, int]()
+        first, again = dict[object, int](), dict[object, int]()
         for rows in self.table.batches(self.layout, self.batch_rows):
             ids = rows.frame[self.layout.id]
             for at in np.flatnonzero(np.isin(_hashes(ids), suspects)):
                 value, number = ids[int(at)], int(rows.numbers[at])
                 if value in first:
-                    before, here = self.table.where(first[value]), self.table.where(number)
-                    raise duplicate_id(value, before, here)
-                first[value] = number
+                    again.setdefault(value, number)
+                first.setdefault(value, number)
+        if again:
+            value, number = next(iter(again.items()))
+            before, here = self.table.where(first[value]), self.table.where(number)
+            raise duplicate_id(value, before, here, len(again))
 
 
 class SeenIds:
