@@ -51,6 +51,37 @@ def test_spans_are_marked_and_escapes_harmless(unruly: Unruly, spam: Path) -> No
     assert "1 of 1 document" in done.err
 
 
+def test_where_there_are_none_it_says_why(unruly: Unruly, spam: Path) -> None:
+    text = "please subscribe to everything that we are going to publish here tomorrow evening"
+
+    def told(*args: str) -> str:
+        done = unruly("show", spam, *args)
+        assert done.code == 0
+        return done.err
+
+    (spam / "comments.csv").write_text(f"comment,is_spam\n{text},1\n{text}!,1\n")
+    assert told("--source", "subscribe", "--label", "ham") == (
+        "no documents: subscribe never votes ham, only spam\n"
+    )
+    assert told("--source", "link") == "no documents: link never votes on them\n"
+    assert told("--source", "subscribe", "--conflicts-with", "link") == (
+        "no documents: link never votes on them\n"
+    )
+    assert told("--label", "ham") == "no documents: no source votes ham\n"
+    assert told("--uncovered") == "no documents: all with a text have votes\n"
+    (spam / "comments.csv").write_text(
+        "comment,is_spam\nsubscribe to my channel http://a.example,1\n"
+    )
+    assert told("--source", "subscribe", "--conflicts-with", "link") == (
+        "no documents: subscribe and link never vote for different classes\n"
+    )
+
+
+def test_every_line_of_a_text_is_indented(unruly: Unruly, spam: Path) -> None:
+    (spam / "comments.csv").write_text('comment,is_spam\n"please\nsubscribe\n\nnow",1\n')
+    assert "\n  please\n  [subscribe]\n\n  now\n  subscribe: spam" in unruly("show", spam).out
+
+
 def test_to_a_file(unruly: Unruly, spam: Path) -> None:
     assert unruly("show", spam, "--uncovered", "-o", "left.csv").code == 0
     assert pl.read_csv("left.csv").columns == ["id", "text", "gold", "votes", "matched"]

@@ -257,6 +257,19 @@ def test_no_answer_at_all_is_one_line(label: Unruly, spam: Path) -> None:
     assert not (spam / "labels.csv").exists()
 
 
+@pytest.mark.parametrize(
+    "by", [["--by", "sauce", "link"], ["--by=sauce", "link"], ["--by", "sauce"]]
+)
+def test_an_unknown_way_to_draw_is_named(label: Unruly, spam: Path, by: list[str]) -> None:
+    done = label("", "spam", *by)
+    assert done.code == 2
+    assert done.err == (
+        "error: by = 'sauce': did you mean 'source'? must be one of balance, doubt, random, source:NAME, class:NAME, "
+        "contested\n"
+    )
+    assert "must be one of" in label("", "spam", "--by", "source").err
+
+
 def test_import(label: Unruly, spam: Path, tmp_path: Path) -> None:
     data = "\ufeffid;label\r\n0;spam\r\n1;eggs\r\n999;ham\r\n2;ham\r\n2;spam\r\n"
     (tmp_path / "theirs.csv").write_text(data, newline="")
@@ -270,6 +283,11 @@ def test_import(label: Unruly, spam: Path, tmp_path: Path) -> None:
     ]
     assert "0 answers added" in label("", "spam", "--import", "theirs.csv").out
     assert "there is no such file" in label("", "spam", "--import", "nowhere.csv").err
+    for nothing in ("", "id,label\n"):
+        (tmp_path / "empty.csv").write_text(nothing)
+        done = label("", "spam", "--import", "empty.csv")
+        assert (done.code, done.out) == (2, "")
+        assert "empty.csv: there are no labels: expected the columns id and label" in done.err
 
 
 def test_a_model_of_other_classes_is_refused(label: Unruly, unruly: Unruly, spam: Path) -> None:

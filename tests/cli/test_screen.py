@@ -144,6 +144,19 @@ def test_names_with_escapes_are_harmless(bars: Bars, screen: io.StringIO) -> Non
         assert "\x1b]0" not in text
 
 
+def test_what_a_log_told_of_is_told_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([0.0, 11.0, 11.0, 12.0, 12.0, 20.0, 20.5, 31.0])
+    monkeypatch.setattr("unruly.cli.screen.time.monotonic", lambda: next(seconds))
+    stream = io.StringIO()
+    lines = Lines(stream)
+    with stage(lines, "holding labels out", 5, "fits"):
+        lines.advance(4)
+        lines.advance(1)
+    with stage(lines, "matching rules", 2, "texts"):
+        lines.advance(2)
+    assert stream.getvalue() == "holding labels out: 4 of 5 fits\nholding labels out: 5 of 5 fits\n"
+
+
 def test_a_log_gets_a_line_now_and_again() -> None:
     stream = io.StringIO()
     lines = Lines(stream, patience=0.0)
@@ -151,7 +164,7 @@ def test_a_log_gets_a_line_now_and_again() -> None:
     lines.advance(400)
     lines.finish()
     lines.advance(1)  # after the end: nothing
-    assert stream.getvalue() == "encoding: 400 of 1,200 texts\n"
+    assert stream.getvalue() == "encoding: 400 of 1,200 texts\n"  # it was interrupted
     patient = Lines(stream, patience=1000.0)
     patient.start("matching", None, "texts")
     patient.advance(5)

@@ -100,7 +100,10 @@ def test_rows_that_are_skipped_or_without_a_text_are_counted(tmp_path: Path) -> 
     skipping = replace(project, data=replace(project.data, on_bad_row="skip"), encoder="lsa")
     fitted = skipping.fit(score=False)
     assert fitted.to_plain()["skipped"] == 2
-    assert any("2 rows skipped: " in line and "line 75" in line for line in fitted.remarks())
+    (told,) = [line for line in fitted.remarks() if line.startswith("2 rows skipped: ")]
+    assert told.count("1 as ") == 2
+    assert "line 75: the text (column 'comment') is missing or empty" in told
+    assert "line 76: 3 fields" in told
     (project.folder / "comments.csv").write_text("comment,is_spam\nfree money,1\na song,0\n,0\n")
     kept = replace(project, encoder="lsa").fit(score=False)
     assert (kept.to_plain()["missing"], kept.to_plain()["skipped"]) == (1, 0)

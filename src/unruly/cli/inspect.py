@@ -8,6 +8,7 @@ import webbrowser
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import click
@@ -114,14 +115,18 @@ def show(
             screen.say(_lines(one))
     where = "" if output is None else f"{output}: "
     blank = f"; {plural(found.blank, 'row')} without a text left out" if found.blank else ""
-    screen.remark(f"{where}{len(found.documents):,} of {plural(found.total, 'document')}{blank}")
+    shown = f"{len(found.documents):,} of {plural(found.total, 'document')}"
+    if not found.total:
+        shown = f"no documents: {found.why_none}"
+    screen.remark(f"{where}{shown}{blank}")
 
 
 def _lines(one: ShownDocument) -> str:
     """One document on the screen, what rules matched in brackets."""
     gold = "" if one.gold is None else f"  gold: {one.gold}"
     votes = "".join(f"\n  {vote.source}: {vote.label} ({vote.reason})" for vote in one.votes)
-    return f"{one.id}{gold}\n  {one.marked()}{votes or chr(10) + '  no votes'}\n"
+    text = indent(one.marked(), "  ")
+    return f"{one.id}{gold}\n{text}{votes or chr(10) + '  no votes'}\n"
 
 
 @click.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -35,7 +36,19 @@ class TwoWords(click.Command):
     """A command that takes `--by source NAME` for `--by source:NAME`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, joined(args))
+        words = joined(args)
+        _check_kind(words)  # now, for after `--by sauce links` the last word is one too many
+        return super().parse_args(ctx, words)
+
+
+def _check_kind(words: Sequence[str]) -> None:
+    """Refuse a way to draw documents that there is not."""
+    values = [word for option, word in pairwise(words) if option == "--by" and word[:1] != "-"]
+    values += [word.removeprefix("--by=") for word in words if word.startswith("--by=")]
+    for value in values:
+        from unruly.labelling.sampling import parsed_kind
+
+        parsed_kind(value)
 
 
 def joined(args: Sequence[str]) -> list[str]:
@@ -109,7 +122,6 @@ def label(
     """
     from unruly.cli.label_screen import Conversation, Lines, View
     from unruly.labelling.label_file import user_name
-    from unruly.labelling.sampling import parsed_kind
     from unruly.project.documents import LabellingTask
 
     screen = Screen(quiet, as_json, project)
@@ -118,7 +130,6 @@ def label(
     if import_ is not None:
         _import(opened, import_, screen)
         return
-    parsed_kind(by)
     reader = _reader(as_json)
     loaded = None if model is None else load_model(model, functions, project)
     task = LabellingTask.of(opened, loaded, screen.progress())
@@ -169,6 +180,10 @@ def _import(project: Project, path: Path, screen: Screen) -> None:
     file = project.label_file()
     corpus = project.corpus("train")
     theirs = LabelFile.open(path, file.names)
+    if not theirs.answers and not theirs.unreadable:
+        raise InputError(
+            f"{path}: there are no labels: expected the columns id and label, and one document a row"
+        )
     done = import_labels(file, theirs, corpus.ids.to_list(), project.classes)
     found = [(done.problems, path.name), (project.labels(corpus).problems, file.path.name)]
     problems = [plain for some, name in found for plain in problems_to_plain(some, name)]

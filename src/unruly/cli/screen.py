@@ -163,13 +163,20 @@ class Lines:
         stage.done += units
         if time.monotonic() - stage.shown < self._patience:
             return
-        stage.shown = time.monotonic()
-        whole = "" if stage.total is None else f" of {stage.total:,}"
-        print(f"{stage.what}: {stage.done:,}{whole} {stage.unit}", file=self._stream, flush=True)
+        self._show(stage)
 
     def finish(self) -> None:
-        if self._stages:
-            self._stages.pop()
+        if not self._stages:
+            return
+        stage = self._stages.pop()
+        begun = stage.told is not None and stage.told != stage.done
+        if begun and stage.total in (None, stage.done):  # else it was interrupted
+            self._show(stage)
+
+    def _show(self, stage: Stage) -> None:
+        stage.shown, stage.told = time.monotonic(), stage.done
+        whole = "" if stage.total is None else f" of {stage.total:,}"
+        print(f"{stage.what}: {stage.done:,}{whole} {stage.unit}", file=self._stream, flush=True)
 
 
 @dataclass
@@ -181,6 +188,7 @@ class Stage:
     unit: str
     shown: float
     done: int = 0
+    told: int | None = None  # how much was done when it was last shown
 
 
 def show_cluster_run(done: ClusterRun, screen: Screen) -> None:

@@ -180,9 +180,10 @@ def parsed_kind(by: str) -> tuple[str, str]:
     ('source', 'links')
     """
     kind, _, name = by.partition(":")
-    known = {one.partition(":")[0] for one in KINDS}
+    known = [one.partition(":")[0] for one in KINDS]
     if kind not in known or (kind in ("source", "class")) != bool(name):
-        raise InputError(f"by = {by!r}: {did_you_mean(by, KINDS, 'must be one of')}")
+        hint = "" if kind in known else did_you_mean(kind, known)
+        raise InputError(f"by = {by!r}: {hint and hint + ' '}must be one of {', '.join(KINDS)}")
     return kind, name
 
 

@@ -23,7 +23,7 @@ from unruly.texts.corpus import Corpus
 from unruly.texts.stream import defused
 from unruly.votes.provenance import Match
 from unruly.votes.votes import Votes
-from unruly.wording import index_of
+from unruly.wording import index_of, listed
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
@@ -96,6 +96,7 @@ class Shown:
     documents: tuple[ShownDocument, ...]
     total: int
     blank: int = 0  # further ones without a text, which no rule can match
+    why_none: str = ""  # where there are none, what lets no document pass
 
     def to_frame(self) -> pl.DataFrame:
         """One row for each document: id, text, gold label, and its votes in words."""
@@ -172,7 +173,8 @@ def show(
         )
         for row in first.tolist()
     ]
-    return Shown(tuple(found), len(rows), blank)
+    why = "" if len(rows) else _why_none(votes, source, conflicts_with, label)
+    return Shown(tuple(found), len(rows), blank, why)
 
 
 def _wanted(
@@ -197,6 +199,27 @@ def _wanted(
         number = index_of(label, votes.classes, "class")
         wanted &= votes.agrees(np.full(votes.n, number))[:, columns].any(axis=1)
     return wanted
+
+
+def _why_none(
+    votes: Votes, source: str | None, conflicts_with: str | None, label: str | None
+) -> str:
+    """Which of the filters lets no document pass, the simplest first."""
+    for name in (source, conflicts_with):
+        if name is not None and not votes.voted[:, votes.sources.index(name)].any():
+            return f"{name} never votes on them"
+    columns = range(votes.k) if source is None else [votes.sources.index(source)]
+    if label is not None:
+        named = [votes.agrees(np.full(votes.n, c))[:, columns].any() for c in range(votes.m)]
+        if not named[votes.classes.index(label)]:
+            others = [name for name, some in zip(votes.classes, named, strict=True) if some]
+            if source is None:
+                return f"no source votes {label}"
+            return f"{source} never votes {label}, only {listed(others)}"
+    if conflicts_with is not None:
+        what = f" where {source} votes {label}" if label is not None else ""
+        return f"{source} and {conflicts_with} never vote for different classes{what}"
+    return "all with a text have votes"
 
 
 def _compatible(votes: Votes, one: int, other: int) -> NDArray[np.bool_]:

@@ -49,12 +49,12 @@ def project_worth(project: Project, draws: int = 5, progress: Progress = SILENT)
         shuffled = np.random.default_rng(project.seed).permutation(known)
         pool, rest = np.sort(shuffled[::2]), np.sort(shuffled[1::2])
         held_out, gold = corpus.take(rest), labels[rest]
-        answers = model.predictions(held_out, votes.take(rest)).numbers
+        answers = model.predictions(held_out, votes.take(rest), progress=progress).numbers
         origin = "half of the labelled training documents"
     else:
         held_out = held_out.take(np.asarray(held_out.gold) >= 0)
         gold = np.asarray(held_out.gold, np.int64)
-        answers = model.predictions(held_out).numbers
+        answers = model.predictions(held_out, progress=progress).numbers
         origin = "the test file"
     assert model.encoder_ is not None
     cache = FeatureCache()
@@ -194,6 +194,7 @@ def measure_worth(
             hits.append(np.array([hit(size, draw) for draw in range(draws)]))
             above += bool(hits[-1].mean() > rules_hit.mean())
             if above > _BEYOND:
+                progress.advance((len(steps) - place - 1) * draws)  # not needed
                 steps = steps[: place + 1]
                 break
     low, high = _interval(rules_hit, hits, steps, seed)

@@ -10,6 +10,7 @@ import os
 import select
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -227,6 +228,7 @@ ENDINGS = ".csv, .tsv, .jsonl, .ndjson (each also .gz), .parquet, .arrow, .feath
 
 OnBadRow = Literal["error", "skip", "keep"]
 _ON_BAD_ROW: tuple[OnBadRow, ...] = get_args(OnBadRow)
+_MOST_REASONS = 3  # that are told of rows that were left out
 
 
 @dataclass(frozen=True)
@@ -274,9 +276,28 @@ def row_remarks(
     """
     return [
         *([f"{plural(missing, 'row')} without a text{then}"] if missing else ()),
-        *([f"{plural(len(skipped), 'row')} skipped: {skipped[0]}"] if skipped else ()),
+        *([f"{plural(len(skipped), 'row')} skipped: {_reasons(skipped)}"] if skipped else ()),
         *(f"left out: {file}" for file in broken),
     ]
+
+
+def _reasons(skipped: Sequence[BadRow]) -> str:
+    """The first row of each reason, and how many there are where reasons differ.
+
+    >>> rows = [
+    ...     BadRow(n, reason, Where("a.csv", n + 2))
+    ...     for n, reason in enumerate(["torn", "empty", "torn"])
+    ... ]
+    >>> _reasons(rows)
+    '2 as a.csv, line 2: torn; 1 as a.csv, line 3: empty'
+    """
+    first = {row.reason: row for row in reversed(skipped)}
+    if len(first) == 1:
+        return str(skipped[0])
+    counts = Counter(row.reason for row in skipped)
+    shown = [f"{n:,} as {first[reason]}" for reason, n in counts.most_common(_MOST_REASONS)]
+    rest = len(skipped) - sum(n for _, n in counts.most_common(_MOST_REASONS))
+    return "; ".join([*shown, *([f"{rest:,} for other reasons"] if rest else [])])
 
 
 @dataclass(frozen=True, eq=False)
