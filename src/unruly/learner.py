@@ -23,6 +23,7 @@ from unruly.votes.votes import Votes
 
 BOTH, DENOISER, CLASSIFIER = 0, 1, 2
 TOGETHER = 3  # a class that neither head prefers alone
+PRIOR = 4  # the class shares, where there is neither a text nor a vote
 Gold = NDArray[np.int64]  # (n,): true classes, UNKNOWN where there is none
 _CHUNK = 65_536  # documents checked together, so that memory stays bounded
 
@@ -34,7 +35,7 @@ class Heads:
     denoiser: NDArray[np.float32]  # (n, m); uniform where no source voted
     classifier: NDArray[np.float32]  # (n, m)
     combined: NDArray[np.float32]  # (n, m): the final probabilities
-    decided_by: NDArray[np.int8]  # (n,): BOTH (they agree), DENOISER, CLASSIFIER or TOGETHER
+    decided_by: NDArray[np.int8]  # (n,): BOTH (they agree), DENOISER, CLASSIFIER, TOGETHER or PRIOR
     conditional: NDArray[np.float32]  # (n, k): a_ij, 0 where the source abstained
 
     @property

@@ -101,6 +101,8 @@ def test_an_empty_text_is_near_to_nothing(model: WeakClassifier, text: str) -> N
     told = model.explain(text)
     assert told.neighbours == ()
     assert "nearest training documents: none, because the text is empty" in str(told)
+    assert told.decided_by == "prior"
+    assert "by the class shares alone: there is neither a text nor a vote" in str(told)
 
 
 def test_a_text_of_unknown_words_alone_is_near_to_nothing(model: WeakClassifier) -> None:

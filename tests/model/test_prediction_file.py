@@ -196,6 +196,7 @@ def test_a_missing_text_is_kept_counted_or_named_with_its_line(
     # nothing is known of it but how common classes are
     assert given == pytest.approx(model.fitted.majority, abs=1e-6)
     assert model.summary_.shares is None, "the paper's method uses no class shares"
+    assert labelled[1]["decided_by"] == "prior" != labelled[0]["decided_by"]
     assert [row["stars"] for row in csv.DictReader(out.read_text().splitlines())] == ["1", "2"]
     skipped = predict_file(model, data, out, on_bad_row="skip").skipped
     assert [bad.row for bad in skipped] == [1]

@@ -8,12 +8,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from tests.serve.conftest import Running
 
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.rules.field import Field
+from unruly.rules.keywords import Keywords
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
 from unruly.serve import openapi
 from unruly.serve.messages import MOST_SHOWN, Limits, Problem, explain_request, predict_request
-from unruly.serve.openapi import docs_page
+from unruly.serve.openapi import Shown, docs_page
 from unruly.serve.service import ServeSettings
 
 SETTINGS = ServeSettings(Path("<b>spam</b>.unruly"))
@@ -21,7 +27,9 @@ SETTINGS = ServeSettings(Path("<b>spam</b>.unruly"))
 
 def test_hostile_names_are_escaped_and_nothing_comes_from_elsewhere() -> None:
     page = docs_page(
-        openapi.document(SETTINGS, ["<script>x</script>", "ham"], ["'\"<i>"], "0" * 64)
+        openapi.document(
+            SETTINGS, Shown(("<script>x</script>", "ham"), ("'\"<i>", "ham"), ("<u>",)), "0" * 64
+        )
     )
     assert "<script>x" not in page
     assert "<b>spam" not in page
@@ -30,12 +38,38 @@ def test_hostile_names_are_escaped_and_nothing_comes_from_elsewhere() -> None:
 
 
 def test_a_token_is_declared_where_there_is_one() -> None:
-    plain = openapi.document(SETTINGS, ["a", "b"], [], "0" * 64)
-    closed = openapi.document(ServeSettings(Path("a"), token="x"), ["a", "b"], [], "0" * 64)
+    plain = openapi.document(SETTINGS, Shown(("a", "b")), "0" * 64)
+    closed = openapi.document(ServeSettings(Path("a"), token="x"), Shown(("a", "b")), "0" * 64)
     assert "security" not in plain
     assert closed["security"] == [{"token": []}]
     assert 'id="token"' in docs_page(closed)
     assert 'id="token"' not in docs_page(plain)
+
+
+def test_examples_show_what_the_model_can_say() -> None:
+    links = Source("links", [Rule("spam", Keywords(["http"]))])
+    liked = Source("liked", [Rule("ham", Field("likes", low=3))])
+    columns = {"text": ["see http", "a song"], "likes": [1, 5]}
+    song = Source("song", [Rule("ham", Keywords(["song"]))])
+    for sources, read in (((links, song), []), ((links, liked), ["likes"])):
+        model = WeakClassifier("lsa", cache=False)
+        model.fit(pl.DataFrame(columns), sources=Sources(["ham", "spam"], sources))
+        found = openapi.document(SETTINGS, Shown.of(model.fitted), "0" * 64)
+        post = found["paths"]["/predict"]["post"]
+        answered = post["responses"]["200"]["content"]["application/json"]["examples"]
+        (own,) = answered["own"]["value"]["predictions"]
+        assert own["votes"] == [{"source": "links", "label": "spam"}]
+        assert own["label"] == "spam"
+        asked = post["requestBody"]["content"]["application/json"]["examples"]
+        documents = asked.get("documents", {"value": {"documents": [{"text": ""}]}})
+        assert list(documents["value"]["documents"][0]) == ["text", *read]
+        assert ("likes" in docs_page(found)) == bool(read)
+
+
+def test_the_place_of_an_answer_is_not_shown_before_there_is_one() -> None:
+    page = docs_page(openapi.document(SETTINGS, Shown(("a", "b")), "0" * 64))
+    assert '<pre id="answer" aria-live="polite"></pre>' in page
+    assert "pre:empty{display:none}" in page
 
 
 def test_every_path_of_the_document_answers_its_examples(server: Running) -> None:
@@ -61,7 +95,7 @@ def test_the_page_is_served_with_a_policy(server: Running) -> None:
 
 def forms(name: str) -> list[dict[str, Any]]:
     """The properties of each form that a request may have."""
-    document = openapi.document(SETTINGS, ["a", "b"], [], "0" * 64)
+    document = openapi.document(SETTINGS, Shown(("a", "b")), "0" * 64)
     return [one["properties"] for one in document["components"]["schemas"][name]["oneOf"]]
 
 

@@ -94,7 +94,7 @@ class Explanation:
 
     text: str | None  # None when the model was fitted on features
     answer: Opinion
-    decided_by: str  # 'denoiser', 'classifier', 'both' where they agree, 'together' where neither alone would
+    decided_by: str  # 'denoiser', 'classifier', as `Predictions.decided_by` has it
     votes: tuple[Vote, ...]
     majority: tuple[str, ...]  # classes with most votes; several in a tie, none without votes
     pseudo_label: tuple[str, ...]  # by global reliability (Eq. 2), likewise; none for the default
@@ -257,6 +257,8 @@ def decision(decided_by: str) -> str:
             return "denoiser and classifier agree"
         case "together":
             return "a compromise: neither denoiser nor classifier prefers it alone"
+        case "prior":
+            return "by the class shares alone: there is neither a text nor a vote"
         case _:
             return f"the {decided_by} decides"
 

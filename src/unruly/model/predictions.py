@@ -16,7 +16,7 @@ from unruly.errors import InputError, SettingsError, Where
 from unruly.files import check_no_folder, check_not_input
 from unruly.findings import DocumentsGivenUp
 from unruly.html import html_table
-from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER, Heads
+from unruly.learner import BOTH, CLASSIFIER, DENOISER, PRIOR, TOGETHER, Heads
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.matching import GaveUpWarning, given_up, warn_given_up
 from unruly.texts.columns import remembered
@@ -34,6 +34,7 @@ DECIDED = {
     DENOISER: "denoiser",
     CLASSIFIER: "classifier",
     TOGETHER: "together",
+    PRIOR: "prior",
 }
 BATCH_ROWS = 10_000  # documents predicted together: the features of more fall out of the memory that is reused
 MOST_NUMBERS = 20_000_000  # of the features of one batch
@@ -117,7 +118,10 @@ class Predictions:
 
     @property
     def decided_by(self) -> list[str]:
-        """Which head decided: 'denoiser', 'classifier', 'both' where they agree, 'together' where neither alone would."""
+        """Which head decided: 'denoiser', 'classifier', 'both' where they agree, 'together' where neither alone would.
+
+        'prior' where there is neither a text nor a vote: the class shares alone.
+        """
         return [DECIDED[int(code)] for code in self.heads.decided_by]
 
     @property

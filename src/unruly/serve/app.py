@@ -193,8 +193,7 @@ class Pages:
 
     def _document(self) -> dict[str, Any]:
         settings, served = self.service.settings, self.service.file.served
-        fitted = served.fitted
-        return openapi.document(settings, fitted.classes, fitted.sources, served.checksum)
+        return openapi.document(settings, openapi.Shown.of(served.fitted), served.checksum)
 
     def _named(self, request: Request) -> str:
         ours, asked = self.service.settings.name, str(request.path_params["name"])

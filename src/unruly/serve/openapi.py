@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import unruly
 from unruly.html import escape
+from unruly.model.fitted import Fitted
+from unruly.model.predictions import DECIDED
 from unruly.serve.messages import MOST_SHOWN, OPTIONS, TOP_K, UNUSED, Limits, version_of
 from unruly.serve.service import ServeSettings
 
@@ -28,20 +31,37 @@ _ERRORS = {
 }
 
 
-def document(
-    settings: ServeSettings, classes: Sequence[str], sources: Sequence[str], checksum: str
-) -> dict[str, Any]:
-    """OpenAPI 3.1, with the model's own classes in the examples."""
+@dataclass(frozen=True)
+class Shown:
+    """What the examples show of a model: its classes, a vote that a source may cast, and the columns that its rules read."""
+
+    classes: tuple[str, ...]
+    vote: tuple[str, str] | None = None  # source and class
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, fitted: Fitted) -> Shown:
+        """Of a model; a vote of the first rule that names one class."""
+        rules = fitted.rules
+        if rules is None:
+            return cls(fitted.classes)
+        named = ((one.name, rule.label) for one in rules.sources.sources for rule in one.rules)
+        plain = ((name, label) for name, label in named if isinstance(label, str))
+        return cls(fitted.classes, next(plain, None), rules.reads)
+
+
+def document(settings: ServeSettings, shown: Shown, checksum: str) -> dict[str, Any]:
+    """OpenAPI 3.1, with the model's own classes, sources and columns in the examples."""
     described = "Text classification by a model that unruly learnt from rules."
     found: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": settings.name, "version": unruly.__version__, "description": described},
         "paths": {
-            **_own_paths(classes, sources),
+            **_own_paths(shown),
             **_state_paths(),
             **_v2_paths(settings.name, version_of(checksum)),
         },
-        "components": {"schemas": _schemas(settings, classes)},
+        "components": {"schemas": _schemas(settings, shown.classes)},
     }
     if settings.token is not None:
         bearer = {"type": "http", "scheme": "bearer"}
@@ -53,16 +73,16 @@ def document(
 _TEXT = "a text to classify"  # of the examples
 
 
-def _own_paths(classes: Sequence[str], sources: Sequence[str]) -> Schema:
+def _own_paths(shown: Shown) -> Schema:
     """Predictions and explanations."""
-    given = _answers(classes, sources)
+    asked, given = _asked(shown.columns), _answers(shown)
     alone = {"one": {"value": [given["one"]["value"]]}}
-    first = {"one": _ASKED["one"]}
+    first = {"one": asked["one"]}
     hub = "Predict, answered as huggingface_hub's InferenceClient expects"
     why = {"text": {"value": {"text": _TEXT, "words": 5}}}
     predict = ("PredictRequest", "PredictAnswer")
     return {
-        "/predict": {"post": _post("Predict one text or many", *predict, _ASKED, given)},
+        "/predict": {"post": _post("Predict one text or many", *predict, asked, given)},
         "/": {
             "post": _post(hub, *predict, first, alone),
             "get": _get("The documentation page", "text/html"),
@@ -75,30 +95,35 @@ def _own_paths(classes: Sequence[str], sources: Sequence[str]) -> Schema:
     }
 
 
-_ASKED: Mapping[str, Schema] = {
-    "one": {"summary": "Hugging Face: one text", "value": {"inputs": _TEXT}},
-    "many": {
-        "summary": "Hugging Face: many, the likeliest class of each",
-        "value": {"inputs": [_TEXT, "another text"], "parameters": {TOP_K: 1}},
-    },
-    "own": {"summary": "ours: who voted and which head decided", "value": {"texts": [_TEXT]}},
-    "documents": {
-        "summary": "ours, with other columns that rules read",
-        "value": {"documents": [{"text": _TEXT, "likes": 3}]},
-    },
-}
+def _asked(columns: Sequence[str]) -> dict[str, Schema]:
+    """The examples; documents with further columns where rules read some."""
+    found: dict[str, Schema] = {
+        "one": {"summary": "Hugging Face: one text", "value": {"inputs": _TEXT}},
+        "many": {
+            "summary": "Hugging Face: many, the likeliest class of each",
+            "value": {"inputs": [_TEXT, "another text"], "parameters": {TOP_K: 1}},
+        },
+        "own": {"summary": "ours: who voted and which head decided", "value": {"texts": [_TEXT]}},
+    }
+    if columns:
+        found["documents"] = {
+            "summary": "ours, with other columns that rules read",
+            "value": {"documents": [{"text": _TEXT, **dict.fromkeys(columns, 3)}]},
+        }
+    return found
 
 
-def _answers(classes: Sequence[str], sources: Sequence[str]) -> dict[str, Schema]:
-    """What the examples are answered with, as if nothing were known of the text."""
-    shares = [round(1 / len(classes), 3)] * len(classes)
-    label = {"label": classes[0], "score": shares[0]}
+def _answers(shown: Shown) -> dict[str, Schema]:
+    """What the examples are answered with, as if little were known of the text."""
+    vote, share = shown.vote, round(1 / len(shown.classes), 3)
+    first = shown.classes[0] if vote is None else vote[1]
+    label = {"label": first, "score": share}
     own = {
-        "label": classes[0],
-        "confidence": shares[0],
-        "probabilities": dict(zip(classes, shares, strict=True)),
-        "decided_by": "both",
-        "votes": [{"source": source, "label": classes[0]} for source in sources[:1]],
+        "label": first,
+        "confidence": share,
+        "probabilities": dict.fromkeys(shown.classes, share),
+        "decided_by": "classifier" if vote is None else "both",
+        "votes": [] if vote is None else [{"source": vote[0], "label": vote[1]}],
     }
     return {
         "one": {"value": [label]},
@@ -266,7 +291,7 @@ def _predicted(label: Schema) -> dict[str, Schema]:
             "label": {"anyOf": [label, _NULL]},  # null: the text is missing
             "confidence": {"anyOf": [_SHARE, _NULL]},
             "probabilities": {"type": ["object", "null"], "additionalProperties": _SHARE},
-            "decided_by": {"enum": ["both", "denoiser", "classifier", "together", None]},
+            "decided_by": {"enum": [*DECIDED.values(), None]},
             "votes": _list(_object({"source": _WORDS, "label": named})),
         },
         {"lacking": _list(_object({"source": _WORDS, "column": _WORDS}))},
@@ -299,6 +324,7 @@ body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding
 h2{margin:2rem 0 .3rem;font-size:1.1rem}code,pre,textarea{font:14px/1.45 ui-monospace,monospace}
 pre{background:#f4f4f2;padding:.7rem;overflow-x:auto;border-radius:4px;white-space:pre-wrap}
 textarea,input{width:100%;box-sizing:border-box}textarea{height:5rem}label{display:block;margin:.5rem 0 .2rem}
+pre:empty{display:none}
 .way{display:inline-block;min-width:3.2rem;font-weight:600}
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#191919}pre{background:#262626}}
 """
