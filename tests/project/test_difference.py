@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unruly.project.difference import compare_projects
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.project.difference import compare_models, compare_projects
 from unruly.project.file import read_project
 from unruly.project.project import Project
 
@@ -32,6 +33,24 @@ def project(folder: Path, label: str) -> Project:
     (folder / "texts.csv").write_text("text\nrefund now\na refund\nlovely\n")
     (folder / "unruly.toml").write_text(PROJECT.format(label=label))
     return read_project(folder)
+
+
+def test_progress_is_told_while_two_models_predict(tmp_path: Path) -> None:
+    stages = list[str]()
+
+    class Told:
+        def start(self, what: str, total: int | None, unit: str) -> None:
+            stages.append(what)
+
+        def advance(self, units: int, note: str = "") -> None: ...
+
+        def finish(self) -> None: ...
+
+    opened = project(tmp_path / "a", '"billing"')
+    corpus = opened.corpus("train")
+    model = WeakClassifier("lsa", cache=False).fit(corpus, opened.vote(corpus))
+    compare_models(model, model, corpus, Told())
+    assert stages.count("encoding with lsa") == 2
 
 
 def test_a_vote_for_fewer_classes_is_another_vote(tmp_path: Path) -> None:

@@ -14,11 +14,29 @@ from tests.planted_votes import planted_votes
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.ledger import Ledger, Use
+from unruly.progress import SILENT, Progress
 from unruly.project.worth import Worth, crossing, measure_worth, sizes
 
 
+class Told:
+    """How much of one stage is done."""
+
+    total: int | None = None
+    done = 0
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        self.total = total
+
+    def advance(self, units: int, note: str = "") -> None:
+        self.done += units
+
+    def finish(self) -> None: ...
+
+
 @functools.cache
-def measured(accuracy: float, pool: int = 150, draws: int = 2) -> Worth:
+def measured(
+    accuracy: float, pool: int = 150, draws: int = 2, progress: Progress = SILENT
+) -> Worth:
     """A model of known accuracy beside labels of documents that text tells apart."""
     _, gold = planted_votes(pool + 400, [0.8], seed=1)
     truth = gold.astype(np.int64)
@@ -38,7 +56,14 @@ def measured(accuracy: float, pool: int = 150, draws: int = 2) -> Worth:
         ledger=Ledger(),
         origin="test.csv",
         draws=draws,
+        progress=progress,
     )
+
+
+def test_progress_ends_at_its_total_even_where_the_curve_is_cut_short() -> None:
+    told = Told()
+    assert len(measured(0.3, progress=told).curve) == 3
+    assert told.done == told.total == 10
 
 
 def test_better_rules_are_worth_more_labels() -> None:

@@ -260,7 +260,7 @@ def diff(
                 documents, text_option='text = "..." in a project, passed as --data'
             )
             corpus = documents.read_with_ids(models[1].class_names, split, models[1].id_column)
-        difference = compare_models(models[0], models[1], corpus)
+        difference = compare_models(models[0], models[1], corpus, screen.progress())
     else:
         difference = compare_projects(
             open_project(old), open_project(new), split, screen.progress()

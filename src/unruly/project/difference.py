@@ -191,7 +191,10 @@ def compare_projects(
 
 
 def compare_models(
-    old: WeakClassifier, new: WeakClassifier, corpus: Corpus | None = None
+    old: WeakClassifier,
+    new: WeakClassifier,
+    corpus: Corpus | None = None,
+    progress: Progress = SILENT,
 ) -> Difference:
     """Two models: their rules, reliabilities and settings; with documents, the votes and labels that differ on these.
 
@@ -201,7 +204,7 @@ def compare_models(
     pair = (old, new)
     labels, cast = None, None
     if corpus is not None:
-        answers = [model.predictions(corpus) for model in pair]
+        answers = [model.predictions(corpus, progress=progress) for model in pair]
         labels = int((np.array(answers[0].labels) != np.array(answers[1].labels)).sum())
         if all(model.fitted.rules is not None for model in pair):
             cast = [answer.votes for answer in answers]
