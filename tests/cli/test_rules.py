@@ -160,6 +160,7 @@ def test_empty_and_repeated_texts_are_counted(unruly: Unruly, spam: Path) -> Non
         "duplicates": 2,
         "skipped": 0,
         "broken": [],
+        "column": "comment",
     }
 
 

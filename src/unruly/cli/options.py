@@ -288,8 +288,9 @@ class DataFile:
                 )
             if self.label is None and layout.text == found:
                 raise NoTextColumn(
-                    f"beside {found} no column holds text: pass one with --text",
+                    f"beside {found} no column holds text: pass one with",
                     where=Where(table.name),
+                    how="--text",
                 )
         except NoTextColumn as error:
             if not required:

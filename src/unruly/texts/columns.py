@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -68,7 +68,26 @@ class Layout:
         return frozenset(name for name in (self.text, self.id, self.label) if name is not None)
 
 
-class NoTextColumn(InputError):
+class TextColumnError(InputError):
+    """The column with the texts must be named; `how` depends on who asks: an option, a line of the project, an argument."""
+
+    def __init__(
+        self,
+        before: str,
+        after: str = "",
+        *,
+        where: Where | None = None,
+        how: str = 'text = "..."',
+    ) -> None:
+        super().__init__(f"{before} {how}{after}", where=where)
+        self.before, self.after = before, after
+
+    def named_by(self, how: str) -> Self:
+        """The same error for who names the column in another way."""
+        return type(self)(self.before, self.after, where=self.where, how=how)
+
+
+class NoTextColumn(TextColumnError):
     """No column is obviously the one with the texts."""
 
 
@@ -99,18 +118,13 @@ def find_layout(
         if column is not None and column not in schema:
             raise missing_column(column, schema, name=name, role=role)
     if text is None:
-        with _named_by(_ANYWHERE, _IN_PYTHON):
-            text = _obvious_text(schema, taken={id, label}, name=name)
+        text = _obvious_text(schema, taken={id, label}, name=name)
     if text in (id, label) or (id is not None and id == label):
         raise InputError(
             "one column cannot be two of text, id and label: name different columns",
             where=Where(name),
         )
     return Layout(text, id, label)
-
-
-_ANYWHERE = '--text or text = "..."'  # how a column of texts may be named
-_IN_PYTHON = 'text = "..."'
 
 
 @contextmanager
@@ -123,18 +137,10 @@ def text_named_by(how: str) -> Iterator[None]:
     ...
     unruly.texts.columns.NoTextColumn: c.csv: which column holds the text is not obvious: pass it with --text (one of q, a)
     """
-    with _named_by(_IN_PYTHON, how):
-        yield
-
-
-@contextmanager
-def _named_by(before: str, how: str) -> Iterator[None]:
     try:
         yield
-    except InputError as error:
-        if before not in error.message:
-            raise
-        raise type(error)(error.message.replace(before, how), where=error.where) from None
+    except TextColumnError as error:
+        raise error.named_by(how) from None
 
 
 def missing_column(column: str, known: Iterable[str], *, name: str, role: str) -> InputError:
@@ -157,9 +163,9 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
     named = [c for c in strings if c.strip().casefold() in TEXT_NAMES]
     worded = [c for c in strings if _last_word(c) in {*TEXT_NAMES, OBVIOUS}]
     if len(schema) == 1 and _reads_like_a_text(free, worded):
-        raise InputError(
+        raise TextColumnError(
             f"the only column is called {shortened(free[0], 60)!r}: where that is the first text, put a line with a name, "
-            'such as text, above it; where it is the name of the column, pass it with --text or text = "..."',
+            "such as text, above it; where it is the name of the column, pass it with",
             where=Where(name),
         )
     telling = named or worded  # "Body text" where nothing is called "body"
@@ -168,14 +174,11 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
     if len(strings) == 1 and not _ID_NAME.search(strings[0].strip()):
         return strings[0]
     if len(strings) < 2:
-        raise NoTextColumn(
-            f'no column holds text: pass one with --text or text = "..." (columns are {listed(schema)})',
-            where=Where(name),
-        )
+        known = f" (columns are {listed(schema)})"
+        raise NoTextColumn("no column holds text: pass one with", known, where=Where(name))
+    choice = f" (one of {listed(telling or strings)})"
     raise NoTextColumn(
-        "which column holds the text is not obvious: "
-        f'pass it with --text or text = "..." (one of {listed(telling or strings)})',
-        where=Where(name),
+        "which column holds the text is not obvious: pass it with", choice, where=Where(name)
     )
 
 
