@@ -222,7 +222,8 @@ def criticised(tmp_path: Path) -> Path:
     words = (("bleak", "drab", "grim", "bleak"), ("merry", "merry", "lively"))
     lines = ["id,text,label"]
     for i in range(500):
-        parts = [*rng.choice(filler, 4), *rng.choice(words[i % 2], 2)]
+        telling = ["jolly"] if i % 50 == 1 else rng.choice(words[i % 2], 2)
+        parts = [*rng.choice(filler, 4), *telling]
         lines.append(f"t{i},{' '.join(parts)},{('dull', 'fun')[i % 2]}")
     folder = tmp_path / "criticised"
     folder.mkdir()
@@ -257,8 +258,9 @@ def test_the_critique_can_be_acted_on(unruly: Unruly, criticised: Path) -> None:
     done = unruly("suggest", criticised, "--refuse", str(merge["number"]), "--json")
     assert json.loads(done.out)["refused"] == [{"remedy": merge["remedy"]}]
     again = json.loads(unruly("suggest", criticised, "-n", "2", "--json").out)
-    assert not [one for one in again["critique"] if one["remedy"]]
-    assert not [one for one in again["critique"] if one["kind"] == "repeated_source"]
+    offered_again = [one["remedy"] for one in again["critique"] if one["remedy"]]
+    done_with = (word["remedy"], silent["remedy"], merge["remedy"])
+    assert not [remedy for remedy in offered_again if remedy in done_with]
 
 
 def test_a_merged_source(unruly: Unruly, criticised: Path) -> None:

@@ -136,7 +136,7 @@ def edited(project: Project, name: str, change: Callable[[list[Rule]], list[Rule
     return with_sources(project, many)
 
 
-laws = settings(max_examples=150, deadline=None)
+laws = settings(max_examples=75, deadline=None)
 
 
 @laws

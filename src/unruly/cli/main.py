@@ -262,7 +262,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 
 def _mend_streams() -> None:
-    """A screen that cannot show a sign, or is not there, is no reason to fail."""
+    """A screen that cannot show a sign, or is not there, is no reason to fail; nor is an input that is closed: it is empty."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="replace")
     for name in ("stdout", "stderr"):

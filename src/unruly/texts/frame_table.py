@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import zipfile
 import zlib
@@ -22,6 +23,17 @@ from unruly.texts.table import BrokenFile, Rows, check_read_whole
 from unruly.wording import listed
 
 MOST_CELLS = 50_000_000  # of a sheet, empty ones included
+# What zipfile raises of a damaged file; lzma's and bz2's are among them.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    ValueError,
+    RuntimeError,
+    NotImplementedError,
+    EOFError,
+)
 # A tag, what stands in it, and whether it ends as it should: a value may hold a > but, in XML, no <.
 _INSIDE = r"""((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)(>?)"""
 _PLACE = r"""\sr\s*=\s*["']([A-Za-z]{0,4})([0-9]{0,9})["']"""
@@ -158,7 +170,7 @@ def _unpacked(path: Path) -> int:
     try:
         with zipfile.ZipFile(path) as archive:
             return sum(entry.file_size for entry in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError):
+    except _DAMAGED:
         raise InputError("damaged: it cannot be unpacked", where=Where(str(path))) from None
 
 
@@ -175,7 +187,7 @@ def _check_cells(path: Path) -> None:
             try:
                 with archive.open(entry) as file:
                     cells = count(file)
-            except (ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            except _DAMAGED as error:
                 raise InputError(
                     f"damaged: {entry.filename} cannot be read ({first_line(error)})",
                     where=Where(str(path)),

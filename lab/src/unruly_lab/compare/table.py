@@ -125,7 +125,7 @@ def _behaviour(row: Row, unseen: bool) -> tuple[str, ...]:
 def gold_words(uses: Sequence[GoldUse]) -> str:
     """What true labels were used for, in a cell.
 
-    >>> from unruly.findings import Use
+    >>> from unruly.ledger import Use
     >>> gold_words([GoldUse(Use.TRAINING, 30, "clean labels")]), gold_words([])
     ('30 for training', 'none')
     """
