@@ -300,6 +300,25 @@ def test_a_closed_screen(spam: Path, tmp_path: Path, closed: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "words", [["predict", "MODEL", "-"], ["explain", "MODEL", "-"], ["label", "spam"]], ids=" ".join
+)
+def test_a_closed_input_is_empty(
+    fitted: Path, spam: Path, tmp_path: Path, words: list[str]
+) -> None:
+    args = [str(fitted) if word == "MODEL" else word for word in words]
+    done = subprocess.run(
+        " ".join(map(shlex.quote, command_line(args))) + " <&-",
+        shell=True,
+        cwd=tmp_path,
+        env={**os.environ, "UNRULY_CACHE": str(tmp_path / "c")},
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode in (0, 2), done.stderr
+    assert b"bug" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize(
     "args", [["check"], ["new"], ["explain", "MODEL"], ["predict", "MODEL"]], ids=" ".join
 )
 def test_arguments_that_are_not_utf_8(fitted: Path, tmp_path: Path, args: list[str]) -> None:

@@ -264,6 +264,24 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
         Corpus.read(path)
 
 
+@pytest.mark.parametrize(("offset", "value"), [(6, 197), (10, 99), (10, 12), (10, 14)])
+def test_a_workbook_that_zip_tools_of_the_future_wrote_is_named(
+    tmp_path: Path, offset: int, value: int
+) -> None:
+    """A version or a compression that is not known, or is not the one that was used."""
+    pytest.importorskip("fastexcel")
+    path = workbook(tmp_path / "x.xlsx", [["text"], ["a"]])
+    raw = bytearray(path.read_bytes())
+    for signature, place in ((b"PK\x01\x02", offset), (b"PK\x03\x04", offset - 2)):
+        at = raw.find(signature)
+        while at >= 0:
+            raw[at + place : at + place + 2] = value.to_bytes(2, "little")
+            at = raw.find(signature, at + 4)
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match=r"x\.xlsx: damaged"):
+        Corpus.read(path)
+
+
 def written(folder: Path, sizes: list[int]) -> Path:
     folder.mkdir(exist_ok=True)
     first = 0

@@ -122,9 +122,10 @@ class Absent:
                 f"--functions {self.name} or unruly.load(..., functions={self.name!r}), or give the votes"
             )
         origin = f" of {self.file}" if self.file else ""
+        path = named if Path(named).is_file() else f"path/to/{named}"  # the first works as printed
         return (
             f"source {source!r} is the Python function {self.name}{origin}, and a model file carries no "
-            f"code: pass the file with --functions path/to/{named} or unruly.load(..., functions=...), or give "
+            f"code: pass the file with --functions {path} or unruly.load(..., functions=...), or give "
             "the votes"
         )
 

@@ -26,6 +26,7 @@ from unruly.labelmodels.majority_vote import class_wins
 from unruly.ledger import Use
 from unruly.model.critique import CONFLICT, REPEATS, THIN
 from unruly.model.evaluation import Evaluation, Part, majority_shares, paired_gain
+from unruly.model.suggestions import LEAST
 from unruly.report.markup import (
     listed,
     paragraph,
@@ -458,15 +459,23 @@ def _suggestions(facts: Facts) -> str:
             "None shown: they would be chosen by the model's answers, which are worse than majority vote on "
             f"{facts.scored_on} ({percent(whole.model.accuracy.value)} right; majority vote {percent(whole.majority.accuracy.value)})."
         )
-    scored = any(s.measured for s in facts.suggestions)
-    known = any(s.changed is not None for s in facts.suggestions)
+    wrong = [s for s in facts.suggestions if s.measured is not None and s.measured.high < LEAST]
+    shown = [s for s in facts.suggestions if s not in wrong]
+    if not shown:
+        return head + paragraph(
+            f"None shown: true labels contradict {plural(len(wrong), 'rule')} that the model's answers would choose."
+        )
+    scored = any(s.measured for s in shown)
+    known = any(s.changed is not None for s in shown)
     message = (
         "By the model's answers, which chose these rules, the class of each is more frequent among its matches than among "
         "all documents, and votes on some of its matches name the same class; rules that match documents without votes "
         "come first. `unruly suggest` shows them with examples and writes those that you accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
     )
-    message += "True labels only give the last column: they chose no rule. " if scored else ""
-    odd = {str(s.perhaps_gold) for s in facts.suggestions if s.perhaps_gold is not None}
+    message += "True labels give the last column; they chose no rule. " if scored else ""
+    if wrong:
+        message += f"Left out: {plural(len(wrong), 'rule')} that true labels contradict. "
+    odd = {str(s.perhaps_gold) for s in shown if s.perhaps_gold is not None}
     message += "".join(f"{line[:1].upper()}{line[1:]}. " for line in sorted(odd))
     header = ["rule", "class", "documents", "without votes"]
     header += ["predictions changed"] if known else []
@@ -477,7 +486,7 @@ def _suggestions(facts: Facts) -> str:
         + ([f"{s.changed or 0:,}"] if known else [])
         + [percent(s.usual), share_words(s.accuracy)]
         + ([share_words(s.measured)] if scored else [])
-        for s in facts.suggestions
+        for s in shown
     ]
     return head + paragraph(message) + table(header, rows, kind="next")
 
