@@ -45,6 +45,26 @@ def test_without_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: in
     assert vote_split(project(tmp_path, DataFiles(train="a.csv"))).gold is None
 
 
+def test_documents_without_votes_get_the_commonest_class_of_the_training_votes(
+    tmp_path: Path,
+) -> None:
+    """As beside every model: one majority vote, whichever command shows it."""
+    two = [
+        Source("free", [Rule("spam", Keywords(["free"]))]),
+        Source("tea", [Rule("ham", Keywords(["tea"]))]),
+    ]
+    (tmp_path / "a.csv").write_text("text\nfree beer\nfree wine\ntea\n")
+    (tmp_path / "t.csv").write_text("text,label\ntea,ham\ntea time,ham\nfree,spam\nhello,ham\n")
+    data = DataFiles(train="a.csv", test="t.csv", label="label")
+    shared = Project(Sources(["ham", "spam"], two), data, folder=tmp_path)
+    found = check_project(shared, "test").summary.majority
+    assert found.commonest == "spam"
+    assert found.accuracy is not None
+    assert found.accuracy.value == 0.75
+    alone = Project(Sources(["ham", "spam"], two), replace(data, train=None), folder=tmp_path)
+    assert check_project(alone, "test").summary.majority.commonest == "ham"
+
+
 def test_a_wrench_folder(tmp_path: Path) -> None:
     (tmp_path / "label.json").write_text('{"0": "ham", "1": "spam"}')
     row = {"label": 1, "weak_labels": [-1], "data": {"text": "free beer"}}

@@ -32,6 +32,7 @@ from unruly.findings import (
     StarredKeyword,
     finding_to_plain,
 )
+from unruly.labelmodels.majority_vote import commonest_class
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
@@ -228,7 +229,10 @@ def check_project(
     with project.blamed():
         failures = _located(project)
     voted = vote_split(project, split, progress, cache, count_rules=True)
-    summary = summarise(voted.votes, voted.gold)
+    commonest = None
+    if split != "train" and voted.gold is not None and project.data.train is not None:
+        commonest = commonest_class(vote_split(project, "train", progress, cache).votes)
+    summary = summarise(voted.votes, voted.gold, commonest)
     return Checked(
         summary=summary,
         examples=sum(len(rule.examples) + len(rule.counter_examples) for rule in rules),

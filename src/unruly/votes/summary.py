@@ -293,8 +293,15 @@ def _interval(interval: Interval | None) -> str:
     return "-" if interval is None else f"{interval.low:.1%} to {interval.high:.1%}"
 
 
-def summarise(votes: Votes, truth: NDArray[np.integer[Any]] | None = None) -> Summary:
-    """Count everything in one pass over the votes; the truth (n,) is class numbers, -1 where unknown."""
+def summarise(
+    votes: Votes,
+    truth: NDArray[np.integer[Any]] | None = None,
+    commonest: int | None = None,
+) -> Summary:
+    """Count everything in one pass over the votes; the truth (n,) is class numbers, -1 where unknown.
+
+    `commonest` is the class of documents without votes where other votes tell it: those of the training documents.
+    """
     counts = _Counts(votes)
     for tally in tallies(votes):
         counts.add(tally, None if truth is None else truth[tally.rows])
@@ -304,7 +311,7 @@ def summarise(votes: Votes, truth: NDArray[np.integer[Any]] | None = None) -> Su
         classes=votes.classes,
         sources=sources,
         total=counts.total(truth is not None),
-        majority=counts.majority(truth is not None),
+        majority=counts.majority(truth is not None, commonest),
     )
 
 
@@ -412,8 +419,9 @@ class _Counts:
             score=score if scored else None,
         )
 
-    def majority(self, scored: bool) -> MajoritySummary:
-        commonest = int(self.wins.round(DIGITS).argmax()) if self.covered else None
+    def majority(self, scored: bool, commonest: int | None) -> MajoritySummary:
+        if commonest is None and self.covered:
+            commonest = int(self.wins.round(DIGITS).argmax())
         known = self.covered_gold + int(self.uncovered_gold.sum())
         accuracy = None
         if scored and commonest is not None and known:
