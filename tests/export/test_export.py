@@ -110,7 +110,7 @@ def test_functions_that_read_columns_are_not_run_to_compare(
     assert (out / "rules.py").read_text() == FUNCTIONS
     for flags in ((), ("--no-onnx",)):  # what could not be served is not exported
         refused = unruly("export", starred, "-o", tmp_path / "other", *flags)
-        assert (refused.code, "--functions path/to/rules.py" in refused.err) == (2, True)
+        assert (refused.code, "--functions " in refused.err) == (2, True)
 
 
 def test_what_is_named_beside_the_model(tmp_path: Path) -> None:
