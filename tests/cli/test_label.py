@@ -121,7 +121,7 @@ def test_a_second_run_asks_about_others_and_the_balance_is_told(
     both = unruly("evaluate", "m2.unruly", spam, "--labels", "--against", "m.unruly")
     assert both.out.startswith(judged.out.splitlines()[0])
     assert "difference on the same labels: " in both.out
-    assert "surer than a difference of two accuracies" in both.out
+    assert "rank the models by this difference" in both.out
     assert (
         both.out.count("accuracy about") == 1
     )  # the other's own estimate does not differ by the same

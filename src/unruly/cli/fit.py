@@ -379,7 +379,7 @@ def _by_labels(
         # Without the other's own estimate: each is nearer to the truth alone, and the two do not differ by the gain.
         lines += [
             f"difference on the same labels: {gain}",
-            "(surer than a difference of two accuracies: each is corrected by its model's confidence, so these may differ otherwise)",
+            "rank the models by this difference, not by their two accuracies: it is estimated from the same labels",
         ]
     screen.answer({**plain, "problems": problems_to_plain(labels.problems, labels.origin)})
     screen.say("\n".join([*lines, str(ledger)]))

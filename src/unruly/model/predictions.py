@@ -23,7 +23,7 @@ from unruly.texts.columns import remembered
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import files_of
 from unruly.texts.stream import FLAT, Batch, CorpusStream, RowWriter, format_of
-from unruly.texts.table import BadRow, BrokenFile, OnBadRow
+from unruly.texts.table import BadRow, BrokenFile, OnBadRow, one_of
 from unruly.votes.votes import Votes
 from unruly.wording import counted, plural
 
@@ -293,10 +293,7 @@ def missing_of(given: str) -> Missing:
     >>> missing_of("empty")
     'empty'
     """
-    for known in _MISSING:
-        if known == given:
-            return known
-    raise InputError(f"missing = {given!r}: must be one of {', '.join(_MISSING)}")
+    return one_of("missing", given, _MISSING)
 
 
 def predict_stream(

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import IO, Literal, Protocol, get_args
+from typing import IO, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 import polars as pl
@@ -227,6 +227,7 @@ GZIPPED = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson")
 ENDINGS = ".csv, .tsv, .jsonl, .ndjson (each also .gz), .parquet, .arrow, .feather, .ipc, .json, .xlsx, .ods"
 
 OnBadRow = Literal["error", "skip", "keep"]
+Word = TypeVar("Word", bound=str)
 _ON_BAD_ROW: tuple[OnBadRow, ...] = get_args(OnBadRow)
 _MOST_REASONS = 3  # that are told of rows that were left out
 
@@ -415,12 +416,19 @@ def on_bad_row_of(given: str | None) -> OnBadRow:
     >>> on_bad_row_of("skip"), on_bad_row_of(None)
     ('skip', 'keep')
     """
-    if given is None:
-        return "keep"
-    for known in _ON_BAD_ROW:
-        if known == given:
-            return known
-    raise InputError(f"on_bad_row = {given!r}: must be one of {', '.join(_ON_BAD_ROW)}")
+    return "keep" if given is None else one_of("on_bad_row", given, _ON_BAD_ROW)
+
+
+def one_of(option: str, given: str, known: Sequence[Word]) -> Word:
+    """The value given, where it is one of the words that are known.
+
+    >>> one_of("missing", "label", ("label", "empty"))
+    'label'
+    """
+    for word in known:
+        if word == given:
+            return word
+    raise InputError(f"{option} = {given!r}: must be one of {', '.join(known)}")
 
 
 def check_file(path: Path) -> None:
