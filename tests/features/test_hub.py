@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError, SettingsError
 from unruly.features import hub
-from unruly.features.encoder import batches, clean
+from unruly.features.encoder import batches, readable
 from unruly.features.hub import Transformer
+from unruly.texts.surrogates import without_surrogates
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -218,6 +219,7 @@ def test_every_row_once_one_length_a_batch(lengths: list[int], budget: int) -> N
 
 
 @given(st.text(alphabet=st.characters(), max_size=20))
-def test_cleaned_texts_can_be_written(text: str) -> None:
-    clean(text).encode()
-    assert len(clean(text)) == len(text)
+def test_a_tokenizer_gets_what_the_server_and_a_json_file_would_give_it(text: str) -> None:
+    [found] = readable([text], 512)
+    found.encode()
+    assert found == without_surrogates(text)

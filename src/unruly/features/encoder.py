@@ -28,6 +28,7 @@ from unruly.progress import SILENT, Progress
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.texts.relation import Relation
+from unruly.texts.surrogates import without_surrogates
 from unruly.wording import listed
 
 if TYPE_CHECKING:
@@ -277,23 +278,10 @@ def _tag(words: pl.Series, tag: str) -> pl.Series:
     return words.list.eval(pl.lit(tag) + tagged).list.join(" ")
 
 
-def clean(text: str) -> str:
-    """The text with lone surrogates, which no tokenizer takes, replaced.
-
-    >>> clean("a\\ud800b")
-    'a?b'
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
-
-
 def readable(texts: Sequence[str], max_tokens: int) -> list[str]:
     """The texts for a tokenizer; a very long one is cut first, because its end would never be read."""
     longest = max_tokens * CHARACTERS_A_TOKEN
-    return [clean(text[:longest]) for text in texts]
+    return [without_surrogates(text[:longest]) for text in texts]
 
 
 def batches(lengths: Sequence[int], budget: int) -> list[NDArray[np.intp]]:

@@ -27,11 +27,12 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError, SettingsError, not_fitted
-from unruly.features.encoder import State, clean, term_views
+from unruly.features.encoder import State, term_views
 from unruly.features.ngrams import CharGrams, Terms, WordGrams
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus, digest_numbers
+from unruly.texts.surrogates import without_surrogates
 
 SHORT = 400  # characters: texts that are shorter on average need runs of characters as well
 BATCH = 2_000  # texts encoded at a time,
@@ -268,7 +269,7 @@ def _powers(values: Sequence[float]) -> tuple[float, ...]:
 
 def _chars_help(texts: Sequence[str]) -> bool:
     """Whether texts are short, or a tenth of all letters is of a script without blanks between words."""
-    series = pl.Series([clean(text) for text in texts[:SAMPLE]], dtype=pl.String)
+    series = pl.Series([without_surrogates(text) for text in texts[:SAMPLE]], dtype=pl.String)
     letters = max(1, int(series.str.count_matches(r"\p{L}").sum()))
     unspaced = int(series.str.count_matches(UNSPACED).sum())
     mean = float(series.str.len_chars().sum()) / len(series)

@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from unruly.features.encoder import State, clean
+from unruly.features.encoder import State
+from unruly.texts.surrogates import without_surrogates
 
 WORD = r"\w+|\p{So}"  # letters, digits and marks of any script; emoji and symbols stand alone
 LETTERS = 4094  # the most frequent characters kept: five of them fit 60 bits
@@ -214,7 +215,7 @@ def _series(texts: Sequence[str]) -> pl.Series:
     try:
         return pl.Series("word", texts, dtype=pl.String)
     except UnicodeEncodeError:
-        return pl.Series("word", [clean(text) for text in texts], dtype=pl.String)
+        return pl.Series("word", [without_surrogates(text) for text in texts], dtype=pl.String)
 
 
 def _counted(
