@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 
 TOOL = Path(__file__).resolve().parents[1] / "tools" / "path.py"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from unruly.cli.main import run
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 from unruly.project.project import Project
 
 ROOT = Path(__file__).resolve().parent.parent

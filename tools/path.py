@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 import unruly
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 
 HOUSE = str(Path(unruly.__file__).parent)
 CARRIERS = (

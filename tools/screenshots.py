@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
 PAGES = {

@@ -34,7 +34,7 @@ from _damage import TABLE, project_file, table
 from _trial import FAILED, OK, trial
 from unruly.cli.main import run
 from unruly.errors import UnrulyError
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 from unruly.texts.stream import RowWriter
 
 SECONDS = 5.0  # of the processor

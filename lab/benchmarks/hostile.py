@@ -35,7 +35,7 @@ from safetensors.numpy import load, save
 import unruly
 from _trial import FAILED, Trial, trial
 from unruly.model.storage import open_container
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 
 SECONDS = 1.0  # to load; the texts that are then predicted may take as long again for each rule
 PATIENCE = 10.0

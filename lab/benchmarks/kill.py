@@ -22,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 
 from _scenes import Asks, Labels, Scene, Studio, Writes, finished, start
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 
 SCENES = ("vote", "fit", "predict", "llm", "label", "studio")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from unruly.cli.main import run
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 
 
 @dataclass(frozen=True)

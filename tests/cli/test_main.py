@@ -105,7 +105,7 @@ def test_wrong_usage_is_one_line(unruly: Unruly, args: list[str], message: str) 
 def test_errors_are_one_line_and_a_code(
     unruly: Unruly, monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int, message: str
 ) -> None:
-    monkeypatch.setattr("unruly.project.file.make_starter", failing(raised))
+    monkeypatch.setattr("unruly.project.new.make_starter", failing(raised))
     done = unruly("new", "x")
     assert (done.code, done.out, done.err) == (code, "", message)
 
@@ -113,7 +113,7 @@ def test_errors_are_one_line_and_a_code(
 def test_a_bug_asks_to_be_reported_and_shows_its_traceback_only_when_asked(
     unruly: Unruly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unruly.project.file.make_starter", failing(RuntimeError("boom")))
+    monkeypatch.setattr("unruly.project.new.make_starter", failing(RuntimeError("boom")))
     done = unruly("new", "x")
     assert done.code == main.BUG
     assert done.err.count("\n") == 1
@@ -131,7 +131,7 @@ def test_a_warning_is_one_line_and_none_when_quiet(
         return name
 
     warn.__globals__["__warningregistry__"] = {}
-    monkeypatch.setattr("unruly.project.file.make_starter", warn)
+    monkeypatch.setattr("unruly.project.new.make_starter", warn)
     monkeypatch.setitem(warn.__globals__, "__name__", "unruly.somewhere")
     assert unruly("new", "x").err.splitlines()[0] == "warning: the source 'a' abstains: no column"
     assert unruly("new", "x", "--quiet").err == ""
@@ -155,7 +155,7 @@ SHOWN = r"\u001b[2J\u001b]0;pwn\u0007\u009b31m\u202e\u2066"
 def test_no_error_is_obeyed_by_a_terminal(
     unruly: Unruly, monkeypatch: pytest.MonkeyPatch, raised: BaseException, debug: list[str]
 ) -> None:
-    monkeypatch.setattr("unruly.project.file.make_starter", failing(raised))
+    monkeypatch.setattr("unruly.project.new.make_starter", failing(raised))
     done = unruly(*debug, "new", "x")
     assert SHOWN in done.err
     assert not set(ATTACK) & set(done.err) - set(SHOWN)
@@ -167,7 +167,7 @@ def test_nor_is_a_warning(unruly: Unruly, monkeypatch: pytest.MonkeyPatch) -> No
         return name
 
     warn.__globals__["__warningregistry__"] = {}
-    monkeypatch.setattr("unruly.project.file.make_starter", warn)
+    monkeypatch.setattr("unruly.project.new.make_starter", warn)
     monkeypatch.setitem(warn.__globals__, "__name__", "unruly.somewhere")
     assert unruly("new", "x").err.splitlines()[0].startswith(f"warning: the source {SHOWN}")
 

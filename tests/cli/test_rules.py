@@ -205,6 +205,20 @@ def test_new_then_check(unruly: Unruly, tmp_path: Path) -> None:
     assert unruly("check", "spam").code == 0
 
 
+def test_new_for_a_file_of_ones_own(unruly: Unruly, tmp_path: Path) -> None:
+    (tmp_path / "tickets.csv").write_text("body text,state\nmy bill,open\nbug: crash,shut\n")
+    done = unruly("new", "mine", "--data", "tickets.csv", "--classes", "bill, bug")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.splitlines() == [
+        "tickets.csv: the texts are in the column body text (if it is another: --text); classes: bill, bug",
+        "mine is ready: edit mine/unruly.toml, then run: unruly check mine",
+    ]
+    assert unruly("check", "mine").code == 0
+    done = unruly("new", "other", "--classes", "bill,bug")
+    assert done.code == 2
+    assert done.err == "error: --classes is about your own texts: name their file, --data FILE\n"
+
+
 def test_never_overwrites(unruly: Unruly, tmp_path: Path) -> None:
     unruly("new", "spam", "-q")
     (tmp_path / "spam" / "unruly.toml").write_text("mine")

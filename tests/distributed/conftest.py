@@ -16,7 +16,7 @@ from unruly.cli.main import run
 from unruly.distributed import learn
 from unruly.distributed import run as running
 from unruly.distributed.cluster import Cluster, Job
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 
 ROWS = 400
 

@@ -13,7 +13,7 @@ from tests.serve.conftest import begin
 from unruly.export.card import Compared, model_card
 from unruly.export.folder import export
 from unruly.model.storage import load
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 
 
 def test_hostile_names_stay_in_the_cards_table(films: Path) -> None:

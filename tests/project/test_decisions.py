@@ -21,7 +21,7 @@ from unruly.project.decisions import (
     write_refused,
 )
 from unruly.project.editing import ProjectText, write_edit
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 from unruly.project.project import Project
 
 REFUSALS: tuple[Refusal, ...] = (

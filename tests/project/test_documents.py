@@ -11,7 +11,7 @@ from unruly.errors import InputError
 from unruly.labelling.estimates import estimate_balance
 from unruly.labelling.sampling import from_votes
 from unruly.project.documents import LabellingTask, OnDisk
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 from unruly.project.project import Project
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from unruly.errors import ProjectError, RuleError
 from unruly.project import editing
 from unruly.project.editing import ProjectText, write_edit
-from unruly.project.file import make_starter, parse_project
+from unruly.project.file import parse_project
+from unruly.project.new import make_starter
 from unruly.project.project import Project
 from unruly.project.toml_editing import toml_value
 from unruly.rules.condition import AllOf, Not

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError
 from unruly.paper.settings import PaperSettings
-from unruly.project.file import make_starter, to_toml
+from unruly.project.file import to_toml
+from unruly.project.new import make_starter
 from unruly.project.project import DataFiles, EncoderSpec, Project
 from unruly.rules.condition import AllOf, Not
 from unruly.rules.keywords import Keywords

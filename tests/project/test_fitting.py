@@ -10,7 +10,7 @@ import pytest
 
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.settings import PaperSettings
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 from unruly.project.project import DataFiles, Project
 
 

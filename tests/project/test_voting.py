@@ -10,7 +10,7 @@ import pytest
 
 from unruly.errors import InputError, MissingExtraError, RuleError, UnrulyError, Where
 from unruly.findings import IdleRule, SharesAgainstVotes, SilentSource, finding_to_plain
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 from unruly.project.project import DataFiles, Project
 from unruly.project.voting import Checked, check_project, vote_split
 from unruly.rules.keywords import Keywords

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from unruly.cli.main import run
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 
 FIT = ("--encoder", "lsa", "--method", "paper", "--epochs", "15", "-q")
 PATIENCE = 60.0  # seconds for a server to come up on a busy machine

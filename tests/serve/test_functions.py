@@ -10,7 +10,7 @@ import pytest
 from tests.serve.conftest import Answer, Start
 
 from unruly.cli.main import run
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 
 RULES = """
 import unruly

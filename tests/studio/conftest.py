@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 from unruly.rules.matching import VoteCache
 from unruly.serve.server import listening
 from unruly.studio.app import Studio, application

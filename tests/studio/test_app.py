@@ -12,7 +12,7 @@ import pytest
 from tests.studio.conftest import ACCESS, client_of
 
 from unruly.errors import InputError
-from unruly.project.file import begin_project, look_at, project_of
+from unruly.project.new import begin_project, look_at, project_of
 from unruly.rules.matching import VoteCache
 from unruly.studio.app import Studio
 from unruly.studio.server import serve

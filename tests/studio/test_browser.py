@@ -24,7 +24,7 @@ from tests.chromium import needs_chromium
 from tests.studio.conftest import hosted
 
 from unruly.project.editing import source_names
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 from unruly.studio.app import Studio
 from unruly.studio.training import Job
 

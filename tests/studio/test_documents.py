@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.studio.conftest import ACCESS, client_of
 
 from unruly.model.explanation import Explanation
-from unruly.project.file import begin_project
+from unruly.project.new import begin_project
 from unruly.rules.matching import Matcher, VoteCache, matches_on
 from unruly.rules.source import Source
 from unruly.studio.app import Studio

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unruly.errors import InputError
-from unruly.project.file import begin_project
+from unruly.project.new import begin_project
 from unruly.rules.matching import VoteCache
 from unruly.studio.filters import COVERED, SORTS, Filter, column_look
 from unruly.studio.state import Answers, State

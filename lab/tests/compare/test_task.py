@@ -13,7 +13,7 @@ import pytest
 import unruly
 from unruly.cli.main import run
 from unruly.errors import InputError
-from unruly.project.file import make_starter
+from unruly.project.new import make_starter
 from unruly.project.project import Project
 from unruly_lab.compare.task import ComparisonTask, task_of
 from unruly_lab.peers.systems import TrainingData, entry

@@ -36,7 +36,7 @@ class Entry:
 
 
 COMMANDS = {
-    "new": Entry("rules", "Make a starter folder."),
+    "new": Entry("rules", "Make a project: for your own file of texts, or a starter to try."),
     "check": Entry("rules", "Validate a project, run its rules' own examples, show its sources."),
     "vote": Entry("rules", "Apply the rules to the texts and write the vote matrix."),
     "label": Entry(

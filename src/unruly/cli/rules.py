@@ -28,7 +28,7 @@ from unruly.cli.options import (
     write_skipped,
 )
 from unruly.cli.screen import Screen, show_cluster_run, source_table
-from unruly.errors import ExampleError, UnrulyError
+from unruly.errors import ExampleError, InputError, UnrulyError
 from unruly.files import check_not_input
 from unruly.project import SPLITS
 from unruly.wording import listed, plural
@@ -39,21 +39,53 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", type=PATH)
+@click.option("--data", type=PATH, help="Your file of texts: CSV, JSON Lines, Parquet, Excel …")
+@click.option("--classes", help='Your classes, with commas between: "billing,technical".')
+@click.option("--text", help="The column of texts; guessed if left out.")
+@click.option(
+    "--label",
+    help="A column of true labels, for scoring only. Its values are the classes unless you name them.",
+)
 @quiet_option
-def new(name: Path, quiet: bool) -> None:
-    """Make a starter folder: unruly.toml with eight sources, a few dozen texts, a README.
+def new(
+    name: Path,
+    data: Path | None,
+    classes: str | None,
+    text: str | None,
+    label: str | None,
+    quiet: bool,
+) -> None:
+    """Make a project: for your own file of texts, or a starter to try.
 
-    NAME is the folder to make; one that exists is never touched.
+    NAME is the folder to make; one that exists is never touched. With --data its unruly.toml names your file, which stays
+    where it is, and begins with one source for each class. Without, it has eight sources, a few dozen texts and a
+    README.
 
     \b
     Example:
       unruly new spam
+      unruly new tickets --data tickets.csv --classes billing,technical,praise
     """
-    from unruly.project.file import make_starter
+    from unruly.project.new import make_starter, new_project
 
-    made = make_starter(name)
-    Screen(quiet).remark(
-        f"{made} is ready: edit {made / 'unruly.toml'}, then run: unruly check {quote(str(made))}"
+    screen = Screen(quiet)
+    if data is None:
+        given = {"--classes": classes, "--text": text, "--label": label}
+        if useless := [option for option, value in given.items() if value]:
+            raise InputError(
+                f"{listed(useless)} is about your own texts: name their file, --data FILE"
+            )
+        make_starter(name)
+    else:
+        listing = (classes or "").split(",")
+        project = new_project(name, data, listing, text=text, label=label)
+        named = "" if text else " (if it is another: --text)"
+        screen.remark(
+            f"{data}: the texts are in the column {project.data.text}{named}; "
+            f"classes: {listed(project.classes)}"
+        )
+    screen.remark(
+        f"{name} is ready: edit {name / 'unruly.toml'}, then run: unruly check {quote(str(name))}"
     )
 
 

@@ -30,7 +30,7 @@ from starlette.staticfiles import StaticFiles
 
 from unruly import __version__
 from unruly.errors import InputError, UnrulyError
-from unruly.project.file import begin_project, look_at
+from unruly.project.new import begin_project, look_at
 from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import VoteCache

@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, urlencode
 from unruly.errors import InputError, need
 from unruly.files import check_utf8
 from unruly.labelling.label_file import user_name
-from unruly.project.file import look_at, project_of
+from unruly.project.new import look_at, project_of
 from unruly.serve.server import (
     LOGGING,
     LOOPBACK,
