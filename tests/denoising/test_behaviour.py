@@ -23,16 +23,39 @@ def random_task(seed: int, m: int) -> tuple[SparseVotes, np.ndarray, np.ndarray]
     return SparseVotes.of(votes), rng.dirichlet(np.ones(m), 60), rng.random(60) + 0.1
 
 
+def expected_rates(
+    dense: np.ndarray, asked: np.ndarray, q: np.ndarray, mass: np.ndarray
+) -> np.ndarray:
+    """(k, y, c): a loop over sources and classes, from dense votes (n, k, c) and who was asked (n, k)."""
+    (_n, k, m), found = dense.shape, np.zeros((dense.shape[1], q.shape[1], q.shape[1]))
+    weighted = q * mass[:, None]
+    spread = weighted.sum(axis=0) / weighted.sum()
+    for j in range(k):
+        shown = weighted[asked[:, j]].sum(axis=0) + spread * (m + 4)
+        for c in range(m):
+            cast = dense[:, j, c] @ weighted + spread  # one vote for each class, as documents are
+            cast[c] += 4 * spread[c]  # four more that are right
+            others = np.arange(m) != c
+            found[j, :, c] = cast[others].sum() / shown[others].sum()
+            found[j, c, c] = cast[c] / shown[c]
+    return np.maximum(found, 1e-6)
+
+
 @given(st.integers(0, 100), st.integers(2, 4))
-def test_rates_are_the_shrunk_counts(seed: int, m: int) -> None:
+def test_rates_are_shrunk_hit_rates_and_false_alarm_rates(seed: int, m: int) -> None:
     votes, q, mass = random_task(seed, m)
     dense = votes.onehot.toarray().reshape(60, 4, m)
-    counts = np.einsum("ijc,iy,i->jyc", dense, q, mass)
-    total = (q * mass[:, None]).sum(axis=0)[:, None]
-    extra = total / total.sum()
-    added = extra * (1 + 4 * np.eye(m))  # one vote for each class, four more that are right
-    expected = np.maximum((counts + added) / (total + (m + 4) * extra), 1e-6)
+    expected = expected_rates(dense, np.ones((60, 4), np.bool_), q, mass)
     assert source_behaviour(votes, q, mass).rates == pytest.approx(expected)
+
+
+@given(st.integers(0, 100), st.integers(3, 5))
+def test_a_vote_speaks_for_its_class_against_all_others_alike(seed: int, m: int) -> None:
+    votes, q, mass = random_task(seed, m)
+    opinion = source_behaviour(votes, q, mass).opinion  # (k, c, y)
+    for c in range(m):
+        others = opinion[:, c, np.arange(m) != c]
+        assert others == pytest.approx(np.repeat(others[:, :1], m - 1, axis=1))
 
 
 @given(st.integers(0, 100), st.integers(2, 4))
@@ -43,13 +66,8 @@ def test_documents_that_a_source_never_saw_do_not_count_as_its_abstentions(
     dense = votes.onehot.toarray().reshape(60, 4, m)
     hidden = np.random.default_rng(seed).random((60, 4)) < 0.3
     unseen = hidden & (dense.sum(axis=2) == 0)  # (n, k)
-    weighted = q * mass[:, None]
-    counts = np.einsum("ijc,iy->jyc", dense, weighted)
-    total = np.einsum("ij,iy->jy", ~unseen, weighted)[:, :, None]  # (k, y, 1)
-    extra = weighted.sum(axis=0)[:, None] / weighted.sum()
-    expected = (counts + extra * (1 + 4 * np.eye(m))) / (total + (m + 4) * extra)
     found = source_behaviour(replace(votes, unasked=unseen), q, mass).rates
-    assert found == pytest.approx(np.maximum(expected, 1e-6))
+    assert found == pytest.approx(expected_rates(dense, ~unseen, q, mass))
 
 
 @given(st.integers(0, 100), st.integers(2, 4))

@@ -1,14 +1,20 @@
 """How each source behaves given the true class, and what its votes add to the evidence.
 
-    N_jyc      = sum_i w_i q_iy O_ijc,     N_y = sum_i w_i q_iy,     s_y = N_y / sum_y N_y
-    T[j, y, c] = (N_jyc + s_y (1 + a [c = y])) / (N_y + s_y (m + a))      P(source j votes c | class y)
+    N_jyc = sum_i w_i q_iy O_ijc,     N_y = sum_i w_i q_iy,     s_y = N_y / sum_y N_y
+    n_jyc = N_jyc + s_y (1 + a [c = y]),     d_y = N_y + s_y (m + a)
 
-Counted as Dawid and Skene (1979) do, with posteriors q; document i counts w_i times. One more vote for each class,
-spread as the documents are, keeps a source with two votes from claiming certainty; a = 4 more votes that
+    T[j, y, c] = n_jyc / d_y                                 y = c     P(source j votes c | class c)
+               = sum_{z != c} n_jzc / sum_{z != c} d_z       y != c    P(source j votes c | another class)
+
+A vote for c speaks for c against all other classes alike: its evidence is how much likelier source j votes c where c is
+true than where it is not (a hit rate and a false-alarm rate). Which wrong class a source is drawn to is not learnt: with
+posteriors for true classes, that teaches a rare class to take over its neighbours' documents (a full matrix, as Dawid
+and Skene have it, costs one to three points with three classes or more). Document i counts w_i times. One more vote for
+each class, spread as the documents are, keeps a source with two votes from claiming certainty; a = 4 more votes that
 are right say that rules are written to be right, which matters on a handful of documents. The sum runs over
 all documents, so that a source which is silent on a class counts as evidence against it when it votes; a
 document that the source was never asked about counts in neither sum. A partial vote counts in equal parts
-for its classes: where T[j, y, c] is the same for all of them, ev is that of their union.
+for its classes.
 
 Sources that repeat each other share one weight:
 
@@ -70,8 +76,17 @@ def source_behaviour(votes: SparseVotes, q: Real64, mass: Real64) -> Behaviour:
     extra = total / max(float(total.sum()), 1e-9)  # (y, 1): s
     if votes.unasked is not None:
         total = total - (votes.unasked.T @ weighted)[:, :, None]  # (k, y, 1)
-    added = extra * (1 + _RIGHT * np.eye(m))  # (y, c)
-    rates = (counts.transpose(0, 2, 1) + added) / np.maximum(total + (m + _RIGHT) * extra, 1e-9)
+    right = np.eye(m)
+    cast = counts.transpose(0, 2, 1) + extra * (1 + _RIGHT * right)  # (k, y, c): n
+    seen = (
+        total + (m + _RIGHT) * extra + 0 * right
+    )  # (y, c), or (k, y, c) where some were not asked: d
+    wrong = 1 - right
+    false_alarms = (cast * wrong).sum(axis=-2, keepdims=True)  # (k, 1, c)
+    elsewhere = (seen * wrong).sum(axis=-2, keepdims=True)
+    rates = np.where(
+        right > 0, cast / np.maximum(seen, 1e-9), false_alarms / np.maximum(elsewhere, 1e-9)
+    )
     rates = np.maximum(rates, _LEAST)
     return Behaviour(rates, redundancy_discount(votes, q, rates))
 
