@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 
 from unruly.errors import InputError
 from unruly.model.inputs import Documents, aligned, check_rows, corpus_gold, labels_of, votes_of
+from unruly.rules.keywords import Keywords
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -166,3 +169,15 @@ def test_rows_of_unequal_length_are_no_matrix(rows: list[list[Any]]) -> None:
         labels_of(rows, ("ham", "spam"), pl.Series([0, 1]))
     with pytest.raises(InputError, match="gold must be one for each document, not lists of"):
         Votes.from_array([[0], [1]]).summary(gold=rows)
+
+
+def test_texts_that_are_not_found_in_a_frame_are_named_by_a_call_that_works() -> None:
+    frame = pl.DataFrame({"q": ["call me"], "a": ["nice song"]})
+    rule = Rule("spam", Keywords(["call"]))
+    sources = Sources(["ham", "spam"], [Source("call", [rule])])
+    for use in (sources.vote, Documents.of):
+        with pytest.raises(InputError, match=r'pass it with Corpus\.of\(\.\.\., text="\.\.\."\)'):
+            use(frame)
+    corpus = Corpus.of(frame, text="q")
+    assert sources.vote(corpus).matrix.tolist() == [[1]]
+    assert Documents.of(corpus).n == 1

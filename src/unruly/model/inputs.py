@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.rules.source import Source
-from unruly.texts.columns import label_numbers
+from unruly.texts.columns import CORPUS_OF, label_numbers, text_named_by
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
@@ -57,7 +57,8 @@ class Documents:
         array = _numbers(given)
         if array is not None:
             return cls(None, Features.from_array(array), index)
-        return cls(Corpus.of(given, text=text), None, index)
+        with text_named_by(CORPUS_OF):
+            return cls(Corpus.of(given, text=text), None, index)
 
     @classmethod
     def one(cls, given: object, text: str | None = None) -> Documents:

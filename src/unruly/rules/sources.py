@@ -28,6 +28,7 @@ from unruly.rules.matching import (
 )
 from unruly.rules.regular_expressions import words_of
 from unruly.rules.source import Rule, Source
+from unruly.texts.columns import CORPUS_OF, text_named_by
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, MOST_CLASSES, Votes
 from unruly.wording import listed, plural
@@ -136,7 +137,9 @@ class Sources:
         With a cache (`VoteCache.default()` is the command line's), only sources that are new or edited
         are matched; without one, nothing is read or written.
         """
-        corpus, numbers = Corpus.of(documents), self._numbers_in_columns()
+        with text_named_by(CORPUS_OF):
+            corpus = Corpus.of(documents)
+        numbers = self._numbers_in_columns()
         votes = self._cast(corpus, progress, cache)
         warn_given_up(given_up(votes))
         numbers.note(corpus, votes)

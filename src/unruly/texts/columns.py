@@ -127,6 +127,9 @@ def find_layout(
     return Layout(text, id, label)
 
 
+CORPUS_OF = 'Corpus.of(..., text="...")'  # how to name it where nothing but documents can be passed
+
+
 @contextmanager
 def text_named_by(how: str) -> Iterator[None]:
     """Errors that ask for the column of texts name the option or the line of the project that the caller has.
