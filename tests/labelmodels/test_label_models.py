@@ -347,7 +347,9 @@ def test_what_changes_labels_has_the_usual_value(make: type[Any], usual: dict[st
     ],
     ids=str,
 )
-def test_the_ends_of_a_range_of_settings_belong_to_it(make: type[Any], ends: dict[str, Any]) -> None:
+def test_the_ends_of_a_range_of_settings_belong_to_it(
+    make: type[Any], ends: dict[str, Any]
+) -> None:
     votes, _ = planted_votes(300, [0.9, 0.8, 0.7], 0.8, seed=0)
     model = make(**ends).fit(votes)
     assert np.isfinite(model.predict_proba(votes)).all()
