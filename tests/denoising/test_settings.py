@@ -27,3 +27,8 @@ def test_both_ends_of_a_range_belong_to_it(
     for value in (low - step, high + step):
         with pytest.raises(SettingsError, match=f"{field} = "):
             Settings(**{field: value})  # type: ignore[arg-type]
+
+
+def test_settings_are_given_by_name() -> None:
+    with pytest.raises(TypeError, match="positional"):
+        Settings(64)  # type: ignore[misc]

@@ -336,6 +336,28 @@ def test_what_changes_labels_has_the_usual_value(make: type[Any], usual: dict[st
 
 
 @pytest.mark.parametrize(
+    ("make", "ends"),
+    [
+        (WeightedVote, {"smoothing": 0.0, "accuracies": [0.0, 1.0, 0.5]}),
+        (OneCoin, {"abstention": 0.0, "max_iter": 1, "tol": 0.0}),
+        (OneCoin, {"abstention": 1.0}),
+        (DawidSkene, {"abstention": 0.0, "max_iter": 1, "tol": 0.0}),
+        (DawidSkene, {"abstention": 1.0}),
+        (MatrixCompletion, {"ridge": 0.0, "max_iter": 1}),
+    ],
+    ids=str,
+)
+def test_the_ends_of_a_range_of_settings_belong_to_it(
+    make: type[Any], ends: dict[str, Any]
+) -> None:
+    votes, _ = planted_votes(300, [0.9, 0.8, 0.7], 0.8, seed=0)
+    model = make(**ends).fit(votes)
+    assert np.isfinite(model.predict_proba(votes)).all()
+    if "max_iter" in ends:
+        assert model.n_iter_ == 1
+
+
+@pytest.mark.parametrize(
     "make", [MajorityVote, WeightedVote, OneCoin, DawidSkene, MatrixCompletion]
 )
 def test_label_models_have_scikit_learns_manners(make: type[Any]) -> None:

@@ -90,6 +90,18 @@ def test_a_line_over_voters_is_not_given_the_figures_of_the_printed_softmax() ->
     assert "over voters" not in clean  # it was not run with clean labels
 
 
+def test_a_line_by_gold_is_not_given_figures_of_the_last_epoch() -> None:
+    """ULMFiT on denoised labels was run without gold alone: no gain is shown where gold chooses the epoch."""
+    last = [
+        outcome("youtube", "ulmfit", 0.5),
+        outcome("youtube", "ulmfit-denoised", 0.6),
+        *(o for o in EVERYTHING if o.run.method != "ulmfit-denoised"),
+    ]
+    found = section(last, "same with ULMFiT")
+    assert "| The paper's method | 10.0 |" in found
+    assert "epoch by gold" not in found
+
+
 def section(outcomes: list[Outcome], words: str) -> str:
     text = table(outcomes) or ""
     return next(s for s in text.split("### ") if words in s.partition("\n")[0])

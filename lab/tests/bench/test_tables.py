@@ -88,8 +88,26 @@ def test_a_draw_of_each_seeds_own_counts_before_one_that_all_share() -> None:
     shared = outcome("imdb", "paper", 0.5, part, documents=(100, 9, 9))
     own = outcome("imdb", "paper", 0.6, {**part, "draw": 3}, documents=(100, 9, 9))
     assert cells([own, shared], "main")[Variant("paper", "none", "minilm")] == {"imdb": [own]}
-    assert "one draw of them served all seeds" in conditions([shared])
-    assert "one draw" not in conditions([own, outcome("youtube", "paper", 0.7, {"rows": 2000})])
+
+
+def test_it_is_said_on_which_sets_seeds_share_a_draw_and_on_which_they_draw_their_own() -> None:
+    few = {"documents": (100, 9, 9)}
+    one, other = ({"rows": 100, "seed": seed} for seed in (0, 1))
+    shared = [outcome("imdb", "paper", 0.5, run, **few) for run in (one, other)]
+    own = [
+        outcome("yelp", "paper", 0.5, {**run, "draw": run["seed"]}, **few) for run in (one, other)
+    ]
+    whole = seeds("youtube", "paper", 0.7, 0.8, run={"rows": 2000})  # it has fewer: no draw
+    said = conditions([*shared, *own, *whole])
+    assert "One draw of training documents served all seeds on imdb: ± leaves the draw out." in said
+    assert "Each seed drew its own training documents on yelp." in said
+    for single in (
+        shared[0],
+        own[0],
+    ):  # a search, say: nothing is shared, and nothing is drawn twice
+        alone = conditions([single, *whole])
+        assert "One draw" not in alone
+        assert "Each seed drew" not in alone
 
 
 def test_a_set_smaller_than_the_cut_is_whole_and_the_same_run() -> None:

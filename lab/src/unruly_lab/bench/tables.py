@@ -217,9 +217,14 @@ def _fullest(several: Sequence[Outcome]) -> list[Outcome]:
     return list(plain.values())  # the latest of equals
 
 
+def drawn(o: Outcome) -> bool:
+    """Whether it was trained on a part of the documents."""
+    return o.run.rows is not None and o.documents[0] >= o.run.rows
+
+
 def shared_draw(o: Outcome) -> bool:
     """Whether it was trained on a part of the documents, the same part for every seed."""
-    return o.run.draw is None and o.run.rows is not None and o.documents[0] >= o.run.rows
+    return drawn(o) and o.run.draw is None
 
 
 def most(outcomes: Iterable[Outcome]) -> tuple[int, int, int]:
@@ -300,15 +305,29 @@ def conditions(outcomes: Iterable[Outcome]) -> str:
     )
     if less := _less(every):
         said += f" †: fewer training documents than others have on that data set: {less}."
-    if any(map(shared_draw, every)):
-        said += (
-            " Where fewer training documents were taken than the paper has, one draw of them served "
-            "all seeds: ± leaves the draw out."
-        )
+    said += _draws(every)
     if short := sum(shortened(o.run) for o in every):
         said += f" {short} of {len(every)} runs were trained in short (`--quick`): for a first look only."
     if sizes:
         said += f" Training / test documents here (in the paper): {'; '.join(sizes)}."
+    return said
+
+
+def _draws(outcomes: Sequence[Outcome]) -> str:
+    """Where a part of the documents was drawn: whether the seeds share it, which ± must be read by."""
+    seeds: dict[str, dict[int | None, set[int]]] = {}  # by data set and draw
+    for o in filter(drawn, outcomes):
+        seeds.setdefault(o.run.dataset, {}).setdefault(o.run.draw, set()).add(o.run.seed)
+    shared = [name for name, draws in seeds.items() if max(map(len, draws.values())) > 1]
+    own = [name for name, draws in seeds.items() if name not in shared and len(draws) > 1]
+    said = ""
+    if own:
+        said += f" Each seed drew its own training documents on {', '.join(in_order(own))}."
+    if shared:
+        said += (
+            f" One draw of training documents served all seeds on {', '.join(in_order(shared))}: "
+            "± leaves the draw out."
+        )
     return said
 
 
