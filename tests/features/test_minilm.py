@@ -130,12 +130,12 @@ def test_word_vectors_that_changed_since_are_refused(
     token = MiniLM(folder=tmp_path).tokenizer.token_to_id("film")
     flip(tmp_path / "model.safetensors", vectors.offset + 4 * 384 * token)
     again = MiniLM(layers=(1,), folder=tmp_path)
-    with pytest.raises(InputError, match="not the official .*, so the file is refused"):
+    with pytest.raises(InputError, match=r"not the official .*, so the file is refused"):
         again.encode(["a film"])
     flip(tmp_path / "model.safetensors", vectors.offset + 4 * 384 * token)
     assert np.array_equal(MiniLM(layers=(1,), folder=tmp_path).encode(["a film"]), once)
     (tmp_path / "model.safetensors").write_bytes(b"{}")
-    with pytest.raises(InputError, match="not the official .*, so the file is refused"):
+    with pytest.raises(InputError, match=r"not the official .*, so the file is refused"):
         MiniLM(layers=(1,), folder=tmp_path).encode(["a film"])
 
 
