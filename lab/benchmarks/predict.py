@@ -159,16 +159,19 @@ class Held:
 
     def __init__(self, documents: int) -> None:
         self._step, self._next, self._done = documents // 10, documents // 10, 0
+        self._depth = 0
 
-    def start(self, what: str, total: int | None, unit: str) -> None: ...
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        self._depth += 1
 
     def advance(self, units: int, note: str = "") -> None:
-        self._done += units
+        self._done += units if self._depth == 1 else 0  # parts of the work count documents, too
         if self._done >= self._next:
             print(f"{self._done:,} documents: {memory('VmRSS'):.0f} MB held", flush=True)
             self._next += self._step
 
-    def finish(self) -> None: ...
+    def finish(self) -> None:
+        self._depth -= 1
 
 
 def ours(model: unruly.WeakClassifier, data: Path, folder: Path, progress: Progress) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Unruly
 
+from unruly.export.hub import Destination
+
 pytest.importorskip("huggingface_hub")
 TOKEN = "hf_of_nobody"
 
@@ -97,6 +99,34 @@ def test_the_folder_arrives_whole_in_a_private_repository(
     assert made.get("private") or made.get("visibility") == "private"  # older and newer libraries
     assert hub.tokens == {f"Bearer {TOKEN}"}
     assert TOKEN not in done.out + done.err
+
+
+class Recorded:
+    """Progress that keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.stages: list[tuple[str, int | None, str]] = []
+        self.done: list[tuple[int, str]] = []
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        self.stages.append((what, total, unit))
+
+    def advance(self, units: int, note: str = "") -> None:
+        self.done.append((units, note))
+
+    def finish(self) -> None: ...
+
+
+def test_an_upload_tells_how_far_it_is(hub: Hub, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "films.unruly").write_bytes(b"12345")
+    (folder / "README.md").write_bytes(b"123")
+    progress = Recorded()
+    assert Destination.of("nobody/films").push(folder, progress) == f"{hub.address}/nobody/films"
+    assert progress.stages == [("uploading to nobody/films", 8, "bytes")]
+    assert progress.done == [(3, "README.md"), (5, "films.unruly")]
+    assert hub.files == {"films.unruly": b"12345", "README.md": b"123"}
 
 
 def test_nothing_is_sent_without_being_asked(unruly: Unruly, films: Path, hub: Hub) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import random as sparse_random
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.utils.extmath import randomized_svd
 
 from unruly.errors import InputError, SettingsError
-from unruly.features.lsa import SHORT, Axes, Lsa
+from unruly.features.lsa import SHORT, Axes, Lsa, _right_singular
 from unruly.features.ngrams import CharGrams, Terms, WordGrams
 
 GOOD, BAD = ["good", "fine", "great"], ["bad", "poor", "awful"]
@@ -50,6 +55,24 @@ def test_the_second_block_has_idf_to_the_third() -> None:
     cubed = (plain.transform(texts).toarray() * plain.idf_**2)[:, column]
     length = np.linalg.norm(cubed, axis=1, keepdims=True)
     np.testing.assert_allclose(ours, cubed / np.maximum(length, 1e-9), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("texts", "terms"), [(40, 400), (400, 40)])
+def test_axes_are_those_of_scikit_learn_s_randomised_decomposition(texts: int, terms: int) -> None:
+    x = sparse_random(texts, terms, 0.1, "csr", np.float32, random_state=1)
+    s, axes = _right_singular(x, 12, seed=3)
+    _, expected, theirs = randomized_svd(x, 12, n_iter=3, random_state=3)
+    np.testing.assert_allclose(s, expected, rtol=1e-5)
+    np.testing.assert_allclose(axes, theirs.T, atol=1e-4)
+
+
+def test_fitting_does_without_scikit_learn() -> None:
+    code = (
+        "import sys; from unruly.features.lsa import Lsa; Lsa(dim=2).fit(['a b', 'b c', 'c d']); "
+        "print('sklearn' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 @pytest.mark.parametrize("chars", [False, True])

@@ -119,6 +119,27 @@ def test_files_with_the_wrong_hash_are_refused(
 
 
 @needs_minilm
+def test_word_vectors_that_changed_since_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "cache"))
+    for file in FILES:
+        shutil.copy(find_weights() / file, tmp_path / file)
+    once = MiniLM(layers=(1,), folder=tmp_path).encode(["a film"])
+    vectors = minilm.WordVectors.learn(tmp_path / "model.safetensors").table
+    token = MiniLM(folder=tmp_path).tokenizer.token_to_id("film")
+    flip(tmp_path / "model.safetensors", vectors.offset + 4 * 384 * token)
+    again = MiniLM(layers=(1,), folder=tmp_path)
+    with pytest.raises(InputError, match=r"not the official .*, so the file is refused"):
+        again.encode(["a film"])
+    flip(tmp_path / "model.safetensors", vectors.offset + 4 * 384 * token)
+    assert np.array_equal(MiniLM(layers=(1,), folder=tmp_path).encode(["a film"]), once)
+    (tmp_path / "model.safetensors").write_bytes(b"{}")
+    with pytest.raises(InputError, match=r"not the official .*, so the file is refused"):
+        MiniLM(layers=(1,), folder=tmp_path).encode(["a film"])
+
+
+@needs_minilm
 def test_a_damaged_graph_is_built_again(
     encoder: MiniLM, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

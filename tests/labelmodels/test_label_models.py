@@ -380,3 +380,12 @@ def test_who_types_what_snorkel_calls_it_is_told_the_name_here() -> None:
         unruly.LabelModel(cardinality=3)  # type: ignore[misc]
     votes, _ = planted_votes(50, [0.8, 0.8, 0.8], seed=0)
     assert isinstance(unruly.MatrixCompletion().fit(votes), unruly.LabelModel)
+
+
+@every_model
+def test_votes_for_one_class_teach_nothing_about_another(make: Make) -> None:
+    votes = votes_of(np.array([[1, -1], [1, 1], [-1, 1]], np.int8), m=2)
+    with pytest.raises(
+        InputError, match=r"all votes are for one class, c1, so no other can be learnt"
+    ):
+        make("uniform").fit(votes)

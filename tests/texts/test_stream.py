@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import codecs
 import csv
+import errno
 import io
 import json
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -118,14 +121,61 @@ def test_records_do_not_depend_on_how_the_file_is_cut(
     assert len(lines) == len(rows) + 1
 
 
-@given(st.lists(st.lists(st.integers(0, 30), unique=True), max_size=8))
-def test_ids_met_twice_are_all_found(batches: list[list[int]]) -> None:
-    seen = SeenIds()
-    found = sum(len(seen.add(pl.Series(batch, dtype=pl.Int64))) for batch in batches) + len(
-        seen.rest()
-    )
-    every = [value for batch in batches for value in batch]
-    assert (found > 0) == (len(set(every)) < len(every))
+@given(st.lists(st.lists(st.integers(0, 30), unique=True), max_size=8), st.sampled_from([0, 5, 99]))
+def test_ids_met_twice_are_all_found(batches: list[list[int]], most: int) -> None:
+    with SeenIds(most) as seen:
+        found = [*(seen.add(pl.Series(batch, dtype=pl.Int64)) for batch in batches), seen.rest()]
+    every = pl.Series([value for batch in batches for value in batch], dtype=pl.Int64)
+    twice = every.filter(every.is_duplicated()).unique().hash()
+    assert set(np.concatenate(found).tolist()) == set(twice.to_list())
+
+
+def test_many_ids_are_not_kept_in_memory() -> None:
+    with SeenIds(most=1_000) as seen:
+        for start in range(0, 20_000, 500):
+            assert not len(seen.add(pl.Series(range(start, start + 500))))
+            assert sum(map(len, seen._held)) <= 1_000
+        assert len(seen.add(pl.Series([7]))) + len(seen.rest()) == 1
+
+
+def test_rows_of_parquet_are_made_in_the_caller_s_thread(tmp_path: Path) -> None:
+    data = tmp_path / "x.csv"
+    data.write_text("text\n" + "a b\n" * 50, encoding="utf-8")
+    stream, threads = CorpusStream.open(data, batch_rows=5), set()
+
+    def made() -> Iterator[tuple[Batch, pl.DataFrame]]:
+        for batch in stream.batches():
+            threads.add(threading.get_ident())
+            yield batch, pl.DataFrame({"n": [len(batch.corpus)] * len(batch.corpus)})
+
+    RowWriter(stream, tmp_path / "out.parquet", {"n": pl.Int64()}).write(made())
+    assert threads == {threading.get_ident()}
+    assert pl.read_parquet(tmp_path / "out.parquet")["n"].to_list() == [5] * 50
+
+
+def test_an_error_on_either_side_of_parquet_ends_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "x.csv"
+    data.write_text("text\n" + "a b\n" * 50, encoding="utf-8")
+    stream, target = CorpusStream.open(data, batch_rows=5), tmp_path / "out.parquet"
+
+    def made(bad: int | None) -> Iterator[tuple[Batch, pl.DataFrame]]:
+        for number, batch in enumerate(stream.batches()):
+            if number == bad:
+                raise InputError("the third batch is bad")
+            yield batch, pl.DataFrame({"n": [number] * len(batch.corpus)})
+
+    with pytest.raises(InputError, match="the third batch is bad"):
+        RowWriter(stream, target, {"n": pl.Int64()}).write(made(2))
+
+    def full(*given: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pl.LazyFrame, "sink_parquet", full)
+    with pytest.raises(OSError, match="No space left"):
+        RowWriter(stream, target, {"n": pl.Int64()}).write(made(None))
+    assert list(tmp_path.iterdir()) == [data]
 
 
 TELLING = [

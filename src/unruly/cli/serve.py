@@ -218,7 +218,7 @@ def export(
         functions=functions,
         progress=screen.progress(),
     )
-    address = None if hub is None else hub.push(done.folder)
+    address = None if hub is None else hub.push(done.folder, screen.progress())
     screen.answer(
         {
             "output": str(done.folder),

@@ -13,6 +13,7 @@ from types import ModuleType
 
 from unruly.errors import InputError, first_line, need
 from unruly.features.hub import OFFLINE_SWITCHES, offline
+from unruly.progress import SILENT, Progress, stage
 
 TOKEN = "HF_TOKEN"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
@@ -52,16 +53,25 @@ class Destination:
         library = need("huggingface_hub", extra="push", purpose="uploads to the Hugging Face hub")
         return cls(repository, token, library)
 
-    def push(self, folder: Path) -> str:
+    def push(self, folder: Path, progress: Progress = SILENT) -> str:
         """Upload every file of the folder; gives the address."""
         endpoint = os.environ.get("HF_ENDPOINT") or None
         api = self.library.HfApi(endpoint=endpoint, token=self.token)
         self.library.utils.disable_progress_bars()
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        total = sum(path.stat().st_size for path in files)
         try:
             made = api.create_repo(self.repository, private=True, exist_ok=True)
-            api.upload_folder(
-                repo_id=self.repository, folder_path=folder, commit_message="unruly export"
-            )
+            with stage(progress, f"uploading to {self.repository}", total, "bytes"):
+                added = []
+                for path in files:
+                    name = path.relative_to(folder).as_posix()
+                    added.append(self.library.CommitOperationAdd(name, path))
+                    api.preupload_lfs_files(
+                        self.repository, added[-1:]
+                    )  # small ones go with the commit
+                    progress.advance(path.stat().st_size, name)
+                api.create_commit(self.repository, added, commit_message="unruly export")
         except Exception as error:  # of the network, of the hub, or of the library, in many kinds
             raise InputError(
                 f"--push {self.repository}: not uploaded ({first_line(error)}); the folder {folder} is written: "

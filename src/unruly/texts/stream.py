@@ -10,9 +10,13 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from queue import Full, Queue
+from tempfile import TemporaryFile
 from typing import IO
 
 import numpy as np
@@ -38,6 +42,9 @@ from unruly.texts.table import (
     on_bad_row_of,
     open_table,
 )
+
+
+BITS = 6  # of a hash that tell its file, where ids are many
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,17 +137,17 @@ class CorpusStream:
                 "labels in a file that is read in batches need their classes: give classes = [...]",
                 where=Where(self.name),
             )
-        seen = SeenIds()
-        for rows in self.table.batches(self.layout, self.batch_rows):
-            corpus, kept = self._corpus(rows)
-            if self.layout.id is not None:
-                self._check_twice(seen.add(corpus.ids))
-            spelt, records = rows.spelt, rows.records
-            if not kept.all():
-                spelt = spelt.filter(kept)
-                records = None if records is None else records.filter(pl.Series(kept))
-            yield Batch(corpus, spelt, records)
-        self._check_twice(seen.rest())
+        with SeenIds() as seen:
+            for rows in self.table.batches(self.layout, self.batch_rows):
+                corpus, kept = self._corpus(rows)
+                if self.layout.id is not None:
+                    self._check_twice(seen.add(corpus.ids))
+                spelt, records = rows.spelt, rows.records
+                if not kept.all():
+                    spelt = spelt.filter(kept)
+                    records = None if records is None else records.filter(pl.Series(kept))
+                yield Batch(corpus, spelt, records)
+            self._check_twice(seen.rest())
 
     def read(self, progress: Progress = SILENT) -> Corpus:
         """All documents as one corpus."""
@@ -231,33 +238,71 @@ class CorpusStream:
 class SeenIds:
     """Keeps 64-bit hashes of ids, and looks for equal ones whenever their number has doubled.
 
-    Ten million ids take 80 MB. Two ids may share a hash, once in millions of files: the caller compares the
-    ids themselves before it refuses them.
+    At most `most` are in memory; more are in 64 temporary files, by their first bits, which are looked at one by one.
+    Two ids may share a hash, once in millions of files: the caller compares the ids themselves before it refuses them.
 
-    >>> seen = SeenIds()
-    >>> len(seen.add(pl.Series(["a", "b"]))), len(seen.add(pl.Series(["c", "b"]))), len(seen.rest())
+    >>> with SeenIds() as seen:
+    ...     (
+    ...         len(seen.add(pl.Series(["a", "b"]))),
+    ...         len(seen.add(pl.Series(["c", "b"]))),
+    ...         len(seen.rest()),
+    ...     )
     (0, 1, 0)
     """
 
-    def __init__(self) -> None:
-        self._sorted = np.zeros(0, dtype=np.uint64)
-        self._pending: list[NDArray[np.uint64]] = []
-        self._waiting = 0
+    def __init__(self, most: int = 1_000_000) -> None:
+        self._most = most
+        self._held: list[NDArray[np.uint64]] = []  # in memory
+        self._files: list[IO[bytes]] = []
+        self._looked = self._new = 0  # how many were looked at, and came since
+
+    def __enter__(self) -> SeenIds:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for file in self._files:
+            file.close()
 
     def add(self, ids: pl.Series) -> NDArray[np.uint64]:
         """Remember these ids; returns the hashes that were found twice, if it was time to look."""
-        self._pending.append(_hashes(ids))
-        self._waiting += len(ids)
-        return self.rest() if self._waiting >= len(self._sorted) else self._sorted[:0]
+        self._held.append(_hashes(ids))
+        self._new += len(ids)
+        if sum(map(len, self._held)) > self._most:
+            self._put_away()
+        return self.rest() if self._new >= self._looked else np.zeros(0, dtype=np.uint64)
 
     def rest(self) -> NDArray[np.uint64]:
-        """Look at the ids since the last look; to be called after the last batch."""
-        if not self._waiting:
-            return self._sorted[:0]
-        both = np.sort(np.concatenate([self._sorted, *self._pending]))
-        twice = both[1:][both[1:] == both[:-1]]
-        self._sorted, self._pending, self._waiting = both, [], 0
-        return np.unique(twice)
+        """Look at all ids, if any came since the last look; to be called after the last batch."""
+        twice = [np.zeros(0, dtype=np.uint64)]
+        for part in self._parts() if self._new else ():
+            part.sort()
+            twice.append(part[1:][part[1:] == part[:-1]])
+        self._looked, self._new = self._looked + self._new, 0
+        return np.unique(np.concatenate(twice))
+
+    def _parts(self) -> Iterator[NDArray[np.uint64]]:
+        """All hashes; equal ones are in the same part."""
+        if not self._files:
+            self._held = [np.concatenate(self._held)]
+            yield self._held[0]
+        elif self._held:
+            self._put_away()
+        for file in self._files:
+            file.seek(0)
+            yield np.frombuffer(bytearray(file.read()), dtype=np.uint64)
+
+    def _put_away(self) -> None:
+        """Write what is in memory behind what is in the files."""
+        if not self._files:
+            self._files = [TemporaryFile() for _ in range(1 << BITS)]  # noqa: SIM115
+        hashes = np.concatenate(self._held)
+        first = (hashes >> np.uint64(64 - BITS)).astype(np.uint8)
+        order = np.argsort(first, kind="stable")
+        cuts = np.searchsorted(first[order], np.arange(1, 1 << BITS))
+        for file, part in zip(self._files, np.split(hashes[order], cuts), strict=True):
+            file.seek(0, io.SEEK_END)
+            file.write(part.tobytes())
+        self._held = []
 
 
 def _hashes(ids: pl.Series) -> NDArray[np.uint64]:
@@ -343,9 +388,7 @@ class RowWriter:
             if self.form == ".parquet":
                 schema = pl.Schema({**self.own, **self.added})
                 frames = (self._joined(batch, added) for batch, added in batches)
-                register_io_source(lambda *_: frames, schema=schema).sink_parquet(
-                    part, maintain_order=True
-                )
+                _write_parquet(part, frames, schema)
                 return
             with part.open("wb") as file:
                 self._write_lines(file, batches)
@@ -423,6 +466,41 @@ class RowWriter:
                     f"cannot: write {'.parquet' if binary else '.jsonl or .parquet'} instead",
                     where=Where(str(self.target) if isinstance(self.target, Path) else None),
                 )
+
+
+def _write_parquet(path: Path, frames: Iterable[pl.DataFrame], schema: pl.Schema) -> None:
+    """Write frames one behind the other, as they are made.
+
+    They are made in this thread, and another one hands them to polars, which would otherwise ask for each in some thread of
+    its own: memory that is freed is kept for the thread that used it, so a long file would take more and more.
+    """
+    handed: Queue[pl.DataFrame | None] = Queue(maxsize=1)
+
+    def taken() -> Iterator[pl.DataFrame]:
+        while (frame := handed.get()) is not None:
+            yield frame
+
+    def sink() -> None:
+        register_io_source(lambda *_: taken(), schema=schema).sink_parquet(
+            path, maintain_order=True
+        )
+
+    def hand(frame: pl.DataFrame | None) -> None:
+        while not written.done():  # a disk that is full has ended it
+            with suppress(Full):
+                handed.put(frame, timeout=0.1)
+                return
+
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(sink)
+        try:
+            for frame in frames:
+                hand(frame)
+                if written.done():
+                    break
+        finally:
+            hand(None)
+        written.result()
 
 
 def _behind(record: str, line: bytes, separator: str) -> bytes:
