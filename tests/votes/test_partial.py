@@ -90,6 +90,15 @@ def test_a_vote_is_partial_that_names_some_classes_alike(
     assert votes.hard[:, 0].tolist() == [-1 if partial else first, -1]
 
 
+def test_equal_shares_where_a_source_abstains_are_no_vote() -> None:
+    either = np.array([[0, 0.5, 0.5], [0, 0.5, 0.5]], np.float32)
+    votes = Votes.from_array([[1], [-1]], classes=CLASSES, sources=["a"])
+    votes = replace(votes, soft={"a": either})
+    assert votes.sets[0].any(axis=1).tolist() == [True, False]
+    assert votes.counts().tolist() == [[0, 0.5, 0.5], [0, 0, 0]]
+    assert votes.summary().sources[0].partial == 0.5
+
+
 def test_rules_cast_partial_votes() -> None:
     votes = sources().vote(TEXTS)
     assert votes.label(0, 0) == "billing or bug"

@@ -288,7 +288,7 @@ def _named(votes: Votes, name: str) -> NDArray[np.bool_]:
     j = votes.sources.index(name)
     found = np.asarray(votes.hard[:, j, None] == np.arange(votes.m))
     if j in votes.sets:
-        found |= votes.sets[j] & votes.voted[:, j, None]
+        found |= votes.sets[j]
     return found
 
 
