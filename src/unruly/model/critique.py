@@ -150,9 +150,7 @@ class VoteJudge:
         summary: FitSummary,
     ) -> VoteJudge:
         """By a model, with what its fit has estimated."""
-        known = {line.name: line.estimated for line in summary.sources}
-        estimated = {name: share for name, share in known.items() if share is not None}
-        return cls(posteriors, votes, learner, summary.known_shares, estimated)
+        return cls(posteriors, votes, learner, summary.known_shares, summary.estimated)
 
     def accuracies(self, votes: Votes) -> tuple[Share | None, ...]:
         """The accuracy of each source as the fit estimated it; judged here where its votes have changed since."""

@@ -23,7 +23,6 @@ from unruly.ledger import Ledger
 from unruly.model.fitted import Fitted, Neighbour
 from unruly.model.inputs import Documents, silence
 from unruly.model.predictions import DECIDED
-from unruly.model.summary import estimated_accuracy
 from unruly.paper.pseudo_labels import pseudo_labels
 from unruly.rules.matching import lacking
 from unruly.texts.corpus import Corpus
@@ -380,15 +379,17 @@ def _votes(
     fitted: Fitted, votes: Votes, heads: Heads, features: Features, text: str | None
 ) -> tuple[Vote, ...]:
     learner, here = fitted.learner, heads.conditional[0]  # (k,)
+    known = fitted.summary.estimated
     moved = learner.vote_odds(features, votes)
     odds = None if moved is None else moved[0]  # (k,)
     why = {match.source: match for match in votes.matches(0)} if votes.provenance else {}
 
     def vote(j: int) -> Vote:
-        match = why.get(votes.sources[j])
+        source = votes.sources[j]
+        match = why.get(source)
         spans = match.spans if match else ()
         return Vote(
-            source=votes.sources[j],
+            source=source,
             label=votes.label(0, j),
             conditional=float(here[j]),
             overall=float(learner.reliability[j]),
@@ -396,7 +397,7 @@ def _votes(
             reason=match.reason if match else "",
             spans=spans,
             matched=tuple((text or "")[start:end] for start, end in spans),
-            accuracy=estimated_accuracy(learner, j)[0],
+            accuracy=known[source].value if source in known else None,
             odds=None if odds is None else float(odds[j]),
         )
 
