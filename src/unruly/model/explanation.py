@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from unruly.features.encoder import Features
 from unruly.html import escape, html_table, marked_html
-from unruly.learner import Heads
+from unruly.learner import Decider, Heads
 from unruly.ledger import Ledger
 from unruly.model.fitted import Fitted, Neighbour
 from unruly.model.inputs import Documents, silence
-from unruly.model.predictions import DECIDED
 from unruly.paper.pseudo_labels import pseudo_labels
 from unruly.rules.matching import lacking
 from unruly.texts.corpus import Corpus
@@ -251,12 +250,12 @@ def decision(decided_by: str) -> str:
     >>> decision("both"), decision("classifier")
     ('denoiser and classifier agree', 'the classifier decides')
     """
-    match decided_by:
-        case "both":
+    match Decider[decided_by.upper()]:
+        case Decider.BOTH:
             return "denoiser and classifier agree"
-        case "together":
+        case Decider.TOGETHER:
             return "a compromise: neither denoiser nor classifier prefers it alone"
-        case "prior":
+        case Decider.PRIOR:
             return "by the class shares alone: there is neither a text nor a vote"
         case _:
             return f"the {decided_by} decides"
@@ -318,7 +317,7 @@ def explain(
     return Explanation(
         text=text,
         answer=_opinion(heads.combined[0], fitted.classes),
-        decided_by=DECIDED[int(heads.decided_by[0])],
+        decided_by=Decider(int(heads.decided_by[0])).word,
         votes=_votes(fitted, votes, heads, features, text),
         majority=majority_classes(votes),
         pseudo_label=_pseudo_label(fitted, votes) if fitted.method == "paper" else (),

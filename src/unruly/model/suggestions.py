@@ -40,12 +40,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from unruly.learner import with_labels
 from unruly.model.candidates import MOST_VALUES, find_candidates
 from unruly.model.critique import (
     MOST_DOCUMENTS,
     REPEATS,
     keyword_lists,
-    known_truth,
     measured_share,
     text_numbers,
     votes_for,
@@ -218,7 +218,7 @@ def suggest_rules(
     >>> [(s.label, s.condition, s.documents, s.uncovered) for s in found]
     [('spam', 'keywords: cheap', 36, 30)]
     """
-    truth = known_truth(posteriors, labels)  # (n, m)
+    truth = with_labels(posteriors, labels)  # (n, m)
     usual = truth.mean(axis=0) if len(truth) else np.zeros(votes.m)
     if not len(corpus):
         return ()
