@@ -26,10 +26,10 @@ from unruly.model.evaluation import (
     evaluate,
     f1_scores,
     macro_f1,
-    majority_shares,
     scores,
 )
 from unruly.statistics import paired_difference, wilson
+from unruly.votes.majority import majority_shares
 from unruly.votes.votes import Votes
 
 VOTES = Votes.from_array(

@@ -23,17 +23,14 @@ from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote, majority_vote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
 from unruly.model.critique import VoteJudge, critique_rules
-from unruly.model.evaluation import majority_shares
-from unruly.model.explanation import majority_classes
 from unruly.project.project import Project
 from unruly.project.voting import check_project
 from unruly.report.documents import shown_document
 from unruly.rules import Keywords
 from unruly.rules.source import Rule, Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
-from unruly.studio.state import winners
+from unruly.votes.majority import majority_classes, majority_shares, tallies, winners
 from unruly.votes.sparse import SparseVotes
-from unruly.votes.summary import tallies
 from unruly.votes.votes import Votes
 
 CLASSES = ["praise", "billing", "bug"]

@@ -18,6 +18,7 @@ from unruly.learner import Heads
 from unruly.ledger import Ledger
 from unruly.statistics import Share, paired_difference, wilson
 from unruly.texts.corpus import Corpus
+from unruly.votes.majority import majority_shares
 from unruly.votes.provenance import PickedRows
 from unruly.votes.votes import Votes
 from unruly.wording import aligned, plural
@@ -357,23 +358,6 @@ def scores(gold: NDArray[np.int64], proba: NDArray[np.floating[Any]]) -> Scores:
     sure = np.bincount(given, proba.max(axis=1), m) / np.maximum(np.bincount(given, minlength=m), 1)
     confidence = tuple(np.where(table.sum(axis=0) > 0, sure, np.nan).tolist())
     return _figures(table, confidence, calibration_error(gold, proba))
-
-
-def majority_shares(votes: Votes, commonest: int = 0) -> NDArray[np.float64]:
-    """(n, m): 1 for the class with most votes, shared out where several tie.
-
-    Scoring the shares gives the expected figure of breaking ties by chance. Documents without votes
-    get the class `commonest`.
-
-    >>> majority_shares(Votes.from_array([[0, 1], [1, 1], [-1, -1]]), commonest=1)
-    array([[0.5, 0.5],
-           [0. , 1. ],
-           [0. , 1. ]])
-    """
-    counts = votes.counts()  # (n, m)
-    top = (counts == counts.max(axis=1, keepdims=True)).astype(np.float64)
-    top[~votes.covered] = np.eye(votes.m)[commonest]
-    return np.asarray(top / top.sum(axis=1, keepdims=True))
 
 
 def _part(

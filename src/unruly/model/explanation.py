@@ -25,6 +25,7 @@ from unruly.model.inputs import Documents, silence
 from unruly.paper.pseudo_labels import pseudo_labels
 from unruly.rules.matching import lacking
 from unruly.texts.corpus import Corpus
+from unruly.votes.majority import majority_classes
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
@@ -403,14 +404,6 @@ def _votes(
     moves = here if odds is None else np.abs(np.log(np.maximum(odds, 1e-300)))  # (k,)
     cast = np.flatnonzero(votes.voted[0]).tolist()
     return tuple(vote(j) for j in sorted(cast, key=lambda j: (-float(moves[j]), j)))
-
-
-def majority_classes(votes: Votes) -> tuple[str, ...]:
-    """The classes with most votes on the first document; none without votes."""
-    counts = votes.counts()[0]
-    if not counts.any():
-        return ()
-    return tuple(votes.classes[r] for r in np.flatnonzero(counts == counts.max()))
 
 
 def _pseudo_label(fitted: Fitted, votes: Votes) -> tuple[str, ...]:

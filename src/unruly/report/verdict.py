@@ -25,7 +25,7 @@ from unruly.html import escape
 from unruly.labelmodels.majority_vote import class_wins
 from unruly.ledger import Use
 from unruly.model.critique import CONFLICT, REPEATS, THIN
-from unruly.model.evaluation import Evaluation, Part, majority_shares
+from unruly.model.evaluation import Evaluation, Part
 from unruly.model.suggestions import LEAST
 from unruly.report.markup import (
     listed,
@@ -39,6 +39,7 @@ from unruly.report.markup import (
 from unruly.sentences import critique_sentences, sentence
 from unruly.statistics import Share, paired_difference
 from unruly.texts.columns import counted_from_one
+from unruly.votes.majority import majority_shares
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import listed as listed_names
 from unruly.wording import plural

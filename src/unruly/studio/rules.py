@@ -20,9 +20,10 @@ from unruly.studio.documents import cards
 from unruly.studio.forms import NoFormError, SourceForm, changed, new_source, with_words
 from unruly.studio.kinds import KINDS, words_in
 from unruly.studio.preview import Outcome, Preview, Shown, Wrong, prepare, preview, preview_sampled
-from unruly.studio.state import State, counts_with, winners
+from unruly.studio.state import State, counts_with
 from unruly.studio.training import Job, Trainer
 from unruly.studio.workspace import Workspace
+from unruly.votes.majority import winners
 from unruly.wording import index_of
 
 if TYPE_CHECKING:

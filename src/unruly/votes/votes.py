@@ -384,12 +384,9 @@ class Votes:
 
     def counts(self) -> NDArray[np.float64]:
         """(n, m): how many sources voted for each class; a partial vote counts in equal parts."""
-        counts = np.zeros((self.n, self.m))
-        for r in range(self.m):
-            counts[:, r] = (self.hard == r).sum(axis=1)
-        for sets in self.sets.values():
-            counts += sets / np.maximum(sets.sum(axis=1, keepdims=True), 1)
-        return counts.round(DIGITS) if self.sets else counts
+        from unruly.votes.majority import vote_counts
+
+        return vote_counts(self)
 
     def take(self, rows: ArrayLike) -> Votes:
         """The same votes for some documents only: row numbers, or a mask. The rules stay known."""
